@@ -7,20 +7,31 @@ from typing import Any
 import numpy as np
 from prescribed_runs import assert_agree, assert_played, run_prescribed, run_scalar_clients
 
-from clusterproof.algorithms import CFLMGD, run
+from clusterproof.algorithms import CFLMGD, Trace, run
 from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.exact.affine_rounds import round_map
 from clusterproof.theory.exact.identical_clients import IdenticalClients
-from clusterproof.theory.exact.two_clusters import run_two_clusters
+from clusterproof.theory.exact.prescribed_samples import exact_run
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses
 from clusterproof.theory.papers.cfl_mgd import theorem_1
 from clusterproof.theory.papers.cfl_mgd.appendix.a1_to_a9 import ScalarRun
-from clusterproof.theory.papers.cfl_mgd.appendix.a26_to_a34 import FalseMemberRun, LongFalseMemberRun
-from clusterproof.theory.papers.cfl_mgd.equations_32_33_37 import ROUNDS, Switcher
-from clusterproof.theory.papers.cfl_mgd.lemma_2 import TwoClusters
-from clusterproof.theory.papers.cfl_mgd.method.algorithm_averages import CENTERS, STARTS, second_models
-from clusterproof.theory.papers.cfl_mgd.method.algorithm_choices import START
-from clusterproof.theory.papers.cfl_mgd.model_averaging_rate import clients as two_clients_of
-from clusterproof.theory.papers.cfl_mgd.model_averaging_recursion import TwoClients
+from clusterproof.theory.papers.cfl_mgd.appendix.a26_to_a34 import scripts
+from clusterproof.theory.papers.cfl_mgd.floor import C_4
+from clusterproof.theory.papers.cfl_mgd.method.algorithm_1 import CENTERS, START, STARTS, second_models
+from clusterproof.theory.papers.cfl_mgd.model_averaging import clients as two_clients_of
+
+
+def two_cluster_task(clients: int, own: int) -> QuadraticMixture:
+    """Two clusters of scalar quadratics at +-1, the first with ``own`` clients."""
+    labels = np.repeat([0, 1], [own, clients - own])
+    centers = np.where(labels == 0, 1.0, -1.0)[:, None]
+    return QuadraticMixture(hessians=np.ones((clients, 1, 1)), centers=centers, labels=labels)
+
+
+def run_two_clusters(clients: int, own: int, algorithm: CFLMGD, start: float, rounds: int) -> Trace:
+    """A run from models at distance ``start`` from their optima, towards each other."""
+    initial = np.array([[1.0 - start], [-1.0 + start]])
+    return run(algorithm, two_cluster_task(clients, own), rounds=rounds, initial=initial)
 
 
 def last_error(clients: int, own: int, start: float, rounds: int, **options: Any) -> float:
@@ -29,9 +40,8 @@ def last_error(clients: int, own: int, start: float, rounds: int, **options: Any
     return float(np.asarray(run_two_clusters(clients, own, algorithm, start, rounds).errors)[-1, 0])
 
 
-def next_error(pair: TwoClusters) -> float:
-    start, momentum = float(pair.start), float(pair.momentum)
-    return last_error(pair.clients, pair.own, start, pair.round + 1, momentum=momentum)
+def next_error(clients: int, own: int, momentum: Fraction, start: Fraction, round_: int) -> float:
+    return last_error(clients, own, float(start), round_ + 1, momentum=float(momentum))
 
 
 def next_error_of_two(momentum: Fraction, round_: int) -> float:
@@ -57,7 +67,7 @@ def small_constant(clients: int, own: int, momentum: Fraction) -> float:
 
 
 def large_separation(clients: int, own: int, momentum: Fraction, separation: Fraction) -> float:
-    rounds = theorem_1.rounds_apart(clients, own, separation)
+    rounds = theorem_1.rounds_of(2 * C_4 / separation, clients, own)
     return float(separation / 2) * last_error(clients, own, 0.5, rounds, momentum=float(momentum))
 
 
@@ -69,14 +79,15 @@ def owners_of_the_momentum(momentum: Fraction) -> None:
         assert_agree(models[2, 0, 0], exact)
 
 
-def switching_client(switcher: Switcher) -> None:
+def switching_client(
+    own: int, center: Fraction, other_center: Fraction, momentum: Fraction, first: Fraction, second: Fraction
+) -> None:
     """All models with the clients' and with the server's momentum."""
-    starts = [switcher.first, switcher.second]
+    centers, starts = [center] * own + [other_center], [first, second]
     for reading, owner in (("line 15", "client"), ("server", "server")):
-        trace = run_scalar_clients(
-            switcher.centers, starts, momentum=switcher.momentum, rounds=ROUNDS, owner=owner
-        )
-        assert_agree(trace.models[..., 0], switcher.play(reading).models)
+        trace = run_scalar_clients(centers, starts, momentum=momentum, rounds=2, owner=owner)
+        exact = exact_run(centers, starts, momentum=momentum, rounds=2, reading=reading)
+        assert_agree(trace.models[..., 0], exact.models)
 
 
 def prescribed(run: ScalarRun) -> None:
@@ -84,20 +95,21 @@ def prescribed(run: ScalarRun) -> None:
     assert_played(*run.samples)
 
 
-def every_outcome(one: FalseMemberRun, **_: Any) -> None:
+def every_outcome(
+    clients: int, round_: int, momentum: Fraction, start: Fraction, rarity: Fraction, level: Fraction
+) -> None:
     """The same, for every outcome of the gradient batches."""
-    for _weight, choices, gradients, initial in one.scripts:
-        assert_played(choices, gradients, initial, one.momentum)
+    for _weight, choices, gradients, initial in scripts(clients, round_, start, rarity):
+        assert_played(choices, gradients, initial, momentum)
 
 
-def false_member(one: LongFalseMemberRun) -> None:
+def false_member(clients: int, round_: int, momentum: Fraction, start: Fraction, **_: Any) -> None:
     """Without noise: the false member's buffer in round t is more than (A32) allows it."""
-    ordinary = [*[Fraction(1)] * (one.clients - 1), Fraction(-1)]
-    choices = [ordinary] * one.round + [[Fraction(1)] * one.clients]
-    initial = [Fraction(1), -1 + one.start]
-    rounds = assert_played(choices, [ordinary] * (one.round + 1), initial, one.momentum)
-    assert rounds.assignments[one.round] == [0] * one.clients
-    assert abs(rounds.buffers[one.round][-1]) > 3
+    ordinary = [*[Fraction(1)] * (clients - 1), Fraction(-1)]
+    choices = [ordinary] * round_ + [[Fraction(1)] * clients]
+    rounds = assert_played(choices, [ordinary] * (round_ + 1), [Fraction(1), -1 + start], momentum)
+    assert rounds.assignments[round_] == [0] * clients
+    assert abs(rounds.buffers[round_][-1]) > 3
 
 
 def choices_on_every_batch(law: TwoPointLosses, **_: Any) -> None:
@@ -143,41 +155,117 @@ def gradients_of_the_task(model: Fraction, first: Fraction, second: Fraction) ->
     return abs(float(model) - float(task.optima[0, 0])) + float(np.abs(gradients).mean())
 
 
+def scalar_option_2(
+    curvatures: Any,
+    centers: Any,
+    start: float,
+    rounds: int,
+    momentum: Fraction,
+    local_steps: int,
+    **options: Any,
+) -> np.ndarray:
+    """Models of option II with eta = 1 on scalar clients of one cluster, (rounds + 1,)."""
+    task = QuadraticMixture(
+        hessians=np.array(curvatures, dtype=float)[:, None, None],
+        centers=np.array(centers, dtype=float)[:, None],
+        labels=np.zeros(len(curvatures), dtype=int),
+    )
+    algorithm = CFLMGD(
+        step_size=1.0, momentum=float(momentum), averaging="model", local_steps=local_steps, **options
+    )
+    initial = np.array([[float(start)]])
+    return np.asarray(run(algorithm, task, rounds=rounds, initial=initial).models)[:, 0, 0]
+
+
 def option_2(
     flat: Fraction, center: Fraction, momentum: Fraction, local_steps: int, rounds: int, constant: Fraction
 ) -> float:
     """|chi^T - chi*|; the constant enters the bound only."""
-    curvatures, centers = (np.array(numbers, dtype=float) for numbers in two_clients_of(flat, center))
-    task = QuadraticMixture(
-        hessians=curvatures[:, None, None], centers=centers[:, None], labels=np.zeros(2, dtype=int)
-    )
-    algorithm = CFLMGD(step_size=1.0, momentum=float(momentum), averaging="model", local_steps=local_steps)
-    return float(np.asarray(run(algorithm, task, rounds=rounds, initial=task.optima + 0.5).errors)[-1, 0])
+    curvatures, centers = two_clients_of(flat, center)
+    optimum = float(sum(a * c for a, c in zip(curvatures, centers, strict=True)) / sum(curvatures))
+    models = scalar_option_2(curvatures, centers, optimum + 0.5, rounds, momentum, local_steps)
+    return abs(float(models[-1]) - optimum)
 
 
-def growth_of_option_2(two_clients: TwoClients) -> None:
-    """Over 200 rounds the models grow by rho(M) a round."""
-    task = QuadraticMixture(
-        hessians=two_clients.hessians, centers=np.zeros((2, 1)), labels=np.zeros(2, dtype=int)
-    )
-    algorithm = CFLMGD(
-        step_size=1.0,
-        momentum=float(two_clients.momentum),
-        averaging="model",
-        local_steps=two_clients.local_steps,
+def growth_of_option_2(flat: Fraction, momentum: Fraction, local_steps: int, factor: float = 1.0) -> None:
+    """Over 200 rounds the models grow by ``factor`` rho(M) a round."""
+    rate = (
+        factor
+        * round_map(
+            np.array([[[float(flat)]], [[1.0]]]),
+            np.zeros((2, 1)),
+            step_size=1.0,
+            momentum=float(momentum),
+            local_steps=local_steps,
+        ).rate
     )
     rounds = 200
-    models = np.abs(run(algorithm, task, rounds=rounds, initial=np.array([[0.5]])).models[:, 0, 0])
+    models = np.abs(scalar_option_2((flat, 1), (0, 0), 0.5, rounds, momentum, local_steps))
     # a complex pair makes single rounds irregular; the envelope over 40 rounds does not
     first, last = models[100:140].max(), models[-40:].max()
     observed = (last / first) ** (1 / (rounds - 140 + 1))
-    assert abs(math.log(observed) - math.log(two_clients.rate)) <= 0.02
+    assert abs(math.log(observed) - math.log(rate)) <= 0.02
+
+
+def starts_of_a_round(momentum: Fraction, local_steps: int) -> float:
+    """Option II for 30 rounds with and without reset."""
+    passed_on, reset = (
+        scalar_option_2((0.01, 1), (0, 0), 0.5, 30, momentum, local_steps, reset_momentum=each)[-1]
+        for each in (False, True)
+    )
+    return abs(abs(passed_on) - abs(reset))
+
+
+def weights_of_rows(rows: int) -> float:
+    """The limits of option II with a client at 0 and one at 1, or one at 1 for each row."""
+    alone, copied = (
+        scalar_option_2([0.5] * (1 + n), [0] + [1] * n, 0.0, 80, Fraction(0), 1)[-1] for n in (1, rows)
+    )
+    return abs(float(alone - copied))
+
+
+def first_moves(clients: int, participation: Fraction) -> float:
+    """The models' displacement in a round of option I, by its two divisors."""
+    moves = []
+    for divisor in ("clients", "participants"):
+        algorithm = CFLMGD(
+            step_size=1.0, momentum=0.5, participation=float(participation), normalisation=divisor
+        )
+        models = run_two_clusters(clients, clients // 2, algorithm, 0.5, 1).models
+        moves.append(float(np.abs(models[1] - models[0]).sum()))
+    return abs(moves[0] - moves[1])
+
+
+def used_models(second: Fraction) -> int:
+    """Models that some client chooses within 60 rounds from 0 and a second start."""
+    initial = np.array([[0.0], [float(second)]])
+    trace = run(CFLMGD(step_size=1.0, momentum=0.0), two_cluster_task(4, 2), rounds=60, initial=initial)
+    return len(np.unique(trace.assignments))
+
+
+def fewest_members(start: Fraction) -> int:
+    """Fewest clients that choose the second model in one of five rounds, by both kinds of averaging."""
+    initial = np.array([[0.5], [float(start)]])
+    return min(
+        int(
+            (run(algorithm, two_cluster_task(4, 2), rounds=5, initial=initial).assignments == 1)
+            .sum(axis=-1)
+            .min()
+        )
+        for algorithm in (
+            CFLMGD(step_size=1.0, momentum=0.5, averaging=kind) for kind in ("gradient", "model")
+        )
+    )
 
 
 RUNS = {
+    "cfl-mgd/algorithm-line-12-option-2-momentum": starts_of_a_round,
     "cfl-mgd/algorithm-line-15-momentum-of-switchers": owners_of_the_momentum,
+    "cfl-mgd/algorithm-line-3-participation": first_moves,
+    "cfl-mgd/algorithm-line-5-ties": used_models,
     "cfl-mgd/algorithm-line-8": difference_of_delays,
     "cfl-mgd/algorithm-line-8-delayed": delayed,
+    "cfl-mgd/algorithm-lines-15-16-weights": weights_of_rows,
     "cfl-mgd/appendix-a1": prescribed,
     "cfl-mgd/appendix-a15": choices_on_every_batch,
     "cfl-mgd/appendix-a18": prescribed,
@@ -188,6 +276,7 @@ RUNS = {
     "cfl-mgd/equation-12": identical_path,
     "cfl-mgd/equation-12#(13)": gradients_of_the_task,
     "cfl-mgd/equation-32": switching_client,
+    "cfl-mgd/equation-5": fewest_members,
     "cfl-mgd/lemma-2": next_error,
     "cfl-mgd/model-averaging-limit": option_2,
     "cfl-mgd/model-averaging-rate": option_2,

@@ -84,3 +84,20 @@ def play(
         gradients.append(drawn)
         momenta.append(own)
     return Rounds(models, assignments, gradients, buffers, momenta, ties)
+
+
+def exact_run(
+    centers: Sequence[Fraction], starts: Sequence[Fraction], *, momentum: Fraction, rounds: int, reading: str
+) -> Rounds:
+    """Run option I with eta = 1 on clients (chi - c_i)^2 / 2, which may change their cluster; ties to the first.
+
+    Parameters
+    ----------
+    centers, starts
+        c_i and chi_p^0.
+    momentum, rounds
+        beta and T, at least 1.
+    reading
+        One of ``READINGS``.
+    """
+    return play([centers] * rounds, [centers] * rounds, starts, momentum, reading)

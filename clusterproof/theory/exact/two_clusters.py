@@ -1,4 +1,4 @@
-"""The smallest task: two clusters of scalar quadratics, evaluated exactly and by runs.
+"""The smallest task: two clusters of scalar quadratics, evaluated exactly.
 
 Clients of cluster 1 have phi = (chi - 1)^2 / 2, those of cluster 2 phi = (chi + 1)^2 / 2, so that
 mu = L = 1, Delta = 2, nothing is random, and all of the paper's assumptions hold for starts within
@@ -10,11 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce
-
-import numpy as np
-
-from clusterproof.algorithms import CFLMGD, Trace, run
-from clusterproof.synthetic import QuadraticMixture
 
 
 def exact_path(curvature: Fraction, momentum: Fraction, start: Fraction, rounds: int) -> list[Fraction]:
@@ -63,28 +58,3 @@ def carried(values: Sequence[Fraction], momentum: Fraction) -> Fraction:
         beta.
     """
     return reduce(lambda buffer, value: momentum * buffer + value, values, Fraction(0))
-
-
-def two_cluster_task(clients: int, own: int) -> QuadraticMixture:
-    """Return the task with ``own`` clients in cluster 1 and the others in cluster 2."""
-    labels = np.repeat([0, 1], [own, clients - own])
-    centers = np.where(labels == 0, 1.0, -1.0)[:, None]
-    return QuadraticMixture(hessians=np.ones((clients, 1, 1)), centers=centers, labels=labels)
-
-
-def run_two_clusters(clients: int, own: int, algorithm: CFLMGD, start: float, rounds: int) -> Trace:
-    """Run from models at distance ``start`` from their optima, towards each other.
-
-    Parameters
-    ----------
-    clients, own
-        m and the size of cluster 1.
-    algorithm
-        CFL-MGD with any options.
-    start
-        |e_0|, below 1.
-    rounds
-        T.
-    """
-    initial = np.array([[1.0 - start], [-1.0 + start]])
-    return run(algorithm, two_cluster_task(clients, own), rounds=rounds, initial=initial)

@@ -16,8 +16,8 @@ from clusterproof.theory.bounds.numbers import many
 from clusterproof.theory.bounds.setting import largest_radius
 from clusterproof.theory.bounds.trace_bound import ROUNDING, Compared, largest_length
 from clusterproof.theory.claims.claim import REGISTRY
-from clusterproof.theory.papers.cfl_mgd import theorem_1
-from clusterproof.theory.papers.cfl_mgd.hypotheses import needs_of
+from clusterproof.theory.papers.cfl_mgd import on_runs
+from clusterproof.theory.papers.cfl_mgd.floor import C_4
 from clusterproof.theory.papers.ifca.basin import contraction
 from clusterproof.theory.runs import facts
 from clusterproof.theory.runs.bound import FAILURE
@@ -90,16 +90,16 @@ class ClusterRun(Run):
         return slowest_factor(self)
 
     @cached_property
-    def printed(self) -> theorem_1.OnRun:
+    def printed(self) -> on_runs.OnRun:
         """Theorem 1's numbers."""
-        return theorem_1.on_run(self.task, self.trace)
+        return on_runs.on_run(self.task, self.trace)
 
 
 def _theorem_1(run: ClusterRun) -> Said:
     one, share = run.printed, float(run.task.proportions.min())
     equals = "=" if one.known else ">="
     words = f"error <= rho {equals} {three_digits(one.conclusion)}"
-    level, start = f" (lambda_i = {theorem_1.LEVEL:g})", f", the start has {run.start:.3g}"
+    level, start = f" (lambda_i = {on_runs.LEVEL:g})", f", the start has {run.start:.3g}"
     if len(f"says nothing: {words}{level}{start}") > WIDTH - LABEL:
         level = ""
     lines = (
@@ -166,12 +166,12 @@ def lemma_2_on_run(
 
 
 def _remark_1(run: ClusterRun) -> Said:
-    least = 16 * run.task.condition_number * theorem_1.FloorConstants().c4
+    least = 16 * run.task.condition_number * float(C_4)
     return Said("broken", f"false: rho >= 4 L/mu = {least:.3g}, whatever m and n'")
 
 
 def _hypotheses(run: ClusterRun) -> Iterator[Need]:
-    return needs_of(run.task, run.trace)
+    return on_runs.needs_of(run.task, run.trace)
 
 
 PRINTED = (

@@ -10,7 +10,7 @@ import numpy as np
 from clusterproof.algorithms import purity
 from clusterproof.synthetic import Mixture, RegressionMixture
 from clusterproof.theory.bounds.numbers import many, short
-from clusterproof.theory.papers.cfl_mgd.hypotheses import variances
+from clusterproof.theory.papers.cfl_mgd.on_runs import variances
 from clusterproof.theory.runs.page import Curve, Entry, ErrorPicture, Page, Said, entry, says
 from clusterproof.theory.runs.run import AT_REST, FEWEST_RUNS, MOVED, Run
 

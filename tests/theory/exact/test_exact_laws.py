@@ -12,6 +12,7 @@ import pytest
 from prescribed_runs import assert_played, run_prescribed, run_scalar_clients
 from runs_of_cfl_mgd import run_identical
 from scipy import stats
+from sides_by_hand import sides_at
 
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
@@ -19,12 +20,10 @@ from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.exact.basin_pairs import Pair
 from clusterproof.theory.exact.identical_clients import IdenticalClients
 from clusterproof.theory.exact.planar_clients import PlanarClients, mean, squares
-from clusterproof.theory.exact.prescribed_samples import play
+from clusterproof.theory.exact.prescribed_samples import exact_run, play
 from clusterproof.theory.exact.quadrature import gaussian_nodes
 from clusterproof.theory.exact.recorded_run import record
 from clusterproof.theory.exact.rounding import share_of_largest
-from clusterproof.theory.exact.scalar_clients import exact_run, read_centers, write_centers
-from clusterproof.theory.exact.shared_batch import OneBatch
 from clusterproof.theory.exact.two_clusters import carried, exact_path
 from clusterproof.theory.exact.two_point_law import TwoPointLaw
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses, tightest
@@ -131,8 +130,9 @@ def test_mean_gradient_given_the_choice(own: Fraction, other: Fraction, samples:
         for batch in itertools.product((-1, 1), repeat=samples)
         if sum((own - y) ** 2 for y in batch) <= sum((other - y) ** 2 for y in batch)
     ]
-    assert OneBatch(F(own), F(other), samples).mean_gradient == sum(chosen, F(0)) / len(chosen)
-    assert OneBatch(F(1, 2), F(1, 2), 1).mean_gradient == F(1, 2)
+    instance = {"own": F(own), "other": F(other), "samples": samples}
+    same, fresh = sides_at("algorithm-line-7-resampling", instance).pairs[0]
+    assert (same, fresh) == (sum(chosen, F(0)) / len(chosen), own)
 
 
 @pytest.mark.parametrize("steep_axis", [0, 1])
@@ -219,11 +219,6 @@ def test_exact_rounds_of_scalar_clients(momentum: Fraction) -> None:
         assert paths["own"].models[t + 1] == models
     assert not paths["own"].ties
     assert exact_run((F(0), F(1)), (F(-1), F(1)), momentum=momentum, rounds=2, reading="own").ties
-    for centers in (CENTERS, (F(-1, 4),), (F(1, 2),) * 1000):
-        assert read_centers(write_centers(centers)) == centers
-    for numbers in ([], [0] * 1001, "0", {"0": 0}):
-        with pytest.raises(ValueError, match="is no list of centres"):
-            read_centers(numbers)
 
 
 def test_prescribed_samples_agree_with_a_recorded_run() -> None:

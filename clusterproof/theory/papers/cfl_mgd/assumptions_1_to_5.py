@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated
 
 import numpy as np
 
-from clusterproof.algorithms import CFLMGD, generator, run
+from clusterproof.algorithms import CFLMGD
 from clusterproof.synthetic import Mixture, RegressionMixture, direct_simulation
 from clusterproof.theory.bounds.setting import setting_of
-from clusterproof.theory.claims import (
-    Expectation,
-    Replicates,
-    Sides,
-    Stream,
-    at_least,
-    at_most,
-    choice,
-    claim,
-    drawn,
-    equal,
-    expectation,
-    integers,
-    rationals,
-    suppose,
-)
-from clusterproof.theory.exact.algebra import NotNegative, Number
-from clusterproof.theory.exact.algebra import Positive as AnyPositive
+from clusterproof.theory.claims import Q, Sides, among, at_least, at_most, claim, equal, suppose
+from clusterproof.theory.claims.expectation import Expectation, expectation
+from clusterproof.theory.claims.ranges import drawn
+from clusterproof.theory.claims.space import Replicates, Stream
+from clusterproof.theory.exact.prescribed_samples import exact_run
 from clusterproof.theory.exact.random_tasks import random_mixture, random_regression
 
 SomeMixture = Annotated[Mixture, drawn(random_mixture)]
@@ -50,11 +35,8 @@ def assumption_1(task: SomeMixture, stream: Stream) -> Sides:
         A regression, quadratic or ridge-logistic mixture.
 
     Statement
-        ||grad phi_p(chi) - grad phi_p(chi')|| <= L ||chi - chi'|| for all chi, chi'.
-
-    Symbols
-        L ``task.smoothness``: the largest eigenvalue of a covariance, of a mean Hessian, or
-        ridge + lambda_max(X'X / N) / 4.
+        ||grad phi_p(chi) - grad phi_p(chi')|| <= L ||chi - chi'|| for all chi, chi'; L is the largest eigenvalue of a
+        covariance, of a mean Hessian, or ridge + lambda_max(X'X / N) / 4.
 
     Source
         Zhao et al. (2023), Assumption 1. Upper bound, tight on quadratics.
@@ -78,10 +60,8 @@ def assumption_2(task: SomeMixture, stream: Stream) -> Sides:
         A regression, quadratic or ridge-logistic mixture.
 
     Statement
-        phi_p(chi') >= phi_p(chi) + <grad phi_p(chi), chi' - chi> + (mu/2) ||chi' - chi||^2.
-
-    Symbols
-        mu ``task.strong_convexity``: the smallest eigenvalue of a covariance, of a mean Hessian, or the ridge.
+        phi_p(chi') >= phi_p(chi) + <grad phi_p(chi), chi' - chi> + (mu/2) ||chi' - chi||^2; mu is the smallest
+        eigenvalue of a covariance, of a mean Hessian, or the ridge.
 
     Source
         Zhao et al. (2023), Assumption 2. Lower bound, tight on quadratics.
@@ -97,23 +77,13 @@ def assumption_2(task: SomeMixture, stream: Stream) -> Sides:
 
 
 SomeRegression = Annotated[RegressionMixture, drawn(random_regression)]
-Positive = Annotated[Fraction, rationals(Fraction(1, 10), 10, 10, upwards=True)]
-
-
-def far_model(task: RegressionMixture, distance: float, stream: np.random.Generator) -> np.ndarray:
-    """Draw a model at a distance from the first cluster's optimum, (d,)."""
-    direction = stream.standard_normal(task.dimension)
-    return np.asarray(task.optima[0] + distance * direction / np.linalg.norm(direction))
-
-
-def least_growth(task: RegressionMixture) -> float:
-    """mu tr(Sigma) of the first cluster, a lower bound on the growth of v^2 with the squared distance."""
-    spectrum = task.covariances.eigenvalues[0]
-    return float(spectrum.min() * spectrum.sum())
+POSITIVE = Q[Fraction(1, 10) :: 10]
 
 
 @claim("cfl-mgd/assumption-3", label="Assumption 3", repaired_by="cfl-mgd/assumption-3-ball")
-def assumption_3(deviation: Positive, curvature: Positive, noise: Positive) -> Sides:
+def assumption_3(
+    deviation: Fraction = POSITIVE, curvature: Fraction = POSITIVE, noise: Fraction = POSITIVE
+) -> Sides:
     """The variances of loss and gradient are bounded over all models.
 
     Hypotheses
@@ -128,11 +98,9 @@ def assumption_3(deviation: Positive, curvature: Positive, noise: Positive) -> S
         t^4 coefficient Var(chi' A_y chi / 2) vanishes for all chi, so A_y is constant; then its t^2
         coefficient Var(b_y' chi), so b_y is constant, and v = 0.
 
-    Symbols
-        sigma^2 ``loss_variance``, v^2 ``gradient_variance``; v ``deviation``, Sigma ``curvature`` of one coordinate.
-
     Source
-        Zhao et al. (2023), Assumption 3. Read on a ball: ``cfl-mgd/assumption-3-ball``.
+        Zhao et al. (2023), Assumption 3. Here v is the ``deviation``, and Sigma the ``curvature``, of one coordinate.
+        Read on a ball: ``cfl-mgd/assumption-3-ball``.
     """
     distance = (deviation + 1) / curvature
     variance = 2 * curvature**2 * distance**2 + curvature * noise**2
@@ -144,22 +112,21 @@ def assumption_3(deviation: Positive, curvature: Positive, noise: Positive) -> S
 def along_a_ray(task: SomeRegression, stream: Stream) -> dict[str, Sides]:
     """v^2 >= mu tr(Sigma) ||chi - chi*||^2, by the closed form, compared with drawn gradients."""
     distance, count = 100.0, 4000
-    far = far_model(task, distance, stream)
+    direction, spectrum = stream.standard_normal(task.dimension), task.covariances.eigenvalues[0]
+    far = task.optima[0] + distance * direction / np.linalg.norm(direction)
     variance = float(task.gradient_variance(far, 0))
     labels = np.zeros(count, dtype=int)
     rows = direct_simulation.draw_data(labels, task.covariances, task.noise, 1, stream)
     models = np.broadcast_to(far, (count, task.dimension))
     drawn_variance = float(direct_simulation.gradients(models, task.optima[labels], *rows).var(axis=0).sum())
     return {
-        "growth": at_least(variance, growth=least_growth(task) * distance**2),
+        "growth": at_least(variance, growth=float(spectrum.min() * spectrum.sum()) * distance**2),
         "drawn gradients": at_most(abs(drawn_variance - variance), half=variance / 2),
     }
 
 
 @claim("cfl-mgd/assumption-3-ball", label="Assumption 3", judges="ours", evaluations=100)
-def assumption_3_ball(
-    task: Annotated[RegressionMixture, drawn(random_regression)], stream: Stream
-) -> dict[str, Sides]:
+def assumption_3_ball(task: SomeRegression, stream: Stream) -> dict[str, Sides]:
     """On the basin the variances of Gaussian regression are bounded, with explicit constants.
 
     Hypotheses
@@ -168,10 +135,8 @@ def assumption_3_ball(
     Statement
         v^2(chi_p) <= v_*^2 + v_1^2 ||e||^2 for own clients, with v_*^2 = s^2 tr(Sigma) and
         v_1^2 = L tr(Sigma) + L^2; v^2(chi_q) <= tr(Sigma) (s^2 + L (D + B)^2) + L^2 (D + B)^2 for the
-        clients of another cluster; sigma^2 <= (s^2 + L (D + B)^2)^2 / 2 for both.
-
-    Symbols
-        s ``noise``, D ``diameter``, B ``radius``, tr(Sigma) the largest trace of a cluster.
+        clients of another cluster; sigma^2 <= (s^2 + L (D + B)^2)^2 / 2 for both. s is the noise, D the diameter,
+        tr(Sigma) the largest trace of a cluster.
 
     Source
         Ours. Upper bound, attained at e = 0.
@@ -204,93 +169,39 @@ def assumption_3_ball(
 
 
 @claim("cfl-mgd/assumption-4", label="Assumption 4", ill_posed=True, repaired_by="cfl-mgd/theorem-d")
-def assumption_4(
-    shift: Annotated[float, choice(0.0, 100.0)], drawn_with: Annotated[int, integers(0, 9, upwards=True)]
-) -> Sides:
+def assumption_4(shift: Fraction = among(Fraction(0), Fraction(100))) -> Sides:
     """The initialisation is close, n' is large enough, and the optima have norm of order one.
 
     Statement
         ||chi_p^0 - chi*_p|| <= (1/4) sqrt(mu/L) Delta, n' >~ p sigma^2 / (mu^2 Delta^4) and max ||chi*_p|| <~ 1.
+        Two scalar clusters at chi* = +-1, and the same moved by ``shift``.
 
     Source
         Zhao et al. (2023), Assumption 4. Theorem D states what is needed with every constant.
     """
-    task = RegressionMixture.random(
-        clusters=2,
-        clients=10,
-        dimension=3,
-        condition_number=4.0,
-        separation=2.0,
-        samples=200,
-        seed=drawn_with,
-    )
-    shifted = dataclasses.replace(task, optima=task.optima + shift)
-    initial = task.initial_models(2, (), generator(drawn_with, "start"))
-    algorithm = CFLMGD(step_size=1.0, momentum=0.5)
-    errors = [
-        np.asarray(run(algorithm, mixture, rounds=30, seed=drawn_with, initial=start).errors)
-        for mixture, start in ((task, initial), (shifted, initial + shift))
-    ]
-    difference = float(np.abs(errors[0] - errors[1]).max())
-    suppose("the algorithm does the same on both tasks", difference < 1e-9)
-    norms = [float(np.linalg.norm(mixture.optima, axis=-1).max()) for mixture in (task, shifted)]
+    paths, norms = [], []
+    for moved in (Fraction(0), shift):
+        optima = [1 + moved, -1 + moved]
+        starts = [optima[0] - Fraction(1, 2), optima[1] + Fraction(1, 2)]
+        rounds = exact_run(optima, starts, momentum=Fraction(1, 2), rounds=30, reading="server")
+        paths.append([model - moved for models in rounds.models for model in models])
+        norms.append(max(map(abs, optima)))
+    suppose("the algorithm does the same on both tasks", paths[0] == paths[1])
     words = (
-        f"max ||chi*|| is {norms[0]:.3g} and {norms[1]:.4g} for two tasks on which the algorithm does the same (errors "
-        f"differ by {difference:.1g}), and the constants of '>~' and '<~' are free"
+        f"max ||chi*|| is {norms[0]} and {norms[1]} for two tasks on which the algorithm does the same, and the "
+        "constants of '>~' and '<~' are free"
     )
-    return equal((norms[0], norms[1]), rounding=1e-9, words=words)
+    return equal((norms[0], norms[1]), words=words)
 
 
-Row = Annotated[int, choice(-1, 1)]
+ROW = among(-1, 1)
 """y of a two-point law."""
-
-
-@dataclass(frozen=True)
-class TwoBatches:
-    """A client that chooses on one of three batches, by any rule, and then draws the gradient from another one.
-
-    Attributes
-    ----------
-    first, second, third
-        Weights of the batches, whose shares of the sum are their probabilities.
-    chosen_first, chosen_second, chosen_third
-        Probability that the client chooses the model on each, up to one factor; it is positive on the first.
-    slope_first, slope_second, slope_third
-        The gradient at the model on each.
-    """
-
-    first: AnyPositive
-    second: NotNegative
-    third: NotNegative
-    chosen_first: AnyPositive
-    chosen_second: NotNegative
-    chosen_third: NotNegative
-    slope_first: Number
-    slope_second: Number
-    slope_third: Number
-
-    def resampled(self) -> Sides:
-        """Conclude that the mean gradient over the clients that chose the model equals that over all clients.
-
-        The sum over the nine pairs of batches is written out: that it factorises is what is to be shown.
-        """
-        weights = (self.first, self.second, self.third)
-        choices = (self.chosen_first, self.chosen_second, self.chosen_third)
-        gradients = (self.slope_first, self.slope_second, self.slope_third)
-        pairs = [
-            (w * u * c, g)
-            for w, c in zip(weights, choices, strict=True)
-            for u, g in zip(weights, gradients, strict=True)
-        ]
-        given = sum(weight * gradient for weight, gradient in pairs) / sum(weight for weight, _ in pairs)
-        mean = sum(w * g for w, g in zip(weights, gradients, strict=True)) / sum(weights)
-        return equal((given, mean))
 
 
 @claim(
     "cfl-mgd/assumption-5", label="Assumption 5", ill_posed=True, repaired_by="cfl-mgd/assumption-5-resampled"
 )
-def assumption_5(first: Row, second: Row) -> Sides:
+def assumption_5(first: int = ROW, second: int = ROW) -> Sides:
     """E[g_i] equals the estimator that g_i is.
 
     Statement
@@ -312,7 +223,7 @@ def assumption_5(first: Row, second: Row) -> Sides:
     "cfl-mgd/assumption-5-resampled", label="Assumption 5, fresh batch", judges="reading", replicates=100_000
 )
 def assumption_5_resampled(
-    samples: Annotated[int, choice(4, 1)], stream: Stream, replicates: Replicates
+    samples: Annotated[int, among(4, 1)], stream: Stream, replicates: Replicates
 ) -> Expectation:
     """With a fresh batch, the gradient of a client that chose model p is unbiased for grad phi_p.
 
@@ -345,7 +256,33 @@ def assumption_5_resampled(
     return expectation(fresh, equal=float(task.expected_gradient(models[0], 0)[0]))
 
 
+WEIGHT, OTHER, ANY = Q[Fraction(1, 2) :: 2], Q[0::2], Q[::2]
+
+
 @assumption_5_resampled.step("algebra", needed=False)
-def assumption_5_resampled_on_symbols(batches: TwoBatches) -> Sides:
-    """In each coordinate, summed over the pairs of batches."""
-    return batches.resampled()
+def factorises(
+    first: Fraction = WEIGHT,
+    second: Fraction = OTHER,
+    third: Fraction = OTHER,
+    chosen_first: Fraction = WEIGHT,
+    chosen_second: Fraction = OTHER,
+    chosen_third: Fraction = OTHER,
+    gradient_first: Fraction = ANY,
+    gradient_second: Fraction = ANY,
+    gradient_third: Fraction = ANY,
+) -> Sides:
+    """In each coordinate, summed over the nine pairs of three batches: one to choose by any rule, one to descend.
+
+    A batch has a weight, whose share of the sum is its probability; a probability, up to one factor, that the client
+    chooses the model on it; and a gradient. That the sum factorises is what is to be shown.
+    """
+    weights, gradients = (first, second, third), (gradient_first, gradient_second, gradient_third)
+    choices = (chosen_first, chosen_second, chosen_third)
+    pairs = [
+        (w * u * c, g)
+        for w, c in zip(weights, choices, strict=True)
+        for u, g in zip(weights, gradients, strict=True)
+    ]
+    given_choice = sum(weight * gradient for weight, gradient in pairs) / sum(weight for weight, _ in pairs)
+    mean = sum(w * g for w, g in zip(weights, gradients, strict=True)) / sum(weights)
+    return equal((given_choice, mean))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import Annotated
 
 import numpy as np
@@ -11,37 +12,30 @@ from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import Mixture, QuadraticMixture
 from clusterproof.theory.claims import (
     Excluded,
+    Q,
     Sides,
     Stream,
+    Z,
+    among,
     at_least,
     at_most,
-    choice,
     claim,
     drawn,
     equal,
     given,
-    rationals,
     reals,
     suppose,
 )
-from clusterproof.theory.exact.identical_clients import IdenticalClients, Round
+from clusterproof.theory.exact.identical_clients import IdenticalClients
 from clusterproof.theory.exact.random_tasks import random_mixture
 from clusterproof.theory.exact.rounding import share_of_largest
-from clusterproof.theory.papers.cfl_mgd.model_averaging_recursion import random_cluster
+from clusterproof.theory.papers.cfl_mgd.drawn_tasks import random_clients, random_quadratics
 
 
 def shifted_formula(identical: IdenticalClients, t: int) -> Fraction:
     """Right side of (12), first line: e_t - eta a e_(t-1) + beta (chi^(t-1) - chi^(t-2))."""
     last, move = identical.error(t - 1), identical.move(t - 1)
     return identical.error(t) - identical.curvature * last + identical.momentum * move
-
-
-def named_round(start: Fraction) -> int:
-    """The paper's t = floor(log2(1 / eps_0)), exactly."""
-    t = 0
-    while Fraction(2) ** (t + 1) <= 1 / start:
-        t += 1
-    return t
 
 
 @claim(
@@ -56,7 +50,7 @@ def named_round(start: Fraction) -> int:
     },
     evaluations=1000,
 )
-def equations_12_to_18(identical: IdenticalClients, round_: Round) -> dict[str, Sides | Excluded]:
+def equations_12_to_18(identical: IdenticalClients, round_: int = Z[0:6]) -> dict[str, Sides | Excluded]:
     """The error of model averaging follows a recursion with ratios of old errors.
 
     Hypotheses
@@ -104,8 +98,11 @@ def equations_12_to_18(identical: IdenticalClients, round_: Round) -> dict[str, 
     after, now, move = abs(one.error(t + 1)), abs(one.error(t)), one.move(t - 1)
     kept, formula = one.growth * now, abs(shifted_formula(one, t))
     misprint = f"a misprint, the indices of (7) are one later: |e_{t + 1}| = {after} here, by (12) {formula}"
-    defined = one.error(t - 2) != 0
-    in_basin = one.start <= Fraction(1, 2)
+    near = (
+        "the start is within the basin of Assumption 4, Delta = 2, and eps_(t-2) is not 0",
+        one.start <= Fraction(1, 2) and one.error(t - 2) != 0,
+    )
+    is_named = 2**t * one.start <= 1 < 2 ** (t + 1) * one.start  # t = floor(log2(1 / eps_0))
     no_ratio_is_0_by_0 = all(one.error(k) != 0 for k in range(t + 1))
     return {
         "(12)": equal((after, formula), words=misprint),
@@ -116,19 +113,14 @@ def equations_12_to_18(identical: IdenticalClients, round_: Round) -> dict[str, 
             move != 0,
             lambda: equal((one.momentum * abs(move), one.weight * move**2 / move**2)),
         ),
-        "(16)": given(
-            "the start is within the basin of Assumption 4, Delta = 2, and eps_(t-2) is not 0",
-            in_basin and defined,
-            lambda: at_most(after, growth=kept, ratio=one.weight * one.ratio(t - 1)),
-        ),
+        "(16)": given(*near, lambda: at_most(after, growth=kept, ratio=one.weight * one.ratio(t - 1))),
         "(17)": given(
-            "the start is within the basin of Assumption 4, Delta = 2, and eps_(t-2) is not 0",
-            in_basin and defined,
+            *near,
             lambda: at_most(after, growth=one.base * now, ratio=one.weight / one.base * one.ratio(t - 1)),
         ),
         "after (17)": given(
             "eps_0 <= 1, t = floor(log2(1 / eps_0)), and no error up to eps_t is 0",
-            one.start <= 1 and t == named_round(one.start) and no_ratio_is_0_by_0,
+            one.start <= 1 and is_named and no_ratio_is_0_by_0,
             lambda: at_most(after, before=now),
         ),
         "(18)": given(
@@ -152,7 +144,8 @@ def squares_for_ratios(one: IdenticalClients, t: int) -> Sides:
     return at_most(start + ratios, start=start, errors=one.weight / (base - 1) * errors, last=last)
 
 
-Place = Annotated[Fraction, rationals(-2, 2, 2)]
+PLACE = Q[-2:2:2]
+SCATTERED = partial(random_quadratics, clusters=(2, 3), dimension=(2, 5), condition_number=20.0, spread=0.3)
 
 
 def lipschitz_term(model: Fraction, first: Fraction, second: Fraction) -> Fraction:
@@ -161,7 +154,9 @@ def lipschitz_term(model: Fraction, first: Fraction, second: Fraction) -> Fracti
 
 
 @equations_12_to_18.line("(13)")
-def distances_for_gradients(model: Place, first: Place, second: Place) -> Sides:
+def distances_for_gradients(
+    model: Fraction = PLACE, first: Fraction = PLACE, second: Fraction = PLACE
+) -> Sides:
     """The step from (12) for two clients, eta = L = 1."""
     distance = abs(model - (first + second) / 2)
     return at_most(
@@ -173,7 +168,7 @@ def distances_for_gradients(model: Place, first: Place, second: Place) -> Sides:
 
 @claim("cfl-mgd/equation-12-shifted", label="(12), (13), as meant", judges="ours", evaluations=60)
 def one_local_step(
-    task: Annotated[QuadraticMixture, drawn(random_cluster)],
+    task: Annotated[QuadraticMixture, drawn(random_clients)],
     share: Annotated[float, reals(Fraction(1, 10), 1)],
     momentum: Annotated[float, reals(0, Fraction(9, 10))],
     stream: Stream,
@@ -210,22 +205,8 @@ def one_local_step(
     return {"(12)": equal((models[1:], np.stack(path)), rounding=share_of_largest(1e-9, models))}
 
 
-def scattered_clients(stream: np.random.Generator) -> QuadraticMixture:
-    """Draw two or three clusters of scattered clients."""
-    return QuadraticMixture.random(
-        clusters=int(stream.integers(2, 4)),
-        clients=9,
-        dimension=int(stream.integers(2, 6)),
-        condition_number=float(10 ** stream.uniform(0.1, 1.7)),
-        spread=0.3,
-        seed=int(stream.integers(2**31)),
-    )
-
-
 @one_local_step.line("(13)", evaluations=20)
-def gradients_of_clients(
-    task: Annotated[QuadraticMixture, drawn(scattered_clients)], stream: Stream
-) -> Sides:
+def gradients_of_clients(task: Annotated[QuadraticMixture, drawn(SCATTERED)], stream: Stream) -> Sides:
     """A client's gradient against L_i times the distance plus its norm at the cluster's optimum."""
     steps = stream.standard_normal((40, 1, task.dimension))
     optima = task.client_optima
@@ -248,10 +229,6 @@ def expected_losses(task: Annotated[Mixture, drawn(random_mixture)], stream: Str
     return at_most(np.stack(norms), distance=task.smoothness * np.linalg.norm(steps, axis=-1), rest=0.0)
 
 
-Base = Annotated[Fraction, rationals(1, 3, 10, upwards=True)]
-"""M of (17)."""
-
-
 @claim(
     "cfl-mgd/equation-19",
     label="(19), (20)",
@@ -260,10 +237,10 @@ Base = Annotated[Fraction, rationals(1, 3, 10, upwards=True)]
     repaired_by="cfl-mgd/model-averaging-recursion",
 )
 def equations_19_and_20(
-    base: Base,
-    t: Annotated[int, choice(*range(12))],
-    start: Annotated[Fraction, rationals(0, 1, 10)],
-    first_term: Annotated[Fraction, rationals(0, 1, 1, upwards=True)],
+    base: Fraction = Q[1::10],
+    t: int = among(*range(12)),
+    start: Fraction = Q[0:1:10],
+    first_term: Fraction = Q[0::1],
 ) -> dict[str, Sides]:
     """The start is at most a term of order 1 / T plus a multiple of the start that is above 1.
 

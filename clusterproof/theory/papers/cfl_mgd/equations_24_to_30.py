@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -10,18 +9,7 @@ import numpy as np
 
 from clusterproof.algorithms import generator
 from clusterproof.synthetic import Mixture, QuadraticMixture
-from clusterproof.theory.claims import (
-    Sides,
-    at_least,
-    at_most,
-    choice,
-    claim,
-    equal,
-    integers,
-    rationals,
-    suppose,
-)
-from clusterproof.theory.exact.algebra import AtLeastOne, NotNegative, Share
+from clusterproof.theory.claims import Q, Sides, Z, among, at_least, at_most, claim, equal, suppose
 from clusterproof.theory.exact.basin_pairs import Pair
 from clusterproof.theory.exact.placed import Placed, placed
 from clusterproof.theory.exact.random_tasks import random_mixture
@@ -76,11 +64,13 @@ def threshold(own: Fraction, other: Fraction) -> Fraction:
     return (own + other) / 2
 
 
-Loss = Annotated[Fraction, rationals(0, 3, 2, upwards=True)]
+LOSS = Q[0::2]
 
 
 @wrong_choice.line("(25)")
-def events_of_25(own: Loss, other: Loss, mean_own: Loss, mean_other: Loss) -> Sides:
+def events_of_25(
+    own: Fraction = LOSS, other: Fraction = LOSS, mean_own: Fraction = LOSS, mean_other: Fraction = LOSS
+) -> Sides:
     """The same numbers are compared with 0 in the two events of each line."""
     delta, half = threshold(mean_own, mean_other), (mean_other - mean_own) / 2
     return equal((own - delta, own - mean_own - half), (other - delta, other - mean_other + half))
@@ -96,16 +86,10 @@ def towards(noise: Fraction, samples: int, own_angle: Fraction) -> dict[str, Any
 @wrong_choice.line(
     "Gaussian rows",
     evaluations=150,
-    example=(
-        towards(Fraction(3, 2), 200, Fraction(4, 5)),
-        towards(Fraction(3, 7), 19, Fraction(4, 7)),
-    ),
+    example=(towards(Fraction(3, 2), 200, Fraction(4, 5)), towards(Fraction(3, 7), 19, Fraction(4, 7))),
 )
 def wrong_choice_of_gaussian_rows(
-    pair: Pair,
-    multiple: Annotated[
-        Fraction, choice(Fraction(1), Fraction(1, 2), Fraction(3, 2), Fraction(3), Fraction(0))
-    ],
+    pair: Pair, multiple: Fraction = among(*(Fraction(k, 2) for k in (2, 1, 3, 6, 0)))
 ) -> dict[str, Sides]:
     """The same against exact chi-square tails; (24) at a multiple of delta."""
     delta = float(multiple) * pair.midpoint
@@ -115,52 +99,6 @@ def wrong_choice_of_gaussian_rows(
         "(29)": at_most(pair.loss_exceeds(0, pair.midpoint), chebyshev=chebyshev(pair)),
         "(30)": at_most(pair.loss_at_most(1, pair.midpoint), chebyshev=chebyshev(pair)),
     }
-
-
-@dataclass(frozen=True)
-class BasinPair:
-    """An own and another model of the basin: Delta = 1, mu = 1, L = root^2.
-
-    Attributes
-    ----------
-    root
-        sqrt(kappa).
-    own, other
-        Their distances from their own optima, in basin radii.
-    beyond
-        Of the other model's distance from the client's optimum above Delta less its own distance: the
-        triangle inequality makes it nonnegative.
-    below, above
-        Of the own model's expected loss below (L / 2) times its squared distance from the client's optimum, and
-        of the other's above (mu / 2) times its own: Assumptions 1 and 2 make them nonnegative.
-    """
-
-    root: AtLeastOne
-    own: Share
-    other: Share
-    beyond: NotNegative
-    below: NotNegative
-    above: NotNegative
-
-    @property
-    def own_cost(self) -> Any:
-        """(L / 2) times the squared distance of the own model, the most that it costs."""
-        return self.root**2 * (self.own / (4 * self.root)) ** 2 / 2
-
-    @property
-    def other_cost(self) -> Any:
-        """(mu / 2) times the squared distance of the other model, the least that it costs."""
-        return (1 - self.other / (4 * self.root) + self.beyond) ** 2 / 2
-
-    @property
-    def own_loss(self) -> Any:
-        """Expected loss of the own model, above the least."""
-        return self.own_cost - self.below
-
-    @property
-    def other_loss(self) -> Any:
-        """Expected loss of the other model, above the least."""
-        return self.other_cost + self.above
 
 
 def basin_models(task: Mixture, stream: np.random.Generator) -> np.ndarray:
@@ -175,47 +113,6 @@ def basin_models(task: Mixture, stream: np.random.Generator) -> np.ndarray:
     lengths = stream.choice([1.0, 0.5, 0.1], (20, task.clusters, 1))
     lengths[:5] = 1.0
     return np.asarray(task.optima + task.basin_radius * lengths * offsets)
-
-
-@dataclass(frozen=True)
-class Costs:
-    """What a client's own and another cluster's model cost, each (n, pairs of clusters).
-
-    Attributes
-    ----------
-    off, across
-        ||chi_1 - chi*_1|| and ||chi_p - chi*_1||.
-    own, other
-        phi^1(chi_1) - phi^1(chi*_1) and phi^1(chi_p) - phi^1(chi*_1).
-    rounding
-        Of the losses, in units of mu Delta^2.
-    """
-
-    off: np.ndarray
-    across: np.ndarray
-    own: np.ndarray
-    other: np.ndarray
-    rounding: float
-
-    @classmethod
-    def of(cls, models: Placed[Any]) -> Costs:
-        """Evaluate models (n, P, d) in the basin."""
-        task, points = models.task, models.points
-        suppose("two clusters or more", task.clusters > 1)
-        distances = np.linalg.norm(points[:, None] - task.optima[:, None], axis=-1)
-        first, second = np.nonzero(~np.eye(task.clusters, dtype=bool))
-        off = distances[:, first, first]
-        suppose("the models are in the basin", off <= task.basin_radius * (1 + 1e-12))
-        least = [float(task.expected_loss(optimum, p)) for p, optimum in enumerate(task.optima)]
-        gaps = np.stack([task.expected_loss(points, p) - least[p] for p in range(task.clusters)])
-        unit = task.strong_convexity * task.separation**2
-        return cls(
-            off,
-            across=distances[:, first, second],
-            own=gaps[first, :, first].T,
-            other=gaps[first, :, second].T,
-            rounding=1e-13 * (1 + max(least)) / unit,
-        )
 
 
 SomeModels = Annotated[Placed[Mixture], placed(Mixture, random_mixture, basin_models)]
@@ -260,28 +157,55 @@ def costs_in_the_basin(models: SomeModels) -> dict[str, Sides]:
         Zhao et al. (2023), (26), (27) with its square, and (28). Attained for kappa = 1 with both models on the line
         between the optima.
     """
-    one, task = Costs.of(models), models.task
-    unit = task.strong_convexity * task.separation**2
-    across = task.strong_convexity / 2 * one.across**2 / unit
-    off = task.smoothness / 2 * one.off**2 / unit
+    task, points, mu = models.task, models.points, models.task.strong_convexity
+    suppose("two clusters or more", task.clusters > 1)
+    first, second = np.nonzero(~np.eye(task.clusters, dtype=bool))
+    distances = np.linalg.norm(points[:, None] - task.optima[:, None], axis=-1)
+    suppose("the models are in the basin", distances[:, first, first] <= task.basin_radius * (1 + 1e-12))
+    least = [float(task.expected_loss(optimum, p)) for p, optimum in enumerate(task.optima)]
+    gaps = np.stack([task.expected_loss(points, p) - least[p] for p in range(task.clusters)])
+    unit = mu * task.separation**2
+    own, other = gaps[first, :, first].T / unit, gaps[first, :, second].T / unit
+    off = task.smoothness / 2 * distances[:, first, first] ** 2 / unit
+    across = mu / 2 * distances[:, first, second] ** 2 / unit
+    rounding = 1e-13 * (1 + max(least)) / unit
     return {
-        "(26), convexity": at_least(one.other / unit, distance=across, rounding=one.rounding),
+        "(26), convexity": at_least(other, distance=across, rounding=rounding),
         "(26), distance": at_least(across, separation=9 / 32),
-        "(27), smoothness, as meant": at_most(one.own / unit, distance=off, rounding=one.rounding),
+        "(27), smoothness, as meant": at_most(own, distance=off, rounding=rounding),
         "(27), distance, as meant": at_most(off, separation=1 / 32),
-        "(28)": at_least((one.other - one.own) / unit, separation=1 / 4, rounding=one.rounding),
+        "(28)": at_least(other - own, separation=1 / 4, rounding=rounding),
     }
 
 
+NOT_NEGATIVE, SHARE = Q[0::2], Q[0:1:4]
+
+
 @costs_in_the_basin.step("proof", needed=False)
-def costs_on_symbols(pair: BasinPair) -> dict[str, Sides]:
-    """The triangle inequality and the radius, squared; the first steps are Assumptions 2 and 1 at the optimum."""
+def costs_on_symbols(
+    root: Fraction = Q[1::2],
+    own: Fraction = SHARE,
+    other: Fraction = SHARE,
+    beyond: Fraction = NOT_NEGATIVE,
+    below: Fraction = NOT_NEGATIVE,
+    above: Fraction = NOT_NEGATIVE,
+) -> dict[str, Sides]:
+    """The triangle inequality and the radius, squared; the first steps are Assumptions 2 and 1 at the optimum.
+
+    Delta = 1, mu = 1, L = root^2; ``own`` and ``other`` are the models' distances from their own optima, in radii. By
+    the triangle inequality the other one is Delta less its own distance, and something ``beyond``, from the client's
+    optimum. The own model's expected loss is something ``below`` (L / 2) times its squared distance, the other one's
+    something ``above`` (mu / 2) times its own.
+    """
+    own_cost = root**2 * (own / (4 * root)) ** 2 / 2
+    other_cost = (1 - other / (4 * root) + beyond) ** 2 / 2
+    own_loss, other_loss = own_cost - below, other_cost + above
     return {
-        "(26), convexity": at_least(pair.other_loss, distance=pair.other_cost),
-        "(26), distance": at_least(pair.other_cost, separation=Fraction(9, 32)),
-        "(27), smoothness, as meant": at_most(pair.own_loss, distance=pair.own_cost),
-        "(27), distance, as meant": at_most(pair.own_cost, separation=Fraction(1, 32)),
-        "(28)": at_least(pair.other_loss - pair.own_loss, separation=Fraction(1, 4)),
+        "(26), convexity": at_least(other_loss, distance=other_cost),
+        "(26), distance": at_least(other_cost, separation=Fraction(9, 32)),
+        "(27), smoothness, as meant": at_most(own_loss, distance=own_cost),
+        "(27), distance, as meant": at_most(own_cost, separation=Fraction(1, 32)),
+        "(28)": at_least(other_loss - own_loss, separation=Fraction(1, 4)),
     }
 
 
@@ -292,9 +216,9 @@ def printed_cost(root_of_kappa: int, distance: Fraction) -> Fraction:
 
 @costs_in_the_basin.line("(27)")
 def printed_bound(
-    root_of_kappa: Annotated[int, integers(1, 5, upwards=True)],
-    separation: Annotated[Fraction, choice(Fraction(1), Fraction(2), Fraction(1, 2))],
-    share: Annotated[Fraction, rationals(0, 1, 4)],
+    root_of_kappa: int = Z[1:],
+    separation: Fraction = among(Fraction(1), Fraction(2), Fraction(1, 2)),
+    share: Fraction = SHARE,
 ) -> Sides:
     """The own cost as printed; the distance is a ``share`` of the basin's radius."""
     # sqrt(kappa) is the instance's number, so that the basin's radius is rational

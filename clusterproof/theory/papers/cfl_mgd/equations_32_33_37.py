@@ -2,67 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated
 
-import numpy as np
-
-from clusterproof.theory.claims import (
-    Sides,
-    choice,
-    claim,
-    equal,
-    integers,
-    rationals,
-    suppose,
-)
-from clusterproof.theory.exact.algebra import Client
-from clusterproof.theory.exact.algebra import Share as Part
-from clusterproof.theory.exact.prescribed_samples import READINGS, Rounds
-from clusterproof.theory.exact.scalar_clients import (
-    Centers,
-    Momentum,
-    Place,
-    exact_run,
-)
+from clusterproof.theory.claims import Q, Sides, Z, among, claim, equal, sequences, suppose
+from clusterproof.theory.exact.prescribed_samples import READINGS, Rounds, exact_run
+from clusterproof.theory.papers.cfl_mgd.appendix.a18_to_a25 import each_buffer
 
 ROUNDS = 2
 """chi^(2) is the first model that depends on a client's change of cluster."""
-Start = Annotated[Fraction, rationals(-2, 2, 2)]
-
-
-@dataclass(frozen=True)
-class Switcher:
-    """Clients of cluster 1 at ``center``, one of cluster 2 that may change its cluster, and the models' starts."""
-
-    own: Annotated[int, integers(1, 4)]
-    center: Annotated[Fraction, choice(Fraction(1), Fraction(1, 2))]
-    other_center: Annotated[Fraction, choice(Fraction(-1), Fraction(-1, 2), Fraction(0))]
-    momentum: Annotated[Fraction, rationals(0, Fraction(9, 10), 2)]
-    first: Start
-    second: Start
-
-    @property
-    def centers(self) -> list[Fraction]:
-        """The clients' minimisers."""
-        return [self.center] * self.own + [self.other_center]
-
-    def play(self, reading: str) -> Rounds:
-        """Run option I by one of ``READINGS``, in rational arithmetic."""
-        starts = [self.first, self.second]
-        return exact_run(self.centers, starts, momentum=self.momentum, rounds=ROUNDS, reading=reading)
+START, PLACE = Q[-2:2:2], Q[::4]
 
 
 def second_models(printed: Rounds, server: Rounds) -> tuple[Fraction, Fraction]:
-    """chi_1^(2) with the clients' and with the server's momentum."""
+    """Return chi_1^(2) with the clients' and with the server's momentum."""
     return printed.models[ROUNDS][0], server.models[ROUNDS][0]
-
-
-def third_terms(switcher: Switcher, printed: Rounds) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(beta eta / m) u_i of each client (T, m), whether it is in C_1 (T, m), and whether in C*_1 (m,)."""
-    terms = np.array(printed.momenta, dtype=object) * switcher.momentum / len(switcher.centers)
-    return terms, np.array(printed.assignments) == 0, np.arange(len(switcher.centers)) < switcher.own
 
 
 @claim(
@@ -72,11 +26,19 @@ def third_terms(switcher: Switcher, printed: Rounds) -> tuple[np.ndarray, np.nda
     repaired_by=dict.fromkeys(("(32)", "(33)"), "cfl-mgd/equation-32-fixed-clusters"),
     evaluations=600,
 )
-def momentum_of_the_average(switcher: Switcher) -> dict[str, Sides]:
+def momentum_of_the_average(
+    own: int = Z[1:4],
+    center: Fraction = among(Fraction(1), Fraction(1, 2)),
+    other_center: Fraction = among(Fraction(-1), Fraction(-1, 2), Fraction(0)),
+    momentum: Fraction = Q[0 : Fraction(9, 10) : 2],
+    first: Fraction = START,
+    second: Fraction = START,
+) -> dict[str, Sides]:
     """Averaging the clients' momentum equals momentum on the average of their gradients.
 
     Hypotheses
-        Option I as printed, full participation, no noise; models start anywhere.
+        Option I as printed, full participation, no noise; models start anywhere. ``own`` clients of cluster 1 are at
+        ``center``, and one of cluster 2, which may change its cluster, is at ``other_center``.
 
     Statement
         With sums over C_1, and u_i the clients' momentum, which line 15 averages:
@@ -100,33 +62,48 @@ def momentum_of_the_average(switcher: Switcher) -> dict[str, Sides]:
         Assumptions 1-5 hold", so that they start near the optima. There the momentum is foreign where noise makes a
         client choose wrongly: ``cfl-mgd/appendix-a18``, (A19).
     """
-    printed, server = switcher.play("line 15"), switcher.play("server")
+    centers = [center] * own + [other_center]
+    printed, server = (
+        exact_run(centers, [first, second], momentum=momentum, rounds=ROUNDS, reading=reading)
+        for reading in ("line 15", "server")
+    )
     suppose("no client has two best models", not printed.ties)
     by_clients, by_server = second_models(printed, server)
     words = (
-        f"clients at {', '.join(map(str, switcher.centers))}, models from {switcher.first} and {switcher.second}, "
-        f"eta = 1, beta = {switcher.momentum}: a client that changes its cluster carries foreign momentum, "
+        f"{own} clients at {center} and one at {other_center}, models from {first} and {second}, "
+        f"eta = 1, beta = {momentum}: a client that changes its cluster carries foreign momentum, "
         f"chi_1^(2) = {by_clients} with the clients' momentum and {by_server} with the server's"
     )
-    terms, member, own = third_terms(switcher, printed)
-    third, of_own, of_false = ((terms * part).sum(axis=-1) for part in (member, member & own, member & ~own))
-    moves = [switcher.momentum * (printed.models[t][0] - printed.models[t + 1][0]) for t in range(ROUNDS)]
+    third, of_own, of_false, moves = [], [], [], []
+    for t in range(ROUNDS):
+        terms = [
+            momentum * u / len(centers) if p == 0 else Fraction(0)
+            for u, p in zip(printed.momenta[t], printed.assignments[t], strict=True)
+        ]
+        third.append(sum(terms))
+        of_own.append(sum(terms[:own]))
+        of_false.append(terms[own])
+        moves.append(momentum * (printed.models[t][0] - printed.models[t + 1][0]))
+    parts = [one + other for one, other in zip(of_own, of_false, strict=True)]
     return {
         "(32)": equal((by_clients, by_server), words=words),
-        "(33)": equal((abs(by_server - switcher.center), abs(by_clients - switcher.center)), words=words),
-        "(37)": equal((third, of_own + of_false)),
-        "after (37)": equal((third, np.array(moves, dtype=object))),
+        "(33)": equal((abs(by_server - center), abs(by_clients - center)), words=words),
+        "(37)": equal((third, parts)),
+        "after (37)": equal((third, moves)),
     }
 
 
-@momentum_of_the_average.step("proof of (37)", needed=False)
-def third_term_on_symbols(one: Client, is_own: Part) -> Sides:
-    """The term of each client."""
-    return one.of_parts(is_own)
+momentum_of_the_average.step("proof of (37)", needed=False)(each_buffer)
 
 
 @claim("cfl-mgd/equation-32-fixed-clusters", label="(32), fixed clusters", judges="ours", evaluations=150)
-def equation_32_fixed_clusters(centers: Centers, first: Place, second: Place, momentum: Momentum) -> Sides:
+def equation_32_fixed_clusters(
+    clients: Annotated[int, Z[2:6]],
+    centers: Annotated[tuple[Fraction, ...], sequences(Q[-2:2:4], lambda clients: clients)],
+    first: Fraction = PLACE,
+    second: Fraction = PLACE,
+    momentum: Fraction = Q[0 : Fraction(9, 10) : 10],
+) -> Sides:
     """While no client changes its cluster, clients' momentum and the server's give the same models.
 
     Hypotheses
@@ -144,9 +121,8 @@ def equation_32_fixed_clusters(centers: Centers, first: Place, second: Place, mo
         exact_run(centers, [first, second], momentum=momentum, rounds=rounds, reading=reading)
         for reading in READINGS
     ]
-    fixed = 1
-    while fixed < rounds and paths[0].assignments[fixed] == paths[0].assignments[0]:
-        fixed += 1
+    chosen = paths[0].assignments
+    fixed = [t for t in range(rounds) if all(chosen[s] == chosen[0] for s in range(t + 1))]
     # the round of a change is the first whose models may differ
-    models = [np.array(path.models[: fixed + 1], dtype=object) for path in paths]
-    return equal((models[0], models[1]), (models[0], models[2]))
+    line_15, own, server = (path.models[: len(fixed) + 1] for path in paths)
+    return equal((line_15, own), (line_15, server))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated
 
@@ -9,28 +10,17 @@ import numpy as np
 
 from clusterproof.synthetic import RegressionMixture, TwoPointMixture, direct_simulation
 from clusterproof.synthetic.misclassification import worst_case_error
-from clusterproof.theory.claims import (
-    Excluded,
-    Frequency,
-    Replicates,
-    Sides,
-    Stream,
-    at_most,
-    claim,
-    drawn,
-    equal,
-    given,
-    probability,
-    reals,
-    suppose,
-)
+from clusterproof.theory.claims import Excluded, Sides, at_most, claim, equal, given, suppose
+from clusterproof.theory.claims.frequency import Frequency, probability
+from clusterproof.theory.claims.ranges import drawn, reals
+from clusterproof.theory.claims.space import Replicates, Stream
 from clusterproof.theory.exact.basin_pairs import Pair
 from clusterproof.theory.exact.random_tasks import random_regression
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses
 
 SomeRegression = Annotated[RegressionMixture, drawn(random_regression)]
 
-CONSTANT = 128.0
+CONSTANT = 128
 """c_1 of the proof: 64 from each of (29) and (30)."""
 
 
@@ -62,7 +52,7 @@ def equation_21(task: SomeRegression, stream: Stream) -> dict[str, Sides | Exclu
 
 
 @claim("cfl-mgd/lemma-1", label="Lemma 1, (22)", evaluations=200)
-def lemma_1(pair: Pair, *, c_1: float = CONSTANT, power_of_samples: float = 1.0) -> Sides:
+def lemma_1(pair: Pair, *, c_1: float = CONSTANT, power_of_samples: float = 1) -> Sides:
     """A client prefers a given wrong model with probability at most c_1 sigma^2 / (Delta^4 mu^2 n').
 
     Hypotheses
@@ -83,13 +73,11 @@ def lemma_1(pair: Pair, *, c_1: float = CONSTANT, power_of_samples: float = 1.0)
 
 @lemma_1.line("two values")
 def lemma_1_of_two_values(
-    law: TwoPointLosses, *, c_1: float = CONSTANT, power_of_samples: float = 1.0
+    law: TwoPointLosses, *, c_1: Fraction | float = CONSTANT, power_of_samples: float = 1
 ) -> Sides:
     """The same for losses with two values, mu = 1 and Delta = 2."""
-    spread = float(law.loss_variance)
-    return at_most(
-        float(law.error_probability), chebyshev=c_1 * spread / (16 * law.samples**power_of_samples)
-    )
+    bound = c_1 * law.loss_variance / (16 * law.samples**power_of_samples)
+    return at_most(law.error_probability, chebyshev=bound)
 
 
 def crowd(clusters: int, rarity: float = 1e-4) -> TwoPointMixture:
@@ -119,10 +107,7 @@ def towards_one(optima: np.ndarray, own: int, radius: float) -> np.ndarray:
     return np.asarray(optima + radius * directions / np.linalg.norm(directions, axis=-1, keepdims=True))
 
 
-Crowd = {"task": crowd(20)}
-
-
-@claim("cfl-mgd/lemma-1-union", label="Lemma 1, (23)", evaluations=75, example=(Crowd,))
+@claim("cfl-mgd/lemma-1-union", label="Lemma 1, (23)", evaluations=75, example={"task": crowd(20)})
 def lemma_1_union(
     task: Annotated[RegressionMixture | TwoPointMixture, drawn(random_regression)], stream: Stream
 ) -> Sides:
@@ -153,11 +138,9 @@ def lemma_1_union(
 
 
 def cantelli_bound(pair: Pair) -> float:
-    """64 sigma^2 / (64 sigma^2 + n' mu^2 Delta^4)."""
-    task = pair.task
-    variance = 64 * pair.sigma**2
-    gap = task.samples * task.strong_convexity**2 * task.separation**4
-    return variance / (variance + gap)
+    """Return 64 sigma^2 / (64 sigma^2 + n' mu^2 Delta^4)."""
+    variance, task = 64 * pair.sigma**2, pair.task
+    return variance / (variance + task.samples * task.strong_convexity**2 * task.separation**4)
 
 
 @claim("cfl-mgd/lemma-1-cantelli", label="Lemma 1, Cantelli", judges="ours", tight=True, evaluations=350)
@@ -191,13 +174,8 @@ def of_two_values(law: TwoPointLosses) -> Sides:
 def doubtful_regression(stream: np.random.Generator) -> RegressionMixture:
     """Draw a regression with so much noise and so few rows that clients are wrong."""
     task = random_regression(stream)
-    return RegressionMixture(
-        optima=task.optima,
-        covariance=task.covariances.matrices,
-        noise=0.3 + task.noise,
-        labels=task.labels,
-        samples=int(stream.choice([1, 2, 3, 10, 30])),
-    )
+    rows = int(stream.choice([1, 2, 3, 10, 30]))
+    return replace(task, covariance=task.covariances.matrices, noise=0.3 + task.noise, samples=rows)
 
 
 @claim("cfl-mgd/lemma-1-exact", label="Lemma 1, exact", judges="ours", replicates=4000, evaluations=12)

@@ -13,22 +13,11 @@ from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.bounds.trace_bound import TraceBound
-from clusterproof.theory.claims import (
-    Sides,
-    at_most,
-    choice,
-    claim,
-    equal,
-    integers,
-    rationals,
-    reals,
-    suppose,
-)
+from clusterproof.theory.claims import Q, Sides, Z, among, at_most, claim, equal, reals, suppose
 from clusterproof.theory.exact.heavy_ball import propagators, spectral_rate, start_envelope
-from clusterproof.theory.exact.two_clusters import exact_path, run_two_clusters
+from clusterproof.theory.exact.two_clusters import exact_path
 
-Momentum = Annotated[Fraction, rationals(0, Fraction(99, 100), 20)]
-Round = Annotated[int, integers(0, 12)]
+HALF = Fraction(1, 2)
 
 
 @claim(
@@ -37,7 +26,7 @@ Round = Annotated[int, integers(0, 12)]
     judges="ours",
     repaired_by="cfl-mgd/per-step-region",
 )
-def per_step_contraction(momentum: Momentum, round_: Round) -> Sides:
+def per_step_contraction(momentum: Fraction = Q[0 : Fraction(99, 100) : 20], round_: int = Z[0:12]) -> Sides:
     """Without noise every round shrinks the error by 1 - l mu / 8L, for every momentum.
 
     Hypotheses
@@ -50,28 +39,28 @@ def per_step_contraction(momentum: Momentum, round_: Round) -> Sides:
         Ours. (31) of Zhao et al. (2023) adds rho_0, which is at least c_4 l > 0 without noise, too: with the appendix's
         c_4 = 1/4 it holds where this fails, since 0 + 1/8 = |e_3|. What breaks (31) is ``cfl-mgd/lemma-2``.
     """
-    path = exact_path(Fraction(1, 2), momentum, Fraction(1, 2), round_ + 1)
+    path = exact_path(HALF, momentum, HALF, round_ + 1)
     return at_most(abs(path[round_ + 1]), contraction=Fraction(15, 16) * abs(path[round_]))
 
 
-def fails(proportion: float, momentum: float, rounds: int) -> bool:
+HORIZON = 4000
+"""Rounds in which a failing contraction has to show."""
+
+
+def fails(proportion: float, momentum: float) -> bool:
     """Whether some round of a noise-free run in the steepest direction fails to contract.
 
     The ratio z_t = e_(t+1) / e_t obeys z_(t+1) = (1 + beta - a) - beta / z_t, a = l_p; the
     contraction by 1 - l mu / 8L fails for every kappa where |z_t| > 1.
     """
     ratio = 1 - proportion
-    for _ in range(rounds):
+    for _ in range(HORIZON):
         if abs(ratio) > 1:
             return True
         if ratio == 0:
             return momentum > 0
         ratio = (1 + momentum - proportion) - momentum / ratio
     return False
-
-
-HORIZON = 4000
-"""Rounds in which a failing contraction has to show."""
 
 
 def resonant(proportion: float, momentum: float) -> bool:
@@ -84,20 +73,16 @@ def resonant(proportion: float, momentum: float) -> bool:
     q = math.sqrt(momentum)
     cosine = (1 + momentum - proportion) / (2 * q)
     theta = math.acos(cosine)
-    upper = math.atan((cosine + 1 / q) / math.sin(theta))
-    lower = math.atan((cosine - 1 / q) / math.sin(theta))
+    upper, lower = (math.atan((cosine + sign / q) / math.sin(theta)) for sign in (1, -1))
     share = 1 - (upper - lower) / math.pi
     turns = np.arange(1, math.floor(2 / share) + 1) * theta / math.pi
     return bool((np.abs(turns - np.round(turns)) < 1 / HORIZON).any())
 
 
-NEARLY_ONE = Fraction(199, 200)
-
-
 @claim("cfl-mgd/per-step-region", label="(31) without its floor, region", judges="ours")
 def per_step_region(
-    proportion: Annotated[Fraction, rationals(1 - NEARLY_ONE, NEARLY_ONE, 12)],
-    momentum: Annotated[Fraction, rationals(0, NEARLY_ONE, 12)],
+    proportion: Fraction = Q[Fraction(1, 200) : Fraction(199, 200) : 12],
+    momentum: Fraction = Q[0 : Fraction(199, 200) : 12],
 ) -> Sides:
     """The noise-free contraction per round fails exactly where beta > (1 - sqrt(l_p))^2.
 
@@ -120,28 +105,10 @@ def per_step_region(
     boundary = (1 - math.sqrt(share)) ** 2
     # nearer than this, the first failing round lies beyond the horizon
     suppose("beta differs from (1 - sqrt(l_p))^2 by 2e-4", abs(beta - boundary) >= 2e-4)
-    underdamped = beta > boundary
-    failing = fails(share, beta, HORIZON)
+    underdamped, failing = beta > boundary, fails(share, beta)
     if underdamped and not failing:
         suppose("the phase does not advance by nearly a rational part of pi", not resonant(share, beta))
     return equal((int(failing), int(underdamped)))
-
-
-def claimed_rate(proportion: float, condition_number: float) -> float:
-    """1 - l mu / 8L."""
-    return 1 - proportion / (8 * condition_number)
-
-
-def rate_of_a_run(momentum: float, rounds: int) -> float:
-    """Rate of a run of two equal scalar clusters.
-
-    With a = l_p and beta, W_t = e_t^2 - (1 + beta - a) e_t e_(t-1) + beta e_(t-1)^2 satisfies W_(t+1) = beta W_t and is
-    positive definite where underdamped: its growth is the exact rate, without a transient.
-    """
-    algorithm = CFLMGD(step_size=1.0, momentum=momentum)
-    errors = run_two_clusters(2, 1, algorithm, 0.5, rounds).models[:, 0, 0] - 1.0
-    energy = errors[1:] ** 2 - (0.5 + momentum) * errors[1:] * errors[:-1] + momentum * errors[:-1] ** 2
-    return float((energy[-1] / energy[0]) ** (0.5 / (len(energy) - 1)))
 
 
 @claim(
@@ -150,35 +117,49 @@ def rate_of_a_run(momentum: float, rounds: int) -> float:
     judges="ours",
     repaired_by="cfl-mgd/lemma-h",
 )
-def asymptotic_rate(momentum: Annotated[float, choice(0.9)], rounds: Annotated[int, choice(80)]) -> Sides:
+def asymptotic_rate(momentum: Fraction = among(Fraction(9, 10)), rounds: int = among(80)) -> Sides:
     """After many rounds the error falls at least as fast as (1 - l mu / 8L)^T, for every momentum.
 
     Hypotheses
         Assumptions 1 to 5 with exact losses and gradients, eta = 1/L; the paper's momentum 0.9.
 
     Statement
-        lim sup ||chi_p^T - chi*_p||^(1/T) <= 1 - l mu / 8L.
+        lim sup ||chi_p^T - chi*_p||^(1/T) <= 1 - l mu / 8L. Measured, for two equal scalar clusters, is how much
+        W_t = e_t^2 - (1 + beta - l) e_t e_(t-1) + beta e_(t-1)^2 grows in T rounds: it is positive definite where
+        beta > (1 - sqrt(l))^2 and obeys W_(t+1) = beta W_t, so that the error falls as sqrt(beta)^T.
 
     Source
         Ours. (A39) of Zhao et al. (2023) adds (8L / l mu) rho_0 >= 8 kappa c_4 > 0, so that it bounds no rate of
         decrease: an error that tends to 0, as here, ends below it.
     """
-    measured, claimed = rate_of_a_run(momentum, rounds), claimed_rate(0.5, 1.0)
-    words = (
-        f"kappa = 1, l = 1/2, beta = {momentum:g}: the run's rate is {measured:.5f} (sqrt(beta) = "
-        f"{math.sqrt(momentum):.5f}), slower than 1 - l mu / 8L = {claimed:.5f}"
+    path = exact_path(HALF, momentum, HALF, rounds + 1)
+    first, last = (
+        now**2 - (HALF + momentum) * now * before + momentum * before**2
+        for before, now in (path[:2], path[-2:])
     )
-    return at_most(measured, claimed=claimed, words=words)
+    claimed = Fraction(15, 16)
+    return at_most(
+        last / first,
+        claimed=claimed ** (2 * rounds),
+        words=lambda: (
+            f"kappa = 1, l = 1/2, beta = {momentum}: the run's rate is {float(last / first) ** (0.5 / rounds):.5f} "
+            f"(sqrt(beta) = {math.sqrt(momentum):.5f}), slower than 1 - l mu / 8L = {float(claimed):.5f}"
+        ),
+    )
 
 
-MOMENTA = (*(Fraction(k, 20) for k in range(20)), Fraction(99, 100), Fraction(999, 1000))
+def companion_radius(curvatures: np.ndarray, momentum: float) -> float:
+    """Return the largest spectral radius of ((1 + beta - a, -beta), (1, 0)) over curvatures a, (n,), numerically."""
+    companions = np.zeros((len(curvatures), 2, 2))
+    companions[:, 0, 0], companions[:, 0, 1], companions[:, 1, 0] = 1 + momentum - curvatures, -momentum, 1
+    return float(np.abs(np.linalg.eigvals(companions)).max())
 
 
 @claim("cfl-mgd/asymptotic-region", label="(A39) without its floor, region", judges="ours")
 def asymptotic_region(
-    proportion: Annotated[Fraction, rationals(Fraction(1, 100), Fraction(99, 100), 6)],
-    condition_number: Annotated[int, choice(1, 2, 10, 100, 1000)],
-    momentum: Annotated[Fraction, choice(*MOMENTA)],
+    proportion: Fraction = Q[Fraction(1, 100) : Fraction(99, 100) : 6],
+    condition_number: int = among(1, 2, 10, 100, 1000),
+    momentum: Fraction = among(*(Fraction(k, 20) for k in range(20)), Fraction(99, 100), Fraction(999, 1000)),
 ) -> dict[str, Sides]:
     """The true rate is slower than 1 - l mu / 8L exactly where sqrt(beta) > 1 - l mu / 8L.
 
@@ -195,18 +176,13 @@ def asymptotic_region(
         Ours.
     """
     curvatures = float(proportion) * np.geomspace(1 / condition_number, 1, 22)
-    companions = np.zeros((22, 2, 2))
-    companions[:, 0, 0] = 1 + float(momentum) - curvatures
-    companions[:, 0, 1] = -float(momentum)
-    companions[:, 1, 0] = 1
-    radius = float(np.abs(np.linalg.eigvals(companions)).max())
-    claimed, root = claimed_rate(float(proportion), condition_number), math.sqrt(momentum)
+    radius = companion_radius(curvatures, float(momentum))
+    claimed, root = 1 - float(proportion) / (8 * condition_number), math.sqrt(momentum)
     suppose("sqrt(beta) is not 1 - l mu / 8L to six digits", abs(root - claimed) >= 1e-6)
+    largest = float(spectral_rate(curvatures, float(momentum)).max())
     return {
         "region": equal((int(radius > claimed), int(root > claimed))),
-        "closed form": equal(
-            (float(spectral_rate(curvatures, float(momentum)).max()), radius), rounding=1e-6
-        ),
+        "closed form": equal((largest, radius), rounding=1e-6),
     }
 
 
@@ -214,9 +190,8 @@ ROUNDS = 300
 
 
 def lemma_h_bound(curvature: float, momentum: float, rounds: int) -> np.ndarray:
-    """The case of Lemma H that a curvature falls into, (T + 1,)."""
-    q = math.sqrt(momentum)
-    times = np.arange(rounds + 1)
+    """Return the case of Lemma H that a curvature falls into, (T + 1,)."""
+    q, times = math.sqrt(momentum), np.arange(rounds + 1)
     if curvature < (1 - q) ** 2:
         return np.asarray((1 - curvature) ** times)
     if curvature <= 1 - momentum:
@@ -233,58 +208,38 @@ def bound_trace(task: Mixture, trace: Trace, failure_probability: float | None =
         If the task is not a noise-free quadratic, the run is not option I with step at most 1/L, or a client chose
         another model than that of its own cluster.
     """
-    quadratic = task.settings["task"] == "quadratic" or (
-        task.settings["task"] == "regression" and task.settings["data"] == "population"
+    settings, algorithm = task.settings, dynamics_of(trace)
+    quadratic = settings["task"] == "quadratic" or (
+        settings["task"] == "regression" and settings["data"] == "population"
     )
-    algorithm = dynamics_of(trace)
-    plain = isinstance(algorithm, CFLMGD) and replace(algorithm, clusters=None) == CFLMGD(
+    is_plain = isinstance(algorithm, CFLMGD) and replace(algorithm, clusters=None) == CFLMGD(
         step_size=algorithm.step_size, momentum=algorithm.momentum
     )
-    if (
-        not (quadratic and isinstance(algorithm, CFLMGD) and plain)
-        or algorithm.step_size * task.smoothness > 1 + 1e-12
+    if not (isinstance(algorithm, CFLMGD) and quadratic and is_plain) or (
+        algorithm.step_size * task.smoothness > 1 + 1e-12
     ):
-        raise InvalidArgument(
-            "trace",
-            f"{algorithm.name} on {task.settings['task']}",
-            "must be option I on a noise-free quadratic with step_size at most 1/L",
-            "run such a task",
-        )
+        name, rule = f"{algorithm.name} on {settings['task']}", "must be option I on a noise-free quadratic"
+        raise InvalidArgument("trace", name, f"{rule} with step_size at most 1/L", "run such a task")
     misassigned = np.argwhere(trace.assignments != trace.labels)
     if len(misassigned):
-        raise InvalidArgument(
-            "trace",
-            f"client {misassigned[0][-1]} with another cluster's model in round {misassigned[0][0] + 1}",
-            "must have every client with its own cluster's model, in every round",
-            "start nearer to the optima",
-        )
-    errors = np.asarray(trace.errors)
-    envelope = np.stack(
-        [
-            start_envelope(
-                algorithm.step_size * proportion * task.strong_convexity,
-                min(1.0, algorithm.step_size * proportion * task.smoothness),
-                algorithm.momentum,
-                trace.rounds,
-            )
-            for proportion in task.proportions
-        ],
-        axis=-1,
-    )
-    if errors.ndim == 3:
-        envelope = envelope[:, None, :]
-    return TraceBound(envelope * errors[0])
+        found = f"client {misassigned[0][-1]} with another cluster's model in round {misassigned[0][0] + 1}"
+        rule = "must have every client with its own cluster's model, in every round"
+        raise InvalidArgument("trace", found, rule, "start nearer to the optima")
+    errors, steps = np.asarray(trace.errors), algorithm.step_size * task.proportions
+    ends = zip(steps * task.strong_convexity, np.minimum(1.0, steps * task.smoothness), strict=True)
+    envelopes = [start_envelope(float(a), float(b), algorithm.momentum, trace.rounds) for a, b in ends]
+    envelope = np.stack(envelopes, axis=-1)
+    return TraceBound((envelope[:, None, :] if errors.ndim == 3 else envelope) * errors[0])
 
 
-def extreme_pairs() -> list[dict[str, float]]:
-    """(a, beta) at and near the places where one case of the lemma follows another."""
-    return [
-        {"curvature": min(1.0, edge * near), "momentum": momentum}
-        for momentum in (0.0, 0.25, 0.81, 0.99, 0.9999)
-        for edge in ((1 - math.sqrt(momentum)) ** 2, 1 - momentum, 1.0)
-        for near in (0.97, 1.0, 1.03)
-        if edge > 0
-    ]
+EXTREME = [
+    {"curvature": min(1.0, edge * near), "momentum": momentum}
+    for momentum in (0.0, 0.25, 0.81, 0.99, 0.9999)
+    for edge in ((1 - math.sqrt(momentum)) ** 2, 1 - momentum, 1.0)
+    for near in (0.97, 1.0, 1.03)
+    if edge > 0
+]
+"""(a, beta) at and near the places where one case of the lemma follows another."""
 
 
 @claim(
@@ -294,7 +249,7 @@ def extreme_pairs() -> list[dict[str, float]]:
     bound=bound_trace,
     tight=True,
     evaluations=1000,
-    example=extreme_pairs(),
+    example=EXTREME,
 )
 def lemma_h(curvature: Annotated[float, reals(0, 1)], momentum: Annotated[float, reals(0, 1)]) -> Sides:
     """Without noise |e_t| <= |Pi_t(a)| |e_0|, with three bounds on Pi_t in closed form; models may leave the ball.

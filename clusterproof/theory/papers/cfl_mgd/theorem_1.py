@@ -1,199 +1,38 @@
-"""Theorem 1: its floor, that a reading says nothing, free units, its probability, a smaller constant, and Remark 1."""
+"""Theorem 1: vacuous by its constant c_4; its probability; smaller constants, larger Delta; and Remark 1."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Annotated
 
-import numpy as np
-
-from clusterproof.algorithms import Trace
-from clusterproof.synthetic import Mixture, RegressionMixture
-from clusterproof.theory.bounds.audit_settings import experiment
-from clusterproof.theory.bounds.dynamics import cfl_mgd_of
-from clusterproof.theory.bounds.setting import Setting
-from clusterproof.theory.claims import Sides, at_least, at_most, choice, claim, integers, rationals, suppose
+from clusterproof.theory.claims import Q, Sides, Z, among, at_least, at_most, claim, suppose
+from clusterproof.theory.exact.exponentials import exponential_bounds
 from clusterproof.theory.exact.two_clusters import exact_path, has_positive_probability
-from clusterproof.theory.papers.cfl_mgd.hypotheses import is_exact, variances
-from clusterproof.theory.papers.cfl_mgd.lemma_2 import MISMATCH
+from clusterproof.theory.papers.cfl_mgd.floor import C_4
 
-
-@dataclass(frozen=True)
-class FloorConstants:
-    """c_1 .. c_6 as they follow from (A17), (A27) and (A33).
-
-    Attributes
-    ----------
-    c1, c2, c3, c4, c5, c6
-        Dimensionless; c4 belongs to a term in l alone, which no amount of data removes.
-    """
-
-    c1: float = 384.0
-    c2: float = math.sqrt(128.0)
-    c3: float = 0.5
-    c4: float = 0.25
-    c5: float = 384.0
-    c6: float = math.sqrt(128.0)
-
-
-def printed_floor(
-    setting: Setting,
-    *,
-    round_number: int,
-    gradient_deviation: float,
-    loss_deviation: float,
-    failure: float = 0.01,
-    constants: FloorConstants = FloorConstants(),
-) -> float:
-    """rho_0 of (A36), in the literal units of the paper.
-
-    Parameters
-    ----------
-    setting
-        Clients, samples, L, mu, Delta, momentum and proportions.
-    round_number
-        t of the factor sqrt(t) that Theorem 1 drops.
-    gradient_deviation, loss_deviation
-        v and sigma of Assumption 3.
-    failure
-        lambda_0 = ... = lambda_4.
-    constants
-        c_1 .. c_6.
-    """
-    share, beta = min(setting.proportions), setting.momentum
-    m, n, p = setting.clients, setting.samples, setting.clusters
-    smooth, strong, separation = setting.smoothness, setting.strong_convexity, setting.separation
-    v, sigma = gradient_deviation, loss_deviation
-    wrong = sigma**2 / (strong**2 * failure * separation**4 * n)
-    cross = (
-        v * sigma * math.sqrt(p) / (failure * strong * smooth * separation**2 * n * math.sqrt(m * failure))
-    )
-    return (
-        2 * v / (failure * smooth * math.sqrt(share * m * n))
-        + constants.c1 * wrong
-        + constants.c2 * cross
-        + constants.c3
-        * beta
-        * v
-        * math.sqrt(share * round_number)
-        / (failure * (1 - beta) * smooth * math.sqrt(m * n))
-        + constants.c4 * share
-        + constants.c5 * beta * wrong
-        + constants.c6 * beta * math.sqrt(round_number) / (1 - beta) * cross
-    )
-
-
-def printed_conclusion(setting: Setting, floor: float) -> float:
-    """rho = (16 L / mu l) rho_0, (A42): Theorem 1 prints p for l."""
-    return 16 * setting.smoothness / (setting.strong_convexity * min(setting.proportions)) * floor
-
-
-LEVEL = 0.01
-"""lambda_0 = ... = lambda_4 on a run."""
-
-
-@dataclass(frozen=True)
-class OnRun:
-    """Theorem 1 on a run.
-
-    Attributes
-    ----------
-    floor, conclusion
-        rho_0 and rho, at least if not ``known``.
-    allowed
-        What (A38) allows rho_0.
-    rounds
-        T.
-    factor
-        1 - l mu / 8L.
-    known
-        Whether v and sigma are; else both are taken as 0.
-    certain
-        Whether nothing is random and the printed probability is positive, so that a run can break Lemma 2.
-    """
-
-    floor: float
-    conclusion: float
-    allowed: float
-    rounds: int
-    factor: float
-    known: bool
-    certain: bool
-
-
-def on_run(task: Mixture, trace: Trace) -> OnRun:
-    """Evaluate Theorem 1 on a run that meets its hypotheses, with lambda_i = ``LEVEL``."""
-    exact, algorithm = is_exact(task), cfl_mgd_of(trace)
-    share, kappa = float(task.proportions.min()), task.condition_number
-    known = exact or isinstance(task, RegressionMixture)
-    loss, gradient = variances(task) if isinstance(task, RegressionMixture) and not exact else (0.0, 0.0)
-    setting = Setting(
-        proportions=tuple(task.proportions.tolist()),
-        clients=task.clients,
-        samples=int(getattr(task, "samples", 1)),
-        rounds=trace.rounds,
-        smoothness=task.smoothness,
-        strong_convexity=task.strong_convexity,
-        separation=task.separation,
-        diameter=task.diameter,
-        noise=0.0,
-        trace=0.0,
-        step_size=algorithm.step_size,
-        momentum=algorithm.momentum,
-        radius=task.basin_radius,
-        start=(float(np.asarray(trace.errors)[0].max()),),
-        misclassification=0.0,
-    )
-    v, sigma = math.sqrt(gradient), math.sqrt(loss)
-    floor = printed_floor(setting, round_number=1, gradient_deviation=v, loss_deviation=sigma, failure=LEVEL)
-    rho = printed_conclusion(setting, floor)
-    return OnRun(
-        floor,
-        rho,
-        allowed=share / 32 * kappa**-1.5 * task.separation,
-        rounds=math.ceil(8 * kappa / share * math.log(task.separation / (2 * rho))),
-        factor=1 - share / (8 * kappa),
-        known=known,
-        certain=exact and has_positive_probability(4 * task.clusters, round(share * task.clients)),
-    )
-
-
-Share = Annotated[Fraction, rationals(Fraction(1, 10**6), Fraction(1, 2), 6)]
+REPAIRS = ("cfl-mgd/theorem-d", "cfl-mgd/theorem-a")
+SHARE = Q[Fraction(1, 10**6) : Fraction(1, 2) : 6]
 """l = min l_p."""
-RootOfKappa = Annotated[Fraction, rationals(1, 3, 2, upwards=True)]
-Separation = Annotated[Fraction, rationals(0, 2, 3)]
+ROOT = Q[1::2]
+"""sqrt(L / mu)."""
+SEPARATION = Q[0:2]
 """Delta, at most 2 by max ||chi*_p|| <= 1 of (A10)."""
 
 
-def largest_start(root_of_kappa: Fraction, separation: Fraction) -> Fraction:
-    """||e_0|| that Assumption 4 allows."""
-    return separation / (4 * root_of_kappa)
+def allowed_floor(share: Fraction, root: Fraction, separation: Fraction) -> Fraction:
+    """Return what (A38) allows rho_0, (l / 32) (mu / L)^(3/2) Delta."""
+    return share / 32 * separation / root**3
 
 
-def least_floor(share: Fraction) -> Fraction:
-    """rho_0 >= c_4 l, even with v = sigma = beta = 0."""
-    return MISMATCH * share
+def conclusion(share: Fraction, root: Fraction, floor: Fraction) -> Fraction:
+    """Return rho = (16 L / mu l) rho_0."""
+    return 16 * root**2 / share * floor
 
 
-def allowed_floor(share: Fraction, root_of_kappa: Fraction, separation: Fraction) -> Fraction:
-    """What (A38) allows rho_0."""
-    return share / 32 * separation / root_of_kappa**3
-
-
-def least_conclusion(share: Fraction, root_of_kappa: Fraction) -> Fraction:
-    """rho = (16 L / mu l) rho_0."""
-    return 16 * root_of_kappa**2 / share * least_floor(share)
-
-
-@claim(
-    "cfl-mgd/theorem-1",
-    label="Theorem 1, (11)",
-    judges="reading",
-    repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/theorem-a"),
-)
-def theorem_1(share: Share, root_of_kappa: RootOfKappa, separation: Separation) -> Sides:
+@claim("cfl-mgd/theorem-1", label="Theorem 1, (11)", judges="reading", repaired_by=REPAIRS)
+def theorem_1(
+    share: Fraction = SHARE, root_of_kappa: Fraction = ROOT, separation: Fraction = SEPARATION
+) -> Sides:
     """After T = (8L / l mu) log(Delta / 2 rho) rounds, every model is within rho of its optimum.
 
     Hypotheses
@@ -205,54 +44,53 @@ def theorem_1(share: Share, root_of_kappa: RootOfKappa, separation: Separation) 
 
     Statement
         With probability at least 1 - lambda, ||chi_p^T - chi*_p|| <= rho = (16 L / mu l) rho_0 for
-        all p, rho_0 as (A36) with c_1 .. c_6 of the appendix (c_4 = 1/4).
+        all p, rho_0 as (A36) with c_1 .. c_6 of the appendix (c_4 = 1/4, ``floor.py``), so that rho_0 >= c_4 l.
 
     Source
         Zhao et al. (2023), Theorem 1 and Appendix B; the printed 16L / (mu p) is read as (A42). Constants of which the
         paper states only that they exist: ``cfl-mgd/theorem-1-small-constant``.
     """
+    floor, start = C_4 * share, separation / (4 * root_of_kappa)
     suppose(
-        "(A38): rho_0 <= (l/32) (mu/L)^(3/2) Delta",
-        least_floor(share) <= allowed_floor(share, root_of_kappa, separation),
+        "(A38): rho_0 <= (l/32) (mu/L)^(3/2) Delta", floor <= allowed_floor(share, root_of_kappa, separation)
     )
     # an instance that meets (A38) would already have to start within rho
-    return at_most(largest_start(root_of_kappa, separation), rho=least_conclusion(share, root_of_kappa))
+    return at_most(start, rho=conclusion(share, root_of_kappa, floor))
 
 
 @theorem_1.step("conclusion")
-def weaker_conclusion(share: Share, root_of_kappa: RootOfKappa, separation: Separation) -> Sides:
+def weaker_conclusion(
+    share: Fraction = SHARE, root_of_kappa: Fraction = ROOT, separation: Fraction = SEPARATION
+) -> Sides:
     """rho is at least 8 kappa^(3/2) times the largest start."""
-    start = largest_start(root_of_kappa, separation)
-    return at_least(least_conclusion(share, root_of_kappa), start=8 * root_of_kappa**3 * start)
+    rho = conclusion(share, root_of_kappa, C_4 * share)
+    return at_least(rho, start=8 * root_of_kappa**3 * separation / (4 * root_of_kappa))
 
 
 @theorem_1.step("(A38)")
-def impossible_floor(share: Share, root_of_kappa: RootOfKappa, separation: Separation) -> Sides:
+def impossible_floor(
+    share: Fraction = SHARE, root_of_kappa: Fraction = ROOT, separation: Fraction = SEPARATION
+) -> Sides:
     """rho_0 is at least four times what (A38) allows it."""
-    return at_least(least_floor(share), allowed=4 * allowed_floor(share, root_of_kappa, separation))
+    return at_least(C_4 * share, allowed=4 * allowed_floor(share, root_of_kappa, separation))
 
 
 @theorem_1.step("rounds")
-def negative_rounds(share: Share, root_of_kappa: RootOfKappa, separation: Separation) -> Sides:
+def negative_rounds(
+    share: Fraction = SHARE, root_of_kappa: Fraction = ROOT, separation: Fraction = SEPARATION
+) -> Sides:
     """Delta / 2 rho <= 1/4, so that T <= (8 kappa / l) log(1/4) < 0."""
-    return at_most(separation / (2 * least_conclusion(share, root_of_kappa)), quarter=Fraction(1, 4))
+    return at_most(separation / (2 * conclusion(share, root_of_kappa, C_4 * share)), quarter=Fraction(1, 4))
 
 
-def printed(failure: float, clusters: int, tail: float) -> float:
-    """1 - lambda with the printed lambda = 1 - lambda_0 - P lambda_1 - ... - 4 exp(-clm)."""
-    return (4 + 2 * clusters) * failure + 4 * tail
+def printed_guarantee(failure: Fraction, clusters: int) -> Fraction:
+    """Return 1 - lambda, lambda = 1 - lambda_0 - ... - 4 exp(-clm), for c l m = 100/8, to more than 30 digits."""
+    return (4 + 2 * clusters) * failure + 4 * exponential_bounds(Fraction(100, 8))[1]
 
 
-@claim(
-    "cfl-mgd/theorem-1-probability",
-    label="Theorem 1, probability",
-    repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/theorem-a"),
-    ill_posed=True,
-)
+@claim("cfl-mgd/theorem-1-probability", label="Theorem 1, probability", repaired_by=REPAIRS, ill_posed=True)
 def theorem_1_probability(
-    clusters: Annotated[int, integers(2, 4, upwards=True)],
-    rounds: Annotated[int, choice(1, 50)],
-    failure: Annotated[float, choice(0.01)],
+    clusters: int = Z[2:], rounds: int = among(1, 50), failure: Fraction = among(Fraction(1, 100))
 ) -> Sides:
     """Theorem 1 holds with probability at least 1 - lambda.
 
@@ -261,57 +99,52 @@ def theorem_1_probability(
         the meant probability is 1 - T P lambda_5.
 
     Statement
-        lambda = 1 - lambda_0 - P lambda_1 - 2 lambda_2 - lambda_3 - P lambda_4 - 4 exp(-clm), for any lambda in (0, 1).
-
-    Symbols
-        lambda_0 .. lambda_4 the failure probabilities of the appendix, c = 1/8 (Hoeffding), l m the
-        smallest cluster's clients.
+        lambda = 1 - lambda_0 - P lambda_1 - 2 lambda_2 - lambda_3 - P lambda_4 - 4 exp(-clm), for any lambda in (0, 1),
+        lambda_0 .. lambda_4 the failure probabilities of the appendix.
 
     Source
         Zhao et al. (2023), Theorem 1 and (A37). Theorem D carries delta_1, delta_2, delta_3 through
         all rounds and clusters.
     """
-    guarantee = printed(failure, clusters, math.exp(-100 / 8))
+    guarantee, half = printed_guarantee(failure, clusters), printed_guarantee(failure / 2, clusters)
     meant = 1 - rounds * clusters * guarantee
-    half = printed(failure / 2, clusters, math.exp(-100 / 8))
     return at_least(
         guarantee,
         meant=meant,
         words=lambda: (
-            f"at lambda_i = {failure:g}, P = {clusters}, lm = 100, T = {rounds} the printed guarantee is "
-            f"{guarantee:.3f}, and falls to {half:.3f} when the lambda_i are halved; (A37) means {meant:.3f}"
+            f"at lambda_i = {float(failure):g}, P = {clusters}, lm = 100, T = {rounds} the printed guarantee is "
+            f"{float(guarantee):.3f}, and falls to {float(half):.3f} when the lambda_i are halved; (A37) means "
+            f"{float(meant):.3f}"
         ),
     )
 
 
 CONSTANTS = tuple(Fraction(1, denominator) for denominator in (33, 64, 256, 1024))
 """Values of c_4 for which Theorem 1 is not vacuous."""
-Clients = Annotated[int, integers(3, 100, upwards=True)]
-Own = Annotated[int, integers(2, lambda clients: clients - 1)]
-Momentum = Annotated[Fraction, choice(*(Fraction(10**k - 1, 10**k) for k in (1, 2, 3, 4, 5)))]
+CLIENTS = Z[3:]
+OWN = Z[2 : lambda clients: clients - 1]
+MOMENTUM = among(*(Fraction(10**k - 1, 10**k) for k in (1, 2, 3, 4, 5)))
 
 
 def rounds_of(constant: Fraction, clients: int, own: int) -> int:
-    """T = (8 / l) log(1 / rho), rounded up, with kappa = 1, Delta = 2 and rho = 16 c_4."""
-    smallest = Fraction(min(own, clients - own), clients)
-    return math.ceil(8 / smallest * math.log(1 / float(16 * constant)))
-
-
-def last_errors(clients: int, own: int, momentum: Fraction) -> list[Fraction]:
-    """|e_T| for each constant, for two scalar clusters without noise, |e_0| = 1/2."""
-    counts = [rounds_of(constant, clients, own) for constant in CONSTANTS]
-    path = exact_path(Fraction(own, clients), momentum, Fraction(1, 2), max(counts))
-    return [abs(path[count]) for count in counts]
+    """Return T = (8 / l) log(1 / rho), rounded up, with kappa = 1, Delta = 2 and rho = 16 c_4."""
+    smallest, rho = Fraction(min(own, clients - own), clients), 16 * constant
+    below, above = exponential_bounds(smallest / 8)
+    rounds = 0
+    while above**rounds > rho:
+        rounds += 1
+    suppose("30 digits of exp(-l / 8) decide which round is T", below ** (rounds - 1) > rho)
+    return rounds
 
 
 @claim(
     "cfl-mgd/theorem-1-small-constant",
     label="Theorem 1, c_4 < 1/32",
     judges="ours",
-    repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/theorem-a"),
+    repaired_by=REPAIRS,
     example={"clients": 39, "own": 17, "momentum": Fraction(999, 1000)},
 )
-def theorem_1_small_constant(clients: Clients, own: Own, momentum: Momentum) -> Sides:
+def theorem_1_small_constant(clients: int = CLIENTS, own: int = OWN, momentum: Fraction = MOMENTUM) -> Sides:
     """Some constant c_4 below 1/32, for which Theorem 1 is not vacuous, makes it true.
 
     Hypotheses
@@ -329,39 +162,36 @@ def theorem_1_small_constant(clients: Clients, own: Own, momentum: Momentum) -> 
         shares with more clients refute it where the probability is that of all T rounds, 1 - T P lambda_5, too.
     """
     suppose("1 - P lambda_5 > 0", has_positive_probability(2 * 4, min(own, clients - own)))
-    errors = last_errors(clients, own, momentum)
-    ratios = [error / (16 * constant) for error, constant in zip(errors, CONSTANTS, strict=True)]
-    shown = "; ".join(
-        f"c_4 = {constant}: after T = {rounds_of(constant, clients, own)} rounds |e_T| = {float(error):.4g} > rho = "
-        f"{float(16 * constant):.4g}"
-        for constant, error in zip(CONSTANTS, errors, strict=True)
-    )
-    words = (
-        f"m = {clients}, l_1 m = {own}, chi* = +-1, mu = L = 1, v = sigma = 0, e_0 = 1/2, beta = {momentum}: "
-        f"{shown}"
-    )
+    rounds = [rounds_of(constant, clients, own) for constant in CONSTANTS]
+    path = exact_path(Fraction(own, clients), momentum, Fraction(1, 2), max(rounds))
+    ratios = [abs(path[T]) / (16 * constant) for T, constant in zip(rounds, CONSTANTS, strict=True)]
+
     # one constant for which it holds would be enough
-    return at_most(min(ratios), one=1, words=words)
-
-
-Separations = Annotated[Fraction, choice(*map(Fraction, ("33/2", "32", "128", "512")))]
-"""Values of Delta for which Theorem 1 with c_4 = 1/4 is not vacuous at kappa = 1: more than 16."""
-
-
-def rounds_apart(clients: int, own: int, separation: Fraction) -> int:
-    """T = (8 / l) log(Delta / 2 rho), rounded up, with rho = 16 c_4: in units of Delta / 2, c_4 is smaller."""
-    return rounds_of(2 * MISMATCH / separation, clients, own)
+    return at_most(
+        min(ratios),
+        one=1,
+        words=lambda: (
+            f"m = {clients}, l_1 m = {own}, chi* = +-1, mu = L = 1, v = sigma = 0, e_0 = 1/2, beta = {momentum}: "
+            + "; ".join(
+                f"c_4 = {c}: after T = {T} rounds |e_T| = {abs(float(path[T])):.4g} > rho = {float(16 * c):.4g}"
+                for c, T in zip(CONSTANTS, rounds, strict=True)
+            )
+        ),
+    )
 
 
 @claim(
     "cfl-mgd/theorem-1-large-separation",
     label="Theorem 1, Delta > 2",
     judges="reading",
-    repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/theorem-a"),
+    repaired_by=REPAIRS,
     example={"clients": 39, "own": 17, "momentum": Fraction(999, 1000), "separation": Fraction(33, 2)},
 )
 def theorem_1_large_separation(
-    clients: Clients, own: Own, momentum: Momentum, separation: Separations
+    clients: int = CLIENTS,
+    own: int = OWN,
+    momentum: Fraction = MOMENTUM,
+    separation: Fraction = among(Fraction(33, 2), Fraction(32), Fraction(128), Fraction(512)),
 ) -> Sides:
     """Where the optima are so far from each other that Theorem 1 says something, it is true.
 
@@ -379,15 +209,9 @@ def theorem_1_large_separation(
         noise, and a start at the largest distance of Assumption 4, Delta / 4. The constant Delta / 2 is the reading's.
     """
     suppose("1 - P lambda_5 > 0", has_positive_probability(2 * 4, min(own, clients - own)))
-    path = exact_path(
-        Fraction(own, clients), momentum, Fraction(1, 2), rounds_apart(clients, own, separation)
-    )
-    return at_most(separation / 2 * abs(path[-1]), rho=16 * MISMATCH)
-
-
-def base_setting() -> Setting:
-    """Return the setting "two equal"."""
-    return experiment("S1", None).setting
+    rounds = rounds_of(2 * C_4 / separation, clients, own)  # in units of Delta / 2, c_4 is smaller
+    path = exact_path(Fraction(own, clients), momentum, Fraction(1, 2), rounds)
+    return at_most(separation / 2 * abs(path[-1]), rho=16 * C_4)
 
 
 @claim(
@@ -397,14 +221,12 @@ def base_setting() -> Setting:
     # refutes it with p for l in rho, as Theorem 1 prints it, too
     example={"exponent": 7, "constant": Fraction(10**6)},
 )
-def remark_1(
-    exponent: Annotated[int, integers(0, 16)], constant: Annotated[Fraction, choice(Fraction(10**6))]
-) -> Sides:
+def remark_1(exponent: int = Z[0:16], constant: Fraction = among(Fraction(10**6))) -> Sides:
     """The final error rho is of the order 1 / sqrt(m n') + 1 / n' + 1 / (n' sqrt(m)).
 
     Hypotheses
-        As Theorem 1 without (A38), which is the appendix's condition; m and n' grow, everything else is fixed. With
-        exact losses and gradients, v = sigma = 0, which Assumption 3 allows.
+        As Theorem 1 without (A38), which is the appendix's condition; m and n' grow, everything else is fixed: two
+        equal clusters, L = mu. With exact losses and gradients, v = sigma = 0, which Assumption 3 allows.
 
     Statement
         rho = (16 L / mu l) rho_0 <= C (1 / sqrt(m n') + 1 / n' + 1 / (n' sqrt(m))), up to logarithms, for some
@@ -414,21 +236,18 @@ def remark_1(
     Source
         Zhao et al. (2023), Theorem 1 and Remark 1. The repaired floor is O(1 / sqrt(m n')): ``cfl-mgd/theorem-d``.
     """
-    size = 10**exponent
-    setting = replace(base_setting(), clients=size, samples=size)
-    floor = printed_floor(
-        setting,
-        round_number=1,
-        gradient_deviation=0.0,
-        loss_deviation=0.0,
-    )
-    rho, scale = printed_conclusion(setting, floor), float(constant)
+    size, kappa, share = 10**exponent, 1, Fraction(1, 2)
+    rho = 16 * kappa / share * (C_4 * share)
+    scale = constant / size
+    cross = scale / math.isqrt(size)  # at least what is allowed
     return at_most(
         rho,
-        own=scale / size,
-        false_members=scale / size,
-        cross=scale / size**1.5,
-        words=f"rho = {rho:.4g} at m = n' = 10^{exponent} exceeds {constant} (1/sqrt(m n') + 1/n' + 1/(n' sqrt(m))) = "
-        f"{2 * scale / size + scale / size**1.5:.4g}: the term 16 kappa c_4 = 4 kappa of rho does not vanish, so every "
-        "constant is exceeded",
+        own=scale,
+        false_members=scale,
+        cross=cross,
+        words=lambda: (
+            f"rho = {float(rho):.4g} at m = n' = 10^{exponent} exceeds {constant} (1/sqrt(m n') + 1/n' + "
+            f"1/(n' sqrt(m))) = {float(2 * scale + cross):.4g}: the term 16 kappa c_4 = 4 kappa of rho does not "
+            "vanish, so every constant is exceeded"
+        ),
     )

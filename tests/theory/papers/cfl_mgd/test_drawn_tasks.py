@@ -7,26 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clusterproof.synthetic import QuadraticMixture, RegressionMixture
-from clusterproof.theory.papers.cfl_mgd import equations_12_to_20
-from clusterproof.theory.papers.cfl_mgd.appendix.a35_to_a38 import random_setting
+from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import basin_models, noisy_regression, two_values
+from clusterproof.theory.papers.cfl_mgd.drawn_tasks import random_clients, random_quadratics
 from clusterproof.theory.papers.cfl_mgd.lemma_1 import doubtful_regression
-from clusterproof.theory.papers.cfl_mgd.method.algorithm_averages import equal_clusters
-from clusterproof.theory.papers.cfl_mgd.method.equations_1_2 import few_rows, scattered_clusters
-from clusterproof.theory.papers.cfl_mgd.method.equations_3_to_7 import scattered_clients
-from clusterproof.theory.papers.cfl_mgd.method.equations_8_9_10 import some_clusters, widely_scattered
-from clusterproof.theory.papers.cfl_mgd.model_averaging_recursion import random_cluster
+from clusterproof.theory.papers.cfl_mgd.method.equations_1_to_7 import few_rows
 
-QUADRATICS: list[tuple[Callable[..., QuadraticMixture], dict[str, Any]]] = [
-    (random_cluster, {"clusters": {1}, "clients": set(range(1, 7)), "dimension": set(range(1, 5))}),
-    (scattered_clusters, {"clusters": {2}, "clients": set(range(4, 12)), "dimension": set(range(1, 5))}),
-    (scattered_clients, {"clusters": {1}, "clients": {3}, "dimension": set(range(1, 6))}),
-    (some_clusters, {"clusters": {2, 3, 4}, "clients": {6, 9, 12}, "dimension": {2, 3, 4}}),
-    (widely_scattered, {"clusters": {2}, "clients": {8}, "dimension": {2}}),
-    (equal_clusters, {"clusters": {2, 3, 4}, "clients": {6, 9, 12}, "dimension": {3}}),
-    (equations_12_to_20.scattered_clients, {"clusters": {2, 3}, "clients": {9}, "dimension": {2, 3, 4, 5}}),
-]
 DRAWS = 120
 
 
@@ -34,36 +20,27 @@ def several(draw: Callable[..., Any], **how: Any) -> list[Any]:
     return [draw(np.random.default_rng(seed), **how) for seed in range(DRAWS)]
 
 
-@pytest.mark.parametrize(("draw", "sizes"), QUADRATICS, ids=lambda value: getattr(value, "__qualname__", ""))
-def test_sizes_of_the_drawn_quadratics(draw: Callable[..., QuadraticMixture], sizes: dict[str, Any]) -> None:
-    """All and only the sizes that are said."""
-    tasks = several(draw)
-    for name, values in sizes.items():
-        assert {getattr(task, name) for task in tasks} == values
+def test_quadratics_whose_clusters_share_a_hessian() -> None:
+    """All and only the sizes that are asked for, at the asked condition number."""
+    tasks = several(random_quadratics, clusters=(2, 3), dimension=(1, 3), condition_number=5.0, each=4)
+    assert {task.clusters for task in tasks} == {2, 3}
+    assert {task.clients for task in tasks} == {8, 12}
+    assert {(task.dimension, round(task.condition_number, 6)) for task in tasks} == {(1, 1), (2, 5), (3, 5)}
+    scattered = several(random_quadratics, clusters=(2, 2), dimension=(2, 2), spread=1.0)
+    for some, apart in ((tasks, False), (scattered, True)):
+        widths = [np.ptp(task.centers[task.labels == 0], axis=0).max() for task in some]
+        assert all((width > 1e-3) == apart for width in widths)
 
 
-def test_spectra_of_the_drawn_quadratics() -> None:
-    spectra = [np.linalg.eigvalsh(task.hessians) for task in several(random_cluster)]
-    assert min(each.min() for each in spectra) == pytest.approx(1 / 20, abs=0.01)
+@pytest.mark.parametrize(("clusters", "ends", "condition"), [(1, (1, 6), 20.0), (2, (4, 11), 5.0)])
+def test_clients_with_hessians_of_their_own(clusters: int, ends: tuple[int, int], condition: float) -> None:
+    tasks = several(random_clients, clusters=clusters, clients=ends, condition_number=condition)
+    assert {task.clusters for task in tasks} == {clusters}
+    assert {task.clients for task in tasks} == set(range(ends[0], ends[1] + 1))
+    assert {task.dimension for task in tasks} == {1, 2, 3, 4}
+    spectra = [np.linalg.eigvalsh(task.hessians) for task in tasks]
+    assert min(each.min() for each in spectra) == pytest.approx(1 / condition, abs=0.01)
     assert max(each.max() for each in spectra) == pytest.approx(1, abs=0.01)
-    least = min(float(np.linalg.eigvalsh(task.hessians).min()) for task in several(scattered_clusters))
-    assert least == pytest.approx(0.1, abs=0.01)
-    tasks = several(random_cluster, condition_number=5.0, fewest=2)
-    assert min(task.clients for task in tasks) == 2
-    assert min(float(np.linalg.eigvalsh(task.hessians).min()) for task in tasks) == pytest.approx(
-        1 / 5, abs=0.02
-    )
-    for draw, ends, scattered in (
-        (scattered_clients, {1, 10}, True),
-        (some_clusters, {4}, True),
-        (widely_scattered, {4}, True),
-        (equal_clusters, {5}, False),
-    ):
-        tasks = several(draw)
-        assert {round(task.condition_number, 6) for task in tasks} == ends
-        assert all(
-            (np.ptp(task.centers[task.labels == 0], axis=0).max() > 1e-3) == scattered for task in tasks
-        )
 
 
 def gaps(optima: np.ndarray) -> list[float]:
@@ -92,14 +69,7 @@ def test_noisy_regressions() -> None:
     assert max(task.samples for task in several(few_rows)) <= 40
 
 
-def test_settings_of_a36_and_gradients_of_two_values() -> None:
-    for one in several(random_setting):
-        assert 10 <= one.clients < 1000
-        assert 1 <= one.samples <= 10**5
-        assert 0 <= one.momentum <= 0.99
-        assert 0.5 <= one.smoothness <= 3
-        assert 0.01 <= one.strong_convexity <= 0.5
-        assert 0.1 <= one.separation <= 3
+def test_gradients_of_two_values() -> None:
     task = two_values(3, 5, 1.5)
     assert (np.bincount(task.labels) == [3, 5]).all()
     assert task.optima.tolist() == [[1.0], [-1.0]]

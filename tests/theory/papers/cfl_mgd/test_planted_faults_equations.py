@@ -17,15 +17,14 @@ from clusterproof.algorithms import cfl_mgd as algorithm_module
 from clusterproof.synthetic import QuadraticMixture, direct_simulation
 from clusterproof.theory import Kind
 from clusterproof.theory.claims import Sides, at_least
-from clusterproof.theory.exact import scalar_clients, two_clusters
+from clusterproof.theory.exact import prescribed_samples, two_clusters
 from clusterproof.theory.exact.basin_pairs import Pair
 from clusterproof.theory.exact.identical_clients import IdenticalClients
 from clusterproof.theory.exact.prescribed_samples import Rounds
 from clusterproof.theory.papers.cfl_mgd import equations_12_to_20 as model_averaging_chain
 from clusterproof.theory.papers.cfl_mgd import equations_24_to_30 as lemma_1_proof
 from clusterproof.theory.papers.cfl_mgd import equations_32_33_37 as equation_32
-from clusterproof.theory.papers.cfl_mgd import lemma_2
-from clusterproof.theory.papers.cfl_mgd import model_averaging_rate as model_averaging_rate
+from clusterproof.theory.papers.cfl_mgd import floor, model_averaging
 
 pytestmark = pytest.mark.slow(reason="checks each claim with a fault planted in it")
 
@@ -115,8 +114,8 @@ FAULTS: list[tuple[str, Fault]] = [
     ("division-by-clients", (algorithm_module, "CFLMGD", lambda _: printed_order)),
     ("model-averaging-recursion#every round", (QuadraticMixture, "local_steps", lambda _: printed_descent)),
     ("model-averaging-recursion#end", (QuadraticMixture, "local_steps", lambda _: printed_descent)),
-    ("equation-32-fixed-clusters", (scalar_clients, "exact_run", forgetful)),
-    ("equation-32#after (37)", (scalar_clients, "exact_run", wrong_momenta)),
+    ("equation-32-fixed-clusters", (prescribed_samples, "exact_run", forgetful)),
+    ("equation-32#after (37)", (prescribed_samples, "exact_run", wrong_momenta)),
 ]
 
 
@@ -157,7 +156,7 @@ CORRECTIONS: list[tuple[str, Fault]] = [
     (
         "model-averaging-limit",
         (
-            model_averaging_rate,
+            model_averaging,
             "clients",
             lambda true: lambda flat, center: ((Fraction(1),) * 2, true(flat, center)[1]),
         ),
@@ -214,5 +213,5 @@ def test_events_of_25_need_the_midpoint(plant: Callable[..., Any]) -> None:
 def test_theorem_1_is_vacuous_by_proof(plant: Callable[..., Any]) -> None:
     """For every l, kappa and Delta, and because of c_4 = 1/4 alone."""
     assert [line.verdict for line in theory.check("cfl-mgd/theorem-1").lines[1:]] == [Kind.CERTIFIED] * 3
-    plant(lemma_2, "MISMATCH", Fraction(1, 64))
+    plant(floor, "C_4", Fraction(1, 64))
     assert theory.check("cfl-mgd/theorem-1").verdict is not Kind.VACUOUS

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from fractions import Fraction
+from typing import Annotated
 
 import numpy as np
 
 from clusterproof.synthetic import Mixture, RegressionMixture
-from clusterproof.theory.claims import Sides, at_most, claim, rationals, suppose
-from clusterproof.theory.exact.algebra import AtLeastOne, NotNegative, Share
+from clusterproof.theory.claims import Q, Sides, at_most, claim, suppose
 from clusterproof.theory.exact.placed import Placed, placed
 from clusterproof.theory.exact.random_tasks import random_mixture
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import basin_models, noisy_regression, suppose_units
@@ -17,13 +17,14 @@ Start = Placed[RegressionMixture]
 NoisyStart = Annotated[Start, placed(RegressionMixture, noisy_regression, basin_models)]
 
 
-MEANT = ("(A10), meant: smoothness", "(A10), meant: geometry")
-
-
 @claim(
     "cfl-mgd/appendix-a10",
     label="(A10), (A26)",
-    judges={"(A26), in units": "reading"} | dict.fromkeys(MEANT, "ours"),
+    judges={
+        "(A26), in units": "reading",
+        "(A10), meant: smoothness": "ours",
+        "(A10), meant: geometry": "ours",
+    },
     evaluations=200,
 )
 def gradients_in_the_basin(start: NoisyStart) -> dict[str, Sides]:
@@ -75,17 +76,17 @@ def of_other_clusters(task: Mixture, models: np.ndarray) -> tuple[np.ndarray, np
     return (gradients**2).sum(axis=-1) / task.smoothness**2, reach
 
 
-Cosine = Annotated[Any, rationals(-1, 1, 4)]
+COSINE, NOT_NEGATIVE = Q[-1:1:4], Q[0::2]
 
 
 @gradients_in_the_basin.step("proof", needed=False)
 def by_the_law_of_cosines(
-    root: AtLeastOne,
-    apart: Annotated[Any, rationals(0, 2, 4)],
-    separation: Annotated[Any, rationals(0, lambda apart: apart, 4)],
-    share: Share,
-    cosine: Cosine,
-    saved: NotNegative,
+    root: Fraction = Q[1::2],
+    apart: Fraction = Q[0:2:4],
+    separation: Fraction = Q[0 : lambda apart: apart : 4],
+    share: Fraction = Q[0:1:4],
+    cosine: Fraction = COSINE,
+    saved: Fraction = NOT_NEGATIVE,
 ) -> dict[str, Sides]:
     """From Delta <= ||chi*_1 - chi*_p|| <= 2, the basin and the law of cosines, for the angle at chi*_1.
 
@@ -118,12 +119,12 @@ def within_the_basin(models: OnTheRim) -> dict[str, Sides]:
 
 @gradients_in_the_basin.step("proof of (A10), meant", needed=False)
 def within_the_basin_on_symbols(
-    diameter: NotNegative,
-    apart: Annotated[Any, rationals(0, lambda diameter: diameter, 4)],
-    radius: NotNegative,
-    off: Annotated[Any, rationals(0, lambda radius: radius, 4)],
-    cosine: Cosine,
-    saved: NotNegative,
+    diameter: Fraction = NOT_NEGATIVE,
+    apart: Fraction = Q[0 : lambda diameter: diameter : 4],
+    radius: Fraction = NOT_NEGATIVE,
+    off: Fraction = Q[0 : lambda radius: radius : 4],
+    cosine: Fraction = COSINE,
+    saved: Fraction = NOT_NEGATIVE,
 ) -> dict[str, Sides]:
     """From distances of at most D and B and the law of cosines; for ``saved`` see the step "proof"."""
     reach = apart**2 + 2 * cosine * apart * off + off**2

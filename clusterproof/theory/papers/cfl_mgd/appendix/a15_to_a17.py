@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from clusterproof.theory.claims import Replicates, Sides, Stream, at_most, choice, claim, integers, suppose
+from clusterproof.theory.claims import Replicates, Sides, Stream, Z, among, at_most, claim, suppose
 from clusterproof.theory.exact.two_point_law import binomial_upper_tail
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses, tightest
 from clusterproof.theory.papers.cfl_mgd.appendix.a3_to_a14 import false_member_norms
@@ -23,20 +23,14 @@ from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
 
 NEGLIGIBLE = 1e-15
 """Outcomes with a smaller probability are omitted."""
-
 CONSTANT = 128
 """c_1 of Lemma 1 and (A15)."""
-
-Own = Annotated[int, integers(1, 3)]
-"""Clients of cluster 1."""
-Crowd = Annotated[int, integers(1, 50, upwards=True)]
-"""Clients of cluster 2, so many that cluster 1 is negligible."""
-Rate = Annotated[Fraction, choice(*(Fraction(k, 100) for k in (1, 10, 25, 33, 97)))]
+OWN, CROWD = Z[1:3], Z[1:]
+"""Clients of cluster 1, and of cluster 2, so many that cluster 1 is negligible."""
+RATE = among(*(Fraction(k, 100) for k in (1, 10, 25, 33, 97)))
 """lambda_1, or lambda_2."""
 DIRECTIONS = 10**6
 """Directions across the line of the models with gradient noise, so many that its norm is nearly constant."""
-Level = Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 10), Fraction(9, 10), Fraction(99, 100))]
-"""lambda_2."""
 
 
 @lru_cache(maxsize=256)
@@ -53,8 +47,6 @@ def exceeded_displacement(law: TwoPointLosses, clients: int, foreign: int, failu
     failure
         Probability in (0, 1).
     """
-    if law.samples != 1:
-        raise ValueError("one row a client")
     rare, common = map(float, law.noise)
     gradient = float(law.models[0]) + 1
     counts, chances = _binomial(foreign, float(law.error_probability))
@@ -120,12 +112,6 @@ def _binomial(count: int, probability: float) -> tuple[np.ndarray, np.ndarray]:
     return values[likely], chances[likely]
 
 
-def many_false_members(law: TwoPointLosses, own: int, foreign: int, level: Fraction) -> Fraction:
-    """P(|C_1 - C*_1| > c_1 m sigma^2 / (mu^2 lambda_2 Delta^4 n')), exactly."""
-    threshold = CONSTANT * (own + foreign) * law.needed_samples / (level * law.samples)
-    return binomial_upper_tail(foreign, law.error_probability, threshold)
-
-
 FEW = {"law": tightest(), "own": 1, "foreign": 50, "level": Fraction(1, 2)}
 # one false member is one too many, and every foreign client is one with probability 1/1000
 SPENT = {"law": tightest(), "own": 1, "foreign": 48, "level": Fraction(1, 10)}
@@ -139,7 +125,12 @@ SPENT = {"law": tightest(), "own": 1, "foreign": 48, "level": Fraction(1, 10)}
     evaluations=150,
     example=(FEW, SPENT),
 )
-def false_members(law: TwoPointLosses, own: Own, foreign: Crowd, level: Level) -> dict[str, Sides]:
+def false_members(
+    law: TwoPointLosses,
+    own: int = OWN,
+    foreign: int = CROWD,
+    level: Fraction = among(Fraction(1, 2), Fraction(1, 10), Fraction(9, 10), Fraction(99, 100)),
+) -> dict[str, Sides]:
     """There are few false members, and they move model 1 by at most the two terms of (36).
 
     Hypotheses
@@ -166,8 +157,8 @@ def false_members(law: TwoPointLosses, own: Own, foreign: Crowd, level: Level) -
     Source
         Zhao et al. (2023), (A15)-(A17) = (36).
     """
-    many = many_false_members(law, own, foreign, level)
     allowed = CONSTANT * (own + foreign) * law.loss_variance / (16 * law.samples)
+    many = binomial_upper_tail(foreign, law.error_probability, allowed / level)
     return {
         "(A15)": at_most(foreign * law.error_probability, chebyshev=allowed),
         "(A16)": at_most(1 - many, printed=1 - level),
@@ -203,7 +194,7 @@ CERTAIN = {
 @false_members.line("(A17)", replicates=200, evaluations=15)
 def displacement(
     task: NoisyTask,
-    level: Annotated[Fraction, choice(Fraction(1, 10), Fraction(1, 4))],
+    level: Annotated[Fraction, among(Fraction(1, 10), Fraction(1, 4))],
     place: Place,
     stream: Stream,
     replicates: Replicates,
@@ -227,7 +218,13 @@ def displacement(
 
 
 @false_members.line("(A17), two values", evaluations=60, example=(CERTAIN,))
-def exact_displacement(law: TwoPointLosses, own: Own, foreign: Crowd, level_1: Rate, level_2: Rate) -> Sides:
+def exact_displacement(
+    law: TwoPointLosses,
+    own: int = OWN,
+    foreign: int = CROWD,
+    level_1: Fraction = RATE,
+    level_2: Fraction = RATE,
+) -> Sides:
     """||T_2|| exceeds (36) with probability at most 2 lambda_1 + lambda_2, for losses with two values."""
     suppose("n' = 1", law.samples == 1)
     failure = suppose_levels(level_1, level_2)
@@ -256,9 +253,9 @@ def printed_terms(
 
 @false_members.line("(A17), noise across")
 def noise_across(
-    foreign: Annotated[int, choice(10**6, 10**5)],
-    noise: Annotated[int, choice(10**6, 1)],
-    level: Annotated[Fraction, choice(Fraction(33, 100), Fraction(1, 4))],
+    foreign: int = among(10**6, 10**5),
+    noise: int = among(10**6, 1),
+    level: Fraction = among(Fraction(33, 100), Fraction(1, 4)),
 ) -> Sides:
     """Gradients with normal noise in 10^6 directions across the line of the models, where no loss depends on it.
 

@@ -5,23 +5,16 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 from math import prod
-from typing import Annotated
 
-import numpy as np
-
-from clusterproof.theory.claims import (
-    Excluded,
-    Sides,
-    at_most,
-    choice,
-    claim,
-    equal,
-    given,
-    integers,
-    rationals,
+from clusterproof.theory.claims import Excluded, Q, Sides, Z, among, at_most, claim, equal, given
+from clusterproof.theory.papers.cfl_mgd.appendix.a1_to_a9 import (
+    ANY,
+    POSITIVE,
+    SHARE,
+    ScalarRun,
+    each_deviation,
+    total,
 )
-from clusterproof.theory.exact.algebra import Client, Number, Positive, Share
-from clusterproof.theory.papers.cfl_mgd.appendix.a1_to_a9 import ScalarRun, total
 
 NOTHING_RANDOM = (
     # the last client is false in rounds 0 and 2, so that u_i before line 15 is not S_i either
@@ -94,18 +87,17 @@ def own_momentum(run: ScalarRun) -> dict[str, Sides | Excluded]:
     second = (plain / (1 - beta) - count * e_t) ** 2
     third = (plain - count * e_t) ** 2 / (1 - beta) ** 2
     sure = ("v = 0, so that no gradient is random", run.spread == 0)
+    alike = ("C_1^0 = ... = C_1^t", run.same_members)
     return {
         "(A18)": equal((T_3, T_31 + T_32)),
         "(A18), next model": equal(
-            (chi[-1], chi[-2] - total(run.gradients, run.members) / run.clients - T_3)
+            (chi[-1], chi[-2] - total(run.rounds.gradients[run.round], run.members) / run.clients - T_3)
         ),
         "(A19)": equal(*zip(u, S, strict=True)),
         "(A20)": equal((T_31, w * past)),
         "(A21)": equal((T_32, w * total(S, run.false_members))),
         "(A19)-(A21), meant": given(
-            "C_1^0 = ... = C_1^t",
-            run.same_members,
-            lambda: equal((T_3, w * total(S, run.members)), (T_3, beta * (chi[-3] - chi[-2]))),
+            *alike, lambda: equal((T_3, w * total(S, run.members)), (T_3, beta * (chi[-3] - chi[-2])))
         ),
         "(A22)": equal((w * past, w * total([each - e_t for each in S], own) + w * count * e_t)),
         "(A23), first step": given(*sure, lambda: at_most(first, raised=second)),
@@ -116,14 +108,20 @@ def own_momentum(run: ScalarRun) -> dict[str, Sides | Excluded]:
 
 
 @own_momentum.step("proof of (A18)", needed=False)
-def each_buffer(one: Client, is_own: Share) -> Sides:
-    """The term of each client."""
-    return one.of_parts(is_own)
+def each_buffer(number: Fraction = ANY, member: Fraction = SHARE, is_own: Fraction = SHARE) -> Sides:
+    """The term of each client, ``member`` and ``is_own`` being 1 or 0."""
+    own, foreign = member * is_own, member * (1 - is_own)
+    return equal((member * number, own * number + foreign * number))
 
 
 @own_momentum.step("proof of (A19)-(A21), meant", needed=False)
 def sum_of_buffers(
-    momentum: Number, clients: Positive, count: Positive, model: Number, before: Number, gradients: Number
+    momentum: Fraction = ANY,
+    clients: Fraction = POSITIVE,
+    count: Fraction = POSITIVE,
+    model: Fraction = ANY,
+    before: Fraction = ANY,
+    gradients: Fraction = ANY,
 ) -> Sides:
     """Step from t - 1 to t: line 15 gives each member the mean of beta u_i + g_i, whose sum moves the model."""
     past = momentum * before + gradients
@@ -133,38 +131,34 @@ def sum_of_buffers(
     return equal((weight * buffers, weight * past), (weight * buffers, momentum * (model - after)))
 
 
-@own_momentum.step("proof of (A22)", needed=False)
-def each_deviation(one: Client, mean: Number) -> Sides:
-    """The term of each client."""
-    return one.of_deviations(mean)
+own_momentum.step("proof of (A22)", needed=False)(each_deviation)
 
 
 @own_momentum.line("(A23), with noise")
 def with_noise(
-    clients: Annotated[int, integers(1, 10, upwards=True)],
-    samples: Annotated[int, choice(1000, 100, 10)],
-    momentum: Annotated[Fraction, rationals(Fraction(1, 10), Fraction(9, 10), 10)],
-    round_: Annotated[int, integers(1, 5)],
+    clients: int = Z[1:],
+    samples: int = among(1000, 100, 10),
+    momentum: Fraction = Q[Fraction(1, 10) : Fraction(9, 10) : 10],
+    round_: int = Z[1:5],
 ) -> Sides:
     """First and last side of (A23) for s = 0.1: the gradient in round k has mean e_k, variance (s^2 + 2 e_k^2) / n'."""
-    errors = 0.4 * 0.8 ** np.arange(round_ + 1)
-    weights = float(momentum) ** np.arange(round_ - 1, -1, -1)
-    variances = 0.1**2 + 2 * errors**2
-    mean = clients * float(weights @ errors[:-1] - errors[-1])
-    left = mean**2 + clients / samples * float(weights**2 @ variances[:-1])
-    return at_most(
-        left, noise=clients * float(variances.max()) * round_ / (samples * (1 - float(momentum)) ** 2)
-    )
+    errors = [Fraction(2, 5) * Fraction(4, 5) ** k for k in range(round_ + 1)]
+    weights = [momentum ** (round_ - 1 - k) for k in range(round_)]
+    variances = [Fraction(1, 100) + 2 * error**2 for error in errors]
+    mean = clients * (sum(w * e for w, e in zip(weights, errors[:-1], strict=True)) - errors[-1])
+    noise = sum(w**2 * v for w, v in zip(weights, variances[:-1], strict=True))
+    left = mean**2 + Fraction(clients, samples) * noise
+    return at_most(left, noise=clients * max(variances) * round_ / (samples * (1 - momentum) ** 2))
 
 
 @claim("cfl-mgd/a23-meant", label="(A23), noise part", judges="ours", evaluations=60)
 def a23_meant(
-    clients: Annotated[int, integers(1, 2)],
-    round_: Annotated[int, integers(1, 3)],
-    momentum: Annotated[Fraction, rationals(0, Fraction(9, 10), 10)],
-    curvature: Annotated[Fraction, choice(Fraction(1), Fraction(1, 2), Fraction(1, 10))],
-    rarity: Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 10))],
-    jump: Annotated[Fraction, choice(Fraction(1), Fraction(1, 4))],
+    clients: int = Z[1:2],
+    round_: int = Z[1:3],
+    momentum: Fraction = Q[0 : Fraction(9, 10) : 10],
+    curvature: Fraction = among(Fraction(1), Fraction(1, 2), Fraction(1, 10)),
+    rarity: Fraction = among(Fraction(1, 2), Fraction(1, 10)),
+    jump: Fraction = among(Fraction(1), Fraction(1, 4)),
 ) -> Sides:
     """The noise in the weighted past gradients has second moment at most |C| v^2 / (n' (1 - beta^2)).
 

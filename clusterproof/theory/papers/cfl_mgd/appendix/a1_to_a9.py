@@ -14,28 +14,26 @@ import numpy as np
 from clusterproof.synthetic import Mixture, QuadraticMixture
 from clusterproof.theory.claims import (
     Excluded,
+    Q,
     Sides,
+    Z,
+    among,
     at_least,
     at_most,
-    choice,
     claim,
     equal,
     given,
-    integers,
-    rationals,
     suppose,
 )
-from clusterproof.theory.exact.algebra import (
-    Client,
-    DescentStep,
-    Number,
-    OwnTerm,
-    Share,
-)
+from clusterproof.theory.claims.ranges import integers
 from clusterproof.theory.exact.placed import Placed, placed
 from clusterproof.theory.exact.prescribed_samples import Rounds, Table, play
 from clusterproof.theory.exact.random_tasks import random_mixture
 from clusterproof.theory.exact.two_clusters import carried
+
+ANY, POSITIVE, SHARE = Q[::2], Q[Fraction(1, 2) :: 2], Q[0:1:4]
+"""Numbers of proofs: a statement about vectors that is linear in them holds if it does in each coordinate, and one
+about a sum over clients if each client adds the same to both sides."""
 
 
 @dataclass(frozen=True)
@@ -59,13 +57,13 @@ class ScalarRun:
         Gradient batches of the clients of cluster 1 are 1 + spread, 1 - spread, 1 + spread, ...; the others' are -1.
     """
 
-    clients: Annotated[int, integers(2, 16)]
-    own: Annotated[int, integers(1, lambda clients: clients - 1)]
-    momentum: Annotated[Fraction, rationals(Fraction(1, 10), Fraction(9, 10), 10)]
-    start: Annotated[Fraction, choice(*(Fraction(k, 20) for k in (0, 10, 5, 2)))]
-    round: Annotated[int, integers(1, 6)]
-    outliers: Annotated[int, integers(0, lambda round: 2 ** (round + 1) - 1)]  # noqa: A006, ARG005 - named as the field
-    spread: Annotated[Fraction, choice(*(Fraction(k, 20) for k in (0, 2, 5)))]
+    clients: Annotated[int, Z[2:16]]
+    own: Annotated[int, Z[1 : lambda clients: clients - 1]]
+    momentum: Annotated[Fraction, Q[Fraction(1, 10) : Fraction(9, 10) : 10]]
+    start: Annotated[Fraction, among(*(Fraction(k, 20) for k in (0, 10, 5, 2)))]
+    round: Annotated[int, Z[1:6]]
+    outliers: Annotated[int, Z[0 : lambda round: 2 ** (round + 1) - 1]]  # noqa: A006, ARG005 - named as the field
+    spread: Annotated[Fraction, among(*(Fraction(k, 20) for k in (0, 2, 5)))]
 
     @property
     def samples(self) -> tuple[Table, Table, list[Fraction], Fraction]:
@@ -114,11 +112,6 @@ class ScalarRun:
         return [models[0] for models in self.rounds.models]
 
     @property
-    def gradients(self) -> list[Fraction]:
-        """g_i^t."""
-        return self.rounds.gradients[self.round]
-
-    @property
     def buffers(self) -> list[Fraction]:
         """u_i^t as it enters the round, after line 15."""
         return self.rounds.buffers[self.round]
@@ -161,7 +154,8 @@ def parts_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
     Source
         Zhao et al. (2023), (A1) = (34) and (A9).
     """
-    chi, g, own, false = run.models, run.gradients, run.own_members, run.false_members
+    chi, g = run.models, run.rounds.gradients[run.round]
+    own, false = run.own_members, run.false_members
     error, other = chi[-2] - 1, chi[-2] + 1
     T_2p = len(false) * other + total([each - other for each in g], false)
     T_3 = run.weight * total(run.buffers, run.members)
@@ -179,15 +173,22 @@ def parts_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
 
 
 @parts_of_a_round.step("proof of (A1)", needed=False)
-def own_sum(one: OwnTerm) -> Sides:
-    """The identity with the own clients' gradients summed."""
-    return one.split()
+def own_sum(
+    error: Fraction = ANY,
+    gradient: Fraction = ANY,
+    total: Fraction = ANY,
+    weight: Fraction = ANY,
+    count: Fraction = POSITIVE,
+) -> Sides:
+    """The identity with the own clients' gradients summed, h = ``weight`` times ``count``."""
+    h = weight * count
+    return equal((error - weight * total, error - h * gradient + h * (gradient - total / count)))
 
 
 @parts_of_a_round.step("proof of (A9)", needed=False)
-def each_deviation(one: Client, mean: Number) -> Sides:
-    """The term of each client."""
-    return one.of_deviations(mean)
+def each_deviation(number: Fraction = ANY, member: Fraction = SHARE, mean: Fraction = ANY) -> Sides:
+    """The term of each client, ``member`` being 1 where it is summed over: its distance from a number, plus that."""
+    return equal((member * number, member * (number - mean) + member * mean))
 
 
 def around_optima(task: Mixture, stream: np.random.Generator) -> np.ndarray:
@@ -201,21 +202,16 @@ def around_optima(task: Mixture, stream: np.random.Generator) -> np.ndarray:
 AroundOptima = Annotated[Placed[Mixture], placed(Mixture, random_mixture, around_optima)]
 
 
-def gradients_at(one: Placed[Any]) -> np.ndarray:
-    """Expected gradients of each cluster at its points, (..., P, d)."""
-    clusters = range(one.task.clusters)
-    return np.stack([one.task.expected_gradient(one.points[..., p, :], p) for p in clusters], axis=-2)
-
-
 def squared_ratio(models: Placed[Any], step: Any) -> Any:
     """||chi - chi* - h grad phi(chi)||^2 / ||chi - chi*||^2 for each model, (n, P), and steps that broadcast to it."""
-    before = models.points - models.task.optima
-    after = before - np.asarray(step)[..., None] * gradients_at(models)
+    before, clusters = models.points - models.task.optima, range(models.task.clusters)
+    gradients = [models.task.expected_gradient(models.points[..., p, :], p) for p in clusters]
+    after = before - np.asarray(step)[..., None] * np.stack(gradients, axis=-2)
     return (after**2).sum(axis=-1) / (before**2).sum(axis=-1)
 
 
 @claim("cfl-mgd/appendix-a2", label="(A2), (A7)", judges={"(A2), sharper": "ours"}, evaluations=150)
-def descent(models: AroundOptima, share: Share) -> dict[str, Sides | Excluded]:
+def descent(models: AroundOptima, share: Fraction = SHARE) -> dict[str, Sides | Excluded]:
     """One gradient step on phi^1 contracts.
 
     Hypotheses
@@ -250,18 +246,60 @@ def descent(models: AroundOptima, share: Share) -> dict[str, Sides | Excluded]:
     }
 
 
+def squared_distance(step: Fraction, kappa: Fraction, excess: Fraction, slack: Fraction) -> Fraction:
+    """Return ||chi - chi* - h g||^2 after a step h from distance 1, in units of mu = 1 and L = kappa.
+
+    Parameters
+    ----------
+    excess
+        ||g||^2 - mu^2: strong convexity makes it nonnegative.
+    slack
+        Of the inner product g . (chi - chi*) above (mu L + ||g||^2) / (mu + L), its least value for functions
+        that are L-smooth and mu-strongly convex (Nesterov 2004, Theorem 2.1.12).
+    """
+    square = 1 + excess
+    return 1 - 2 * step * ((kappa + square) / (1 + kappa) + slack) + step**2 * square
+
+
+KAPPA, NOT_NEGATIVE = Q[1::2], Q[0::2]
+
+
 @descent.step("proof of (A2)", needed=False)
-def by_co_coercivity(one: DescentStep, share: Share) -> Sides:
+def by_co_coercivity(
+    kappa: Fraction = KAPPA,
+    excess: Fraction = NOT_NEGATIVE,
+    slack: Fraction = NOT_NEGATIVE,
+    share: Fraction = SHARE,
+) -> Sides:
     """The square of the distance from the least inner product, h = share / L."""
-    step = share / one.kappa
-    return at_most(one.squared_distance(step), squared=(1 - step * one.kappa / (1 + one.kappa)) ** 2)
+    step = share / kappa
+    after = squared_distance(step, kappa, excess, slack)
+    return at_most(after, squared=(1 - step * kappa / (1 + kappa)) ** 2)
 
 
 @descent.step("proof of (A2), sharper", needed=False)
-def sharper_by_co_coercivity(one: DescentStep, share: Share) -> Sides:
+def sharper_by_co_coercivity(
+    kappa: Fraction = KAPPA,
+    excess: Fraction = NOT_NEGATIVE,
+    slack: Fraction = NOT_NEGATIVE,
+    share: Fraction = SHARE,
+) -> Sides:
     """The same with 1 - h mu."""
-    step = share / one.kappa
-    return at_most(one.squared_distance(step), squared=(1 - step) ** 2)
+    step = share / kappa
+    return at_most(squared_distance(step, kappa, excess, slack), squared=(1 - step) ** 2)
+
+
+@descent.step("proof of (A7)", needed=False)
+def with_the_clients_that_stay(
+    kappa: Fraction = KAPPA,
+    excess: Fraction = NOT_NEGATIVE,
+    slack: Fraction = NOT_NEGATIVE,
+    smallest: Fraction = SHARE,
+    more: Fraction = SHARE,
+) -> Sides:
+    """As (A2), with h = (share that stays) / L, from l / 4L for ``more`` = 0 to 1 / L for 1."""
+    step = (smallest / 4 + more * (1 - smallest / 4)) / kappa
+    return at_most(squared_distance(step, kappa, excess, slack), squared=(1 - smallest / (8 * kappa)) ** 2)
 
 
 def staying(task: Mixture, share: Fraction) -> list[Fraction]:
@@ -272,14 +310,6 @@ def staying(task: Mixture, share: Fraction) -> list[Fraction]:
         Fraction(few + math.floor(share * (own - few)), task.clients)
         for own, few in zip(counts, least, strict=True)
     ]
-
-
-@descent.step("proof of (A7)", needed=False)
-def with_the_clients_that_stay(one: DescentStep, smallest: Share, more: Share) -> Sides:
-    """As (A2), with h = (share that stays) / L, from l / 4L for ``more`` = 0 to 1 / L for 1."""
-    staying = smallest / 4 + more * (1 - smallest / 4)
-    rate = 1 - smallest / (8 * one.kappa)
-    return at_most(one.squared_distance(staying / one.kappa), squared=rate**2)
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from itertools import product
 from math import prod
 from typing import Annotated
@@ -13,27 +11,14 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.algorithms import CFLMGD
-from clusterproof.theory.claims import (
-    Excluded,
-    Replicates,
-    Sides,
-    Stream,
-    at_most,
-    choice,
-    claim,
-    equal,
-    given,
-    integers,
-    rationals,
-    reals,
-    suppose,
-)
-from clusterproof.theory.exact.algebra import Client, Number
+from clusterproof.theory.claims import Excluded, Q, Sides, Z, among, at_most, claim, equal, given, suppose
+from clusterproof.theory.claims.ranges import integers, reals
+from clusterproof.theory.claims.space import Replicates, Stream
 from clusterproof.theory.exact.prescribed_samples import Table, play
 from clusterproof.theory.exact.recorded_run import record
 from clusterproof.theory.exact.two_clusters import carried, exact_path, has_positive_probability
 from clusterproof.theory.exact.two_point_law import TwoPointLaw, binomial_upper_tail
-from clusterproof.theory.papers.cfl_mgd.appendix.a1_to_a9 import ScalarRun, total
+from clusterproof.theory.papers.cfl_mgd.appendix.a1_to_a9 import ScalarRun, each_deviation, total
 from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import CONSTANT
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import NoisyTask, basin_models, suppose_units
 
@@ -103,66 +88,46 @@ def momentum_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
     }
 
 
-@momentum_of_a_round.step("proof of (A28)", needed=False)
-def each_deviation(one: Client, mean: Number) -> Sides:
-    """The term of each client."""
-    return one.of_deviations(mean)
-
-
-@dataclass(frozen=True)
-class ErringRun:
-    """Two scalar clusters, rounds without noise, and a law with two values by which clients err in round t."""
-
-    clients: Annotated[int, integers(2, 20)]
-    foreign: Annotated[int, integers(1, lambda clients: clients - 1)]
-    round: Annotated[int, integers(1, 12)]
-    momentum: Annotated[Fraction, choice(Fraction(1, 2), Fraction(9, 10), Fraction(99, 100))]
-    start: Annotated[Fraction, choice(Fraction(1, 2), Fraction(-1, 2))]
-    rarity: Annotated[Fraction, choice(*(Fraction(1, k) for k in (5, 10, 50, 1000)))]
-    jump: Annotated[Fraction, rationals(Fraction(1, 4), 3, 4, upwards=True)]
-
-    def path(self, share: Fraction) -> list[Fraction]:
-        """e_0 .. e_t of the model of a cluster with this share of the clients."""
-        return exact_path(share, self.momentum, self.start, self.round)
-
-    @property
-    def law(self) -> TwoPointLaw:
-        """The law, with the models of round t."""
-        foreign = Fraction(self.foreign, self.clients)
-        return TwoPointLaw(
-            samples=1,
-            rarity=self.rarity,
-            jump=self.jump,
-            first=-self.path(1 - foreign)[-1],
-            second=-self.path(foreign)[-1],
-        )
-
-    @property
-    def buffer(self) -> Fraction:
-        """|u_2^t|."""
-        path = self.path(Fraction(self.foreign, self.clients))
-        return abs(carried(path[: self.round], self.momentum))
+momentum_of_a_round.step("proof of (A28)", needed=False)(each_deviation)
 
 
 # one client that errs is one too many, and each of seven does with probability 1/1000
 ERRING = {
-    "erring": ErringRun(8, 7, 1, Fraction(99, 100), Fraction(1, 2), Fraction(1, 1000), Fraction(8, 5)),
+    "clients": 8,
+    "foreign": 7,
+    "round_": 1,
+    "momentum": Fraction(99, 100),
+    "start": Fraction(1, 2),
+    "rarity": Fraction(1, 1000),
+    "jump": Fraction(8, 5),
     "level": Fraction(99, 100),
 }
 
 
 @momentum_of_a_round.line("(A33)", evaluations=150, example=ERRING)
 def momentum_of_clients_that_err(
-    erring: ErringRun,
-    level: Annotated[Fraction, choice(Fraction(1, 1000), Fraction(1, 10), Fraction(1, 2), Fraction(99, 100))],
+    clients: int = Z[2:20],
+    foreign: int = Z[1 : lambda clients: clients - 1],
+    round_: int = Z[1:12],
+    momentum: Fraction = among(Fraction(1, 2), Fraction(9, 10), Fraction(99, 100)),
+    start: Fraction = among(Fraction(1, 2), Fraction(-1, 2)),
+    rarity: Fraction = among(*(Fraction(1, k) for k in (5, 10, 50, 1000))),
+    jump: Fraction = Q[Fraction(1, 4) :: 4],
+    level: Fraction = among(Fraction(1, 1000), Fraction(1, 10), Fraction(1, 2), Fraction(99, 100)),
 ) -> Sides:
-    """The probability with which the false members' momentum is more than the first term, at most lambda_2."""
-    law, buffer = erring.law, erring.buffer
+    """The probability with which the false members' momentum is more than the first term, at most lambda_2.
+
+    Two scalar clusters, rounds without noise, and a law with two values by which clients err in round t.
+    """
+    share = Fraction(foreign, clients)
+    own_path, path = (exact_path(each, momentum, start, round_) for each in (1 - share, share))
+    law = TwoPointLaw(samples=1, rarity=rarity, jump=jump, first=-own_path[-1], second=-path[-1])
+    buffer = abs(carried(path[:round_], momentum))  # of each client of cluster 2
     suppose("the models are in the basin", max(abs(law.first), abs(law.second)) <= Fraction(1, 2))
     if buffer == 0:
         return at_most(Fraction(0), markov=level)
-    threshold = 3 * CONSTANT * law.needed_samples * erring.clients / (level * buffer)
-    return at_most(binomial_upper_tail(erring.foreign, law.error_probability, threshold), markov=level)
+    threshold = 3 * CONSTANT * law.needed_samples * clients / (level * buffer)
+    return at_most(binomial_upper_tail(foreign, law.error_probability, threshold), markov=level)
 
 
 @momentum_of_a_round.line("(A33), regressions", replicates=100, evaluations=20)
@@ -196,67 +161,41 @@ def momentum_on_regressions(
     )
 
 
-@dataclass(frozen=True)
-class FalseMemberRun:
-    """A run in which one client joins the wrong cluster, in round t only.
+NOISE = Fraction(2)
+"""Samples of the client of cluster 2 are -1, or -1 +- 2 with probability ``rarity`` each; n' = 1."""
 
-    Cluster 1 has m - 1 clients without noise and chi_1^0 = chi*_1 = 1; cluster 2 has one client and
-    chi_2^0 = -1 + start. Its samples are -1, or -1 +- 2 with probability ``rarity`` each; n' = 1.
+
+def noise_bound(rarity: Fraction, round_: int, momentum: Fraction) -> Fraction:
+    """Return v^2 t / (1 - beta)^2, with one false member, and suppose that n' = 1 is enough.
+
+    sigma^2 is that of f = (chi - y)^2 / 2 at chi = 3/2, beyond every model of the basins that is compared.
     """
+    losses = {(Fraction(5, 2) - z) ** 2 / 2: p for z, p in law_of(rarity)}
+    mean = sum(loss * p for loss, p in losses.items())
+    sigma_squared = sum((loss - mean) ** 2 * p for loss, p in losses.items())
+    suppose("n' >= 256 (P - 1) sigma^2 / (mu^2 Delta^4)", 16 * sigma_squared <= 1)
+    return 2 * rarity * NOISE**2 * round_ / (1 - momentum) ** 2
 
-    clients: Annotated[int, integers(2, 5)]
-    round: Annotated[int, integers(1, 2)]
-    momentum: Annotated[Fraction, rationals(Fraction(1, 10), Fraction(9, 10), 10)]
-    start: Annotated[Fraction, choice(Fraction(0), Fraction(1, 2), Fraction(-1, 2))]
-    rarity: Annotated[Fraction, choice(*(Fraction(1, 10**k) for k in (3, 4, 5)))]
 
-    @property
-    def law(self) -> dict[Fraction, Fraction]:
-        """The values of y + 1 for the client of cluster 2, and their probabilities."""
-        return {Fraction(0): 1 - 2 * self.rarity, Fraction(2): self.rarity, Fraction(-2): self.rarity}
+def law_of(rarity: Fraction) -> list[tuple[Fraction, Fraction]]:
+    """Return the values of y + 1 for the client of cluster 2, and their probabilities."""
+    return [(Fraction(0), 1 - 2 * rarity), (NOISE, rarity), (-NOISE, rarity)]
 
-    @property
-    def loss_variance(self) -> Fraction:
-        """sigma^2 of f = (chi - y)^2 / 2 at chi = 1.5, beyond every model of the basins that is compared."""
-        losses = {(Fraction(5, 2) - noise) ** 2 / 2: weight for noise, weight in self.law.items()}
-        mean = sum(loss * weight for loss, weight in losses.items())
-        return sum(((loss - mean) ** 2 * weight for loss, weight in losses.items()), Fraction(0))
 
-    @property
-    def noise_bound(self) -> Fraction:
-        """v^2 t / (1 - beta)^2, with one false member and n' = 1."""
-        variance = sum((weight * value**2 for value, weight in self.law.items()), Fraction(0))
-        return variance * self.round / (1 - self.momentum) ** 2
+def scripts(
+    clients: int, round_: int, start: Fraction, rarity: Fraction
+) -> Iterator[tuple[Fraction, Table, Table, list[Fraction]]]:
+    """Yield every outcome of the gradient batches before round t, with probability, tables and models.
 
-    @property
-    def scripts(self) -> Iterator[tuple[Fraction, Table, Table, list[Fraction]]]:
-        """Every outcome of the gradient batches before round t, with probability, tables and models.
-
-        The client chooses on -1 in rounds 0 .. t - 1 and on its rare value +1 in round t: choices and
-        gradients are on batches of their own, so this says nothing of the gradients.
-        """
-        others = [Fraction(1)] * (self.clients - 1)
-        choices = [[*others, Fraction(-1)]] * self.round + [[*others, Fraction(1)]]
-        for noise in product(self.law, repeat=self.round):
-            gradients = [[*others, -1 + value] for value in noise] + [[*others, Fraction(-1)]]
-            weight = prod((self.law[value] for value in noise), start=Fraction(1))
-            yield weight, choices, gradients, [Fraction(1), -1 + self.start]
-
-    @cached_property
-    def distances(self) -> list[tuple[Fraction, Fraction]]:
-        """Probability and S - grad phi_2(chi_1) for every outcome; 0 if no false member."""
-        found = []
-        for weight, choices, gradients, initial in self.scripts:
-            rounds = play(choices, gradients, initial, self.momentum)
-            past = [drawn[-1] for drawn in rounds.gradients[: self.round]]
-            is_false_member = rounds.assignments[self.round][-1] == 0
-            distance = carried(past, self.momentum) - (rounds.models[self.round][0] + 1)
-            found.append((weight, distance if is_false_member else Fraction(0)))
-        return found
-
-    def suppose_samples(self) -> None:
-        """State the hypothesis on n', with the constants of the proof."""
-        suppose("n' >= 256 (P - 1) sigma^2 / (mu^2 Delta^4)", 16 * self.loss_variance <= 1)
+    Cluster 1 has m - 1 clients without noise and chi_1^0 = chi*_1 = 1; cluster 2 has one client and chi_2^0 = -1 +
+    start. The client chooses on -1 in rounds 0 .. t - 1 and on its rare value +1 in round t: choices and gradients
+    are on batches of their own, so this says nothing of the gradients.
+    """
+    others = [Fraction(1)] * (clients - 1)
+    choices = [[*others, Fraction(-1)]] * round_ + [[*others, Fraction(1)]]
+    for outcome in product(law_of(rarity), repeat=round_):
+        gradients = [[*others, -1 + value] for value, _ in outcome] + [[*others, Fraction(-1)]]
+        yield prod((p for _, p in outcome), start=Fraction(1)), choices, gradients, [Fraction(1), -1 + start]
 
 
 @claim(
@@ -267,7 +206,12 @@ class FalseMemberRun:
     evaluations=200,
 )
 def false_members(
-    one: FalseMemberRun, level: Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 10))]
+    clients: int = Z[2:5],
+    round_: int = Z[1:2],
+    momentum: Fraction = Q[Fraction(1, 10) : Fraction(9, 10) : 10],
+    start: Fraction = among(Fraction(0), Fraction(1, 2), Fraction(-1, 2)),
+    rarity: Fraction = among(*(Fraction(1, 10**k) for k in (3, 4, 5))),
+    level: Fraction = among(Fraction(1, 2), Fraction(1, 10)),
 ) -> dict[str, Sides]:
     """The false members' weighted past gradients are near the present one, up to noise.
 
@@ -296,38 +240,37 @@ def false_members(
         Zhao et al. (2023), (A29)-(A32); (A32) from (A28), (A10) and (A31). "given the clusters" is the reading's: the
         print has "with probability of at least 1 - lambda_4" over all.
     """
-    one.suppose_samples()
-    mean = sum((weight * abs(gap) for weight, gap in one.distances), Fraction(0))
-    square = sum((weight * gap**2 for weight, gap in one.distances), Fraction(0))
-    most = one.noise_bound / level**2
-    fails = sum((weight for weight, gap in one.distances if gap**2 > most), Fraction(0))
+    allowed = noise_bound(rarity, round_, momentum)
+    mean = square = fails = Fraction(0)
+    for weight, choices, gradients, initial in scripts(clients, round_, start, rarity):
+        rounds = play(choices, gradients, initial, momentum)
+        if rounds.assignments[round_][-1] == 0:  # the client is a false member
+            past = carried([drawn[-1] for drawn in rounds.gradients[:round_]], momentum)
+            distance = abs(past - (rounds.models[round_][0] + 1))
+            mean, square = mean + weight * distance, square + weight * distance**2
+            fails += weight if distance**2 > allowed / level**2 else 0
     return {
-        "(A29)": at_most(square, noise=one.noise_bound),
-        "(A30)": at_most(mean**2, noise=one.noise_bound),
+        "(A29)": at_most(square, noise=allowed),
+        "(A30)": at_most(mean**2, noise=allowed),
         "(A31)": at_most(fails, markov=level),
     }
 
 
-@dataclass(frozen=True)
-class LongFalseMemberRun(FalseMemberRun):
-    """The same with more clients and rounds."""
-
-    clients: Annotated[int, choice(10, 20, 50, 100)]
-    round: Annotated[int, integers(1, 20)]
-    momentum: Annotated[Fraction, choice(Fraction(1, 2), Fraction(9, 10), Fraction(19, 20))]
-    start: Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 4))]
-    rarity: Annotated[Fraction, choice(*(Fraction(1, 10**k) for k in (4, 6, 8)))]
-    level: Annotated[Fraction, choice(Fraction(1, 4))]
-
-
 @false_members.line("(A32)")
-def momentum_of_false_members(one: LongFalseMemberRun) -> Sides:
-    """The probability with which one false member's momentum is larger.
+def momentum_of_false_members(
+    clients: int = among(10, 20, 50, 100),
+    round_: int = Z[1:20],
+    momentum: Fraction = among(Fraction(1, 2), Fraction(9, 10), Fraction(19, 20)),
+    start: Fraction = among(Fraction(1, 2), Fraction(1, 4)),
+    rarity: Fraction = among(*(Fraction(1, 10**k) for k in (4, 6, 8))),
+    level: Fraction = among(Fraction(1, 4)),
+) -> Sides:
+    """The probability with which one false member's momentum is larger, with more clients and rounds.
 
     Outcomes with noise in some gradient are left out; the square root is compared by squares.
     """
-    one.suppose_samples()
-    path = exact_path(Fraction(1, one.clients), one.momentum, one.start, one.round)
-    excess = abs(carried(path[: one.round], one.momentum)) - 3
-    fails = excess > 0 and excess**2 > 2 * one.noise_bound / one.level**2
-    return at_most(one.law[Fraction(0)] ** one.round if fails else Fraction(0), union=2 * one.level)
+    allowed = noise_bound(rarity, round_, momentum)
+    path = exact_path(Fraction(1, clients), momentum, start, round_)
+    excess = abs(carried(path[:round_], momentum)) - 3
+    fails = excess > 0 and excess**2 > 2 * allowed / level**2
+    return at_most((1 - 2 * rarity) ** round_ if fails else Fraction(0), union=2 * level)

@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
-from math import comb
-from typing import Annotated
 
 import numpy as np
 
-from clusterproof.theory.claims import (
-    Excluded,
-    Replicates,
-    Sides,
-    Stream,
-    at_most,
-    choice,
-    claim,
-    given,
-    integers,
-    rationals,
-    suppose,
-)
+from clusterproof.theory.claims import Excluded, Q, Sides, Z, among, at_most, claim, given, suppose
+from clusterproof.theory.claims.space import Replicates, Stream
+from clusterproof.theory.exact.exponentials import exponential_bounds
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
     ExtremeTask,
@@ -183,22 +171,18 @@ def false_members(
 
 @false_members.line("(A11)")
 def second_moment(
-    clients: Annotated[int, integers(1, 3)],
-    samples: Annotated[int, integers(1, 3)],
-    rarity: Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 3), Fraction(1, 10))],
-    jump: Annotated[Fraction, rationals(Fraction(1, 4), 2, 4, upwards=True)],
+    clients: int = Z[1:3],
+    samples: int = Z[1:3],
+    rarity: Fraction = among(Fraction(1, 2), Fraction(1, 3), Fraction(1, 10)),
+    jump: Fraction = Q[Fraction(1, 4) :: 4],
 ) -> Sides:
     """The second moment of the noise, over all batches of two values."""
     rare, common = jump, -jump * rarity / (1 - rarity)
     variance = rarity * rare**2 + (1 - rarity) * common**2
-    drawn = clients * samples
-    moment = sum(
-        (
-            comb(drawn, k) * rarity**k * (1 - rarity) ** (drawn - k) * (k * rare + (drawn - k) * common) ** 2
-            for k in range(drawn + 1)
-        ),
-        Fraction(0),
-    )
+    drawn, moment = clients * samples, Fraction(0)
+    for k in range(drawn + 1):
+        chance = math.comb(drawn, k) * rarity**k * (1 - rarity) ** (drawn - k)
+        moment += chance * (k * rare + (drawn - k) * common) ** 2
     return at_most(moment / samples**2, variance=clients * variance / samples)
 
 
@@ -208,67 +192,24 @@ CONSTANT = 256
 HOEFFDING = Fraction(1, 8)
 """c: a deviation of a quarter of the clients costs 2 (1/4)^2 in the exponent."""
 
-Count = Annotated[int, integers(1, 200, upwards=True)]
-"""N = l_1 m."""
-Sixteenths = Annotated[int, choice(8, 10, 12, 14, 16)]
-"""Sixteen times the probability of the right choice."""
 
-
-@lru_cache(maxsize=512)
-def exponential_bounds(exponent: Fraction, terms: int = 40) -> tuple[Fraction, Fraction]:
-    """Return rationals below and above exp(-exponent).
-
-    Parameters
-    ----------
-    exponent
-        At least 0.
-    terms
-        Of the series of exp(-1/n), n the power that brings the exponent to at most 1; alternating with
-        decreasing terms, so that two consecutive partial sums enclose it.
-    """
-    power = max(1, -(-exponent.numerator // exponent.denominator))
-    base = exponent / power
-    term = total = Fraction(1)
-    sums = [total]
-    for k in range(1, terms):
-        term *= -base / k
-        total += term
-        sums.append(total)
-    low, high = sorted(sums[-2:])
-    # rounded outwards to 30 digits: powers of long fractions are slow
-    scale = 10**30
-    below = Fraction(low.numerator * scale // low.denominator, scale)
-    above = Fraction(-(-high.numerator * scale // high.denominator), scale)
-    return below**power, above**power
-
-
-def quarter_tail(count: int, sixteenths: int) -> Fraction:
-    """P(Bin(count, p) <= count / 4) with p = sixteenths / 16."""
+def share_of_counts(count: int, sixteenths: int, is_far: Callable[[int], bool]) -> Fraction:
+    """Return P(Bin(count, p) is far) with p = sixteenths / 16."""
     other = 16 - sixteenths
-    weights = (math.comb(count, k) * sixteenths**k * other ** (count - k) for k in range(count // 4 + 1))
-    return Fraction(sum(weights), 16**count)
-
-
-def quarter_deviation(count: int, sixteenths: int) -> Fraction:
-    """P(|Bin(count, p) - count p| >= count / 4) with p = sixteenths / 16."""
-    other = 16 - sixteenths
-    weights = (
-        math.comb(count, k) * sixteenths**k * other ** (count - k)
-        for k in range(count + 1)
-        if abs(16 * k - count * sixteenths) >= 4 * count
-    )
-    return Fraction(sum(weights), 16**count)
+    ways = (math.comb(count, k) * sixteenths**k * other ** (count - k) for k in range(count + 1) if is_far(k))
+    return Fraction(sum(ways), 16**count)
 
 
 @claim("cfl-mgd/appendix-a4", label="(A4)-(A6)", evaluations=300)
-def clients_that_stay(count: Count, sixteenths: Sixteenths) -> dict[str, Sides]:
+def clients_that_stay(count: int = Z[1:], sixteenths: int = among(8, 10, 12, 14, 16)) -> dict[str, Sides]:
     """At least half of the own clients stay in the mean, a quarter with probability at least 1 - 2 exp(-clm), c = 1/8.
 
     Hypotheses
         Clients of cluster 1 choose independently and rightly with probability at least 1/2; c = 1/8 is Hoeffding's.
 
     Statement
-        P(|C_1 n C*_1| <= l_1 m / 4) <= P(| |C_1 n C*_1| - E | >= l_1 m / 4) <= 2 exp(-clm). N = l_1 m >= l m.
+        P(|C_1 n C*_1| <= l_1 m / 4) <= P(| |C_1 n C*_1| - E | >= l_1 m / 4) <= 2 exp(-clm). N = l_1 m >= l m is the
+        ``count``, and the right choice has the probability ``sixteenths`` / 16.
 
     Lines
         (A4)
@@ -291,10 +232,9 @@ def clients_that_stay(count: Count, sixteenths: Sixteenths) -> dict[str, Sides]:
         Zhao et al. (2023), (A4) to (A6).
     """
     allowed = 2 * exponential_bounds(HOEFFDING * count)[0]
-    return {
-        "(A5)": at_most(quarter_deviation(count, sixteenths), hoeffding=allowed),
-        "(A6)": at_most(quarter_tail(count, sixteenths), hoeffding=allowed),
-    }
+    apart = share_of_counts(count, sixteenths, lambda k: abs(16 * k - count * sixteenths) >= 4 * count)
+    few = share_of_counts(count, sixteenths, lambda k: 4 * k <= count)
+    return {"(A5)": at_most(apart, hoeffding=allowed), "(A6)": at_most(few, hoeffding=allowed)}
 
 
 @clients_that_stay.line("(A4)")

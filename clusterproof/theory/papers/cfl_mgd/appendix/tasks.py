@@ -10,12 +10,8 @@ import numpy as np
 
 from clusterproof.algorithms import CFLMGD
 from clusterproof.synthetic import Mixture, RegressionMixture, TwoPointMixture
-from clusterproof.theory.claims import choice, drawn, suppose
-from clusterproof.theory.exact.random_tasks import random_mixture
+from clusterproof.theory.claims import among, drawn, suppose
 from clusterproof.theory.exact.recorded_run import record
-
-AnyTask = Annotated[Mixture, drawn(random_mixture)]
-"""A regression, quadratics or ridge-logistic losses."""
 
 
 def noisy_regression(stream: np.random.Generator) -> RegressionMixture:
@@ -68,16 +64,10 @@ def suppose_units(task: Mixture) -> None:
 
 def with_samples(task: RegressionMixture, samples: int) -> RegressionMixture:
     """Return the task with another number of rows."""
-    return RegressionMixture(
-        optima=task.optima,
-        covariance=task.covariances.matrices,
-        noise=task.noise,
-        labels=task.labels,
-        samples=samples,
-    )
+    return replace(task, covariance=task.covariances.matrices, samples=samples)
 
 
-Place = Annotated[str, choice("random", "apart", "towards", "optima")]
+Place = Annotated[str, among("random", "apart", "towards", "optima")]
 """Where the models of a round are: anywhere in the basin, on its rim away from the other optima or towards
 them, or at their own optima."""
 
@@ -96,7 +86,7 @@ def basin_models(task: Mixture, stream: np.random.Generator, place: str = "rando
     return np.asarray(task.optima + lengths * directions)
 
 
-Level = Annotated[Fraction, choice(*map(Fraction, ("1/10", "1/2", "9/10", "2/5")))]
+Level = Annotated[Fraction, among(*map(Fraction, ("1/10", "1/2", "9/10", "2/5")))]
 """lambda_0 .. lambda_4: the larger, the sharper Markov's inequality."""
 
 
@@ -153,19 +143,7 @@ class Round:
 def simulate_round(
     task: RegressionMixture | TwoPointMixture, place: str, replicates: int, stream: np.random.Generator
 ) -> Round:
-    """Run one round from models in the basin, in all replicates.
-
-    Parameters
-    ----------
-    task
-        Task of the round.
-    place
-        Position of the models, an argument of ``basin_models``.
-    replicates
-        Number of repetitions.
-    stream
-        Generator of the models and of the run's seed.
-    """
+    """Run one round from models in the basin at a ``place``, in all replicates."""
     models = basin_models(task, stream, place)
     algorithm = CFLMGD(step_size=1 / task.smoothness, momentum=0.0, momentum_owner="client")
     initial = np.broadcast_to(models, (replicates, *models.shape))

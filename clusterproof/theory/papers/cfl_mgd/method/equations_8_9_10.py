@@ -4,41 +4,22 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
+from functools import partial
 from typing import Annotated
 
 import numpy as np
 
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import (
-    Sides,
-    Stream,
-    at_most,
-    claim,
-    drawn,
-    equal,
-    integers,
-    rationals,
-    reals,
-    suppose,
-)
+from clusterproof.theory.claims import Q, Sides, Z, at_most, claim, equal, suppose
+from clusterproof.theory.claims.ranges import drawn, integers, reals
+from clusterproof.theory.claims.space import Stream
 from clusterproof.theory.exact.rounding import share_of_largest
-from clusterproof.theory.exact.two_clusters import run_two_clusters
+from clusterproof.theory.papers.cfl_mgd.drawn_tasks import random_quadratics
+from clusterproof.theory.papers.cfl_mgd.model_averaging import exact_rounds, option_2
 
 ONE_BEST = "every client has one best model: ties are another ambiguity"
-
-
-def some_clusters(stream: np.random.Generator) -> QuadraticMixture:
-    """Draw two to four clusters of scattered clients."""
-    clusters, dimension = int(stream.integers(2, 5)), int(stream.integers(2, 5))
-    return QuadraticMixture.random(
-        clusters=clusters,
-        clients=3 * clusters,
-        dimension=dimension,
-        condition_number=4.0,
-        spread=0.5,
-        seed=int(stream.integers(2**31)),
-    )
+SOME_CLUSTERS = partial(random_quadratics, clusters=(2, 4), dimension=(2, 4), spread=0.5)
 
 
 def best_models(task: QuadraticMixture, models: np.ndarray) -> list[int]:
@@ -53,7 +34,7 @@ def best_models(task: QuadraticMixture, models: np.ndarray) -> list[int]:
 
 
 @claim("cfl-mgd/equation-8", label="(8)", ill_posed=False, evaluations=100)
-def equation_8(task: Annotated[QuadraticMixture, drawn(some_clusters)], stream: Stream) -> Sides:
+def equation_8(task: Annotated[QuadraticMixture, drawn(SOME_CLUSTERS)], stream: Stream) -> Sides:
     """Every client chooses the model with the smallest loss.
 
     Hypotheses
@@ -71,7 +52,7 @@ def equation_8(task: Annotated[QuadraticMixture, drawn(some_clusters)], stream: 
     return equal((trace.assignments[0].astype(object), np.array(best_models(task, models), dtype=object)))
 
 
-Place = Annotated[Fraction, rationals(-2, 2, 2)]
+PLACE = Q[-2:2:2]
 
 
 def solutions(centers: tuple[Fraction, Fraction], start: tuple[Fraction, Fraction]) -> list[tuple[int, ...]]:
@@ -99,7 +80,12 @@ def solutions(centers: tuple[Fraction, Fraction], start: tuple[Fraction, Fractio
     repaired_by={"(9)": "cfl-mgd/equation-9-broadcast", "(10)": "cfl-mgd/equation-10-line-16"},
     ill_posed=True,
 )
-def updates(first_center: Place, second_center: Place, first: Place, second: Place) -> dict[str, Sides]:
+def updates(
+    first_center: Fraction = PLACE,
+    second_center: Fraction = PLACE,
+    first: Fraction = PLACE,
+    second: Fraction = PLACE,
+) -> dict[str, Sides]:
     """The two update rules of Section 5 define the models of a round.
 
     Lines
@@ -129,25 +115,9 @@ def updates(first_center: Place, second_center: Place, first: Place, second: Pla
     return {"(9)": at_most(len(assignments), one=1, words=words)}
 
 
-def option_2(step_size: float, momentum: float, local_steps: int, reset: bool = False) -> CFLMGD:
-    """Option II of the algorithm."""
-    return CFLMGD(
-        step_size=step_size,
-        momentum=momentum,
-        averaging="model",
-        local_steps=local_steps,
-        reset_momentum=reset,
-    )
-
-
-def widely_scattered(stream: np.random.Generator) -> QuadraticMixture:
-    """Draw a quadratic mixture whose clients are scattered as widely as the clusters."""
-    return QuadraticMixture.random(
-        clusters=2, clients=8, dimension=2, condition_number=4.0, spread=1.0, seed=int(stream.integers(2**31))
-    )
-
-
-Scattered = Annotated[QuadraticMixture, drawn(widely_scattered)]
+# as widely as the clusters
+WIDELY = partial(random_quadratics, clusters=(2, 2), dimension=(2, 2), spread=1.0, each=4)
+Scattered = Annotated[QuadraticMixture, drawn(WIDELY)]
 StepSize = Annotated[float, reals(Fraction(1, 10), 1)]
 Momentum = Annotated[float, reals(0, Fraction(9, 10))]
 
@@ -209,23 +179,18 @@ def equation_9_broadcast(task: Scattered, step_size: StepSize, momentum: Momentu
 
 
 @updates.line("(10)")
-def start_of_momentum(
-    local_steps: Annotated[int, integers(1, 4)],
-    momentum: Annotated[Fraction, rationals(0, Fraction(9, 10), 10)],
-) -> Sides:
+def start_of_momentum(local_steps: int = Z[1:4], momentum: Fraction = Q[0 : Fraction(9, 10) : 10]) -> Sides:
     """Two rounds of option II whose clients start from the mean buffer, and from zero."""
+    one, half = (Fraction(1),), Fraction(1, 2)
     averaged, zero = (
-        float(
-            run_two_clusters(2, 1, option_2(1.0, float(momentum), local_steps, reset), 0.5, 2).models[2, 0, 0]
-        )
-        for reset in (False, True)
+        exact_rounds(one, one, momentum, local_steps, 2, half, reset=reset)[0] for reset in (False, True)
     )
     words = (
         "(10) does not state where u_i starts in a round: two clusters of one client each, chi* = +-1, mu = L = 1, "
-        f"eta = 1, beta = {momentum}, H = {local_steps}: chi_1^(2) = {averaged:g} from line 16's mean, {zero:g} from "
+        f"eta = 1, beta = {momentum}, H = {local_steps}: chi_1^(2) = {averaged} from line 16's mean, {zero} from "
         "zero; read: the mean, as line 16"
     )
-    return equal((averaged, zero), rounding=1e-9, words=words)
+    return equal((averaged, zero), words=words)
 
 
 @claim("cfl-mgd/equation-10-line-16", label="(10), as line 16", judges="reading", evaluations=60)

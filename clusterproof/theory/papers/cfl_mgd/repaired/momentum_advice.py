@@ -14,21 +14,10 @@ from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.audit_settings import experiment
 from clusterproof.theory.bounds.best_momentum import best_for_horizon, fastest, helpful_limit, noise_floor
 from clusterproof.theory.certificates import Certificate, certify, verify
-from clusterproof.theory.claims import (
-    Excluded,
-    Expectation,
-    Replicates,
-    Sides,
-    Stream,
-    at_least,
-    at_most,
-    choice,
-    claim,
-    equal,
-    expectation,
-    given,
-    reals,
-)
+from clusterproof.theory.claims import Excluded, Sides, at_least, at_most, claim, equal, given
+from clusterproof.theory.claims.expectation import Expectation, expectation
+from clusterproof.theory.claims.ranges import choice, reals
+from clusterproof.theory.claims.space import Replicates, Stream
 from clusterproof.theory.exact.exact_moments import error_moments
 from clusterproof.theory.exact.heavy_ball import spectral_rate
 

@@ -15,18 +15,9 @@ from clusterproof.theory.bounds.gaussian import along_eigenvectors, gaussian_dyn
 from clusterproof.theory.bounds.run_bound import theorem_d_on
 from clusterproof.theory.bounds.statements import SmallTask, tuned
 from clusterproof.theory.bounds.theorem_d import theorem_d as bound_before
-from clusterproof.theory.claims import (
-    Replicates,
-    Sides,
-    Stream,
-    at_most,
-    choice,
-    claim,
-    equal,
-    integers,
-    rationals,
-    suppose,
-)
+from clusterproof.theory.claims import Sides, at_most, claim, equal, suppose
+from clusterproof.theory.claims.ranges import choice, integers, rationals
+from clusterproof.theory.claims.space import Replicates, Stream
 from clusterproof.theory.exact.heavy_ball import propagators
 
 FAILURE = (0.01, 0.02, 0.02)

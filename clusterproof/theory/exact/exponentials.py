@@ -1,0 +1,34 @@
+"""Fractions on both sides of exp(-x)."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+
+
+@lru_cache(maxsize=512)
+def exponential_bounds(exponent: Fraction, terms: int = 40) -> tuple[Fraction, Fraction]:
+    """Return fractions below and above exp(-exponent), of which 30 digits agree.
+
+    Parameters
+    ----------
+    exponent
+        At least 0.
+    terms
+        Of the series of exp(-1/n), n the power that brings the exponent to at most 1; alternating with
+        decreasing terms, so that two consecutive partial sums enclose it.
+    """
+    power = max(1, -(-exponent.numerator // exponent.denominator))
+    base = exponent / power
+    term = total = Fraction(1)
+    sums = [total]
+    for k in range(1, terms):
+        term *= -base / k
+        total += term
+        sums.append(total)
+    low, high = sorted(sums[-2:])
+    # rounded outwards to 30 digits: powers of long fractions are slow
+    scale = 10**30
+    below = Fraction(low.numerator * scale // low.denominator, scale)
+    above = Fraction(-(-high.numerator * scale // high.denominator), scale)
+    return below**power, above**power

@@ -1,0 +1,310 @@
+"""(A35)-(A42): the contraction in one round, its floor and the condition on it, and what T rounds give."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated
+
+from clusterproof.theory.claims import Excluded, Q, Sides, Z, among, at_most, claim, equal, given, iterate
+from clusterproof.theory.exact.two_clusters import has_positive_probability
+from clusterproof.theory.papers.cfl_mgd.floor import C_4, FloorConstants, printed_floor
+from clusterproof.theory.papers.cfl_mgd.lemma_2 import BY_HAND, START, after_a_round
+from clusterproof.theory.papers.cfl_mgd.theorem_1 import allowed_floor
+
+POSITIVE = Q[Fraction(1, 100) : 10 : 10]
+ROOT = Q[1:]
+"""sqrt(L / mu)."""
+SHARE = Q[Fraction(1, 100) : Fraction(1, 2) : 10]
+"""l."""
+SEPARATION = Q[Fraction(1, 10) : 2 : 4]
+"""Delta."""
+PART = Q[0:1:4]
+"""A share of the radius, or of the floor, that (A38) allows."""
+
+
+@claim(
+    "cfl-mgd/appendix-a35",
+    label="(A35)-(A37)",
+    repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/theorem-a"),
+    example=(BY_HAND | {"clients": 24, "own": 12}, BY_HAND),
+    evaluations=300,
+)
+def one_round(
+    clients: int = Z[2:],
+    own: int = Z[1 : lambda clients: clients - 1],
+    momentum: Fraction = Q[0 : Fraction(9, 10) : 10],
+    start: Fraction = START,
+    round_: int = Z[0:],
+) -> dict[str, Sides | Excluded]:
+    """In a round every cluster's error shrinks by 1 - l mu / 8L, up to rho_0.
+
+    Hypotheses
+        As (A8), (A17) and (A34). The printed probability is positive, with c = 1/8 (A5). The appendix's constants:
+        c_1 = c_5 = 384, c_2 = c_6 = sqrt(128), c_3 = 1/2, c_4 = 1/4.
+
+    Statement
+        ||chi_p^(t+1) - chi*_p|| <= (1 - l mu / 8L) ||chi_p^t - chi*_p|| + rho_0, l = min l_p.
+
+    Lines
+        (A35)
+            For p = 1, with the floors of (A8), (A17) and (A34) and probability at least 1 - lambda_0 - P lambda_1 - 2
+            lambda_2 - lambda_3 - P lambda_4 - 4 exp(-clm), which is positive from l m = 12 on. False: it inherits
+            (A34). The union counts the event of (A6) twice.
+        (A37) = (31) of Lemma 2
+            For all p, with probability at least 1 - P lambda_5, positive for two clusters from l m = 17 on.
+        (A36)
+            rho_0 = 2 v / (lambda_0 L sqrt(l m n')) + c_1 sigma^2 / (mu^2 lambda_2 Delta^4 n') + c_2 v sigma sqrt(P) /
+            (lambda_1 mu L Delta^2 n' sqrt(m lambda_2)) + c_3 beta v sqrt(l t) / (lambda_3 (1 - beta) L sqrt(m n')) +
+            c_4 l + c_5 beta sigma^2 / (mu^2 lambda_2 Delta^4 n') + c_6 beta sigma v sqrt(P t) / (lambda_4 mu L Delta^2
+            n' (1 - beta) sqrt(m lambda_2)). A definition: the sum of the three floors. It grows with t, which (A37),
+            (A39) and Theorem 1 forget, and its term c_4 l is a length only in units of (A10).
+
+    Source
+        Zhao et al. (2023), (A35)-(A37). "For any lambda_5 in (0, 1)" needs l m > 8 log 4, and a positive probability
+        l m > 8 log 4P.
+    """
+    fewest = min(own, clients - own)
+    after = lambda: after_a_round(clients, own, momentum, start, round_, C_4)  # noqa: E731 - of both lines
+    return {
+        "(A35)": given("1 - ... - 4 exp(-clm) > 0", has_positive_probability(4, fewest), after),
+        "(A37) = (31) of Lemma 2": given(
+            "1 - P lambda_5 > 0", has_positive_probability(2 * 4, fewest), after
+        ),
+    }
+
+
+@one_round.line("(A36)", evaluations=200)
+def floor_of_a_round(
+    clients: int = Z[10:1000],
+    samples: int = Z[1 : 10**5],
+    clusters: int = Z[2:10],
+    share: Fraction = SHARE,
+    smoothness: Fraction = POSITIVE,
+    strong_convexity: Fraction = POSITIVE,
+    separation: Fraction = POSITIVE,
+    momentum: Fraction = Q[0 : Fraction(99, 100) : 10],
+    gradient_deviation: Fraction = POSITIVE,
+    loss_deviation: Fraction = POSITIVE,
+    level: Fraction = Q[Fraction(1, 100) : 1 : 10],
+    round_: int = Z[1:],
+) -> Sides:
+    """The floor that Theorem 1 uses is the sum of those of (A8), (A17) and (A34), lambda_i = ``level``."""
+    whole = printed_floor(
+        share=float(share),
+        clusters=clusters,
+        clients=clients,
+        samples=samples,
+        smoothness=float(smoothness),
+        strong_convexity=float(strong_convexity),
+        separation=float(separation),
+        momentum=float(momentum),
+        gradient_deviation=float(gradient_deviation),
+        loss_deviation=float(loss_deviation),
+        round_number=round_,
+        failure=float(level),
+        constants=FloorConstants(),
+    )
+    wrong = loss_deviation**2 / ((strong_convexity * separation**2) ** 2 * samples)
+    carried = gradient_deviation * math.sqrt(round_) / (1 - momentum)
+
+    def of_false_members(scale: Fraction | int, deviation: Fraction | float) -> float:
+        noise = deviation * math.sqrt(clusters / samples) / (level * smoothness)
+        return scale * (384 * wrong / level + noise * math.sqrt(128 * wrong / (clients * level)))
+
+    of_descent = 2 * gradient_deviation / (level * smoothness * math.sqrt(share * clients * samples))  # (A8)
+    own_momentum = momentum * carried * math.sqrt(share / (clients * samples)) / (2 * level * smoothness)
+    of_momentum = own_momentum + share / 4 + of_false_members(momentum, carried)  # (A34) with (A33)
+    parts = of_descent + of_false_members(1, gradient_deviation) + of_momentum  # (A17) is the second
+    return equal((whole / parts, 1.0), rounding=1e-10)
+
+
+@claim("cfl-mgd/appendix-a38", label="(A38)", repaired_by="cfl-mgd/theorem-d")
+def small_floor(
+    root: Fraction = ROOT,
+    share: Fraction = SHARE,
+    separation: Fraction = SEPARATION,
+    other_terms: Fraction = Q[0::2],
+) -> dict[str, Sides | Excluded]:
+    """The floor is so small that the iterates stay in the basin.
+
+    Hypotheses
+        (A36) with c_4 = 1/4, max ||chi*|| <= 1 and so Delta <= 2.
+
+    Statement
+        rho_0 <= (l / 32) (mu / L)^(3/2) Delta, and ||chi_p^t - chi*_p|| <= sqrt(mu / L) Delta / 4 for all t.
+
+    Lines
+        (A38)
+            rho_0, which is c_4 l and other terms, is that small, and a model on the rim of the basin stays in it.
+            Vacuous: c_4 l alone is more, at best l / 4 against l / 16.
+        after (A38)
+            Under (A37) and (A38), were they true, the basin is never left. An equality on the rim, and in (A38).
+
+    Source
+        Zhao et al. (2023), (A38) and the line after it.
+    """
+    radius, floor = separation / (4 * root), C_4 * share + other_terms
+    small = floor <= allowed_floor(share, root, separation)
+    next_error = (1 - share / (8 * root**2)) * radius + floor
+    return {"(A38)": given("(A38)", small, lambda: at_most(next_error, radius=radius))}
+
+
+@small_floor.line("after (A38)")
+def staying_in_the_basin(
+    root: Fraction = ROOT,
+    share: Fraction = SHARE,
+    separation: Fraction = SEPARATION,
+    part_of_radius: Fraction = PART,
+    part_of_floor: Fraction = PART,
+) -> Sides:
+    """One round of (A37) from within the basin, with a floor that (A38) allows."""
+    radius, floor = separation / (4 * root), part_of_floor * allowed_floor(share, root, separation)
+    return at_most((1 - share / (8 * root**2)) * part_of_radius * radius + floor, radius=radius)
+
+
+@dataclass(frozen=True)
+class Recursion:
+    """The worst case of (A37): e_(t+1) = (1 - l mu / 8L) e_t + rho_0, from the rim of the basin.
+
+    Attributes
+    ----------
+    root
+        sqrt(L / mu), rational.
+    share, separation
+        l and Delta.
+    part_of_floor
+        rho_0 > 0, as a part of what (A38) allows.
+    """
+
+    root: Annotated[Fraction, among(Fraction(1), Fraction(3, 2), Fraction(2), Fraction(3))]
+    share: Annotated[Fraction, among(*(Fraction(1, k) for k in (2, 3, 4, 10)))]
+    separation: Annotated[Fraction, among(Fraction(2), Fraction(1), Fraction(1, 2))]
+    part_of_floor: Annotated[Fraction, Q[Fraction(1, 20) : 1 : 20]]
+
+    @property
+    def floor(self) -> Fraction:
+        """rho_0."""
+        return self.part_of_floor * allowed_floor(self.share, self.root, self.separation)
+
+    @property
+    def decay(self) -> Fraction:
+        """l mu / 8L."""
+        return self.share / (8 * self.root**2)
+
+    @property
+    def start(self) -> Fraction:
+        """sqrt(mu / L) Delta / 4."""
+        return self.separation / (4 * self.root)
+
+    @property
+    def argument(self) -> Fraction:
+        """Argument of the logarithm in T: l mu Delta / (32 rho_0 L), at least sqrt(L / mu) by (A38)."""
+        return self.root / self.part_of_floor
+
+    @property
+    def rounds(self) -> int:
+        """T of Theorem 1, rounded up."""
+        return math.ceil(math.log(self.argument) / self.decay)
+
+    def after(self, rounds: int) -> Fraction:
+        """e_T, in closed form."""
+        factor = (1 - self.decay) ** rounds
+        return factor * self.start + (1 - factor) / self.decay * self.floor
+
+
+@claim("cfl-mgd/appendix-a39", label="(A39)-(A42)", judges={"(A40), meant": "reading"}, evaluations=120)
+def rounds_of_a_contraction(recursion: Recursion) -> dict[str, Sides]:
+    """After T = (8L / l mu) log(Delta / 2 rho) rounds the error is at most rho = (16 L / mu l) rho_0.
+
+    Hypotheses
+        (A37) in every round, with the same rho_0, and (A38), were they true (``cfl-mgd/appendix-a35``); chi_p^0 on the
+        rim of the basin. Each round costs P lambda_5 of probability, T P lambda_5 in all, which the paper leaves out.
+
+    Statement
+        ||chi_p^T - chi*_p|| <= rho, conditional on what ``cfl-mgd/appendix-a35`` refutes.
+
+    Lines
+        (A39)
+            ||chi_p^T - chi*_p|| <= (1 - l mu / 8L)^T ||chi_p^0 - chi*_p|| + (8L / l mu) rho_0, for any T; attained as
+            T grows.
+        (A40), meant
+            (sqrt(mu / L) Delta / 4) (1 - l mu / 8L)^T <= (8 rho_0 / l) sqrt(L / mu) for T = (8L / l mu) log(l mu Delta
+            / (32 rho_0 L)), rounded up, which is what (A41) uses; printed is =, ``cfl-mgd/appendix-misprints``.
+        (A41)
+            (8 rho_0 / l) sqrt(L / mu) + (8L / mu l) rho_0 <= (16 L / mu l) rho_0; an equality at L = mu.
+        (A42)
+            ||chi_p^T - chi*_p|| <= rho for that T, which is (8L / l mu) log(Delta / 2 rho), rounded up.
+
+    Source
+        Zhao et al. (2023), (A39)-(A42).
+    """
+    one, rounds = recursion, recursion.rounds
+    return {
+        "(A40), meant": at_most(
+            (1 - one.decay) ** rounds * one.start, left=8 * one.floor / one.share * one.root
+        ),
+        "(A42)": at_most(one.after(rounds), radius=2 * one.floor / one.decay),
+    }
+
+
+@rounds_of_a_contraction.line("(A39)")
+def error_after_rounds(recursion: Recursion, rounds: int = Z[0:30]) -> Sides:
+    """Error and start shrink by the same factor, and the floor is added to the error."""
+    decay, floors = recursion.decay, recursion.floor / recursion.decay
+
+    def one_round(state: tuple[Fraction, Fraction]) -> tuple[Fraction, Fraction]:
+        error, kept = state
+        return (1 - decay) * error + recursion.floor, (1 - decay) * kept
+
+    def within(state: tuple[Fraction, Fraction], passed: int) -> bool:
+        error, kept = state
+        return error <= kept + floors
+
+    error, kept = iterate(one_round, (recursion.start, recursion.start), rounds, invariant=within)
+    return at_most(error, start=kept, floors=floors)
+
+
+@rounds_of_a_contraction.line("(A41)")
+def floors_together(recursion: Recursion) -> Sides:
+    """Whatever T is."""
+    floor, root = recursion.floor, recursion.root
+    return at_most(8 * floor / recursion.share * (root + root**2), radius=2 * floor / recursion.decay)
+
+
+@claim(
+    "cfl-mgd/appendix-misprints",
+    label="(A40), and rho of Theorem 1",
+    failure="misprint",
+    repaired_by="cfl-mgd/appendix-a39",
+)
+def misprints(recursion: Recursion, p: int = Z[1:4]) -> dict[str, Sides]:
+    """After T rounds exactly 8 rho_0 sqrt(L / mu) / l is left of the start, and rho is (16 L / mu p) rho_0.
+
+    Hypotheses
+        As ``cfl-mgd/appendix-a39``; p the number of the cluster.
+
+    Statement
+        What ``cfl-mgd/appendix-a39`` states, as printed.
+
+    Lines
+        (A40)
+            (sqrt(mu / L) Delta / 4) (1 - l mu / 8L)^T = (8 rho_0 / l) sqrt(L / mu) for T = (8L / l mu) log(l mu Delta
+            / (32 rho_0 L)), not rounded. It is less, since log(1 - x) < -x. Divided by the right side.
+        Theorem 1, rho
+            After T = (8L / l mu) log(Delta / 2 rho) rounds, rounded up, the error is at most rho = (16 L / mu p) rho_0,
+            with p for l. Since p >= 1 >= 2 l, the floor (8L / l mu) rho_0 of (A39) alone reaches it.
+
+    Source
+        Zhao et al. (2023), (A40), which uses (1 - x)^(1/x) = 1/e, and Theorem 1; meant are <= and l.
+    """
+    decay, log = recursion.decay, math.log(recursion.argument)
+    # relative to the right side, so that the start cancels
+    ratio = math.exp(log * math.log1p(-float(decay)) / float(decay) + log)
+    radius = 16 * recursion.root**2 / p * recursion.floor
+    rounds = math.ceil(max(0.0, math.log(recursion.separation / (2 * radius))) / decay)
+    return {
+        "(A40)": equal((ratio, 1.0), rounding=1e-9),
+        "Theorem 1, rho": at_most(recursion.after(rounds), radius=radius),
+    }

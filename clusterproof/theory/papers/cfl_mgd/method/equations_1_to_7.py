@@ -1,0 +1,283 @@
+"""(1)-(7): the objective, momentum, averages, and a cluster that nobody chose; and line 20 of Algorithm 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.algorithms import CFLMGD, run
+from clusterproof.algorithms import Descent as Steps
+from clusterproof.synthetic import QuadraticMixture, RegressionMixture, direct_simulation
+from clusterproof.theory.claims import (
+    Excluded,
+    Sides,
+    Stream,
+    Z,
+    among,
+    at_least,
+    at_most,
+    claim,
+    drawn,
+    equal,
+    given,
+    reals,
+    suppose,
+)
+from clusterproof.theory.exact.random_tasks import random_regression
+from clusterproof.theory.exact.rounding import share_of_largest
+from clusterproof.theory.papers.cfl_mgd.drawn_tasks import random_clients, random_quadratics
+
+
+@claim("cfl-mgd/equation-1", label="(1), (2)", repaired_by="cfl-mgd/equation-1-mean", ill_posed=True)
+def objective(clusters: int = Z[2:], clients_each: int = Z[1:]) -> dict[str, Sides]:
+    """The loss of a client is a mean over its rows, and that of a cluster a sum over its clients.
+
+    Statement
+        With |D_p| / |D| the share of the data that cluster p owns, C*_p its clients, Y the rows of a client:
+
+    Lines
+        (1)
+            phi_p(chi) = (|D_p| / |D|) sum_(i in C*_p) phi_i(chi). Two meanings: Assumptions 1-3 and (26) speak of the
+            expectation over D_p. Compared are the factors before the mean loss of a cluster, for equal clusters.
+        (2)
+            phi_i(chi; Y) = (1 / |Y|) sum_(y in Y) f(chi; y), f(.; y): chi -> R^d. Without a smallest loss; R is meant.
+
+    Source
+        Zhao et al. (2023), (1), (2) and the line after it. As meant: ``cfl-mgd/equation-1-mean``.
+    """
+    factor = Fraction(1, clusters) * clients_each
+    return {
+        "(1)": equal(
+            (factor, 1),
+            words=lambda: (
+                f"phi_p has two definitions: with m = {clusters * clients_each} and {clusters} equal clusters (1) is "
+                f"{float(factor):g} times the expected loss of Assumptions 1-3"
+            ),
+        )
+    }
+
+
+@objective.line("(2)")
+def loss_of_a_client(
+    first_x: int = Z[0:], first_y: int = Z[0:], second_x: int = Z[0:], second_y: int = Z[0:]
+) -> Sides:
+    """Two models of which neither has the smaller loss in R^2, at distances from the client's minimiser."""
+    first, second = (first_x**2, first_y**2), (second_x**2, second_y**2)
+    least = [all(a <= b for a, b in zip(*pair, strict=True)) for pair in ((first, second), (second, first))]
+    return at_least(
+        int(any(least)),
+        one=1,
+        words=lambda: (
+            f"(8) needs a smallest loss: of two models with the losses {[x / 2 for x in first]} and "
+            f"{[x / 2 for x in second]} in R^2 neither has it, and a gradient would be a d x d matrix; R is meant"
+        ),
+    )
+
+
+@claim("cfl-mgd/equation-1-mean", label="(1), (2), as meant", judges="reading")
+def objective_as_meant(
+    task: Annotated[QuadraticMixture, drawn(partial(random_clients, clusters=2, clients=(4, 11)))],
+    stream: Stream,
+) -> dict[str, Sides]:
+    """With the mean over the cluster's clients, (1) is the expected loss of the assumptions.
+
+    Hypotheses
+        Equal amounts of data a client.
+
+    Statement
+        phi_p(chi) = (1 / |C*_p|) sum_(i in C*_p) phi_i(chi) has the gradient that vanishes at chi*_p and the curvature
+        between mu and L that the assumptions speak of. In (2), f(.; y): R^d -> R.
+
+    Source
+        Ours on Zhao et al. (2023), (1), and (2) with R for R^d. Identities.
+    """
+    directions = stream.standard_normal(task.optima.shape)
+    means, expected, at_optimum = np.zeros((3, *task.optima.shape))
+    for cluster, optimum in enumerate(task.optima):
+        members = np.flatnonzero(task.labels == cluster)
+        for client in members:
+            offset = optimum + directions[cluster] - task.centers[client]
+            means[cluster] += task.hessians[client] @ offset / len(members)
+        expected[cluster] = task.expected_gradient(optimum + directions[cluster], cluster)
+        at_optimum[cluster] = task.expected_gradient(optimum, cluster)
+    quotients = (means * directions).sum(axis=-1) / (directions**2).sum(axis=-1)
+    return {
+        "(1), gradient": equal((means, expected), (at_optimum, 0.0), rounding=1e-9),
+        "(1), least curvature": at_least(quotients, mu=task.strong_convexity),
+        "(1), largest curvature": at_most(quotients, smoothness=task.smoothness),
+    }
+
+
+def few_rows(stream: np.random.Generator) -> RegressionMixture:
+    """Draw a regression with at most 40 rows a client."""
+    task = random_regression(stream)
+    return replace(task, covariance=task.covariances.matrices, samples=min(task.samples, 40))
+
+
+@objective_as_meant.line("(2)", evaluations=30)
+def scalar_loss_of_a_client(task: Annotated[RegressionMixture, drawn(few_rows)], stream: Stream) -> Sides:
+    """The mean of the rows' losses, one by one."""
+    models = task.optima + stream.standard_normal(task.optima.shape)
+    labels = np.zeros(2, dtype=int)
+    features, errors = direct_simulation.draw_data(labels, task.covariances, task.noise, task.samples, stream)
+    optima = task.optima[labels]
+    losses = direct_simulation.losses(models, optima, features, errors)
+    means = np.zeros_like(losses)
+    for client, number in np.ndindex(means.shape):
+        for x, error in zip(features[client], errors[client], strict=True):
+            residual = float(x @ optima[client]) + float(error) - float(x @ models[number])
+            means[client, number] += 0.5 * residual**2 / task.samples
+    return equal((losses / (1 + means), means / (1 + means)), rounding=1e-10)
+
+
+STEPS = 12
+THREE_CLIENTS = partial(
+    random_quadratics, clusters=(1, 1), dimension=(1, 5), condition_number=10.0, spread=1.0
+)
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Momentum descent of quadratic clients of one cluster."""
+
+    task: Annotated[QuadraticMixture, drawn(THREE_CLIENTS)]
+    step_size: Annotated[float, reals(0, 1)]
+    momentum: Annotated[float, reals(0, 1)]
+
+    def gradients(self, models: np.ndarray) -> np.ndarray:
+        """Each client's gradient at its model, (m, d)."""
+        return np.asarray(np.einsum("mij,mj->mi", self.task.hessians, models - self.task.centers))
+
+    def local_step(
+        self, models: np.ndarray, buffers: np.ndarray, stream: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Models and buffers (m, d) after one step of the algorithms' own local update."""
+        step, clients = Steps(self.step_size, momentum=self.momentum), np.arange(self.task.clients)
+        points, moved, _ = self.task.local_steps(models, clients, stream, step, buffers=buffers)
+        return np.asarray(points), np.asarray(moved)
+
+    def moves_of_option_1(self, start: np.ndarray) -> Sides:
+        """Compare the moves of option I with eta times the clients' mean momentum by (3)."""
+        algorithm = CFLMGD(step_size=self.step_size, momentum=self.momentum, momentum_owner="client")
+        models = run(algorithm, self.task, rounds=STEPS, initial=start).models[:, 0]
+        buffers, moves = np.zeros_like(self.task.centers), []
+        for model in models[:-1]:
+            buffers = self.momentum * buffers + self.gradients(model)
+            moves.append(self.step_size * buffers.mean(axis=0))
+        return equal((models[:-1] - models[1:], np.stack(moves)), rounding=share_of_largest(1e-10, models))
+
+
+@claim("cfl-mgd/equation-3", label="(3), (4), (7)", evaluations=300)
+def momentum_descent(descent: Descent, stream: Stream) -> dict[str, Sides | Excluded]:
+    """A client's momentum is beta times the old one plus its gradient, in three forms.
+
+    Hypotheses
+        u_i^0 = 0, which the paper does not state at (7): with u^0 = 1 the forms differ in the first step;
+        chi^(-1) = chi^0.
+
+    Statement
+        Option I for one cluster, and the local steps of option II:
+
+    Lines
+        (3)
+            u_i^t = beta u_i^(t-1) + grad phi_i(chi_p^(t-1)), at the model that the round broadcast, as (4), (9) and
+            (32). With lines 7 and 15 of Algorithm 1 line 8 is the same; line 2 is not: ``cfl-mgd/algorithm-line-8``.
+        (4)
+            u_i^t = beta u_i^(t-1) + grad phi_i(chi_i^(t-1)), chi_i^t = chi_i^(t-1) - eta u_i^t. Line 20 of Algorithm 1
+            prints the same: ``cfl-mgd/algorithm-line-20``.
+        (7)
+            chi^t = chi^(t-1) - eta grad phi(chi^(t-1)) + beta (chi^(t-1) - chi^(t-2)), the same models as (4).
+
+    Source
+        Zhao et al. (2023), (3), (4) and (7).
+    """
+    suppose("one cluster", descent.task.clusters == 1)
+    start = stream.standard_normal(descent.task.centers.shape)
+    models, buffers, single = start, np.zeros_like(start), [start, start]
+    by_algorithm, of_algorithm = start, np.zeros_like(start)
+    path, local = [], []
+    for _ in range(STEPS):
+        buffers = descent.momentum * buffers + descent.gradients(models)
+        models = models - descent.step_size * buffers
+        path.append(models)
+        before, now = single[-2:]
+        single.append(now - descent.step_size * descent.gradients(now) + descent.momentum * (now - before))
+        by_algorithm, of_algorithm = descent.local_step(by_algorithm, of_algorithm, stream)
+        local.append(by_algorithm)
+    rounding = share_of_largest(1e-10, np.stack(local))
+    return {
+        "(3)": given(
+            "eta > 0 and beta < 1",
+            descent.step_size > 0 and descent.momentum < 1,
+            lambda: descent.moves_of_option_1(start[:1]),
+        ),
+        "(4)": equal((np.stack(local), np.stack(path)), rounding=rounding),
+        "(7)": equal((np.stack(local), np.stack(single[2:])), rounding=rounding),
+    }
+
+
+@claim("cfl-mgd/algorithm-line-20", label="Algorithm 1, line 20", evaluations=200)
+def algorithm_line_20(descent: Descent, stream: Stream) -> dict[str, Sides]:
+    """Line 20 is (4), from any momentum: both of its equations hold at every local step.
+
+    Hypotheses
+        u_i^(0) is any vector, as line 11 passes u_p on.
+
+    Statement
+        chi_i^(s) = chi_i^(s-1) - eta u_i^(s) and u_i^(s) = beta u_i^(s-1) + grad phi_i(chi_i^(s-1)).
+
+    Source
+        Zhao et al. (2023), Algorithm 1, line 20, and the last two lines of (10). The index of u in the first
+        equation is s, so that u is updated before the model, though its equation is listed below. With u^(s-1) in its
+        place, ``update_order="as-printed"``, the gradient is delayed by a step; that is not what is printed.
+    """
+    models, buffers = stream.standard_normal((2, *descent.task.centers.shape))
+    steps = []
+    for _ in range(STEPS):
+        after, momenta = descent.local_step(models, buffers, stream)
+        printed = descent.momentum * buffers + descent.gradients(models)
+        steps.append((after, models - descent.step_size * momenta, momenta, printed))
+        models, buffers = after, momenta
+    path, expected, moved, expected_momenta = map(np.stack, zip(*steps, strict=True))
+    return {
+        "models": equal((path, expected), rounding=share_of_largest(1e-10, path)),
+        "momenta": equal((moved, expected_momenta), rounding=share_of_largest(1e-10, moved)),
+    }
+
+
+@claim(
+    "cfl-mgd/equation-5",
+    label="(5), (6)",
+    repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/equation-10-line-16"),
+    ill_posed=True,
+)
+def averages(start: Fraction = among(Fraction(10), Fraction(100))) -> dict[str, Sides]:
+    """Both kinds of averaging give every cluster a model and a momentum in every round.
+
+    Statement
+        With r_ip the one-hot assignment:
+
+    Lines
+        (5)
+            chi_p^t = chi_p^(t-1) - (eta/m) sum_i r_ip u_i^t and u_p^t = sum_i r_ip u_i^t / sum_i r_ip. Its first line
+            with one momentum a cluster, as (32), needs no average: Theorem D reads it so. On its division by m:
+            ``cfl-mgd/division-by-clients``.
+        (6)
+            chi_p^t = sum_i r_ip chi_i^t / sum_i r_ip and u_p^t = sum_i r_ip u_i^t / sum_i r_ip.
+
+    Source
+        Zhao et al. (2023), (5), (6) and lines 15, 16. Definitions.
+    """
+    # clients at +-1, two each, choose between 1/2 and the second model in the first round
+    chosen = 2 * len([c for c in (1, -1) if abs(start - c) < abs(Fraction(1, 2) - c)])
+    words = f"a model at {start} among optima +-1 is chosen by {chosen} clients, so that"
+    coasts = f"{words} u_p is 0/0; read: the model coasts on its momentum"
+    keeps = f"{words} chi_p and u_p are 0/0; read: model and momentum are kept"
+    return {
+        "(5)": at_least(chosen, one=1, words=coasts),
+        "(6)": at_least(chosen, one=1, words=keeps),
+    }

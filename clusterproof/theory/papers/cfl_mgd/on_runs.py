@@ -1,0 +1,155 @@
+"""Theorem 1 and Lemma 2 on a run: their hypotheses, what they allow, and the bound of Lemma 2."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from clusterproof.algorithms import InvalidArgument, Trace
+from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
+from clusterproof.theory.bounds.dynamics import cfl_mgd_of
+from clusterproof.theory.bounds.hypotheses import Need, unmet
+from clusterproof.theory.bounds.trace_bound import TraceBound
+from clusterproof.theory.exact.two_clusters import has_positive_probability
+from clusterproof.theory.papers.cfl_mgd.floor import C_4, printed_conclusion, printed_floor
+
+LEVEL = 0.01
+"""lambda_0 = ... = lambda_4 on a run."""
+
+
+def is_exact(task: Mixture) -> bool:
+    """Whether losses and gradients are the expected ones, v = sigma = 0."""
+    return isinstance(task, QuadraticMixture) or getattr(task, "data", "") == "population"
+
+
+def needs_of(task: Mixture, trace: Trace) -> Iterator[Need]:
+    """Yield the hypotheses of Theorem 1, all but the appendix's (A38).
+
+    Raises
+    ------
+    InvalidArgument
+        If the run has other dynamics than CFL-MGD's.
+    """
+    algorithm, start = cfl_mgd_of(trace), float(np.asarray(trace.errors)[0].max())
+    norm, scaled = float(np.linalg.norm(task.optima, axis=-1).max()), algorithm.step_size * task.smoothness
+    yield Need(task.clusters > 1, "two clusters", "1")
+    yield Need(algorithm.averaging == "gradient", "averaged gradients", "averaged models")
+    divisor = algorithm.normalisation
+    yield Need(divisor == "clients", "gradients divided by m", f"by the {divisor}")
+    yield Need(algorithm.participation == 1, "all clients", f"{100 * algorithm.participation:.3g} %")
+    yield Need(abs(scaled - 1) <= 1e-9, "eta = 1/L", f"{scaled:.4g}/L")
+    yield Need(getattr(task, "data", "") != "fixed", "new samples", "fixed ones")
+    alike = _share_losses(task)
+    yield Need(alike, "clients of a cluster that share their expected loss", "different ones")
+    yield Need(norm <= 1 + 1e-9, "norms of the optima <= 1", f"{norm:.3g}")
+    near = start <= task.basin_radius * (1 + 1e-9)
+    yield Need(near, f"a start within {task.basin_radius:.3g}", f"{start:.3g}")
+
+
+def _share_losses(task: Mixture) -> bool:
+    """Whether the clients of a cluster of quadratics have the same Hessian and the same centre."""
+    if not isinstance(task, QuadraticMixture):
+        return True
+    _, first = np.unique(task.labels, return_index=True)
+    return all(np.array_equal(given, given[first[task.labels]]) for given in (task.hessians, task.centers))
+
+
+def variances(task: RegressionMixture) -> tuple[float, float]:
+    """Return sigma^2 and v^2 of one row at the clusters' optima, the largest of them."""
+    pairs = list(enumerate(task.optima))
+    loss = max(float(task.loss_variance(optimum, cluster)) for cluster, optimum in pairs)
+    return loss, max(float(task.gradient_variance(optimum, cluster)) for cluster, optimum in pairs)
+
+
+@dataclass(frozen=True)
+class OnRun:
+    """Theorem 1 on a run.
+
+    Attributes
+    ----------
+    floor, conclusion
+        rho_0 and rho, at least if not ``known``.
+    allowed
+        What (A38) allows rho_0.
+    rounds
+        T.
+    factor
+        1 - l mu / 8L.
+    known
+        Whether v and sigma are; else both are taken as 0.
+    certain
+        Whether nothing is random and the printed probability is positive, so that a run can break Lemma 2.
+    """
+
+    floor: float
+    conclusion: float
+    allowed: float
+    rounds: int
+    factor: float
+    known: bool
+    certain: bool
+
+
+def on_run(task: Mixture, trace: Trace) -> OnRun:
+    """Evaluate Theorem 1 on a run that meets its hypotheses, with lambda_i = ``LEVEL``."""
+    exact, drawn = is_exact(task), isinstance(task, RegressionMixture)
+    share, kappa = float(task.proportions.min()), task.condition_number
+    loss, gradient = variances(task) if isinstance(task, RegressionMixture) and not exact else (0.0, 0.0)
+    floor = printed_floor(
+        share=share,
+        clusters=task.clusters,
+        clients=task.clients,
+        samples=int(getattr(task, "samples", 1)),
+        smoothness=task.smoothness,
+        strong_convexity=task.strong_convexity,
+        separation=task.separation,
+        momentum=cfl_mgd_of(trace).momentum,
+        gradient_deviation=math.sqrt(gradient),
+        loss_deviation=math.sqrt(loss),
+        failure=LEVEL,
+    )
+    rho = printed_conclusion(kappa, share, floor)
+    return OnRun(
+        floor,
+        rho,
+        allowed=share / 32 * kappa**-1.5 * task.separation,
+        rounds=math.ceil(8 * kappa / share * math.log(task.separation / (2 * rho))),
+        factor=1 - share / (8 * kappa),
+        known=exact or drawn,
+        certain=exact and _may_happen(task),
+    )
+
+
+def _may_happen(task: Mixture) -> bool:
+    """Whether 1 - P lambda_5 is positive."""
+    return has_positive_probability(4 * task.clusters, round(task.proportions.min() * task.clients))
+
+
+def bound_by_lemma_2(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
+    """Bound each round's error by that of the previous round, on tasks without noise, with probability 1.
+
+    Raises
+    ------
+    InvalidArgument
+        If the run is not one that the paper speaks of: other dynamics, another step size, clients that do not take
+        part, too few clients for its probability to be positive, noise, or a start outside the basin.
+    """
+    cfl_mgd_of(trace)  # refuses other dynamics
+    if not is_exact(task):
+        raise InvalidArgument("task", task.settings["task"], "must be without noise", "use data='population'")
+    errors = np.asarray(trace.errors)
+    if errors.shape[-1] != task.clusters:
+        rule = f"must have one model for each of {task.clusters} clusters"
+        raise InvalidArgument("clusters", errors.shape[-1], rule, "leave out the algorithm's clusters")
+    if failing := unmet(needs_of(task, trace)):
+        raise InvalidArgument("trace", "...", f"must have {failing}", "use such a run")
+    if not _may_happen(task):
+        rule = "must have clusters of so many clients that the printed probability is positive, 17 of two clusters"
+        raise InvalidArgument("trace", "...", rule, "raise the clients")
+    smallest = float(task.proportions.min())
+    bound = np.full(errors.shape, np.inf)
+    bound[1:] = (1 - smallest / (8 * task.condition_number)) * errors[:-1] + float(C_4) * smallest
+    return TraceBound(bound)
