@@ -9,9 +9,10 @@ from prescribed_runs import assert_agree
 
 from clusterproof.algorithms import GradientLoss, Randomness, run
 from clusterproof.algorithms.gradient_loss import MovingState
-from clusterproof.theory.papers.gradient_loss import empty_clusters, equation_2, equation_3, equations_4_5
-from clusterproof.theory.papers.gradient_loss.equation_1 import TwoModels
-from clusterproof.theory.papers.gradient_loss.scalar import exact_rounds, rows_task, scalar_task
+from clusterproof.theory.papers.gradient_loss.empty_clusters import ROUNDS
+from clusterproof.theory.papers.gradient_loss.equation_1 import rows_task, summed_scores
+from clusterproof.theory.papers.gradient_loss.equation_3 import CENTERS
+from clusterproof.theory.papers.gradient_loss.scalar import FIFTH, exact_rounds, scalar_task
 
 
 def assert_rounds(
@@ -21,7 +22,7 @@ def assert_rounds(
     history = exact_rounds(centers, starts, printed=printed, **settings)
     algorithm = GradientLoss(
         step_size=float(settings["step"]),
-        weight=float(settings["weight"]),
+        weight=float(FIFTH),
         clusters=len(starts),
         sign="as-printed" if printed else "descent",
     )
@@ -37,28 +38,32 @@ def state_with(models: Sequence[Fraction], moves: Sequence[Fraction]) -> MovingS
     return MovingState(points, None, None, last, np.asarray(1))
 
 
-def scores_of_the_summed_loss(one: TwoModels, rows: int) -> None:
+def scores_of_the_summed_loss(
+    model_0: Fraction, model_1: Fraction, move_0: int, move_1: int, weight: Fraction, rows: int
+) -> None:
+    models, moves = (model_0, model_1), (move_0, move_1)
     for count in (1, rows):
         task = rows_task(count)
-        algorithm = GradientLoss(step_size=1.0, clusters=2, weight=float(one.weight), loss_reduction="sum")
-        state = state_with([one.model_0, one.model_1], [one.move_0, one.move_1])
+        algorithm = GradientLoss(step_size=1.0, clusters=2, weight=float(weight), loss_reduction="sum")
+        state = state_with(models, [Fraction(move) for move in moves])
         losses, gradients = task.losses_and_gradients(state.models, np.arange(1), np.random.default_rng(0))
-        assert_agree(algorithm.scores(state, losses, gradients, task)[0], one.scores(count))
+        scores = algorithm.scores(state, losses, gradients, task)[0]
+        assert_agree(scores, summed_scores(models, moves, weight, count))
 
 
 def move_of_a_round(first: Fraction, second: Fraction, start: Fraction, step: Fraction) -> float:
     """The distance of the first move from the mean gradient of the devices."""
     task, initial = scalar_task([first, second]), np.array([[float(start)]])
-    algorithm = GradientLoss(step_size=float(step), weight=float(equation_2.WEIGHT), clusters=1)
+    algorithm = GradientLoss(step_size=float(step), weight=float(FIFTH), clusters=1)
     models = run(algorithm, task, rounds=1, initial=initial).models
     gradients = task.losses_and_gradients(initial, np.arange(2), np.random.default_rng(0))[1]
     return float(np.abs(models[1, 0] - models[0, 0] - np.asarray(gradients)[:, 0].mean(axis=0))[0])
 
 
-def preference_in_the_second_round(one: equation_3.TwoDevices) -> float:
+def preference_in_the_second_round(start_0: Fraction, start_1: Fraction, step: Fraction) -> float:
     """Largest score of the other cluster minus that of the own one, after one round."""
-    algorithm = GradientLoss(step_size=float(one.step), weight=float(equation_3.WEIGHT), sign="as-printed")
-    task, initial = scalar_task(equation_3.CENTERS), np.array([[float(one.start_0)], [float(one.start_1)]])
+    algorithm = GradientLoss(step_size=float(step), weight=float(FIFTH), sign="as-printed")
+    task, initial = scalar_task(CENTERS), np.array([[float(start_0)], [float(start_1)]])
     state = algorithm.step(algorithm.initialise(initial, task), task, Randomness.from_seed(0))
     losses, gradients = task.losses_and_gradients(
         np.array(state.models), np.arange(2), np.random.default_rng(0)
@@ -67,36 +72,45 @@ def preference_in_the_second_round(one: equation_3.TwoDevices) -> float:
     return float(max(scores[0, 1] - scores[0, 0], scores[1, 0] - scores[1, 1]))
 
 
-def preference_for_the_other(clusters: equation_3.TwoClusters) -> float:
+def preference_for_the_other(
+    own: Fraction, other: Fraction, other_average: Fraction, step: Fraction
+) -> float:
     """The similarity of the other cluster minus that of the first."""
-    moves = [-clusters.step * clusters.own, -clusters.step * clusters.other_average]
-    gradients = np.array([[[float(clusters.own)], [float(clusters.other)]]])
-    algorithm = GradientLoss(
-        step_size=float(clusters.step), clusters=2, similarity="euclidean", sign="as-printed"
-    )
-    similarities = np.asarray(algorithm.similarities(state_with([Fraction(0)] * 2, moves), gradients))[0]
+    gradients = np.array([[[float(own)], [float(other)]]])
+    algorithm = GradientLoss(step_size=float(step), clusters=2, similarity="euclidean", sign="as-printed")
+    state = state_with([Fraction(0)] * 2, [-step * own, -step * other_average])
+    similarities = np.asarray(algorithm.similarities(state, gradients))[0]
     return float(similarities[1] - similarities[0])
 
 
 def rounds_of_one_device(center: Fraction, start: Fraction, step: Fraction) -> float:
-    """The distance of the model after two rounds from that of line 12."""
+    """The distance of the model after two rounds from that of line 12, which is one round behind."""
     task, initial = scalar_task([center]), np.array([[float(start)]])
-    rounds = equations_4_5.ROUNDS
-    algorithm = GradientLoss(step_size=float(step), weight=float(equations_4_5.WEIGHT), clusters=1)
-    model = float(run(algorithm, task, rounds=rounds, initial=initial).models[-1, 0, 0])
-    return abs(model - float(equations_4_5.by_line_12(center, start, step, rounds)))
+    algorithm = GradientLoss(step_size=float(step), weight=float(FIFTH), clusters=1)
+    models = run(algorithm, task, rounds=2, initial=initial).models[:, 0, 0]
+    return abs(float(models[2] - models[1]))
 
 
-def rounds_with_an_empty_cluster(groups: empty_clusters.TwoGroups) -> None:
+def rounds_with_an_empty_cluster(
+    left: int, right: int, start_0: Fraction, start_1: Fraction, step: Fraction
+) -> None:
     """All models and choices, with either sign of the similarity."""
-    settings = {"weight": empty_clusters.WEIGHT, "step": groups.step, "rounds": empty_clusters.ROUNDS}
+    centers = [Fraction(-1)] * left + [Fraction(1)] * right
     for printed in (False, True):
-        assert_rounds(groups.centers, [groups.start_0, groups.start_1], printed=printed, **settings)
+        assert_rounds(centers, [start_0, start_1], printed=printed, step=step, rounds=ROUNDS)
+
+
+def pinned_model(away: int, pinned: int) -> float:
+    """The distance that one of the devices moves a model to which it is pinned."""
+    algorithm = GradientLoss(step_size=0.5, clusters=1)
+    models = run(algorithm, scalar_task([Fraction(pinned)]), rounds=1, initial=np.full((1, 1), away)).models
+    return float(models[0, 0, 0] - models[1, 0, 0])
 
 
 RUNS = {
     "gradient-loss/algorithm-line-12": rounds_of_one_device,
     "gradient-loss/empty-for-good": rounds_with_an_empty_cluster,
+    "gradient-loss/equation-7-empty": pinned_model,
     "gradient-loss/equation-1": scores_of_the_summed_loss,
     "gradient-loss/equation-2": move_of_a_round,
     "gradient-loss/equation-3": preference_in_the_second_round,

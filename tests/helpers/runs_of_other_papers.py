@@ -10,15 +10,14 @@ from prescribed_runs import assert_agree
 from clusterproof.algorithms import FPFC, FedAvg, PerFedAvg, Randomness, Scaffold, run
 from clusterproof.algorithms import self_organising_map as som
 from clusterproof.algorithms.participation import draw_participants
+from clusterproof.algorithms.second_clustering import elbow, within_sums
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.papers.baselines.averaging import kept_at_rest, pair
 from clusterproof.theory.papers.baselines.cfl import stationary_cosines
 from clusterproof.theory.papers.fpfc import fusion
 from clusterproof.theory.papers.fpfc import partial_participation as participation
 from clusterproof.theory.papers.fpfc.simplex import SMOOTHING, Simplex
-from clusterproof.theory.papers.sofl import cells, distortion
-from clusterproof.theory.papers.sofl.elbow import ThreeWinners
-from clusterproof.theory.papers.sofl.theorem_1 import last_distances, two_cells
+from clusterproof.theory.papers.sofl import cells, distortion, theorem_1
 
 
 def fedavg_at_rest(curvature: Fraction, step: Fraction, local_steps: int) -> float:
@@ -115,19 +114,20 @@ def map_of_three_points(length: int) -> None:
     for seed in range(20):
         stream = np.random.default_rng(seed)
         neurons = som.train(
-            som.initial_neurons(samples, (1, distortion.NEURONS), "sample", stream),
+            som.initial_neurons(samples, (1, 2), "sample", stream),
             samples,
-            som.sample_order(len(samples), distortion.UPDATES, stream),
-            learning_rate=distortion.RATE,
-            radius=distortion.RADIUS,
+            som.sample_order(len(samples), 300, stream),
+            learning_rate=0.1,
+            radius=1.5,
         )
         chosen = neurons[0, som.best_matching_units(neurons, samples)]
         assert float(((samples - chosen) ** 2).sum()) >= least
 
 
-def map_from_the_winners(triple: ThreeWinners) -> int:
-    """Number of winners, each of which the map gives the clients of one true cluster."""
-    winners = np.array(triple.points, dtype=float)
+def map_from_the_winners(**coordinates: int) -> int:
+    """Number of winners, each of which the map gives the clients of one true cluster; the elbow gives fewer."""
+    winners = np.array([[coordinates[f"{axis}{k}"] for axis in "xy"] for k in (1, 2, 3)], dtype=float)
+    assert elbow(within_sums(winners, 0)) < len(winners)
     clients = np.repeat(winners, 3, axis=0)
     order = som.sample_order(len(clients), 300, np.random.default_rng(0))
     neurons = som.train(winners[None], clients, order, learning_rate=0.1, radius=0.0)
@@ -136,20 +136,20 @@ def map_from_the_winners(triple: ThreeWinners) -> int:
     return len(np.unique(units))
 
 
-def ends_of_short_and_long_runs(learning_rate: Fraction, radius: Fraction) -> float:
+def ends_of_short_and_long_runs(learning_rate: Fraction, near: Fraction) -> float:
     """The exact moments are those of all short runs, and after 20 000 updates near their limit, which is returned."""
-    limits = last_distances(learning_rate, radius)
-    for width, limit in zip((0.0, float(radius)), limits, strict=True):
-        schedule: dict[str, Any] = {
-            "learning_rate": float(learning_rate),
-            "radius": width,
-            "schedule": "as-printed",
-        }
+    row = cells.FrozenRow(np.array(theorem_1.SAMPLES, dtype=float), np.array([0, 0, 1, 1]), 1.25 * np.eye(2))
+    limits = []
+    for weight in {Fraction(0), near} - {Fraction(1)}:
+        limits.append(float(theorem_1.end_of_long_runs(learning_rate / 3, weight)))
+        radius = 3 / np.sqrt(-2 * np.log(float(weight))) if weight else 0.0
+        schedule: dict[str, Any] = {"learning_rate": float(learning_rate), "radius": radius}
+        schedule["schedule"] = "as-printed"
         for updates in (1, 3, 5):
-            orders = cells.mean_over_orders(two_cells(), updates, **schedule)
-            assert_agree(orders.max(), cells.errors_after(two_cells(), updates, **schedule).max())
-        end = float(cells.errors_after(two_cells(), 20_000, **schedule).max())
-        assert abs(end - limit) <= 0.03 * limit
+            orders = cells.mean_over_orders(row, updates, **schedule)
+            assert_agree(orders.max(), cells.errors_after(row, updates, **schedule).max())
+        end = float(cells.errors_after(row, 20_000, **schedule).max())
+        assert abs(end - limits[-1]) <= 0.03 * limits[-1]
     return min(limits)
 
 

@@ -15,16 +15,9 @@ from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.bounds.hypotheses import unmet
 from clusterproof.theory.bounds.numbers import apart, many, short
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE, binomial_tail
-from clusterproof.theory.papers.fpfc.constants import Constants
 from clusterproof.theory.papers.fpfc.measured import objective
-from clusterproof.theory.papers.fpfc.runs import (
-    ResidualSeries,
-    mean_bound,
-    printed_needs,
-    printed_setting,
-    repaired_needs,
-    residual_series,
-)
+from clusterproof.theory.papers.fpfc.runs import ResidualSeries, mean_bound, repaired_needs, residual_series
+from clusterproof.theory.papers.fpfc.theorem_1 import Constants, printed_needs, printed_setting
 from clusterproof.theory.runs import facts
 from clusterproof.theory.runs.bound import FAILURE
 from clusterproof.theory.runs.page import (

@@ -13,7 +13,6 @@ from sides_by_hand import quantities_of, sides_at, statement_of
 
 from clusterproof import theory
 from clusterproof.theory.papers.gradient_loss import equation_1
-from clusterproof.theory.papers.gradient_loss.empty_clusters import TwoGroups
 from clusterproof.theory.report.replay import find_line
 from clusterproof.theory.report.stored_verdicts import read_verdicts
 
@@ -147,9 +146,9 @@ def test_a_path_or_score_that_differs_from_the_algorithm_is_noticed(monkeypatch:
     exact_rounds, score = runs_of_gradient_loss.exact_rounds, equation_1.score
     monkeypatch.setattr(runs_of_gradient_loss, "exact_rounds", one_eighth_further)
     with pytest.raises(AssertionError):
-        RUNS["gradient-loss/empty-for-good"](TwoGroups(3, 1, F(1), F(2), F(1, 2)))
+        RUNS["gradient-loss/empty-for-good"](3, 1, F(1), F(2), F(1, 2))
     monkeypatch.setattr(equation_1, "score", one_hundredth_more)
-    one = equation_1.TwoModels(F(3, 2), F(2), F(1), F(1), F(2, 5))
-    RUNS["gradient-loss/equation-1"](one, 2)  # of losses up to 4
+    one = (F(3, 2), F(2), 1, 1, F(2, 5))
+    RUNS["gradient-loss/equation-1"](*one, 2)  # of losses up to 4
     with pytest.raises(AssertionError):
-        RUNS["gradient-loss/equation-1"](one, 3)
+        RUNS["gradient-loss/equation-1"](*one, 3)

@@ -13,10 +13,10 @@ from clusterproof import theory
 from clusterproof.algorithms import FPFC, IFCA, InvalidArgument, Trace, run
 from clusterproof.algorithms.fpfc import FusionState
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.papers.fpfc.constants import Constants
 from clusterproof.theory.papers.fpfc.measured import objective
 from clusterproof.theory.papers.fpfc.partial_participation import CURVATURE, minimiser, setting_of
 from clusterproof.theory.papers.fpfc.runs import bound_duals, bound_models, bound_models_as_printed
+from clusterproof.theory.papers.fpfc.theorem_1 import Constants
 
 BOUNDS = (
     "fpfc/descent",

@@ -12,8 +12,7 @@ from tolerance import assert_close
 
 from clusterproof.algorithms import FPFC, InvalidArgument, run
 from clusterproof.synthetic import LogisticMixture, QuadraticMixture
-from clusterproof.theory.papers.fpfc.constants import Constants
-from clusterproof.theory.papers.fpfc.runs import printed_needs
+from clusterproof.theory.papers.fpfc.theorem_1 import Constants, printed_needs
 from clusterproof.theory.runs.compare import compare
 from clusterproof.theory.runs.page import Page, TheoremOnRun
 

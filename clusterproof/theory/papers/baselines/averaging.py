@@ -1,4 +1,4 @@
-"""FedAvg, FedProx and other averages: where they rest."""
+"""FedAvg, FedProx, Per-FedAvg, FedBCD and LOCAL on quadratics: where they rest."""
 
 from __future__ import annotations
 
@@ -9,9 +9,19 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from clusterproof.algorithms import Algorithm, FedAvg, FedProx, Randomness, State, generator
+from clusterproof.algorithms import (
+    Algorithm,
+    FedAvg,
+    FedBCD,
+    FedProx,
+    Local,
+    PerFedAvg,
+    Randomness,
+    State,
+    generator,
+)
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import Sides, claim, drawn, equal, integers, rationals, suppose
+from clusterproof.theory.claims import Q, Sides, Z, among, claim, drawn, equal, suppose
 from clusterproof.theory.exact import affine_rounds
 
 TOLERANCE = 1e-10
@@ -35,10 +45,10 @@ def rest(algorithm: Algorithm[Any], task: QuadraticMixture, initial: np.ndarray)
     for _ in range(LONGEST):
         state = algorithm.step(state, task, randomness)
         after = kept(state)
-        if all(
-            float(np.abs(new - old).max()) <= STILL * (1 + float(np.abs(new).max()))
-            for new, old in zip(after, before, strict=True)
-        ):
+        moves = [
+            np.abs(new - old).max() / (1 + np.abs(new).max()) for new, old in zip(after, before, strict=True)
+        ]
+        if max(moves) <= STILL:
             break
         before = after
     return state
@@ -79,18 +89,14 @@ def draw_task(stream: np.random.Generator, *, clusters: int = 1, fewest: int = 1
 
 
 Task = Annotated[QuadraticMixture, drawn(draw_task)]
-Strength = Annotated[Fraction, rationals(Fraction(1, 20), 1, 20)]
-LocalSteps = Annotated[int, integers(1, 8)]
-FewSteps = Annotated[int, integers(1, 4)]
+STRENGTH = Q[Fraction(1, 20) : 1 : 20]
 
 
 def suppose_moderate(task: QuadraticMixture) -> None:
     """Suppose that runs come to rest within the rounds, at values far above rounding errors."""
     eigenvalues = np.linalg.eigvalsh(task.hessians)
-    suppose(
-        "the A_i have eigenvalues in [1/4, 1]",
-        eigenvalues.min() >= 0.25 - 1e-12 and eigenvalues.max() <= 1 + 1e-12,
-    )
+    inside = eigenvalues.min() >= 0.25 - 1e-12 and eigenvalues.max() <= 1 + 1e-12
+    suppose("the A_i have eigenvalues in [1/4, 1]", inside)
     suppose("all b_i are within 1000 of 0", np.abs(task.centers).max() <= 1000)
 
 
@@ -115,7 +121,7 @@ def rests_at(algorithm: Algorithm[Any], task: QuadraticMixture, *forms: np.ndarr
 
 
 @claim("baselines/fedavg", label="FedAvg", judges="ours", evaluations=INSTANCES)
-def fedavg(task: Task, local_steps: LocalSteps) -> Sides:
+def fedavg(task: Task, local_steps: int = Z[1:8]) -> Sides:
     """FedAvg with H local steps rests at (sum Q_i)^-1 sum Q_i b_i with Q_i = I - (I - eta A_i)^H.
 
     Hypotheses
@@ -135,7 +141,7 @@ def fedavg(task: Task, local_steps: LocalSteps) -> Sides:
 
 
 @claim("baselines/fedprox", label="FedProx, H steps", judges="ours", evaluations=INSTANCES)
-def fedprox(task: Task, proximal: Strength, local_steps: LocalSteps) -> Sides:
+def fedprox(task: Task, proximal: Fraction = STRENGTH, local_steps: int = Z[1:8]) -> Sides:
     """FedProx with H steps rests at the weights (I - (I - eta (A_i + mu I))^H) (A_i + mu I)^-1 A_i.
 
     Hypotheses
@@ -156,7 +162,7 @@ def fedprox(task: Task, proximal: Strength, local_steps: LocalSteps) -> Sides:
 
 
 @claim("baselines/fedprox-exact", label="FedProx, exact", judges="ours", evaluations=INSTANCES)
-def fedprox_exact(task: Task, proximal: Strength) -> Sides:
+def fedprox_exact(task: Task, proximal: Fraction = STRENGTH) -> Sides:
     """FedProx with local problems solved exactly rests at the weights (A_i + mu I)^-1 A_i.
 
     Hypotheses
@@ -186,9 +192,7 @@ def pair(curvature: Fraction) -> QuadraticMixture:
     )
 
 
-Curvature = Annotated[Fraction, rationals(Fraction(1, 4), 1, 4)]
-Step = Annotated[Fraction, rationals(Fraction(1, 4), 1, 4)]
-Steps = Annotated[int, integers(1, 4, upwards=True)]
+CURVATURE = Q[Fraction(1, 4) : 1 : 4]
 
 
 def rest_of_two(curvature: Fraction, step: Fraction, local_steps: int) -> Fraction:
@@ -203,7 +207,9 @@ def rest_of_two(curvature: Fraction, step: Fraction, local_steps: int) -> Fracti
     judges="reading",
     repaired_by="baselines/fedavg",
 )
-def fedavg_optimum(curvature: Curvature, step: Step, local_steps: Steps) -> Sides:
+def fedavg_optimum(
+    curvature: Fraction = CURVATURE, step: Fraction = CURVATURE, local_steps: int = Z[1:]
+) -> Sides:
     """FedAvg minimises the mean of the clients' losses.
 
     Hypotheses
@@ -218,11 +224,166 @@ def fedavg_optimum(curvature: Curvature, step: Step, local_steps: Steps) -> Side
         (client drift).
     """
     optimum = (1 - curvature) / (1 + curvature)
-    end = rest_of_two(curvature, step, local_steps)
-    return equal(
-        (end, optimum),
-        words=lambda: (
-            f"curvatures {curvature} and 1, minimisers -1 and 1, eta = {step}, H = {local_steps}: FedAvg rests at "
-            f"{end}, and the minimiser of the mean loss is {optimum}"
-        ),
+    return equal((rest_of_two(curvature, step, local_steps), optimum))
+
+
+INNER = Q[Fraction(1, 10) : Fraction(1, 2) : 10]
+"""alpha in units of 1 / L."""
+
+
+def personal_rest(task: QuadraticMixture, inner: Fraction, local_steps: int, *, second_order: bool) -> Sides:
+    """Conclude that Per-FedAvg rests at its closed form."""
+    inner_step, step = float(inner) / task.client_smoothness, 1 / task.client_smoothness
+    form = affine_rounds.per_fedavg_rest(
+        task.hessians,
+        task.centers,
+        step_size=step,
+        inner_step_size=inner_step,
+        local_steps=local_steps,
+        second_order=second_order,
     )
+    algorithm = PerFedAvg(
+        step_size=step,
+        inner_step_size=inner_step,
+        local_steps=local_steps,
+        gradient="second-order" if second_order else "first-order",
+    )
+    return rests_at(algorithm, task, form)
+
+
+@claim("baselines/per-fedavg-hf", label="Per-FedAvg HF", judges="ours", evaluations=INSTANCES)
+def per_fedavg_second_order(task: Task, inner: Fraction = INNER, local_steps: int = Z[1:4]) -> Sides:
+    """Per-FedAvg with the Hessian rests at Q_i = I - (I - beta (I - alpha A_i) A_i (I - alpha A_i))^tau.
+
+    Hypotheses
+        As ``baselines/fedavg``, alpha L_i < 1.
+
+    Statement
+        The rest is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i. One local step, tau = 1, gives the
+        minimiser of mean phi_i(w - alpha grad phi_i(w)).
+
+    Source
+        Ours; Fallah et al. (2020), Algorithm 1. Identity.
+    """
+    return personal_rest(task, inner, local_steps, second_order=True)
+
+
+@claim("baselines/per-fedavg-fo", label="Per-FedAvg FO", judges="ours", evaluations=INSTANCES)
+def per_fedavg_first_order(task: Task, inner: Fraction = INNER, local_steps: int = Z[1:4]) -> Sides:
+    """First-order Per-FedAvg rests at Q_i = I - (I - beta A_i (I - alpha A_i))^tau.
+
+    Hypotheses
+        As ``baselines/per-fedavg-hf``.
+
+    Statement
+        The rest is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i, another point than with the Hessian.
+
+    Source
+        Ours; Fallah et al. (2020), Section 5, the first-order approximation. Identity.
+    """
+    return personal_rest(task, inner, local_steps, second_order=False)
+
+
+def personal_rest_of_two(curvature: Fraction, inner: Fraction, power: int) -> Fraction:
+    """Return the fixed point for minimisers -1 and 1 and weights a (1 - alpha a)^power; power 1 is first-order."""
+    weight, other = (a * (1 - inner * a) ** power for a in (curvature, Fraction(1)))
+    return (other - weight) / (weight + other)
+
+
+@claim(
+    "baselines/per-fedavg-fo-optimum",
+    label="Per-FedAvg FO, optimum",
+    judges="reading",
+    repaired_by="baselines/per-fedavg-hf",
+)
+def per_fedavg_first_order_optimum(
+    curvature: Fraction = CURVATURE, inner: Fraction = Q[Fraction(1, 4) : Fraction(3, 4) : 4]
+) -> Sides:
+    """First-order Per-FedAvg minimises the mean loss after one personal step.
+
+    Hypotheses
+        As ``baselines/per-fedavg-fo``, tau = 1.
+
+    Statement
+        The rest minimises F(w) = mean phi_i(w - alpha grad phi_i(w)).
+
+    Source
+        Fallah et al. (2020), restated, not read: they define F and offer the first-order variant for it. That the
+        variant ends at the minimiser of F is the reading's.
+    """
+    end, optimum = (personal_rest_of_two(curvature, inner, power) for power in (1, 2))
+    return equal((end, optimum))
+
+
+@claim("baselines/fedbcd", label="FedBCD", judges="ours", evaluations=INSTANCES)
+def fedbcd(
+    task: Task,
+    proximal: Fraction = Q[Fraction(1, 4) : 1 : 20],
+    local_steps: int = Z[1:8],
+    server: Fraction = among(Fraction(1), Fraction(1, 2)),
+) -> Sides:
+    """Penalised FedBCD rests where exact FedProx does, for any local steps and server step.
+
+    Hypotheses
+        As ``baselines/fedprox``; the devices keep their models between rounds; server step in (0, 1].
+
+    Statement
+        z is that of ``baselines/fedprox-exact`` with mu = 2 rho of the paper, whose penalty has no 1/2, and
+        x_i = (A_i + mu I)^-1 (A_i b_i + mu z).
+
+    Source
+        Ours; FedBCD is Wu et al. (2021). Identity.
+    """
+    strength = float(proximal)
+    algorithm = FedBCD(
+        step_size=1 / (task.client_smoothness + strength),
+        proximal=strength,
+        local_steps=local_steps,
+        server_step_size=float(server),
+    )
+    return rests_at(
+        algorithm, task, *affine_rounds.fedbcd_rest(task.hessians, task.centers, proximal=strength)
+    )
+
+
+@claim("baselines/fedbcd-separate", label="FedBCD-I", judges="ours", evaluations=INSTANCES)
+def fedbcd_separate(
+    task: Task,
+    pull: Fraction = Q[Fraction(1, 10) : Fraction(2, 5) : 10],
+    local_steps: int = Z[1:4],
+) -> Sides:
+    """FedBCD-I rests at the weights (I - c M_i)^-1 (I - M_i) with M_i = (I - eta A_i)^n.
+
+    Hypotheses
+        As ``baselines/fedavg``; n steps on the loss, then n times x <- x - pull (x - z).
+
+    Statement
+        z = (sum Q_i)^-1 sum Q_i b_i with the stated Q_i and c = (1 - pull)^n; x_i = z + c Q_i (b_i - z).
+        Unlike the penalised variant it depends on n.
+
+    Source
+        Ours; Wu et al. (2021), FedBCD-I. Identity.
+    """
+    step = 1 / task.client_smoothness
+    algorithm = FedBCD(step_size=step, local_steps=local_steps, variant="separate", pull=float(pull))
+    forms = affine_rounds.fedbcd_separate_rest(
+        task.hessians, task.centers, step_size=step, local_steps=local_steps, pull=float(pull)
+    )
+    return rests_at(algorithm, task, *forms)
+
+
+@claim("baselines/local", label="LOCAL", judges="ours", evaluations=INSTANCES)
+def local(task: Task, local_steps: int = Z[1:8]) -> Sides:
+    """LOCAL rests at every client's own minimiser.
+
+    Hypotheses
+        As ``baselines/fedavg``.
+
+    Statement
+        w_i = b_i for every client.
+
+    Source
+        Ours; the baseline of FPFC, Table 1. Identity.
+    """
+    algorithm = Local(step_size=1 / task.client_smoothness, local_steps=local_steps)
+    return rests_at(algorithm, task, affine_rounds.local_rest(task.centers))

@@ -12,23 +12,11 @@ import numpy as np
 from clusterproof.algorithms import CFL, FedAvg, Randomness, adjusted_rand_index
 from clusterproof.algorithms.bipartition import bipartition, cosine_similarities, cross_similarity
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import (
-    Sides,
-    Stream,
-    at_most,
-    choice,
-    claim,
-    drawn,
-    equal,
-    integers,
-    reals,
-    suppose,
-)
+from clusterproof.theory.claims import Q, Sides, Stream, Z, among, at_most, claim, drawn, equal, suppose
 from clusterproof.theory.papers.baselines.averaging import rest, start_of
 
-Step = Annotated[float, reals(Fraction(3, 10), 1)]
+STEP = Q[Fraction(3, 10) : 1 : 10]
 """Step size in units of 1 / L, for L = 1."""
-LocalSteps = Annotated[int, integers(1, 3)]
 
 
 def stationary_cosines(task: QuadraticMixture, step: float, local_steps: int) -> np.ndarray:
@@ -49,13 +37,13 @@ def simplex(clusters: int) -> np.ndarray:
 
 @claim("cfl/stationary-cosine", label="stationary point, simplex", judges="ours", evaluations=50)
 def stationary_cosine(
-    clusters: Annotated[int, integers(2, 6)],
-    members: Annotated[int, integers(1, 3)],
-    size: Annotated[float, reals(Fraction(1, 2), 3)],
-    curvature: Annotated[float, reals(Fraction(1, 5), 1)],
-    step_size: Step,
-    local_steps: LocalSteps,
     stream: Stream,
+    clusters: int = Z[2:6],
+    members: int = Z[1:3],
+    size: Fraction = Q[Fraction(1, 2) : 3 : 10],
+    curvature: Fraction = Q[Fraction(1, 5) : 1 : 10],
+    step_size: Fraction = STEP,
+    local_steps: int = Z[1:3],
 ) -> Sides:
     """At a stationary point, K clusters on a regular simplex have cross-cluster cosine -1 / (K - 1).
 
@@ -72,25 +60,25 @@ def stationary_cosine(
         mean b, whose sum is 0.
     """
     rotation = np.linalg.qr(stream.standard_normal((clusters, clusters)))[0]
-    optima = size * simplex(clusters) @ rotation + stream.standard_normal(clusters)
+    optima = float(size) * simplex(clusters) @ rotation + stream.standard_normal(clusters)
     labels = np.repeat(np.arange(clusters), members)
     task = QuadraticMixture(
-        hessians=np.broadcast_to(curvature * np.eye(clusters), (len(labels), clusters, clusters)),
+        hessians=np.broadcast_to(float(curvature) * np.eye(clusters), (len(labels), clusters, clusters)),
         centers=optima[labels],
         labels=labels,
     )
     expected = np.where(labels[:, None] == labels, 1.0, -1 / (clusters - 1))
-    return equal((stationary_cosines(task, step_size, local_steps), expected), rounding=1e-10)
+    return equal((stationary_cosines(task, float(step_size), local_steps), expected), rounding=1e-10)
 
 
 @claim("cfl/two-clusters", label="stationary point, K = 2", judges="ours", evaluations=50)
 def two_clusters(
-    first: Annotated[int, integers(1, 4)],
-    second: Annotated[int, integers(1, 4)],
-    dimension: Annotated[int, integers(1, 4)],
-    step_size: Step,
-    local_steps: LocalSteps,
     stream: Stream,
+    first: int = Z[1:4],
+    second: int = Z[1:4],
+    dimension: int = Z[1:4],
+    step_size: Fraction = STEP,
+    local_steps: int = Z[1:3],
 ) -> Sides:
     """At a stationary point two clusters pull in exactly opposite directions.
 
@@ -112,10 +100,10 @@ def two_clusters(
         labels=labels,
     )
     expected = np.where(labels[:, None] == labels, 1.0, -1.0)
-    return equal((stationary_cosines(task, step_size, local_steps), expected), rounding=1e-10)
+    return equal((stationary_cosines(task, float(step_size), local_steps), expected), rounding=1e-10)
 
 
-Minimiser = Annotated[int, integers(-4, 4, upwards=True, downwards=True)]
+MINIMISER = Z[:]
 
 
 def pulls(minimisers: Sequence[int]) -> list[Fraction]:
@@ -130,7 +118,7 @@ def pulls(minimisers: Sequence[int]) -> list[Fraction]:
     repaired_by="cfl/stationary-cosine",
 )
 def stationary_cosine_anywhere(
-    minimiser_0: Minimiser, minimiser_1: Minimiser, minimiser_2: Minimiser
+    minimiser_0: int = MINIMISER, minimiser_1: int = MINIMISER, minimiser_2: int = MINIMISER
 ) -> Sides:
     """At a stationary point the cross-cluster cosine is -1 / (K - 1), wherever the clusters lie.
 
@@ -235,20 +223,15 @@ def complete_linkage(
     return equal((similarity, least_similarity(similarities)))
 
 
-Halves = Annotated[
-    str, choice(*("".join(each) for size in range(4, 9) for each in product("01", repeat=size)))
-]
+HALVES = ["".join(each) for size in range(4, 9) for each in product("01", repeat=size)]
 """Side of each of four to eight clients after the first cut, such as "0111"."""
 
 
 def cut_twice(sides: str, cut: int) -> tuple[list[list[int]], list[list[int]]]:
     """Return the clusters after side 1 is cut at ``cut``, by clients' ids and by positions inside the cut cluster."""
     uncut, members = ([i for i, side in enumerate(sides) if side == half] for half in "01")
-    positions = [list(range(cut)), list(range(cut, len(members)))]
-    return [uncut, *([members[p] for p in half_positions] for half_positions in positions)], [
-        uncut,
-        *positions,
-    ]
+    ids, positions = (members[:cut], members[cut:]), (list(range(cut)), list(range(cut, len(members))))
+    return [uncut, *ids], [uncut, *positions]
 
 
 @claim(
@@ -258,7 +241,7 @@ def cut_twice(sides: str, cut: int) -> tuple[list[list[int]], list[list[int]]]:
     repaired_by="cfl/client-ids",
     evaluations=3472,
 )
-def notebook_index(sides: Halves, cut: Annotated[int, integers(1, 7)]) -> Sides:
+def notebook_index(sides: str = among(*HALVES), cut: int = Z[1:7]) -> Sides:
     """The two lists of positions that a cut returns in the public code of CFL are the new clusters.
 
     Hypotheses
@@ -266,33 +249,20 @@ def notebook_index(sides: Halves, cut: Annotated[int, integers(1, 7)]) -> Sides:
 
     Statement
         ``cluster_indices_new += [c1, c2]``, with c1 and c2 positions inside the cut cluster, lists the clients
-        of the new clusters.
-
-    Symbols
-        idc the ids of the cut cluster's clients; right is idc[c1] and idc[c2].
+        of the new clusters; with idc the ids of the cut cluster's clients, idc[c1] and idc[c2] would be right.
 
     Source
         Public code of CFL, github.com/felisat/clustered-federated-learning, commit 23a1c38,
         clustered_federated_learning.ipynb. Right for the first cut alone, where positions are ids.
     """
     members = sides.count("1")
-    suppose(
-        "a cluster of more than two clients, not of all, is cut in two",
-        2 < members < len(sides) and cut < members,
-    )
+    fits = 2 < members < len(sides) and cut < members
+    suppose("a cluster of more than two clients, not of all, is cut in two", fits)
     right, printed = cut_twice(sides, cut)
-    misplaced = sum(
-        [client in cluster for cluster in right] != [client in cluster for cluster in printed]
-        for client in range(len(sides))
-    )
-    return at_most(
-        misplaced,
-        zero=0,
-        words=lambda: (
-            f"clusters {right} are listed as {printed}: {misplaced} of {len(sides)} clients are in a wrong cluster, in "
-            "several or in none"
-        ),
-    )
+    misplaced = [
+        i for i in range(len(sides)) if [i in each for each in right] != [i in each for each in printed]
+    ]
+    return at_most(len(misplaced), zero=0)
 
 
 def draw_labels(stream: np.random.Generator) -> np.ndarray:

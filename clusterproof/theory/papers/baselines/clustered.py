@@ -10,37 +10,19 @@ import numpy as np
 
 from clusterproof.algorithms import CFL, CFLMGD, IFCA, GradientLoss
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import (
-    Excluded,
-    Sides,
-    claim,
-    drawn,
-    equal,
-    given,
-    integers,
-    rationals,
-    suppose,
-)
+from clusterproof.theory.claims import Excluded, Q, Sides, Z, claim, drawn, equal, given, suppose
 from clusterproof.theory.exact import affine_rounds
-from clusterproof.theory.papers.baselines.averaging import (
-    INSTANCES,
-    TOLERANCE,
-    FewSteps,
-    draw_task,
-    kept,
-    rest,
-    start_of,
-    suppose_moderate,
-)
+from clusterproof.theory.papers.baselines import averaging
+from clusterproof.theory.papers.baselines.averaging import INSTANCES, TOLERANCE, draw_task
 
 Task = Annotated[QuadraticMixture, drawn(partial(draw_task, clusters=2))]
 """Two clusters of equal size at distance 100."""
-Momentum = Annotated[Fraction, rationals(0, Fraction(1, 2), 10)]
+MOMENTUM = Q[0 : Fraction(1, 2) : 10]
 
 
 def suppose_far_apart(task: QuadraticMixture) -> None:
     """Suppose that the start is in the basins, so that the clusters are right from the first round."""
-    suppose_moderate(task)
+    averaging.suppose_moderate(task)
     suppose("there are two clusters", task.clusters == 2)
     optima = task.optima[task.labels]
     spread = np.linalg.norm(task.centers - optima, axis=-1).max()
@@ -49,14 +31,14 @@ def suppose_far_apart(task: QuadraticMixture) -> None:
 
 def rest_of_right_clusters(algorithm: Any, task: QuadraticMixture) -> list[np.ndarray]:
     """Return the state at rest of a run that starts in the basins; NaN if a client is in a wrong cluster."""
-    state = rest(algorithm, task, start_of(task, algorithm.model_count(task)))
+    state = averaging.rest(algorithm, task, averaging.start_of(task, algorithm.model_count(task)))
     if not np.array_equal(np.asarray(state.assignments), task.labels):
-        return [np.full_like(array, np.nan) for array in kept(state)]
-    return kept(state)
+        return [np.full_like(array, np.nan) for array in averaging.kept(state)]
+    return averaging.kept(state)
 
 
 @claim("baselines/cfl-mgd-gradient", label="CFL-MGD, option I", judges="ours", evaluations=2 * INSTANCES)
-def cfl_mgd_gradient(task: Task, momentum: Momentum) -> Sides:
+def cfl_mgd_gradient(task: Task, momentum: Fraction = MOMENTUM) -> Sides:
     """Option I of CFL-MGD rests at the exact optimum of each cluster, without momentum left.
 
     Hypotheses
@@ -76,7 +58,7 @@ def cfl_mgd_gradient(task: Task, momentum: Momentum) -> Sides:
 
 
 @claim("baselines/cfl-mgd-model", label="CFL-MGD, option II", judges="ours", evaluations=INSTANCES)
-def cfl_mgd_model(task: Task, momentum: Momentum, local_steps: FewSteps) -> Sides:
+def cfl_mgd_model(task: Task, momentum: Fraction = MOMENTUM, local_steps: int = Z[1:4]) -> Sides:
     """Option II of CFL-MGD rests where sum (I - M_i^H) (z - (b_i, 0)) = 0, with some momentum left.
 
     Hypotheses
@@ -92,22 +74,14 @@ def cfl_mgd_model(task: Task, momentum: Momentum, local_steps: FewSteps) -> Side
     suppose_far_apart(task)
     step, beta = 0.2 / task.client_smoothness, float(momentum)
     algorithm = CFLMGD(step_size=step, momentum=beta, averaging="model", local_steps=local_steps)
+    settings: dict[str, Any] = {"step_size": step, "momentum": beta, "local_steps": local_steps}
     ends = [
-        affine_rounds.cfl_mgd_rest(
-            task.hessians[members],
-            task.centers[members],
-            step_size=step,
-            momentum=beta,
-            local_steps=local_steps,
-        )
-        for members in (task.labels == cluster for cluster in range(2))
+        affine_rounds.cfl_mgd_rest(task.hessians[members], task.centers[members], **settings)
+        for members in (task.labels == 0, task.labels == 1)
     ]
     models, buffers = rest_of_right_clusters(algorithm, task)
-    return equal(
-        (models, np.stack([end[0] for end in ends])),
-        (buffers, np.stack([end[1] for end in ends])),
-        rounding=TOLERANCE,
-    )
+    expected = [np.stack([end[k] for end in ends]) for k in (0, 1)]
+    return equal((models, expected[0]), (buffers, expected[1]), rounding=TOLERANCE)
 
 
 def algorithms_within(step: float, steps: int) -> list[Any]:
@@ -119,7 +93,7 @@ def algorithms_within(step: float, steps: int) -> list[Any]:
 @claim("baselines/clustered", label="IFCA, GL-CFL, CFL", judges="ours", evaluations=120)
 def clustered_rest(
     task: Annotated[QuadraticMixture, drawn(partial(draw_task, clusters=2, fewest=2))],
-    local_steps: Annotated[int, integers(1, 3)],
+    local_steps: int = Z[1:3],
 ) -> dict[str, Sides | Excluded]:
     """IFCA, GL-CFL and CFL rest at FedAvg's point of each cluster once the clusters are right.
 
@@ -148,7 +122,7 @@ def clustered_rest(
     recursive = CFL(
         step_size=step, local_steps=local_steps, warm_up=0, mean_threshold=1e-2, client_threshold=8.0
     )
-    state = rest(recursive, task, task.pooled_optimum[None] + 1.0)
+    state = averaging.rest(recursive, task, task.pooled_optimum[None] + 1.0)
     members = np.asarray(state.assignments)
     right = len(np.unique(members)) == 2 and (members == members[0]).tolist() == (task.labels == 0).tolist()
     models = np.array(state.models) if right else np.full(task.centers.shape, np.nan)

@@ -11,18 +11,7 @@ import numpy as np
 from clusterproof.algorithms.bipartition import cosine_similarities, cross_similarity
 from clusterproof.algorithms.penalties import SCAD
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import (
-    Sides,
-    Stream,
-    at_most,
-    claim,
-    drawn,
-    equal,
-    integers,
-    rationals,
-    reals,
-    suppose,
-)
+from clusterproof.theory.claims import Q, Sides, Stream, Z, at_most, claim, drawn, equal, reals, suppose
 
 
 def window(task: QuadraticMixture, concavity: float) -> tuple[float, float]:
@@ -39,7 +28,7 @@ def window(task: QuadraticMixture, concavity: float) -> tuple[float, float]:
     needed = 0.0
     for cluster in range(task.clusters):
         member_gradients = gradients[task.labels == cluster]
-        apart = np.linalg.norm(member_gradients[:, None] - member_gradients[None, :], axis=-1).max()
+        apart = np.linalg.norm(member_gradients[:, None] - member_gradients, axis=-1).max()
         needed = max(needed, task.clients / len(member_gradients) * float(apart))
     return needed, task.separation / concavity
 
@@ -98,8 +87,6 @@ def fusion_window(
     }
 
 
-Spread = Annotated[Fraction, rationals(Fraction(1, 10), Fraction(1, 2), 10)]
-Strength = Annotated[Fraction, rationals(Fraction(1, 10), 1, 10)]
 LABELS = (0, 0, 1, 1)
 
 
@@ -132,9 +119,12 @@ def minimiser(minimisers: tuple[Fraction, ...], strength: Fraction) -> list[Frac
     judges="reading",
     failure="wording",
     repaired_by="fpfc/window",
-    example=({"spread": Fraction(1, 10), "strength": Fraction(1, 4)},),
+    example={"spread": Fraction(1, 10), "strength": Fraction(1, 4)},
 )
-def convex(spread: Spread, strength: Strength) -> Sides:
+def convex(
+    spread: Fraction = Q[Fraction(1, 10) : Fraction(1, 2) : 10],
+    strength: Fraction = Q[Fraction(1, 10) : 1 : 10],
+) -> Sides:
     """With a convex penalty, whatever the clients and the strength, the groups are not the true clusters.
 
     Hypotheses
@@ -154,13 +144,7 @@ def convex(spread: Spread, strength: Strength) -> Sides:
     """
     models = minimiser(minimisers_of(spread), strength)
     right = sum((models[i] == models[j]) == (LABELS[i] == LABELS[j]) for i, j in combinations(range(4), 2))
-    return at_most(
-        right,
-        all_but_one=5,
-        words=lambda: (
-            f"lambda = {strength}: the minimiser is {', '.join(map(str, models))}, {right} of 6 pairs right"
-        ),
-    )
+    return at_most(right, all_but_one=5)
 
 
 def weakest_link(similarities: np.ndarray) -> tuple[float, int]:
@@ -190,7 +174,7 @@ def least_cross_similarity(similarities: np.ndarray) -> float:
 
 
 @claim("fpfc/bipartition", label="Introduction, the optimal bipartition", judges="ours", evaluations=30)
-def bipartition(clients: Annotated[int, integers(2, 9)], stream: Stream) -> Sides:
+def bipartition(stream: Stream, clients: int = Z[2:9]) -> Sides:
     """The best of all 2^(m - 1) - 1 bipartitions is found by (m - 1) (m - 2) comparisons of m (m - 1) / 2 cosines.
 
     Hypotheses

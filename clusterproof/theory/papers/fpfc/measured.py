@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Annotated, Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from clusterproof.algorithms import FPFC, Randomness
 from clusterproof.algorithms.fpfc import FusionState
 from clusterproof.algorithms.pairs import delta_lengths
-from clusterproof.algorithms.penalties import SCAD, SmoothedSCAD, lengths_of
+from clusterproof.algorithms.penalties import SCAD, lengths_of
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import drawn, suppose
-from clusterproof.theory.papers.fpfc.constants import mapping_bound
 
 
 @dataclass(frozen=True)
@@ -52,13 +49,8 @@ def run_averages(
         models += residuals.models**2 / rounds
         duals += residuals.duals**2 / rounds
         largest = max(largest, float(squared_mapping(algorithm, state).max()))
-    return Averages(
-        models=models,
-        duals=duals,
-        mapping=largest,
-        start=float(objective(algorithm, task, initial)[0]),
-        end=float(objective(algorithm, task, state.models).min()),
-    )
+    start_value, ends = objective(algorithm, task, initial)[0], objective(algorithm, task, state.models)
+    return Averages(models, duals, largest, float(start_value), float(ends.min()))
 
 
 def unsmoothed(algorithm: FPFC) -> SCAD:
@@ -66,12 +58,18 @@ def unsmoothed(algorithm: FPFC) -> SCAD:
     return SCAD(strength=algorithm.strength, concavity=algorithm.concavity or 3.7)
 
 
+def losses_of(task: QuadraticMixture, models: np.ndarray) -> np.ndarray:
+    """Return the sum of the clients' losses at models (..., m, d)."""
+    away = models - task.centers
+    return np.asarray(0.5 * np.einsum("...mi,mij,...mj->...", away, task.hessians, away))
+
+
 def objective(algorithm: FPFC, task: QuadraticMixture, models: np.ndarray) -> np.ndarray:
     """F of models (..., m, d), with the unsmoothed penalty."""
-    away = models - task.centers
-    losses = 0.5 * np.einsum("...mi,mij,...mj->...", away, task.hessians, away)
     lengths = lengths_of(models[..., :, None, :] - models[..., None, :, :])
-    return np.asarray(losses + unsmoothed(algorithm).value(lengths).sum(axis=(-2, -1)) / (2 * task.clients))
+    return np.asarray(
+        losses_of(task, models) + unsmoothed(algorithm).value(lengths).sum(axis=(-2, -1)) / (2 * task.clients)
+    )
 
 
 def unit_prox_lengths(penalty: SCAD, lengths: np.ndarray) -> np.ndarray:
@@ -80,15 +78,9 @@ def unit_prox_lengths(penalty: SCAD, lengths: np.ndarray) -> np.ndarray:
     Every stationary point and kink is compared, so that the result is right for a <= 2 too.
     """
     lam, a = penalty.strength, penalty.concavity
-    concave_minimiser = lengths if a == 2 else ((a - 1) * lengths - a * lam) / (a - 2)
-    candidates = np.stack(
-        [
-            np.clip(lengths - lam, 0, lam),
-            np.clip(concave_minimiser, lam, a * lam),
-            np.full_like(lengths, lam),
-            np.maximum(lengths, a * lam),
-        ]
-    )
+    concave = np.clip(lengths if a == 2 else ((a - 1) * lengths - a * lam) / (a - 2), lam, a * lam)
+    ends = np.full_like(lengths, lam), np.maximum(lengths, a * lam)
+    candidates = np.stack([np.clip(lengths - lam, 0, lam), concave, *ends])
     values = penalty.value(candidates) + 0.5 * (candidates - lengths) ** 2
     return np.asarray(np.take_along_axis(candidates, values.argmin(axis=0)[None], axis=0)[0])
 
@@ -104,8 +96,6 @@ def squared_mapping(algorithm: FPFC, state: FusionState) -> np.ndarray:
 def augmented_lagrangian(algorithm: FPFC, task: QuadraticMixture, state: FusionState) -> np.ndarray:
     """Return L_rho of a state, (...)."""
     models = np.asarray(state.models)
-    away = models - task.centers
-    losses = 0.5 * np.einsum("...mi,mij,...mj->...", away, task.hessians, away)
     delta, factor, rho = state.pairs.delta, state.pairs.factor[..., None], algorithm.augmentation
     first, second = np.triu_indices(task.clients, 1)
     theta, dual = factor * delta, rho * (1 - factor) * delta
@@ -114,64 +104,6 @@ def augmented_lagrangian(algorithm: FPFC, task: QuadraticMixture, state: FusionS
     coupling = (dual * gap).sum(axis=-1) + rho / 2 * (gap**2).sum(axis=-1)
     # a client's difference with itself is 0, where the smoothed penalty is xi lambda / 2
     diagonal = task.clients * float(algorithm.fusion_penalty.value(np.zeros(1))[0])
-    return np.asarray(losses + ((penalty + coupling).sum(axis=-1) + diagonal / 2) / task.clients)
-
-
-@dataclass(frozen=True)
-class Setting:
-    """A penalty and m (m - 1) / 2 arbitrary lengths of differences theta_ij."""
-
-    strength: float
-    concavity: float
-    smoothing: float
-    clients: int
-    lengths: np.ndarray
-
-    @property
-    def bound(self) -> float:
-        """m^2 lambda^2 xi^2 / (lambda + xi)^2."""
-        return mapping_bound(self.clients, self.strength, self.smoothing)
-
-    @property
-    def squared_mapping(self) -> float:
-        """||G||^2 = sum over ordered pairs of ||theta - prox(theta + v)||^2, v the smoothed penalty's gradient.
-
-        All vectors of a pair lie on one line, so that lengths are enough.
-        """
-        smoothed = SmoothedSCAD(strength=self.strength, concavity=self.concavity, smoothing=self.smoothing)
-        plain = SCAD(strength=self.strength, concavity=self.concavity)
-        moves = self.lengths - unit_prox_lengths(plain, self.lengths + smoothed.derivative(self.lengths))
-        return float(2 * (moves**2).sum())
-
-
-def draw(stream: np.random.Generator) -> Setting:
-    """Draw a penalty with a > 2, and differences of lengths from 0 to 10 a lambda."""
-    strength, clients = float(10 ** stream.uniform(-1, 1)), int(stream.integers(2, 9))
-    smoothing = strength * float(stream.uniform(0.01, 0.99))
-    concavity = float(stream.uniform(2.01, 6))
-    count = clients * (clients - 1) // 2
-    worst = strength * smoothing / (strength + smoothing)
-    scales = np.array([worst, smoothing, strength, 10 * concavity * strength])
-    shares = np.where(stream.random(count) < 0.3, 1.0, stream.uniform(0, 1, count))
-    return Setting(strength, concavity, smoothing, clients, stream.choice(scales, count) * shares)
-
-
-def write(setting: Setting) -> dict[str, Any]:
-    """Return a setting as JSON."""
-    return {**asdict(setting), "lengths": setting.lengths.tolist()}
-
-
-def read(written: dict[str, Any]) -> Setting:
-    """Read a setting from the JSON of ``write``."""
-    return Setting(**{**written, "lengths": np.array(written["lengths"], dtype=float)})
-
-
-Differences = Annotated[Setting, drawn(draw, write=write, read=read)]
-
-
-def suppose_differences(setting: Setting) -> None:
-    """Suppose the properties that ``draw`` guarantees."""
-    suppose("0 < xi < lambda", 0 < setting.smoothing < setting.strength)
-    suppose("a > 2", setting.concavity > 2)
-    pairs = setting.clients * (setting.clients - 1) // 2
-    suppose("m (m - 1) / 2 lengths", setting.lengths.shape == (pairs,) and (setting.lengths >= 0).all())
+    return np.asarray(
+        losses_of(task, models) + ((penalty + coupling).sum(axis=-1) + diagonal / 2) / task.clients
+    )

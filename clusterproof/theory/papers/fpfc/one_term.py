@@ -12,39 +12,94 @@ from clusterproof.algorithms import Randomness
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.claims import (
     Expectation,
+    Q,
     Sides,
     Stream,
+    Z,
+    among,
     at_least,
     at_most,
-    choice,
     claim,
     drawn,
     equal,
-    integers,
-    rationals,
     suppose,
 )
-from clusterproof.theory.papers.fpfc.constants import Constants, HuberSum
+from clusterproof.theory.exact.algebra import Share
 from clusterproof.theory.papers.fpfc.measured import run_averages
+from clusterproof.theory.papers.fpfc.partial_participation import mean_of_squares, minimiser
 from clusterproof.theory.papers.fpfc.repaired import (
+    MOMENTS,
     ROUNDS,
-    Strain,
+    SMOOTHING,
+    STRAIN,
+    STRENGTH,
+    Case,
     alike,
     averages,
     draw_setting,
     expected,
     opposed_averages,
     read_setting,
-    suppose_the_hypotheses,
     weakly_coupled,
     write_setting,
 )
 from clusterproof.theory.papers.fpfc.repaired_steps import dense
-from clusterproof.theory.papers.fpfc.runs import bound_models_by_one_term
+from clusterproof.theory.papers.fpfc.runs import (
+    bound_models_at_large_augmentation,
+    bound_models_by_one_term,
+    suppose_the_hypotheses,
+)
+from clusterproof.theory.papers.fpfc.simplex import Simplex
+from clusterproof.theory.papers.fpfc.theorem_1 import Constants
+
+
+@dataclass(frozen=True)
+class HuberSum:
+    """f(w), the sum over rows x of the Huber loss of x . w - y.
+
+    Attributes
+    ----------
+    features, targets
+        Rows x (n, d) and y (n,).
+    width
+        Residual at which the loss changes from a parabola to a line, positive.
+    """
+
+    features: np.ndarray
+    targets: np.ndarray
+    width: float
+
+    @classmethod
+    def draw(cls, stream: np.random.Generator) -> HuberSum:
+        """Draw one to four rows in one to three dimensions."""
+        rows, dimension = int(stream.integers(1, 5)), int(stream.integers(1, 4))
+        features = stream.standard_normal((rows, dimension))
+        return cls(features, stream.standard_normal(rows), float(10 ** stream.uniform(-2, 1)))
+
+    @property
+    def dimension(self) -> int:
+        """d."""
+        return int(self.features.shape[1])
+
+    @property
+    def smoothness(self) -> float:
+        """L_f."""
+        return float(np.linalg.eigvalsh(self.features.T @ self.features)[-1])
+
+    def value(self, point: np.ndarray) -> float:
+        """f at a point (d,)."""
+        away = np.abs(self.features @ point - self.targets)
+        huber = np.where(away <= self.width, away**2 / 2, self.width * (away - self.width / 2))
+        return float(huber.sum())
+
+    def gradient(self, point: np.ndarray) -> np.ndarray:
+        """Gradient at a point (d,)."""
+        derivatives = np.clip(self.features @ point - self.targets, -self.width, self.width)
+        return np.asarray(self.features.T @ derivatives)
+
 
 FOLLOWED, LONG = 25, 200
 SMALL_SHARE = 0.03
-Case = tuple[Constants, QuadraticMixture]
 
 
 def draw_every_pair(stream: np.random.Generator) -> Case:
@@ -59,10 +114,8 @@ EveryPair = Annotated[Case, drawn(draw_every_pair, write=write_setting, read=rea
 def suppose_every_pair(setting: Constants) -> None:
     """Suppose the hypotheses of ``one_term``; the losses of a quadratic mixture are convex."""
     suppose_the_hypotheses(setting)
-    suppose(
-        "every pair is updated in every round",
-        setting.algorithm.pair_rule == "all" or setting.participation == 1,
-    )
+    every = setting.algorithm.pair_rule == "all" or setting.participation == 1
+    suppose("every pair is updated in every round", every)
 
 
 @claim(
@@ -110,7 +163,7 @@ def one_term(case: EveryPair, stream: Stream) -> Sides | Expectation:
 
 
 @one_term.line("alike clients")
-def alike_clients(clients: Annotated[int, choice(3)], local_steps: Annotated[int, choice(1, 3)]) -> Sides:
+def alike_clients(clients: int = among(3), local_steps: int = among(1, 3)) -> Sides:
     """All clients take small steps towards one minimiser: nothing is random, F* = 0, and the factor is reached."""
     weak = weakly_coupled(clients, SMALL_SHARE, local_steps=local_steps)
     setting = replace(weak, algorithm=replace(weak.algorithm, participation=1.0))
@@ -123,9 +176,8 @@ def alike_clients(clients: Annotated[int, choice(3)], local_steps: Annotated[int
 
 
 @one_term.line("opposed clients")
-def opposed_clients(strain: Strain, rounds: Annotated[int, choice(1, 2, 5, 20)]) -> Sides:
+def opposed_clients(strain: float = STRAIN, rounds: int = among(1, 2, 5, 20)) -> Sides:
     """The start is the minimum of F, so that D_0 is the term of the smoothing."""
-    suppose("F is least at the start", 0 <= strain <= 1)
     setting, measured = opposed_averages(strain, rounds)
     suppose_every_pair(setting)
     return at_most(
@@ -133,26 +185,11 @@ def opposed_clients(strain: Strain, rounds: Annotated[int, choice(1, 2, 5, 20)])
     )
 
 
-@dataclass(frozen=True)
-class Norms:
-    """Squared norms of one run, each (rounds, m).
+def follow_norms(setting: Constants, task: QuadraticMixture, stream: np.random.Generator) -> np.ndarray:
+    """Return ||a||^2, ||M||^2, ||G||^2 and ||a||^2 of the next round of a run, each (rounds, m), as they are defined.
 
-    Attributes
-    ----------
-    before, augmented
-        ||a||^2 and ||M||^2, of L_0 with the old multipliers and of L_rho.
-    plain, after
-        ||G||^2, and ||a||^2 of the next round.
+    Of L_0 with the old multipliers, of L_rho, of L_0, and of L_0 again.
     """
-
-    before: np.ndarray
-    augmented: np.ndarray
-    plain: np.ndarray
-    after: np.ndarray
-
-
-def follow_norms(setting: Constants, task: QuadraticMixture, stream: np.random.Generator) -> Norms:
-    """Follow a run in which every pair is updated, from L_rho and L_0 as they are defined."""
     algorithm, count = setting.algorithm, task.clients
     state = algorithm.initialise(3 * stream.standard_normal((1, task.dimension)), task)
     randomness = Randomness.from_seed(int(stream.integers(2**31)), "fpfc", "norms")
@@ -168,7 +205,7 @@ def follow_norms(setting: Constants, task: QuadraticMixture, stream: np.random.G
         after = _gradients(task, models) + dual.sum(axis=1) / count
         norms_by_round.append([(vector**2).sum(axis=-1) for vector in (before, augmented, plain, after)])
         earlier, (theta, dual) = dual, dense(algorithm, state)
-    return Norms(*np.moveaxis(np.array(norms_by_round), 1, 0))
+    return np.moveaxis(np.array(norms_by_round), 1, 0)
 
 
 def _gradients(task: QuadraticMixture, models: np.ndarray) -> np.ndarray:
@@ -179,14 +216,9 @@ def _gradients(task: QuadraticMixture, models: np.ndarray) -> np.ndarray:
 def norms_fall(case: EveryPair, stream: Stream) -> Sides:
     """||G||^2 and the next ||a||^2 are at most ||a||^2 and ||M||^2, for each client: a quadratic's X is within M."""
     suppose_every_pair(case[0])
-    norms = follow_norms(*case, stream)
-    largest = float((norms.augmented + norms.before).max())
-    return at_most(
-        norms.plain + norms.after,
-        before=norms.before,
-        gradients=norms.augmented,
-        rounding=1e-11 * (1 + largest),
-    )
+    before, augmented, plain, after = follow_norms(*case, stream)
+    rounding = 1e-11 * (1 + float((augmented + before).max()))
+    return at_most(plain + after, before=before, gradients=augmented, rounding=rounding)
 
 
 def lost_and_kept(lost: np.ndarray, gradients: list[np.ndarray]) -> Sides:
@@ -204,9 +236,7 @@ def lost_and_kept(lost: np.ndarray, gradients: list[np.ndarray]) -> Sides:
 
 
 @one_term.step("local steps", evaluations=100)
-def convexity(
-    local_steps: Annotated[int, choice(1, 2, 3, 8)], draw: Annotated[int, integers(0, 24)]
-) -> Sides:
+def convexity(local_steps: int = among(1, 2, 3, 8), draw: int = Z[0:24]) -> Sides:
     """The inequality from convexity, on a sum of Huber losses."""
     stream = np.random.default_rng(draw)
     loss = HuberSum.draw(stream)
@@ -221,9 +251,7 @@ def convexity(
 
 
 @one_term.step("turning curvature")
-def turning(
-    local_steps: Annotated[int, choice(1, 2, 3, 6)], degrees: Annotated[int, choice(10, 20, 30, 45, 60, 75)]
-) -> Sides:
+def turning(local_steps: int = among(1, 2, 3, 6), degrees: int = among(10, 20, 30, 45, 60, 75)) -> Sides:
     """The inequality from convexity for steps that each remove one direction of the plane, which rotates; rho = 0."""
     gradient = np.array([1.0, 0.0])
     gradients, angle = [], np.pi / 2 - np.radians(degrees)
@@ -236,12 +264,192 @@ def turning(
     return lost_and_kept(gradients[0] - gradient, gradients)
 
 
-Number = Annotated[Fraction, rationals(-4, 4, 4)]
+NUMBER = Q[-4:4:4]
 
 
 @one_term.step("norms")
-def norms(a: Number, slope: Number, lost: Number) -> Sides:
+def norms(a: Fraction = NUMBER, slope: Fraction = NUMBER, lost: Fraction = NUMBER) -> Sides:
     """The identity, coordinate by coordinate, with G = (a + M) / 2."""
     plain, remaining = (a + slope) / 2, slope - lost
     left = a**2 + slope**2 - plain**2 - (plain - lost) ** 2
     return equal((left, (a - remaining) ** 2 / 2 + lost**2 / 2 + 2 * lost * remaining))
+
+
+LARGEST = 1 / 8
+"""Largest L_g / rho."""
+
+
+def draw_large_augmentation(stream: np.random.Generator) -> Case:
+    """Draw as ``draw_setting`` does, but rho from 8 L_g to 18 L_g; in half of the settings all pairs are updated."""
+    setting, task = draw_setting(stream)
+    rho = setting.penalty.lipschitz * float(8 + 10 ** stream.uniform(-3, 1))
+    share = setting.algorithm.step_size * setting.local_smoothness
+    algorithm = replace(
+        setting.algorithm,
+        augmentation=rho,
+        step_size=share / (setting.smoothness + rho),
+        pair_rule=str(stream.choice(["either", "all"])),
+    )
+    return replace(setting, algorithm=algorithm), task
+
+
+LargeAugmentation = Annotated[Case, drawn(draw_large_augmentation, write=write_setting, read=read_setting)]
+
+
+def suppose_large_augmentation(setting: Constants) -> None:
+    """Suppose what the claim asks of a setting; the losses of a quadratic mixture are convex."""
+    suppose_the_hypotheses(setting)
+    suppose("rho >= 8 L_g", setting.largely_augmented)
+
+
+@claim(
+    "fpfc/one-term-large-augmentation",
+    label="Theorem 1, first inequality, rho >= 8 L_g",
+    judges="ours",
+    bound=bound_models_at_large_augmentation,
+    evaluations=15,
+)
+def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Sides | Expectation:
+    """With convex losses and rho >= 8 L_g the mean of E||grad_w L_0||^2 is at most A_1 D_0 / K.
+
+    Hypotheses
+        As ``fpfc/repaired-models``; moreover, the losses are convex, all clients take part with the same probability,
+        and rho >= 8 L_g.
+
+    Statement
+        As the title, A_1 = 2 / (alpha p (2 - alpha L_h)), which is A of ``fpfc/repaired-models`` at one local step:
+        the pairs' term B is not needed, whichever pairs wait.
+
+    Proof
+        Let V_i = M_i - grad_{w_i} L_0 = (1/m) sum_j d v_ij, by the last update of each pair. The sum over clients of
+        ||grad_{w_i} L_0||^2 - ||M_i||^2 = -2 <M_i, V_i> + ||V_i||^2 has to be covered by the decrease of L_rho at the
+        updates of pairs. Summed over the rounds in which a pair rests, <d v_ij, M_i - M_j> is, in expectation, -1 /
+        (alpha p) times the inner product of d v_ij with the first local steps at the pair's next update, and these are
+        d theta + (d v' - d v) / rho but for later steps. So each pair is left with a quadratic form in its own d theta,
+        d v and later steps, which is not negative for ||d v|| <= ||d theta|| rho / 8; and with convex losses later
+        steps of length l have lowered h_i by rho l^2 / 8. So later steps pay for their own moves, and only the first
+        one counts in A_1: the proof does not give A. The note "FPFC's theorem, repaired" has the lines.
+
+    Source
+        Ours; ``fpfc/repaired-models`` with one term less. Next to rho = 2 L_g it is false: ``fpfc/one-term-waiting``.
+    """
+    setting, measured = case[0], averages(case, stream)
+    suppose_large_augmentation(setting)
+    # the least objective that was seen stands for F*: with F* itself the bound is larger
+    gap = (measured.start - measured.end + setting.repaired_start) / ROUNDS
+    return expected(setting, measured.models, local_steps=setting.first_step_factor * gap)
+
+
+@one_term_large_augmentation.line("alike clients")
+def alike_at_large_augmentation(
+    clients: int = among(2, 4, 6), share: float = among(0.1, 0.5, 1.0), local_steps: int = among(1, 3)
+) -> Sides:
+    """Exactly: one participant a round, clients with one minimiser, so that F* = 0."""
+    rho = 8 * STRENGTH / SMOOTHING
+    setting = weakly_coupled(clients, share, rho, local_steps)
+    suppose_large_augmentation(setting)
+    gap = (clients * setting.smoothness / 2 * minimiser(clients) ** 2 + setting.repaired_start) / MOMENTS
+    return at_most(
+        mean_of_squares(setting, MOMENTS, duals=False), local_steps=setting.first_step_factor * gap
+    )
+
+
+def pair_form(derivatives: np.ndarray, doubled: float) -> np.ndarray:
+    """Quadratic form of a pair in its d theta and in what later steps move it by at each update, (2 n, 2 n).
+
+    In units in which rho = 1. What n updates lower L_rho by, and later steps by an eighth of their squares, minus
+    what the gradients between them cost.
+
+    Parameters
+    ----------
+    derivatives
+        d v over d theta at each update, (n,).
+    doubled
+        2 - alpha L_h, in [1, 2].
+    """
+    size = len(derivatives)
+    moved, later = np.hsplit(np.eye(2 * size), 2)
+    moved, later = moved.T, later.T
+    dual = derivatives[:, None] * moved
+
+    def product(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        return np.asarray((one.T @ other + other.T @ one) / 2)
+
+    form = product(moved, moved) / 2 + product(dual, moved) / 2 - product(dual, dual)
+    form -= doubled * (2 - doubled) * product(dual, dual)
+    steps = moved[1:] + dual[1:] - dual[:-1] - later[1:]
+    return np.asarray(form - doubled * product(dual[:-1], steps) + product(later, later) / 8)
+
+
+@one_term_large_augmentation.step("a pair", evaluations=300)
+def pairs_pay(updates: int = Z[1:5], doubled: float = among(1.0, 1.5, 2.0), draw: int = Z[0:19]) -> Sides:
+    """The form of a pair is not negative, for derivatives from -L_g to L_g, in every second draw at these ends."""
+    derivatives = LARGEST * np.random.default_rng(draw).uniform(-1, 1, updates)
+    if draw % 2:
+        derivatives = LARGEST * np.sign(derivatives)
+    return at_least(float(np.linalg.eigvalsh(pair_form(derivatives, doubled))[0]), zero=0)
+
+
+@one_term_large_augmentation.step("later steps", evaluations=100)
+def later_steps(local_steps: int = among(2, 3, 8, 40), draw: int = Z[0:24]) -> Sides:
+    """Steps of at most 1 / L_h lower h by at least rho / 8 times their squared length, on a sum of Huber losses."""
+    stream = np.random.default_rng(draw)
+    loss = HuberSum.draw(stream)
+    rho = loss.smoothness * float(10 ** stream.uniform(-3, 1))
+    anchor, start = stream.standard_normal((2, loss.dimension))
+
+    def value(point: np.ndarray) -> float:
+        return loss.value(point) + float(rho / 2 * ((point - anchor) ** 2).sum())
+
+    point = start
+    for _ in range(local_steps):
+        gradient = loss.gradient(point) + rho * (point - anchor)
+        point = point - gradient / (loss.smoothness + rho)
+    length = float(((point - start) ** 2).sum())
+    return at_least(
+        value(start) - value(point), squared=rho / 8 * length, rounding=1e-12 * (1 + value(start))
+    )
+
+
+@one_term_large_augmentation.step("the constant")
+def constant(short: Share) -> Sides:
+    """What is left of each ||d theta||^2 at L_g = rho / 8, where 2 - alpha L_h = 1 + ``short``: by Young's inequality.
+
+    1/2 - L_g / 2 - (1 + short) L_g - (2 + short)^2 L_g^2, in units in which rho = 1.
+    """
+    slope, doubled = Fraction(1, 8), 1 + short
+    rest = Fraction(1, 2) - slope / 2 - doubled * slope - (1 + doubled) ** 2 * slope**2
+    return at_least(rest, zero=0)
+
+
+@claim(
+    "fpfc/one-term-waiting",
+    label="Theorem 1, first inequality, pairs that wait",
+    judges="ours",
+    repaired_by="fpfc/one-term-large-augmentation",
+)
+def one_term_waiting(
+    clients: int = among(8, 24, 64), ratio: float = among(3.0, 2.2, 2.001), share: float = among(0.1, 0.05)
+) -> Sides:
+    """With convex losses the mean of E||grad_w L_0||^2 over K rounds is at most A D_0 / K, also where pairs wait.
+
+    Hypotheses
+        As ``fpfc/repaired-models``; moreover, the losses are convex. ``ratio`` is rho / L_g, ``share`` alpha L_h.
+
+    Statement
+        As the title, A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))): the pairs' term B of ``fpfc/repaired-models`` is not
+        needed.
+
+    Source
+        Ours: the statement of ``fpfc/one-term``, which holds if every pair is updated in every round. Where one
+        client of many moves, grad_{w_i} L_0 and grad_{w_i} L_rho differ by the last moves of all others, which
+        the local steps have not paid for. In the limit of many clients and short steps the pairs pay for them
+        from rho = (1 + sqrt(2)) L_g on. For rho >= 8 L_g the inequality is true.
+    """
+    instance = Simplex(clients, ratio, share)
+    setting, rounds = instance.setting, instance.rounds
+    suppose_the_hypotheses(setting)
+    return at_most(
+        instance.mean_squared_gradients(rounds) / rounds,
+        local_steps=setting.local_steps_factor * setting.repaired_start / rounds,
+    )

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Annotated
 
 import numpy as np
 
 from clusterproof.algorithms import FPFC
-from clusterproof.theory.claims import Sides, at_most, choice, claim, integers, suppose
-from clusterproof.theory.papers.fpfc.constants import Constants
-from clusterproof.theory.papers.fpfc.theorem_1 import WEAK_CONVEXITY
+from clusterproof.theory.claims import Sides, Z, among, at_most, claim, suppose
+from clusterproof.theory.papers.fpfc.theorem_1 import WEAK_CONVEXITY, Constants
 
 CURVATURE, AUGMENTATION, STRENGTH, SMOOTHING = 1000.0, 10_000.0, 1.0, 0.5
 
 
-Clients = Annotated[int, integers(2, 8)]
-Rounds = Annotated[int, choice(400, 200, 100)]
+CLIENTS, ROUNDS = Z[2:8], among(400, 200, 100)
 
 
 def setting_of(clients: int) -> Constants:
@@ -86,18 +83,30 @@ def residual_rows(setting: Constants) -> np.ndarray:
     return forms
 
 
+def gradient_rows(setting: Constants) -> np.ndarray:
+    """Linear forms L_f (w_i - c) + (1/m) sum_j v_ij of the state of ``round_maps``, one a client, (m, n)."""
+    first, second = np.triu_indices(setting.clients, 1)
+    pairs = setting.clients + np.arange(len(first))
+    forms = np.zeros((setting.clients, setting.clients + len(first)))
+    forms[np.arange(setting.clients), np.arange(setting.clients)] = setting.smoothness
+    forms[first, pairs], forms[second, pairs] = 1 / setting.clients, -1 / setting.clients
+    return forms
+
+
 @lru_cache(maxsize=64)
-def expected_duals(clients: int, rounds: int) -> float:
-    """Mean over rounds of E||grad_v L_0||^2, exactly: by the second moments of the state."""
-    setting = setting_of(clients)
-    maps, forms = round_maps(setting), residual_rows(setting)
-    gram = forms.T @ forms
-    start = np.zeros(maps.shape[-1])
+def mean_of_squares(setting: Constants, rounds: int, *, duals: bool) -> float:
+    """Mean over rounds of E||grad_v L_0||^2, or of E||grad_w L_0||^2, exactly: by the second moments of the state.
+
+    One participant a round; clients with one ``minimiser`` start at 0.
+    """
+    clients, maps = setting.clients, round_maps(setting)
+    forms = residual_rows(setting) / (np.sqrt(2) * clients) if duals else gradient_rows(setting)
+    gram, start, total = forms.T @ forms, np.zeros(maps.shape[-1]), 0.0
     start[:clients] = -minimiser(clients)
-    moments, total = np.outer(start, start), 0.0
+    moments = np.outer(start, start)
     for _ in range(rounds):
         moments = (maps @ moments @ np.swapaxes(maps, 1, 2)).mean(axis=0)
-        total += 2 * float((gram * moments).sum()) / (2 * clients) ** 2
+        total += float((gram * moments).sum())
     return total / rounds
 
 
@@ -107,7 +116,9 @@ def expected_duals(clients: int, rounds: int) -> float:
     judges="reading",
     repaired_by="fpfc/repaired-duals",
 )
-def theorem_1_participation(clients: Clients, rounds: Rounds, *, power_of_pairs: float = 0.0) -> Sides:
+def theorem_1_participation(
+    clients: int = CLIENTS, rounds: int = ROUNDS, *, power_of_pairs: float = 0.0
+) -> Sides:
     """If pairs with a participant move, E||grad_v L_0||^2 is at most C_2 (F(w^0) - F* + m xi lambda / 4) / K.
 
     Hypotheses
@@ -118,19 +129,18 @@ def theorem_1_participation(clients: Clients, rounds: Rounds, *, power_of_pairs:
         L_g^2 / (m rho (rho^2 - L_g rho - 2 L_g^2)), for any participation probabilities. L_0 as in
         ``fpfc/theorem-1-duals``.
 
-    Symbols
-        P the least probability that one of two clients takes part.
-
     Source
         Yu et al. (2023), Algorithm 1 and Theorem 1, a reading. Line 5 leaves pairs of one participant and one absent
         client open, as ``fpfc/theorem-1-duals`` quotes; this reading updates them, as the public code does, and L_0 is
         read as there. C_1 has the factor 1 / p and C_2 has none. A pair's residual rests until the pair is updated, for
-        1 / P rounds in the mean, so that 1 / P is missing: with one participant a round P = 2 / m, and the left-hand
-        side is above the bound by a factor that grows like m.
+        1 / P rounds in the mean, where P is the probability that i or j takes part, so that 1 / P is missing: with one
+        participant a round P = 2 / m, and the left-hand side is above the bound by a factor that grows like m.
     """
     setting = setting_of(clients)
     suppose("the hypotheses of Theorem 1", setting.admissible)
     factor = setting.second / setting.pair_participation**power_of_pairs / rounds
     # F* = 0, since the clients have one minimiser
     gap = clients * CURVATURE / 2 * minimiser(clients) ** 2
-    return at_most(expected_duals(clients, rounds), descent=factor * gap, smoothing=factor * setting.start)
+    return at_most(
+        mean_of_squares(setting, rounds, duals=True), descent=factor * gap, smoothing=factor * setting.start
+    )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from typing import Annotated
 
 import numpy as np
 
@@ -14,24 +12,12 @@ from clusterproof.algorithms import FPFC, Randomness, run
 from clusterproof.algorithms.fpfc import FusionState
 from clusterproof.algorithms.penalties import lengths_of
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import (
-    Sides,
-    Stream,
-    at_least,
-    at_most,
-    choice,
-    claim,
-    equal,
-    integers,
-    rationals,
-)
-from clusterproof.theory.papers.fpfc.measured import augmented_lagrangian, objective
-from clusterproof.theory.papers.fpfc.repaired import Random, suppose_the_hypotheses
-from clusterproof.theory.papers.fpfc.runs import bound_descent, bound_local_steps
+from clusterproof.theory.claims import Q, Sides, Stream, Z, among, at_least, at_most, claim, equal
+from clusterproof.theory.papers.fpfc.measured import augmented_lagrangian, losses_of, objective
+from clusterproof.theory.papers.fpfc.repaired import Random
+from clusterproof.theory.papers.fpfc.runs import bound_descent, bound_local_steps, suppose_the_hypotheses
 
 ROUNDS = 25
-FIVE = ("-1", "-1/2", "0", "1/2", "1")
-"""Curvatures of the scalar functions, in units of L_h."""
 
 
 def dense(algorithm: FPFC, state: FusionState) -> tuple[np.ndarray, np.ndarray]:
@@ -48,46 +34,19 @@ def lagrangian(
     algorithm: FPFC, task: QuadraticMixture, models: np.ndarray, theta: np.ndarray, dual: np.ndarray
 ) -> float:
     """Return L_rho by its definition, from the models (m, d) and all ordered pairs (m, m, d)."""
-    away = models - task.centers
-    losses = 0.5 * np.einsum("mi,mij,mj->", away, task.hessians, away)
     gap = models[:, None] - models[None] - theta
     penalties = algorithm.fusion_penalty.value(lengths_of(theta)).sum()
     coupling = (dual * gap).sum() + algorithm.augmentation / 2 * (gap**2).sum()
-    return float(losses + (penalties + coupling) / (2 * task.clients))
+    return float(losses_of(task, models) + (penalties + coupling) / (2 * task.clients))
 
 
-@dataclass(frozen=True)
-class Followed:
-    """Quantities of one run in each round, arrays (rounds,) unless stated otherwise.
+def follow(case: Random, stream: np.random.Generator) -> tuple[np.ndarray, float]:
+    """Follow a run of a setting that meets the hypotheses, and return seven quantities of each round, and a scale.
 
-    Attributes
-    ----------
-    fall_of_models, gradient_squares
-        Fall of L_rho by the local steps, and the sum over participants of ||M_i||^2.
-    fall_of_pairs, moves
-        Fall of L_rho by the pairs' update, and the sum over ordered pairs of ||d theta||^2.
-    dual_moves
-        Sum over ordered pairs of ||d v||^2.
-    identity
-        Largest entry of grad_{w_i} L_0 - M_i + (rho / m) sum_j r_ij.
-    excess
-        L_rho - F after the round.
-    scale
-        L_rho at the start, for rounding.
+    Fall of L_rho by the local steps, and the sum over participants of ||M_i||^2; fall of L_rho by the pairs' update,
+    and the sums over ordered pairs of ||d theta||^2 and ||d v||^2; largest entry of grad_{w_i} L_0 - M_i +
+    (rho / m) sum_j r_ij; L_rho - F after the round. The scale, for rounding, is L_rho at the start.
     """
-
-    fall_of_models: np.ndarray
-    gradient_squares: np.ndarray
-    fall_of_pairs: np.ndarray
-    moves: np.ndarray
-    dual_moves: np.ndarray
-    identity: np.ndarray
-    excess: np.ndarray
-    scale: float
-
-
-def follow(case: Random, stream: np.random.Generator) -> Followed:
-    """Follow a run of a setting that meets the hypotheses."""
     setting, task = case
     suppose_the_hypotheses(setting)
     algorithm, count = setting.algorithm, task.clients
@@ -112,22 +71,11 @@ def follow(case: Random, stream: np.random.Generator) -> Followed:
         # from a common start no clean pair is updated without being stored: theta follows the models only there
         excess = after - float(objective(algorithm, task, new_models))
         moves, dual_moves = ((new_theta - theta) ** 2).sum(), ((new_dual - dual) ** 2).sum()
-        recorded.append(
-            [
-                values[-1] - between,
-                (augmented[active] ** 2).sum(),
-                between - after,
-                moves,
-                dual_moves,
-                identity,
-                excess,
-            ]
-        )
+        falls, squares = (values[-1] - between, between - after), (augmented[active] ** 2).sum()
+        recorded.append([falls[0], squares, falls[1], moves, dual_moves, identity, excess])
         values.append(after)
         models, theta, dual = new_models, new_theta, new_dual
-    fall, slope_squares, pair_fall, moved_by, duals_by, gaps, above = np.array(recorded).T
-    scale = 1 + abs(values[0])
-    return Followed(fall, slope_squares, pair_fall, moved_by, duals_by, gaps, above, scale)
+    return np.array(recorded).T, 1 + abs(values[0])
 
 
 @claim("fpfc/repaired-proof", label="proof of Theorem 1, line by line", judges="ours", evaluations=12)
@@ -150,34 +98,29 @@ def repaired_proof(case: Random, stream: Stream) -> dict[str, Sides]:
     Source
         Ours; the note "FPFC's theorem, repaired" writes it out.
     """
-    followed, setting = follow(case, stream), case[0]
+    (fall, squares, fall_of_pairs, moves, dual_moves, identity, excess), scale = follow(case, stream)
+    setting, rounding = case[0], 1e-11 * scale
     # 1 / (p A)
     factor = 1 / (setting.participation * setting.local_steps_factor)
     pairs = setting.second_denominator / (4 * setting.clients * setting.algorithm.augmentation)
-    rounding = 1e-11 * followed.scale
+    steepest = setting.penalty.lipschitz**2 * moves
     return {
-        "1: local steps": at_least(
-            followed.fall_of_models, descent=factor * followed.gradient_squares, rounding=rounding
-        ),
-        "2: pairs": at_least(followed.fall_of_pairs, descent=pairs * followed.moves, rounding=rounding),
-        "3: duals follow": at_most(
-            followed.dual_moves,
-            steepest=setting.penalty.lipschitz**2 * followed.moves,
-            rounding=rounding,
-        ),
-        "4: two gradients": equal((followed.identity, 0.0), rounding=1e-10 * followed.scale),
-        "5: from below": at_least(followed.excess, nothing=0.0, rounding=rounding),
+        "1: local steps": at_least(fall, descent=factor * squares, rounding=rounding),
+        "2: pairs": at_least(fall_of_pairs, descent=pairs * moves, rounding=rounding),
+        "3: duals follow": at_most(dual_moves, steepest=steepest, rounding=rounding),
+        "4: two gradients": equal((identity, 0.0), rounding=10 * rounding),
+        "5: from below": at_least(excess, nothing=0.0, rounding=rounding),
     }
 
 
-Curvature = Annotated[Fraction, rationals(-1, 1, 4)]
-"""Mean second derivative of h_i along a step, in units of L_h."""
-Length = Annotated[Fraction, rationals(0, 1, 4)]
-"""z = alpha L_h."""
+CURVATURE, LENGTH = Q[-1:1:4], Q[0:1:4]
+"""Mean second derivative of h_i along a step, in units of L_h, and z = alpha L_h."""
 
 
 @repaired_proof.step("1: one step")
-def one_step(z: Length, curvature: Curvature, weighted: Curvature) -> dict[str, Sides]:
+def one_step(
+    z: Fraction = LENGTH, curvature: Fraction = CURVATURE, weighted: Fraction = CURVATURE
+) -> dict[str, Sides]:
     """A step of a function with L_h = 1 from a point where the gradient is 1.
 
     ``curvature`` is the mean second derivative along the step, ``weighted`` twice the mean with a weight that falls
@@ -190,7 +133,7 @@ def one_step(z: Length, curvature: Curvature, weighted: Curvature) -> dict[str, 
 
 
 @repaired_proof.step("1: all steps")
-def all_steps(z: Length, remaining: Length) -> Sides:
+def all_steps(z: Fraction = LENGTH, remaining: Fraction = LENGTH) -> Sides:
     """With D_T = (1 - (1 - z)^(2T)) / 2, D_1 = z (1 - z / 2) and D_{T+1} = D_1 + (1 - z)^2 D_T: by induction over T.
 
     ``remaining`` stands for (1 - z)^(2T).
@@ -199,14 +142,13 @@ def all_steps(z: Length, remaining: Length) -> Sides:
     return equal(((1 - shrinking * remaining) / 2, z * (1 - z / 2) + shrinking * (1 - remaining) / 2))
 
 
-Curvatures = Annotated[
-    str, choice(*(" ".join(each) for steps in range(1, 5) for each in product(FIVE, repeat=steps)))
-]
-"""Curvatures between the points of up to four steps, such as "1 -1/2"."""
+FIVE = ("-1", "-1/2", "0", "1/2", "1")
+CURVATURES = [" ".join(each) for steps in range(1, 5) for each in product(FIVE, repeat=steps)]
+"""Curvatures in units of L_h between the points of up to four steps, such as "1 -1/2"."""
 
 
 @repaired_proof.line("1: scalar functions", evaluations=3120)
-def scalar_functions(curvatures: Curvatures, quarters: Annotated[int, integers(1, 4)]) -> Sides:
+def scalar_functions(curvatures: str = among(*CURVATURES), quarters: int = Z[1:4]) -> Sides:
     """The steps on a scalar function, convex, concave or neither, with L_h = 1 and alpha = z of some ``quarters``.
 
     With z <= 1 the points are in order, so that each curvature is that of the function between two of them.
@@ -220,11 +162,16 @@ def scalar_functions(curvatures: Curvatures, quarters: Annotated[int, integers(1
     return at_least(fall, descent=(1 - (1 - z) ** (2 * len(each))) / 2)
 
 
-Positive = Annotated[Fraction, rationals(Fraction(1, 4), 4, 4)]
+POSITIVE = Q[Fraction(1, 4) : 4 : 4]
 
 
 @repaired_proof.line("6: two falls share one height")
-def shared(x: Positive, y: Positive, first: Positive, second: Positive) -> Sides:
+def shared(
+    x: Fraction = POSITIVE,
+    y: Fraction = POSITIVE,
+    first: Fraction = POSITIVE,
+    second: Fraction = POSITIVE,
+) -> Sides:
     """The difference of the sides, times A B, is a square."""
     left = first * second * (x + y) ** 2
     right = (x**2 * second + y**2 * first) * (first + second)
@@ -232,7 +179,7 @@ def shared(x: Positive, y: Positive, first: Positive, second: Positive) -> Sides
 
 
 @claim("fpfc/descent", label="proof of Theorem 1", judges="ours", bound=bound_descent, evaluations=30)
-def descent(case: Random, pair_rule: Annotated[str, choice("either", "all")], stream: Stream) -> Sides:
+def descent(case: Random, stream: Stream, pair_rule: str = among("either", "all")) -> Sides:
     """The augmented Lagrangian never rises, for any participants.
 
     Hypotheses
@@ -250,7 +197,7 @@ def descent(case: Random, pair_rule: Annotated[str, choice("either", "all")], st
     """
     setting, task = case
     suppose_the_hypotheses(setting)
-    algorithm = dataclasses.replace(setting.algorithm, pair_rule=pair_rule)
+    algorithm = replace(setting.algorithm, pair_rule=pair_rule)
     state = algorithm.initialise(3 * stream.standard_normal((1, task.dimension)), task)
     randomness = Randomness.from_seed(int(stream.integers(2**31)), "fpfc", "descent")
     values = [float(augmented_lagrangian(algorithm, task, state))]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 
@@ -22,8 +22,9 @@ from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.bounds.hypotheses import Need, at_most
 from clusterproof.theory.bounds.numbers import apart
 from clusterproof.theory.bounds.trace_bound import TraceBound
-from clusterproof.theory.papers.fpfc.constants import Constants
+from clusterproof.theory.claims import suppose
 from clusterproof.theory.papers.fpfc.measured import augmented_lagrangian, objective, squared_mapping
+from clusterproof.theory.papers.fpfc.theorem_1 import Constants, printed_setting
 
 MODELS = "mean of ||grad_w L_0||^2"
 
@@ -43,9 +44,8 @@ def bound_models(task: Mixture, trace: Trace, failure_probability: float | None 
         If a hypothesis of the repaired theorem fails; the message names it.
     """
     quadratic, setting = _setting(task, trace)
-    residuals = residual_series(setting.algorithm, quadratic, trace).models[1:]
     factor = setting.local_steps_factor + setting.pairs_factor
-    return mean_bound(setting, quadratic, trace, residuals, factor, MODELS, failure_probability)
+    return _bound_on_models(setting, quadratic, trace, factor, failure_probability)
 
 
 def bound_models_as_printed(
@@ -60,33 +60,19 @@ def bound_models_as_printed(
     """
     quadratic, setting = _setting(task, trace)
     algorithm, setting = setting.algorithm, printed_setting(setting)
+    power, least = setting.power, setting.least_augmentation
+    shorter = f"must be below 1 / (L_f + rho) = {1 / setting.local_smoothness:g}, as L_- < rho"
     if not setting.weak_convexity < algorithm.augmentation * (1 - 1e-12):
-        raise InvalidArgument(
-            "step_size",
-            algorithm.step_size,
-            "must be at most 1 / (L_f + 2 rho - L_-) with L_- < rho, and so below 1 / (L_f + rho) = "
-            f"{1 / setting.local_smoothness:g}",
-            "lower it",
-        )
-    if not setting.power < 1 / 3:
-        raise InvalidArgument(
-            "local_steps",
-            algorithm.local_steps,
-            f"must give q = c^(T/2) < 1/3, gives {setting.power:.3g}: C_1's first denominator is not positive",
-            f"take at least {math.floor(2 * math.log(3) / -math.log(setting.contraction)) + 1}",
-        )
-    if not algorithm.augmentation > setting.least_augmentation:
-        raise InvalidArgument(
-            "augmentation",
-            algorithm.augmentation,
-            f"must be greater than L_f (1 + q) / (1 - 3q) = {setting.least_augmentation:g}: C_1's first denominator "
-            "is not positive",
-            "raise it, or local_steps",
-        )
-    residuals = residual_series(algorithm, quadratic, trace).models[1:]
-    return mean_bound(
-        setting, quadratic, trace, residuals, setting.first, MODELS, failure_probability, setting.start
-    )
+        raise InvalidArgument("step_size", algorithm.step_size, shorter, "lower it")
+    negative = "C_1's first denominator is not positive"
+    if not power < 1 / 3:
+        steps = math.floor(2 * math.log(3) / -math.log(setting.contraction)) + 1
+        rule = f"must give q = c^(T/2) < 1/3, gives {power:.3g}: {negative}"
+        raise InvalidArgument("local_steps", algorithm.local_steps, rule, f"take at least {steps}")
+    if not algorithm.augmentation > least:
+        rule = f"must be greater than L_f (1 + q) / (1 - 3q) = {least:g}: {negative}"
+        raise InvalidArgument("augmentation", algorithm.augmentation, rule, "raise it, or local_steps")
+    return _bound_on_models(setting, quadratic, trace, setting.first, failure_probability, setting.start)
 
 
 def bound_models_by_one_term(
@@ -102,14 +88,10 @@ def bound_models_by_one_term(
         As for ``bound_models``, or if a pair may wait.
     """
     quadratic, setting = _setting(task, trace)
-    if setting.algorithm.pair_rule != "all" and setting.participation < 1:
-        raise InvalidArgument(
-            "pair_rule",
-            setting.algorithm.pair_rule,
-            "must be 'all' if not all clients take part",
-            "fpfc/repaired-models speaks of pairs that wait",
-        )
-    return _one_term(setting, quadratic, trace, setting.local_steps_factor, failure_probability)
+    if (rule := setting.algorithm.pair_rule) != "all" and setting.participation < 1:
+        remedy = "fpfc/repaired-models speaks of pairs that wait"
+        raise InvalidArgument("pair_rule", rule, "must be 'all' if not all clients take part", remedy)
+    return _bound_on_models(setting, quadratic, trace, setting.local_steps_factor, failure_probability)
 
 
 def bound_models_at_large_augmentation(
@@ -124,24 +106,22 @@ def bound_models_at_large_augmentation(
     """
     quadratic, setting = _setting(task, trace)
     if not setting.largely_augmented:
-        raise InvalidArgument(
-            "augmentation",
-            setting.algorithm.augmentation,
-            f"must be at least 8 L_g = {8 * setting.penalty.lipschitz:g}",
-            "fpfc/repaired-models speaks of smaller ones",
-        )
-    return _one_term(setting, quadratic, trace, setting.first_step_factor, failure_probability)
+        rule = f"must be at least 8 L_g = {8 * setting.penalty.lipschitz:g}"
+        remedy = "fpfc/repaired-models speaks of smaller ones"
+        raise InvalidArgument("augmentation", setting.algorithm.augmentation, rule, remedy)
+    return _bound_on_models(setting, quadratic, trace, setting.first_step_factor, failure_probability)
 
 
-def _one_term(
+def _bound_on_models(
     setting: Constants,
     task: QuadraticMixture,
     trace: Trace,
     factor: float,
     failure_probability: float | None,
+    smoothing: float | None = None,
 ) -> TraceBound:
     residuals = residual_series(setting.algorithm, task, trace).models[1:]
-    return mean_bound(setting, task, trace, residuals, factor, MODELS, failure_probability)
+    return mean_bound(setting, task, trace, residuals, factor, MODELS, failure_probability, smoothing)
 
 
 def bound_duals(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
@@ -248,19 +228,10 @@ def _setting(task: Mixture, trace: Trace) -> tuple[QuadraticMixture, Constants]:
             "task", type(task).__name__, "must be a quadratic mixture", "its gradients are then exact"
         )
     setting = Constants(algorithm, task.clients, task.client_smoothness, 0.0)
-    rules = (
-        ("penalty", algorithm.penalty, algorithm.penalty == "scad", "must be 'scad'"),
-        ("start", algorithm.start, algorithm.start == "common", "must be 'common': v = 0 then fits theta"),
-        (
-            "pair_rule",
-            algorithm.pair_rule,
-            algorithm.pair_rule in ("either", "all"),
-            "must update pairs with a participant",
-        ),
-    )
-    for name, value, holds, rule in rules:
+    for name, holds, rule in kinds_of_runs(setting):
         if not holds:
-            raise InvalidArgument(name, value, rule, "the theorem does not speak of other runs")
+            remedy = "the theorem does not speak of other runs"
+            raise InvalidArgument(name, getattr(algorithm, name), rule, remedy)
     remedies = {"augmentation": "raise it", "step_size": "lower it"}
     for need, (name, remedy) in zip(repaired_needs(setting), remedies.items(), strict=True):
         if not need.met:
@@ -268,41 +239,23 @@ def _setting(task: Mixture, trace: Trace) -> tuple[QuadraticMixture, Constants]:
     return task, setting
 
 
-def printed_setting(setting: Constants) -> Constants:
-    """Return a setting of convex losses, with the least L_- that the step size allows: they have any positive one."""
+def kinds_of_runs(setting: Constants) -> tuple[tuple[str, bool, str], ...]:
+    """Return which runs the repaired theorem speaks of: the argument, whether it fits, and the rule."""
     algorithm = setting.algorithm
-    least = max(0.0, setting.smoothness + 2 * algorithm.augmentation - 1 / algorithm.step_size)
-    return replace(setting, weak_convexity=least if least * algorithm.step_size > 1e-12 else 0.0)
+    return (
+        ("penalty", algorithm.penalty == "scad", "must be 'scad'"),
+        ("start", algorithm.start == "common", "must be 'common': v = 0 then fits theta"),
+        ("pair_rule", algorithm.pair_rule in ("either", "all"), "must update pairs with a participant"),
+    )
 
 
-def printed_needs(setting: Constants) -> tuple[Need, ...]:
-    """Return the hypotheses of Theorem 1 on rho, T and alpha, with c^(T/2) for c and log(1/c) for log c.
-
-    ``here`` has both sides in short; ``Constants.admissible`` is that all are met.
-    """
-    algorithm, penalty = setting.algorithm, setting.penalty
-    rho, power, convexity = algorithm.augmentation, setting.power, setting.weak_convexity
-    lower = {
-        "2 lambda/xi": 2 * penalty.strength / penalty.smoothing,
-        "2/(a - 1)": 2 / (penalty.concavity - 1),
-    }
-    needs = []
-    if convexity > 0:
-        limit, step = apart(1 / setting.local_smoothness, algorithm.step_size)
-        words = f"alpha < 1/(L_f + rho) = {limit}, here {step}"
-        needs.append(Need(convexity < rho, words, words))
-    if convexity < rho:
-        lower["L_-"] = convexity
-        shown = apart(power, 0.5)[0]
-        needs.append(Need(power < 0.5, f"q = c^(T/2) = {shown} < 1/2", f"q < 1/2, here {shown}"))
-    name = max(lower, key=lambda each: lower[each])
-    least, here = apart(lower[name], rho)
-    words = f"rho = {here} > {name} = {least}"
-    if convexity < rho and power < 0.5:
-        lower["L_f/(1 - 2q)"] = pull = setting.smoothness / (1 - 2 * power)
-        words += f" and > L_f/(1 - 2q) = {apart(pull, rho)[0]}"
-    least, here = apart(max(lower.values()), rho)
-    return (Need(rho > max(lower.values()), words, f"rho > {least}, here {here}"), *needs)
+def suppose_the_hypotheses(setting: Constants) -> None:
+    """State the hypotheses of the repaired theorem about a setting."""
+    for name, holds, rule in kinds_of_runs(setting):
+        suppose(f"{name} {rule}", holds)
+    suppose("xi < lambda", setting.penalty.smoothing < setting.penalty.strength)
+    for words, need in zip(("rho > 2 L_g", "alpha <= 1 / (L_f + rho)"), repaired_needs(setting), strict=True):
+        suppose(words, need.met)
 
 
 def repaired_needs(setting: Constants) -> tuple[Need, ...]:

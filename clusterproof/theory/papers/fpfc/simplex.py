@@ -10,7 +10,7 @@ import numpy as np
 
 from clusterproof.algorithms import FPFC
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.papers.fpfc.constants import Constants
+from clusterproof.theory.papers.fpfc.theorem_1 import Constants
 
 SMOOTHING, SLOPE = 1.0, 10.0
 """xi, and lambda / xi = L_g."""
@@ -103,15 +103,8 @@ class Simplex:
     def mean_squared_gradients(self, rounds: int) -> float:
         """Sum over rounds 1 to K of E||grad_w L_0||^2, grad_{w_i} L_0 = L_f w_i + (L_g / m) sum_j theta_ij."""
         size, curvature, share = self.clients, self.curvature, SLOPE / self.clients
-        weights = size * np.array(
-            [
-                curvature**2,
-                0.0,
-                2 * curvature * share * (size - 1),
-                share**2 * (size - 1),
-                share**2 * (size - 1) * (size - 2),
-            ]
-        )
+        mixed, length = 2 * curvature * share * (size - 1), share**2 * (size - 1)
+        weights = size * np.array([curvature**2, 0.0, mixed, length, length * (size - 2)])
         # w_i - w_i* is minus client i's corner, summed over coordinates; theta_ij starts at 0
         moments = self.reach**2 * np.array([(size - 1) / size, -1 / size, 1.0, 2.0, 1.0])
         total = 0.0

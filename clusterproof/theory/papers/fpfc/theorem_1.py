@@ -1,32 +1,213 @@
-"""Theorem 1's conditions, and its inequalities as printed."""
+"""Theorem 1: its constants (c, q, C_1, C_2), its conditions, and its inequalities as printed."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 
 from clusterproof.algorithms import FPFC
+from clusterproof.algorithms.penalties import SmoothedSCAD
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import (
-    Sides,
-    at_least,
-    at_most,
-    choice,
-    claim,
-    equal,
-    integers,
-    rationals,
-    suppose,
-)
-from clusterproof.theory.papers.fpfc.constants import Constants
+from clusterproof.theory.bounds.hypotheses import Need, unmet
+from clusterproof.theory.bounds.numbers import apart
+from clusterproof.theory.claims import Q, Sides, Z, among, at_least, at_most, claim, equal, suppose
 from clusterproof.theory.papers.fpfc.measured import run_averages
 
-Condition = Annotated[Fraction, rationals(1, 5, 3, upwards=True)]
-"""L / mu."""
-Step = Annotated[Fraction, rationals(Fraction(1, 10), 1, 10, downwards=True)]
-"""alpha (L + mu), at most 1."""
+
+@dataclass(frozen=True)
+class Constants:
+    """A setting of Theorem 1.
+
+    Attributes
+    ----------
+    algorithm
+        FPFC with SCAD.
+    clients
+        m.
+    smoothness
+        L_f, of every client's loss.
+    weak_convexity
+        L_- > 0; any positive number for convex losses.
+    """
+
+    algorithm: FPFC
+    clients: int
+    smoothness: float
+    weak_convexity: float
+
+    @property
+    def penalty(self) -> SmoothedSCAD:
+        """The smoothed SCAD."""
+        penalty = self.algorithm.fusion_penalty
+        if not isinstance(penalty, SmoothedSCAD):
+            raise TypeError("Theorem 1 is about SCAD")
+        return penalty
+
+    @property
+    def local_smoothness(self) -> float:
+        """L_h = L_f + rho."""
+        return self.smoothness + self.algorithm.augmentation
+
+    @property
+    def contraction(self) -> float:
+        """c, of the square of the distance in one local step."""
+        convexity, smoothness = self.algorithm.augmentation - self.weak_convexity, self.local_smoothness
+        return 1 - 2 * self.algorithm.step_size * convexity * smoothness / (smoothness + convexity)
+
+    @property
+    def power(self) -> float:
+        """q = c^(T/2)."""
+        return float(self.contraction ** (self.algorithm.local_steps / 2))
+
+    @property
+    def inexactness(self) -> float:
+        """(c^(-T/2) - 1)^-1, one reading of (c - T/2)^-1; the other one is ``power``."""
+        return self.power / (1 - self.power)
+
+    @property
+    def admissible(self) -> bool:
+        """Whether the hypotheses are met, ``printed_needs`` and alpha <= 1 / (L_f + 2 rho - L_-)."""
+        shortest = self.smoothness + 2 * self.algorithm.augmentation - self.weak_convexity
+        return self.algorithm.step_size * shortest <= 1 + 1e-12 and not unmet(printed_needs(self))
+
+    @property
+    def second_denominator(self) -> float:
+        """rho^2 - L_g rho - 2 L_g^2, positive for rho > 2 L_g."""
+        rho, lipschitz = self.algorithm.augmentation, self.penalty.lipschitz
+        return rho**2 - lipschitz * rho - 2 * lipschitz**2
+
+    def first_denominator_of(self, inexactness: float) -> float:
+        """rho - L_f - 2 r L_h with r = ``inexactness``."""
+        pull = self.algorithm.augmentation - self.smoothness
+        return pull - 2 * inexactness * self.local_smoothness
+
+    @property
+    def least_augmentation(self) -> float:
+        """L_f (1 + q) / (1 - 3q), above which C_1's first denominator is positive; infinite for q >= 1/3."""
+        return self.smoothness * (1 + self.power) / (1 - 3 * self.power) if self.power < 1 / 3 else math.inf
+
+    def first_of(self, inexactness: float) -> float:
+        """C_1 with r = ``inexactness``; infinite where its first denominator is 0."""
+        rho, denominator = self.algorithm.augmentation, self.first_denominator_of(inexactness)
+        if denominator == 0:
+            return math.inf
+        inexact = 6 * ((inexactness * self.local_smoothness) ** 2 + rho**2) / denominator
+        return (inexact + 12 * rho**3 / self.second_denominator) / self.participation
+
+    @property
+    def first(self) -> float:
+        """C_1 with r = (c^(-T/2) - 1)^-1."""
+        return self.first_of(self.inexactness)
+
+    @property
+    def second(self) -> float:
+        """C_2."""
+        return self.penalty.lipschitz**2 / (
+            self.clients * self.algorithm.augmentation * self.second_denominator
+        )
+
+    @property
+    def first_step_factor(self) -> float:
+        """A_1 = 2 / (alpha p (2 - alpha L_h)), from what the first local step lowers the Lagrangian by."""
+        algorithm = self.algorithm
+        return 2 / (
+            algorithm.step_size * self.participation * (2 - algorithm.step_size * self.local_smoothness)
+        )
+
+    @property
+    def local_steps_factor(self) -> float:
+        """A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))), from what all T local steps lower the Lagrangian by."""
+        shrinking = (1 - self.algorithm.step_size * self.local_smoothness) ** 2
+        # as a geometric sum, which loses no digits where alpha L_h is small
+        return self.first_step_factor / sum(shrinking**step for step in range(self.algorithm.local_steps))
+
+    @property
+    def pairs_factor(self) -> float:
+        """4 (1 - 1/m) rho L_g^2 / (P den), the factor of the pairs in the repaired theorem."""
+        pull = 4 * (1 - 1 / self.clients) * self.algorithm.augmentation * self.penalty.lipschitz**2
+        return pull / (self.pair_participation * self.second_denominator)
+
+    @property
+    def largely_augmented(self) -> bool:
+        """rho >= 8 L_g, from where on the factor of the pairs is not needed."""
+        return self.algorithm.augmentation >= 8 * self.penalty.lipschitz * (1 - 1e-12)
+
+    @property
+    def mapping_bound(self) -> float:
+        """m^2 lambda^2 xi^2 / (lambda + xi)^2."""
+        strength, smoothing = self.penalty.strength, self.penalty.smoothing
+        return (self.clients * strength * smoothing / (strength + smoothing)) ** 2
+
+    @property
+    def start(self) -> float:
+        """m xi lambda / 4, which is added to F(w^0) - F* as printed."""
+        return self.clients * self.penalty.smoothing * self.penalty.strength / 4
+
+    @property
+    def repaired_start(self) -> float:
+        """(m - 1) xi lambda / 4, as a client has no pair with itself."""
+        return (self.clients - 1) * self.penalty.smoothing * self.penalty.strength / 4
+
+    @property
+    def active(self) -> int:
+        """Number of participants of a round."""
+        return max(1, round(self.algorithm.participation * self.clients))
+
+    @property
+    def participation(self) -> float:
+        """Probability of a client to take part (p_i, all alike)."""
+        return self.active / self.clients
+
+    @property
+    def pair_participation(self) -> float:
+        """Probability that at least one of two clients takes part (P-hat)."""
+        absent = math.comb(self.clients - 2, self.active) / math.comb(self.clients, self.active)
+        return 1 - absent
+
+
+def printed_setting(setting: Constants) -> Constants:
+    """Return a setting of convex losses, with the least L_- that the step size allows: they have any positive one."""
+    algorithm = setting.algorithm
+    least = max(0.0, setting.smoothness + 2 * algorithm.augmentation - 1 / algorithm.step_size)
+    return replace(setting, weak_convexity=least if least * algorithm.step_size > 1e-12 else 0.0)
+
+
+def printed_needs(setting: Constants) -> tuple[Need, ...]:
+    """Return the hypotheses of Theorem 1 on rho, T and alpha, with c^(T/2) for c and log(1/c) for log c.
+
+    ``here`` has both sides in short.
+    """
+    algorithm, penalty = setting.algorithm, setting.penalty
+    rho, power, convexity = algorithm.augmentation, setting.power, setting.weak_convexity
+    lower = {
+        "2 lambda/xi": 2 * penalty.strength / penalty.smoothing,
+        "2/(a - 1)": 2 / (penalty.concavity - 1),
+    }
+    needs = []
+    if convexity > 0:
+        limit, step = apart(1 / setting.local_smoothness, algorithm.step_size)
+        words = f"alpha < 1/(L_f + rho) = {limit}, here {step}"
+        needs.append(Need(convexity < rho, words, words))
+    if convexity < rho:
+        lower["L_-"] = convexity
+        shown = apart(power, 0.5)[0]
+        needs.append(Need(power < 0.5, f"q = c^(T/2) = {shown} < 1/2", f"q < 1/2, here {shown}"))
+    name = max(lower, key=lambda each: lower[each])
+    least, here = apart(lower[name], rho)
+    words = f"rho = {here} > {name} = {least}"
+    if convexity < rho and power < 0.5:
+        lower["L_f/(1 - 2q)"] = pull = setting.smoothness / (1 - 2 * power)
+        words += f" and > L_f/(1 - 2q) = {apart(pull, rho)[0]}"
+    least, here = apart(max(lower.values()), rho)
+    return (Need(rho > max(lower.values()), words, f"rho > {least}, here {here}"), *needs)
+
+
+CONDITION, STEP = Q[1::3], Q[:1:10]
+"""L / mu, and alpha (L + mu), at most 1."""
 
 
 def contraction(condition: Fraction, step: Fraction) -> Fraction:
@@ -35,7 +216,7 @@ def contraction(condition: Fraction, step: Fraction) -> Fraction:
 
 
 @claim("fpfc/conditions", label="Theorem 1, conditions", judges="reading", repaired_by="fpfc/repaired-models")
-def conditions(condition: Condition, step: Step) -> Sides:
+def conditions(condition: Fraction = CONDITION, step: Fraction = STEP) -> Sides:
     """The step size and rho > L_f / (1 - 2c) > 0 can be met together.
 
     Hypotheses
@@ -60,22 +241,13 @@ def conditions(condition: Condition, step: Step) -> Sides:
 
 
 @conditions.step("c >= 1/2")
-def slow_contraction(condition: Condition, step: Step) -> Sides:
+def slow_contraction(condition: Fraction = CONDITION, step: Fraction = STEP) -> Sides:
     """No admissible step contracts by more than a half."""
     return at_least(contraction(condition, step), half=Fraction(1, 2))
 
 
 WEAK_CONVEXITY = 1e-3
 """L_- of convex losses: any positive number."""
-
-# C_1 is negative with both r
-BOTH_NEGATIVE = {
-    "clients": 2,
-    "augmentation": Fraction(23, 4),
-    "smoothing": 0.5,
-    "local_steps": 3,
-    "rounds": 1,
-}
 
 
 def setting_of(clients: int, rho: float, smoothing: float, local_steps: int, **options: Any) -> Constants:
@@ -105,14 +277,21 @@ def two_sides(clients: int) -> QuadraticMixture:
     label="Theorem 1, first inequality",
     judges="reading",
     repaired_by="fpfc/repaired-models",
-    example=(BOTH_NEGATIVE,),
+    # C_1 is negative with both r
+    example={
+        "clients": 2,
+        "augmentation": Fraction(23, 4),
+        "smoothing": 0.5,
+        "local_steps": 3,
+        "rounds": 1,
+    },
 )
 def theorem_1_models(
-    clients: Annotated[int, integers(2, 6)],
-    augmentation: Annotated[Fraction, rationals(2, 40, 4)],
-    smoothing: Annotated[float, choice(0.3, 0.5, 0.48, 0.42, 0.36)],
-    local_steps: Annotated[int, integers(1, 8)],
-    rounds: Annotated[int, integers(1, 5)],
+    clients: int = Z[2:6],
+    augmentation: Fraction = Q[2:40:4],
+    smoothing: float = among(0.3, 0.5, 0.48, 0.42, 0.36),
+    local_steps: int = Z[1:8],
+    rounds: int = Z[1:5],
 ) -> Sides:
     """Read with c^(T/2), the mean of E||grad_w L_0||^2 is at most C_1 (F(w^0) - F* + m xi lambda / 4) / K.
 
@@ -124,10 +303,6 @@ def theorem_1_models(
         As the title, for the mean over K rounds, with C_1 = (1 / p) [6 (r^2 L_h^2 + rho^2) / (rho - L_f - 2 r L_h) +
         12 rho^3 / (rho^2 - L_g rho - 2 L_g^2)] and the r that allows more, (c^(-T/2) - 1)^-1 or c^(T/2); L_h = L_f +
         rho, L_g = max(lambda / xi, 1 / (a - 1)). L_0 as in ``fpfc/theorem-1-duals``.
-
-    Symbols
-        alpha ``step_size``, lambda ``strength``, xi ``smoothing``, a ``concavity``, rho ``augmentation``,
-        T ``local_steps``, m ``clients``, p the probability to take part.
 
     Source
         Yu et al. (2023), Theorem 1, a reading. The text has "T_i > 2 log 2 / log c", "rho > max{L_f / (1 - 2c),
@@ -155,13 +330,7 @@ def theorem_1_models(
     return at_most(averages.models.item(), descent=factor * gap, smoothing=factor * setting.start)
 
 
-Share = Annotated[Fraction, rationals(0, 1, 4)]
-Positive = Annotated[Fraction, rationals(Fraction(1, 4), 2, 4, upwards=True)]
-
-
-def worst_length(strength: Fraction, smoothing: Fraction) -> Fraction:
-    """lambda xi / (lambda + xi), the length of theta that the unit proximal map moves farthest."""
-    return strength * smoothing / (strength + smoothing)
+POSITIVE = Q[Fraction(1, 4) :: 4]
 
 
 @claim(
@@ -172,7 +341,10 @@ def worst_length(strength: Fraction, smoothing: Fraction) -> Fraction:
     repaired_by="fpfc/repaired-models",
 )
 def theorem_1_mapping(
-    share: Share, strength: Positive, smoothing: Positive, concavity_above_2: Positive
+    share: Fraction = Q[0:1:4],
+    strength: Fraction = POSITIVE,
+    smoothing: Fraction = POSITIVE,
+    concavity_above_2: Fraction = POSITIVE,
 ) -> dict[str, Sides]:
     """E||G||^2 is at most m^2 lambda^2 xi^2 / (lambda + xi)^2 after every round.
 
@@ -196,7 +368,7 @@ def theorem_1_mapping(
         two inequalities do measure the distance from a stationary point, see ``fpfc/repaired-models`` and
         ``fpfc/repaired-duals``; with m (m - 1) for m^2, and on runs: ``fpfc/repaired-mapping``.
     """
-    worst = worst_length(strength, smoothing)
+    worst = strength * smoothing / (strength + smoothing)
     # theta + v is at most lambda long, and its proximal point is 0
     short = share * worst
     # theta + v is from lambda to 2 lambda long, and its proximal point shorter by lambda
@@ -220,9 +392,7 @@ def theorem_1_mapping(
     judges="reading",
     repaired_by="fpfc/repaired-duals",
 )
-def theorem_1_duals(
-    clients: Annotated[int, integers(2, 4)], rounds: Annotated[int, choice(1000, 2000)]
-) -> Sides:
+def theorem_1_duals(clients: int = Z[2:4], rounds: int = among(1000, 2000)) -> Sides:
     """If pairs of two participants move, E||grad_v L_0||^2 is at most C_2 (F(w^0) - F* + m xi lambda / 4) / K.
 
     Hypotheses

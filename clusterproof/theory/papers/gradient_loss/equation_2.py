@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated
 
 import numpy as np
 
 from clusterproof.algorithms import IFCA, GradientLoss, Randomness, run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import Sides, Stream, choice, claim, drawn, equal, reals, suppose
+from clusterproof.theory.claims import Q, Sides, Stream, among, claim, equal
 from clusterproof.theory.exact.algebra import Number
-from clusterproof.theory.exact.placed import Placed, placed
-from clusterproof.theory.papers.gradient_loss.scalar import Point, Step, exact_rounds
+from clusterproof.theory.papers.gradient_loss.scalar import POINT, STEP, exact_rounds
 
-WEIGHT = Fraction(1, 5)
-
-
-def move_and_gradient(
-    first: Fraction, second: Fraction, start: Fraction, step: Fraction
-) -> tuple[Fraction, Fraction]:
-    """Delta w of the first round of one cluster, and the mean gradient of its devices."""
-    one = exact_rounds([first, second], [start], weight=WEIGHT, step=step, rounds=1)[0]
-    return one.after[0] - one.before[0], start - (first + second) / 2
+PACE, SHARE = Q[Fraction(1, 20) : 1 : 20], Q[0:1:10]
+"""alpha L, and lambda."""
 
 
 @claim(
@@ -32,11 +22,13 @@ def move_and_gradient(
     failure="misprint",
     repaired_by="gradient-loss/equation-2-descent",
 )
-def equation_2(first: Point, second: Point, start: Point, step: Step) -> Sides:
+def equation_2(
+    first: Fraction = POINT, second: Fraction = POINT, start: Fraction = POINT, step: Fraction = STEP
+) -> Sides:
     """The last move of a cluster's model is the average gradient of its devices.
 
     Hypotheses
-        The models are updated by (5) and (7).
+        The models are updated by (5) and (7). Two devices with minimisers ``first`` and ``second``, one cluster.
 
     Statement
         Delta w_k^(t-1) = w_k^t - w_k^(t-1) is the average gradient of all devices in cluster k at iteration t - 1.
@@ -44,44 +36,25 @@ def equation_2(first: Point, second: Point, start: Point, step: Step) -> Sides:
     Source
         Lin et al. (2023), (2) and the sentence after it.
     """
-    move, gradient = move_and_gradient(first, second, start, step)
-    return equal(
-        (move, gradient),
-        words=lambda: (
-            f"devices with minimisers {first} and {second}, model {start}, alpha = {step}: the average gradient is "
-            f"{gradient} and Delta w = {move}, which is -alpha times it"
-        ),
-    )
+    (one,) = exact_rounds([first, second], [start], step=step, rounds=1)
+    return equal((one.after[0] - start, start - (first + second) / 2))
 
 
-def small_mixture(stream: np.random.Generator) -> QuadraticMixture:
-    """Draw six devices in up to three clusters, with minimisers of their own and L = 1."""
-    dimension = int(stream.integers(1, 5))
+def draw_task(stream: np.random.Generator, condition: float = 3.0) -> QuadraticMixture:
+    """Draw up to four clusters of three devices, with minimisers of their own and L = 1."""
+    clusters, dimension, seed = (int(stream.integers(*ends)) for ends in ((1, 5), (1, 5), (0, 2**31)))
     return QuadraticMixture.random(
-        clusters=int(stream.integers(1, 4)),
-        clients=6,
+        clusters=clusters,
+        clients=3 * clusters,
         dimension=dimension,
         spread=0.5,
-        condition_number=3.0 if dimension > 1 else 1.0,
-        seed=int(stream.integers(2**31)),
+        condition_number=condition if dimension > 1 else 1.0,
+        seed=seed,
     )
-
-
-Mixture = Annotated[QuadraticMixture, drawn(small_mixture)]
-Start = Annotated[
-    Placed[QuadraticMixture],
-    placed(
-        QuadraticMixture, small_mixture, lambda task, stream: task.initial_models(task.clusters, (), stream)
-    ),
-]
-Rate = Annotated[float, reals(Fraction(1, 20), 1)]
-Share = Annotated[float, reals(0, 1)]
-ROUNDING = 1e-10
-"""Of a run's models, relative to the largest of them."""
 
 
 @claim("gradient-loss/equation-2-descent", label="(2) with its sign", judges="ours", evaluations=50)
-def equation_2_descent(start: Start, step_size: Rate, weight: Share) -> Sides:
+def equation_2_descent(stream: Stream, step: Fraction = PACE, weight: Fraction = SHARE) -> Sides:
     """The last move of a cluster's model is minus the learning rate times the average gradient.
 
     Hypotheses
@@ -93,39 +66,20 @@ def equation_2_descent(start: Start, step_size: Rate, weight: Share) -> Sides:
     Source
         Ours; (5) inserted into (7). Identity.
     """
-    moves = recorded_moves(start, step_size, weight)
-    right = [
-        -step_size * one.gradients[one.members].mean(axis=0) if one.members.any() else 0 * one.model
-        for one in moves
-    ]
-    rounding = ROUNDING * (1 + float(np.abs(right).max()))
-    return equal((np.stack([one.move for one in moves]), np.stack(right)), rounding=rounding)
-
-
-@dataclass(frozen=True)
-class Move:
-    """A cluster in one round: its model, gradients there (m, d), members (m,), and the move that the state keeps."""
-
-    model: np.ndarray
-    gradients: np.ndarray
-    members: np.ndarray
-    move: np.ndarray
-
-
-def recorded_moves(start: Placed[QuadraticMixture], step_size: float, weight: float) -> list[Move]:
-    """Run five rounds, and give what each cluster did in each of them."""
-    task = start.task
-    suppose("alpha <= 1 / L", step_size * task.client_smoothness <= 1 + 1e-12)
-    algorithm = GradientLoss(step_size=step_size, weight=weight)
-    state = algorithm.initialise(start.points, task)
-    randomness, found = Randomness.from_seed(0), []
+    task, moves, expected = draw_task(stream), [], []
+    algorithm = GradientLoss(step_size=float(step), weight=float(weight))
+    state = algorithm.initialise(task.initial_models(task.clusters, (), stream), task)
+    randomness = Randomness.from_seed(0)
     for _ in range(5):
         before = np.array(state.models)
         state = algorithm.step(state, task, randomness)
+        moves.append(np.array(state.moves))
         for k, model in enumerate(before):
-            gradients = np.einsum("nij,nj->ni", task.hessians, model - task.centers)
-            found.append(Move(model, gradients, np.asarray(state.assignments) == k, np.array(state.moves)[k]))
-    return found
+            members = np.asarray(state.assignments) == k
+            gradients = np.einsum("nij,nj->ni", task.hessians, model - task.centers)[members]
+            expected.append(-float(step) * gradients.sum(axis=0) / max(1, members.sum()))
+    right = np.stack(expected).reshape(np.shape(moves))
+    return equal((np.stack(moves), right), rounding=1e-10 * (1 + float(np.abs(right).max())))
 
 
 @equation_2_descent.step("algebra", needed=False)
@@ -134,46 +88,37 @@ def equation_2_descent_on_symbols(model: Number, step: Number, gradient: Number,
     return equal((share * ((model - step * gradient) - model), -step * (share * gradient)))
 
 
-def plain_rounds(
-    task: QuadraticMixture, algorithm: GradientLoss, start: np.ndarray, rounds: int
-) -> tuple[list[np.ndarray], list[list[int]]]:
-    """Models and choices by loops over (1)-(7), one device and one model at a time, mean loss."""
-    models, before = [start], None
-    choices: list[list[int]] = []
-    for _ in range(rounds):
-        now = models[-1]
-        chosen, points = [], []
-        for hessian, center in zip(task.hessians, task.centers, strict=True):
-            scores = []
-            for k, w in enumerate(now):
-                gradient = hessian @ (w - center)
-                loss = 0.5 * (w - center) @ gradient
-                similarity = 0.0
-                if before is not None:
-                    move = w - before[k]
-                    if algorithm.sign == "descent":
-                        move = -move
-                    length = np.linalg.norm(gradient) * np.linalg.norm(move)
-                    similarity = gradient @ move / length if length > 0 else 0.0
-                scores.append(algorithm.weight * similarity + (1 - algorithm.weight) * -loss)
-            chosen.append(int(np.argmax(scores)))
-            w = now[chosen[-1]]
-            points.append(w - algorithm.step_size * hessian @ (w - center))
-        members = [[p for p, c in zip(points, chosen, strict=True) if c == k] for k in range(len(now))]
-        after = [np.mean(each, axis=0) if each else now[k] for k, each in enumerate(members)]
-        models.append(np.stack(after))
-        choices.append(chosen)
-        before = now
-    return models, choices
+def plain_round(
+    task: QuadraticMixture, algorithm: GradientLoss, models: np.ndarray, moves: np.ndarray
+) -> tuple[np.ndarray, list[int]]:
+    """Models after a round and choices by loops over (1)-(7), one device and one model at a time, mean loss."""
+    choices, points = [], []
+    for hessian, center in zip(task.hessians, task.centers, strict=True):
+        gradients = [hessian @ (w - center) for w in models]
+        scores = []
+        for w, gradient, move in zip(models, gradients, moves, strict=True):
+            length = np.linalg.norm(gradient) * np.linalg.norm(move)
+            similarity = gradient @ move / length if length > 0 else 0.0
+            similarity = -similarity if algorithm.sign == "descent" else similarity
+            scores.append(
+                algorithm.weight * similarity - (1 - algorithm.weight) * (w - center) @ gradient / 2
+            )
+        choices.append(int(np.argmax(scores)))
+        points.append(models[choices[-1]] - algorithm.step_size * gradients[choices[-1]])
+    members = [
+        [p for p, choice in zip(points, choices, strict=True) if choice == k] for k in range(len(models))
+    ]
+    return np.stack(
+        [np.mean(each, axis=0) if each else w for each, w in zip(members, models, strict=True)]
+    ), choices
 
 
 @claim("gradient-loss/equations-4-7", label="(4)-(7)", ill_posed=False, evaluations=50)
 def equations_4_7(
-    task: Mixture,
-    step_size: Rate,
-    weight: Share,
-    sign: Annotated[str, choice("descent", "as-printed")],
     stream: Stream,
+    step: Fraction = PACE,
+    weight: Fraction = SHARE,
+    sign: str = among("descent", "as-printed"),
 ) -> dict[str, Sides]:
     """A round is the devices' choice, one gradient step of each, and the mean of each cluster.
 
@@ -194,45 +139,33 @@ def equations_4_7(
     Source
         Lin et al. (2023), (4)-(7). Definition. S_ik by (3) with either sign, and 0 where (3) is 0 / 0.
     """
-    suppose("alpha <= 1 / L", step_size * task.client_smoothness <= 1 + 1e-12)
-    algorithm = GradientLoss(step_size=step_size, weight=weight, sign=sign)
-    start = task.pooled_optimum + stream.standard_normal((task.clusters, task.dimension))
-    trace = run(algorithm, task, rounds=4, initial=start)
-    models, choices = plain_rounds(task, algorithm, start, 4)
-    largest = 1 + float(np.abs(models).max())
+    task = draw_task(stream)
+    algorithm = GradientLoss(step_size=float(step), weight=float(weight), sign=sign)
+    models = task.pooled_optimum + stream.standard_normal((task.clusters, task.dimension))
+    trace, moves, path, choices = run(algorithm, task, rounds=4, initial=models), 0 * models, [models], []
+    for _ in range(4):
+        models, chosen = plain_round(task, algorithm, models, moves)
+        moves = models - path[-1]
+        path.append(models)
+        choices.append(chosen)
+    return same_runs((np.asarray(trace.assignments), np.array(choices)), (trace.models, np.stack(path)))
+
+
+def same_runs(
+    choices: tuple[np.ndarray, np.ndarray], models: tuple[np.ndarray, np.ndarray]
+) -> dict[str, Sides]:
+    """Conclude that two runs have the same choices and the same models, up to rounding."""
     return {
-        "choices": equal((np.asarray(trace.assignments, dtype=object), np.array(choices).astype(object))),
-        "models": equal((np.asarray(trace.models), np.stack(models)), rounding=ROUNDING * largest),
+        "choices": equal((choices[0].astype(object), choices[1].astype(object))),
+        "models": equal(models, rounding=1e-10 * (1 + float(np.abs(models[1]).max()))),
     }
-
-
-def spread_mixture(stream: np.random.Generator) -> QuadraticMixture:
-    """Draw two to four clusters of four devices each, with minimisers of their own and L = 1."""
-    clusters = int(stream.integers(2, 5))
-    return QuadraticMixture.random(
-        clusters=clusters,
-        clients=4 * clusters,
-        dimension=3,
-        condition_number=4.0,
-        spread=0.4,
-        seed=int(stream.integers(2**31)),
-    )
 
 
 @equations_4_7.line("lambda = 0", evaluations=50)
-def ifca_at_weight_zero(
-    task: Annotated[QuadraticMixture, drawn(spread_mixture)],
-    step_size: Annotated[float, reals(Fraction(1, 20), 1)],
-    stream: Stream,
-) -> dict[str, Sides]:
+def ifca_at_weight_zero(stream: Stream, step: Fraction = PACE) -> dict[str, Sides]:
     """Compare with IFCA."""
-    suppose("alpha <= 1 / L", step_size * task.client_smoothness <= 1 + 1e-12)
+    task = draw_task(stream)
     start = task.pooled_optimum + stream.standard_normal((task.clusters, task.dimension))
-    trace = run(GradientLoss(step_size=step_size, weight=0.0), task, rounds=6, initial=start)
-    expected = run(IFCA(step_size=step_size, averaging="model"), task, rounds=6, initial=start)
-    return {
-        "choices": equal((trace.assignments.astype(object), expected.assignments.astype(object))),
-        "models": equal(
-            (trace.models, expected.models), rounding=1e-10 * (1 + float(np.abs(expected.models).max()))
-        ),
-    }
+    kinds = (GradientLoss(step_size=float(step), weight=0.0), IFCA(step_size=float(step), averaging="model"))
+    trace, expected = (run(each, task, rounds=6, initial=start) for each in kinds)
+    return same_runs((trace.assignments, expected.assignments), (trace.models, expected.models))

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from clusterproof.algorithms import CFL, IFCA, Randomness
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import Sides, choice, claim, equal, integers, suppose
+from clusterproof.theory.claims import Sides, among, claim, equal, integers, suppose
 
 WARM_UP = 2
-Half = Annotated[int, integers(2, 5, upwards=True)]
-Pull = Annotated[float, choice(1.0, 0.5, 4.0)]
+HALF: Any = integers(2, 5, upwards=True)
+PULL = among(Fraction(1), Fraction(1, 2), Fraction(4))
+MODELS = np.array([[1.0, 0.0], [-1.0, 0.0]])
+"""IFCA's two models; the devices' second coordinates do not affect the order of their losses."""
 
 
-def pulled(signs: np.ndarray, pull: float) -> QuadraticMixture:
-    """Return scalar clients phi_i(w) = (w -+ pull)^2 / 2: at w = 0 their losses are equal, for any signs."""
-    return QuadraticMixture(
-        hessians=np.ones((len(signs), 1, 1)),
-        centers=pull * signs[:, None].astype(float),
-        labels=(signs < 0).astype(int),
-    )
+def devices_at(centers: np.ndarray, labels: np.ndarray, curvature: float = 1.0) -> QuadraticMixture:
+    """Return devices with these minimisers (m, d) and Hessians of one curvature."""
+    clients, dimension = centers.shape
+    hessians = np.broadcast_to(curvature * np.eye(dimension), (clients, dimension, dimension))
+    return QuadraticMixture(hessians=hessians, centers=centers, labels=labels.astype(int))
+
+
+def pulled(signs: np.ndarray, pull: Fraction, stretch: float = 1.0) -> QuadraticMixture:
+    """Return scalar devices with minimisers +-pull: at w = 0 their losses are equal, for any signs.
+
+    With ``stretch`` they are as many times farther away, and the losses as many times flatter.
+    """
+    return devices_at(float(pull) * stretch * signs[:, None], signs < 0, 1 / stretch)
 
 
 def clusters_of(task: QuadraticMixture) -> np.ndarray:
@@ -33,13 +42,18 @@ def clusters_of(task: QuadraticMixture) -> np.ndarray:
     return np.asarray(state.assignments, dtype=object)
 
 
+def sent(task: QuadraticMixture, models: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the losses and the gradients of all devices at some models."""
+    return task.losses_and_gradients(models, np.arange(task.clients), np.random.default_rng(0))
+
+
 @claim(
     "gradient-loss/only-losses",
     label="Section I, only local loss values",
     failure="wording",
     repaired_by="gradient-loss/what-clusters",
 )
-def only_losses(half: Half, pull: Pull) -> Sides:
+def only_losses(half: int = HALF, pull: Fraction = PULL) -> Sides:
     """The method of [4] clusters devices by their loss values alone.
 
     Hypotheses
@@ -56,27 +70,10 @@ def only_losses(half: Half, pull: Pull) -> Sides:
         [2] and [3] that they cluster by models. CFL cuts by the cosines of updates and evaluates no loss. [5], IFCA,
         does use losses alone. One counterexample refutes "these works".
     """
-    sorted_signs = np.repeat([1, -1], half)
-    mixed_signs = np.tile([1, -1], half)
-    first, second = (pulled(signs, pull) for signs in (sorted_signs, mixed_signs))
-    devices, stream = np.arange(2 * half), np.random.default_rng(0)
-    losses = [task.losses(np.zeros((1, 1)), devices, stream) for task in (first, second)]
+    first, second = (pulled(signs, pull) for signs in (np.repeat([1, -1], half), np.tile([1, -1], half)))
+    losses = [sent(task, np.zeros((1, 1)))[0] for task in (first, second)]
     suppose("the losses are the same", bool((losses[0] == losses[1]).all()))
     return equal((clusters_of(first), clusters_of(second)))
-
-
-MODELS = np.array([[1.0, 0.0], [-1.0, 0.0]])
-"""IFCA's two models; the devices' second coordinates do not affect the order of their losses."""
-
-
-def aside(signs: np.ndarray, pull: float) -> QuadraticMixture:
-    """Return devices in the plane at alternating 1 and -1, displaced by signs that do not change the models' losses."""
-    along = np.resize([1.0, -1.0], len(signs))
-    return QuadraticMixture(
-        hessians=np.broadcast_to(np.eye(2), (len(signs), 2, 2)),
-        centers=np.stack([along, pull * signs], axis=1),
-        labels=(along < 0).astype(int),
-    )
 
 
 def choices_of(task: QuadraticMixture) -> np.ndarray:
@@ -87,7 +84,7 @@ def choices_of(task: QuadraticMixture) -> np.ndarray:
 
 
 @claim("gradient-loss/what-clusters", label="Section I, of [4] and [5]", judges="ours", evaluations=200)
-def ifca_by_losses(half: Half, pull: Pull) -> Sides:
+def ifca_by_losses(half: int = HALF, pull: Fraction = PULL) -> Sides:
     """Of the methods before, IFCA clusters devices by their loss values alone, and CFL by their updates alone.
 
     Hypotheses
@@ -101,32 +98,26 @@ def ifca_by_losses(half: Half, pull: Pull) -> Sides:
         Ours; the part of Lin et al. (2023), Section I, that holds, see ``gradient-loss/only-losses``: true of [5],
         the baseline of its experiments, and false of [4].
     """
+    along = np.resize([1.0, -1.0], 2 * half)
     first, second = (
-        aside(signs, pull) for signs in (np.repeat([1, -1], half), np.resize([1, -1, -1], 2 * half))
+        devices_at(np.stack([along, float(pull) * np.resize(signs, 2 * half)], axis=1), along < 0)
+        for signs in (np.repeat([1, -1], half), [1, -1, -1])
     )
-    devices, stream = np.arange(2 * half), np.random.default_rng(0)
-    losses, gradients = zip(
-        *(task.losses_and_gradients(MODELS, devices, stream) for task in (first, second)), strict=True
-    )
+    losses, gradients = zip(*(sent(task, MODELS) for task in (first, second)), strict=True)
     suppose("the losses are the same", bool((losses[0] == losses[1]).all()))
     suppose("the gradients are not", bool((gradients[0] != gradients[1]).any()))
-    chosen = [choices_of(task) for task in (first, second)]
-    return equal((chosen[0], chosen[1]), (chosen[0], first.labels.astype(object)))
+    chosen = choices_of(first)
+    return equal((chosen, choices_of(second)), (chosen, first.labels.astype(object)))
 
 
 @ifca_by_losses.line("[4] by updates", evaluations=200)
-def cfl_by_updates(half: Half, pull: Pull, stretch: Annotated[float, choice(0.25, 2.0, 16.0)]) -> Sides:
+def cfl_by_updates(
+    half: int = HALF, pull: Fraction = PULL, stretch: Fraction = among(Fraction(1, 4), 2, 16)
+) -> Sides:
     """Devices with minimisers farther away and flatter losses send the same updates."""
-    signs = np.repeat([1, -1], half)
-    near = pulled(signs, pull)
-    far = QuadraticMixture(
-        hessians=near.hessians / stretch, centers=near.centers * stretch, labels=near.labels
-    )
-    devices, stream = np.arange(2 * half), np.random.default_rng(0)
-    losses, gradients = zip(
-        *(task.losses_and_gradients(np.zeros((1, 1)), devices, stream) for task in (near, far)), strict=True
-    )
+    near, far = (pulled(np.repeat([1, -1], half), pull, times) for times in (1.0, float(stretch)))
+    losses, gradients = zip(*(sent(task, np.zeros((1, 1))) for task in (near, far)), strict=True)
     suppose("the updates are the same", bool((gradients[0] == gradients[1]).all()))
     suppose("no loss is", bool((losses[0] != losses[1]).all()))
-    near_clusters = clusters_of(near)
-    return equal((near_clusters, clusters_of(far)), (near_clusters, near.labels.astype(object)))
+    found = clusters_of(near)
+    return equal((found, clusters_of(far)), (found, near.labels.astype(object)))

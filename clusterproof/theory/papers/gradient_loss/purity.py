@@ -3,61 +3,16 @@
 from __future__ import annotations
 
 from itertools import permutations, product
-from typing import Annotated
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from clusterproof.algorithms import purity
 from clusterproof.algorithms.metrics import contingency
-from clusterproof.theory.claims import (
-    Sides,
-    at_least,
-    at_most,
-    choice,
-    claim,
-    drawn,
-    equal,
-    integers,
-    suppose,
-)
+from clusterproof.theory.claims import Sides, Stream, Z, among, at_least, at_most, claim, equal, suppose
 from clusterproof.theory.exact.algebra import NotNegative, Positive
 
-
-def correct_devices(assignments: np.ndarray, labels: np.ndarray) -> int:
-    """Most devices whose cluster is the true one, over all one-to-one namings of the clusters.
-
-    Parameters
-    ----------
-    assignments, labels
-        Integers (m,).
-    """
-    return sum(best_naming(contingency(assignments, labels)))
-
-
-def best_naming(table: np.ndarray) -> list[int]:
-    """Devices of each cluster with the true cluster that names it, under the best one-to-one naming.
-
-    Parameters
-    ----------
-    table
-        Devices by found and true cluster.
-    """
-    size = max(table.shape)
-    square = np.zeros((size, size), dtype=np.int64)
-    square[: table.shape[0], : table.shape[1]] = table
-    namings = ([int(square[k, j]) for k, j in enumerate(order)] for order in permutations(range(size)))
-    return max(namings, key=sum)[: len(table)]
-
-
-Balanced = Annotated[str, choice("001122", "000111", "0011")]
-"""True cluster of each device; all are of equal size, as in Section III-A1."""
-Clusters = Annotated[
-    str,
-    choice(
-        *("".join(each) for size, names in ((6, "012"), (4, "01")) for each in product(names, repeat=size))
-    ),
-]
-"""Cluster of each device, such as "000012"."""
+FOUND = ["".join(each) for size, names in ((6, "012"), (4, "01")) for each in product(names, repeat=size)]
 
 
 @claim(
@@ -68,11 +23,12 @@ Clusters = Annotated[
     repaired_by="gradient-loss/purity-bound",
     evaluations=2235,
 )
-def purity_as_accuracy(true: Balanced, found: Clusters) -> Sides:
+def purity_as_accuracy(true: str = among("001122", "000111", "0011"), found: str = among(*FOUND)) -> Sides:
     """Purity is the share of devices in their true cluster, where clusters are named one to one.
 
     Hypotheses
-        True clusters of equal size, and no more clusters than true ones, which are named as favourably as possible.
+        ``true`` and ``found`` have a cluster for each device, such as "000012". True clusters are of equal size, as in
+        Section III-A1, and there are no more clusters than true ones, which are named as favourably as possible.
 
     Statement
         P = (1 / M) sum_k max_j |M*_j and M_k|, with M_k the devices of cluster k and M*_j those of true cluster j, is
@@ -85,42 +41,16 @@ def purity_as_accuracy(true: Balanced, found: Clusters) -> Sides:
         all of them. With two true clusters of equal size the two agree.
     """
     suppose("both name a cluster for each device", len(true) == len(found))
-    suppose("there are no more clusters than true ones", set(found) <= set(true))
-    truth, clusters = np.array([int(each) for each in true]), np.array([int(each) for each in found])
-    counted = round(purity(clusters, truth) * len(truth))
-    correct = correct_devices(clusters, truth)
-    return at_most(
-        counted,
-        correct=correct,
-        words=lambda: (
-            f"true clusters {true}, found {found}: purity counts {counted} of {len(true)} devices, and {correct} are "
-            "in the true cluster that names theirs under the best one-to-one naming"
-        ),
-    )
-
-
-def draw_partitions(stream: np.random.Generator) -> np.ndarray:
-    """True clusters, found ones and the halves into which these are split, of up to 14 devices, (3, m)."""
-    devices, clusters = int(stream.integers(2, 15)), int(stream.integers(1, 5))
-    return np.stack([stream.integers(0, most, devices) for most in (clusters, clusters, 2)])
-
-
-def read_partitions(written: list[list[int]]) -> np.ndarray:
-    """Read what was written of them."""
-    rows = np.array(written, dtype=np.int64)
-    if rows.ndim != 2 or len(rows) != 3 or rows.min() < 0 or rows.max() > MOST:
-        raise ValueError("three rows of clusters are needed")
-    return rows
-
-
-MOST = 6
-"""Largest number of a cluster: all namings of so many are tried."""
-
-Partitions = Annotated[np.ndarray, drawn(draw_partitions, write=np.ndarray.tolist, read=read_partitions)]
+    suppose("there are no more clusters than true ones", all(each in true for each in found))
+    pairs, names = list(zip(found, true, strict=True)), [each for each in "012" if each in true]
+    counted = sum(max(pairs.count((k, j)) for j in names) for k in names)
+    namings = (zip(names, order, strict=True) for order in permutations(names))
+    correct = max(sum(pairs.count(pair) for pair in naming) for naming in namings)
+    return at_most(counted, correct=correct)
 
 
 @claim("gradient-loss/purity-bound", label="Section III-A3, purity", judges="ours", evaluations=200)
-def purity_bound(partitions: Partitions) -> dict[str, Sides]:
+def purity_bound(stream: Stream, devices: int = Z[2:14], clusters: int = Z[1:4]) -> dict[str, Sides]:
     """Purity is at least the share of correct devices, and never falls when clusters are split.
 
     Statement
@@ -130,12 +60,13 @@ def purity_bound(partitions: Partitions) -> dict[str, Sides]:
     Source
         Ours.
     """
-    truth, found, halves = partitions
-    value, devices = purity(found, truth), len(truth)
+    truth, found, halves = (stream.integers(0, most, devices) for most in (clusters, clusters, 2))
+    table, value = contingency(found, truth), purity(found, truth)
+    correct = table[linear_sum_assignment(table, maximize=True)].sum()
     return {
-        "correct": at_least(value, share=correct_devices(found, truth) / devices),
+        "correct": at_least(value, share=correct / devices),
         "refinement": at_least(purity(2 * found + halves, truth), whole=value),
-        "singletons": equal((purity(np.arange(devices), truth), 1.0), rounding=ROUNDING),
+        "singletons": equal((purity(np.arange(devices), truth), 1.0), rounding=1e-12),
     }
 
 
@@ -155,16 +86,13 @@ def purity_bound_on_symbols(
     above that. The largest counts before a split are first + second, by halves; each half's own are that much, or
     more. Each of ``devices`` singletons adds 1 / devices.
     """
+    whole, split = (first + second) / devices, ((first + more) + (second + still_more)) / devices
     return {
         "correct": at_least((named + named_more) / devices, share=named / devices),
-        "refinement": at_least(
-            ((first + more) + (second + still_more)) / devices, whole=(first + second) / devices
-        ),
+        "refinement": at_least(split, whole=whole),
         "singletons": equal((devices * (1 / devices), 1)),
     }
 
-
-ROUNDING = 1e-12
 
 MERGED = "CIJKLMOPSUVWXYZ"
 """Letters of EMNIST whose small and capital forms are one class."""
@@ -174,9 +102,7 @@ OVERLAPS = {"10 classes": (10, 8, 6), "EMNIST": (62 - len(MERGED), 40, 33)}
 
 
 @claim("gradient-loss/class-overlap", label="Section III-A1")
-def class_overlap(
-    data: Annotated[str, choice(*OVERLAPS)], unused: Annotated[int, integers(0, 2, upwards=True)]
-) -> Sides:
+def class_overlap(data: str = among(*OVERLAPS), unused: int = Z[0:]) -> Sides:
     """Devices in different clusters have at least 6 common classes.
 
     Hypotheses

@@ -10,18 +10,18 @@ import numpy as np
 
 from clusterproof.algorithms import IFCA, run
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.synthetic.mixture import geometric_spectrum, make_labels
+from clusterproof.synthetic.mixture import make_labels
 from clusterproof.theory.bounds.setting import largest_radius
 from clusterproof.theory.claims import (
+    Q,
     Sides,
     Stream,
+    among,
     at_most,
-    choice,
     claim,
     drawn,
     equal,
     integers,
-    reals,
     suppose,
 )
 from clusterproof.theory.claims.ranges import example_of
@@ -44,27 +44,13 @@ def worst_pair(condition: float, radius: float) -> tuple[RegressionMixture, np.n
     """
     task = RegressionMixture(
         optima=np.array([[0.0, 0.0], [0.0, 1.0]]),
-        covariance=geometric_spectrum(2, condition)[::-1] if condition > 1 else np.ones(2),
+        covariance=np.array([1.0, 1 / condition]),
         noise=0.0,
         labels=make_labels(2, 2),
         samples=1,
         data="population",
     )
-    steep = int(np.argmax(np.diag(task.covariances.matrices[0])))
-    optima = np.zeros((2, 2))
-    optima[1, 1 - steep] = 1.0
-    task = RegressionMixture(
-        optima=optima,
-        covariance=task.covariances.matrices[0],
-        noise=0.0,
-        labels=make_labels(2, 2),
-        samples=1,
-        data="population",
-    )
-    models = optima.copy()
-    models[0, steep] = radius
-    models[1, 1 - steep] -= radius
-    return task, models
+    return task, np.array([[radius, 0.0], [0.0, 1 - radius]])
 
 
 def misassigned(condition: float, radius: float) -> bool:
@@ -85,7 +71,7 @@ def contraction(
 ROUND = {
     "task": RegressionMixture.random(clusters=2, clients=2, dimension=2, data="population"),
     "share": 0.5,
-    "step": 0.5,
+    "step": Fraction(1, 2),
 }
 
 
@@ -99,9 +85,9 @@ ROUND = {
 )
 def basin(
     task: Annotated[RegressionMixture, drawn(draw_mixture)],
-    share: Annotated[float, choice(0.999, 0.9, 0.5, 0.1)],
-    step: Annotated[float, reals(Fraction(1, 5), 1)],
     stream: Stream,
+    share: float = among(0.999, 0.9, 0.5, 0.1),
+    step: Fraction = Q[Fraction(1, 5) : 1 : 20],
     *,
     rate: float = 1.0,
 ) -> dict[str, Sides]:
@@ -113,11 +99,9 @@ def basin(
 
     Statement
         Every client chooses its own cluster in every round, and ||w_p^t - chi*_p|| <= (1 - eta l_p mu)^t
-        ||w_p^0 - chi*_p||. At B = Delta / (1 + sqrt(kappa)) there are models at which a client ties.
-
-    Symbols
-        Delta ``separation``, kappa ``condition_number``, l_p ``proportions``. The papers' radius sqrt(mu/L) Delta / 4,
-        ``basin_radius``, is smaller: a quarter of Delta for kappa = 1, where the basin is a half.
+        ||w_p^0 - chi*_p||, l_p ``proportions``. At B = Delta / (1 + sqrt(kappa)) there are models at which a client
+        ties. The papers' radius sqrt(mu/L) Delta / 4, ``basin_radius``, is smaller: a quarter of Delta for kappa = 1,
+        where the basin is a half.
 
     Source
         Ours, on the initialisation condition of IFCA (Ghosh et al., 2020) as Zhao et al. (2023) repeat
@@ -130,7 +114,7 @@ def basin(
     suppose("losses and gradients are the expected ones", task.data == "population")
     directions = stream.standard_normal(task.optima.shape)
     directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
-    step_size, start = step / task.smoothness, task.optima + share * largest_radius(task) * directions
+    step_size, start = float(step) / task.smoothness, task.optima + share * largest_radius(task) * directions
     trace = run(IFCA(step_size=step_size), task, rounds=40, initial=start)
     errors = np.asarray(trace.errors)
     kept = contraction(rate * step_size, task.proportions, task.strong_convexity, np.arange(1, 41))

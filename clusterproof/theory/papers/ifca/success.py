@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated
 
 import numpy as np
 
@@ -17,8 +16,8 @@ from clusterproof.theory.claims import (
     Replicates,
     Sides,
     Stream,
+    among,
     at_most,
-    choice,
     claim,
     probability,
 )
@@ -74,14 +73,8 @@ class Cell:
 
 def succeeds(algorithm: IFCA | CFLMGD, cell: Cell, replicates: int, seed: int) -> np.ndarray:
     """Whether the last assignment of each replicate is the true partition, up to the names, (replicates,)."""
-    trace = run(
-        algorithm,
-        cell.task,
-        rounds=ROUNDS,
-        seed=seed,
-        replicates=replicates,
-        initial=cell.starts(replicates, seed),
-    )
+    starts = cell.starts(replicates, seed)
+    trace = run(algorithm, cell.task, rounds=ROUNDS, seed=seed, replicates=replicates, initial=starts)
     return np.asarray(trace.adjusted_rand_index == 1)
 
 
@@ -104,22 +97,20 @@ SEPARATIONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 NOISES = (4.0, 2.0, 1.0, 0.5, 0.25)
 """At separation 2, in the order in which success must not fall."""
 
-Clusters = Annotated[int, choice(2, 4)]
+CLUSTERS = among(2, 4)
 
 
 @claim("ifca/certain-in-basin", label="Initialisation condition", judges="reading", replicates=500)
-def certain_in_basin(clusters: Clusters, stream: Stream, replicates: Replicates) -> Frequency:
+def certain_in_basin(stream: Stream, replicates: Replicates, clusters: int = CLUSTERS) -> Frequency:
     """From the papers' radius IFCA finds all clusters with certainty once they are well separated.
 
     Hypotheses
-        Regression mixtures with kappa = 1; Delta = 8 s and P = 2 or 4, or Delta = 1.43 s and P = 2; starts at
-        Delta / 4 in random directions; ten clients a cluster with 20 fresh rows; eta = 1/L.
+        Regression mixtures with kappa = 1; Delta = 8 s for the noise s and P = 2 or 4 clusters, or Delta = 1.43 s and
+        P = 2; starts at Delta / 4 in random directions; ten clients a cluster with 20 fresh rows; eta = 1/L. Success
+        is an adjusted Rand index of 1.
 
     Statement
         P(some client is in a wrong cluster after 60 rounds) <= 0.05.
-
-    Symbols
-        Delta ``separation``, s ``noise``, P ``clusters``; success is an adjusted Rand index of 1.
 
     Source
         IFCA (Ghosh et al., 2020) and Zhao et al. (2023), Assumption 4: ||w_p^0 - chi*_p|| <= sqrt(mu/L) Delta / 4.
@@ -136,7 +127,7 @@ def fails(algorithm: IFCA | CFLMGD, cell: Cell, stream: np.random.Generator, rep
 
 @certain_in_basin.line("barely separated", replicates=NARROW)
 def certain_though_near(
-    separation: Annotated[Fraction, choice(Fraction(143, 100))], stream: Stream, replicates: Replicates
+    stream: Stream, replicates: Replicates, separation: Fraction = among(Fraction(143, 100))
 ) -> Frequency:
     """Close to the least separation at which two clusters are found as surely."""
     return fails(ALGORITHM, Cell(float(separation), 1.0), stream, replicates)
@@ -162,7 +153,7 @@ def never_falls(cells: Sequence[Cell], replicates: int, stream: np.random.Genera
     judges="ours",
     replicates=150,
 )
-def monotone_in_basin(clusters: Clusters, stream: Stream, replicates: Replicates) -> Sides:
+def monotone_in_basin(stream: Stream, replicates: Replicates, clusters: int = CLUSTERS) -> Sides:
     """Within the papers' radius success grows with the separation and falls with the noise.
 
     Hypotheses
@@ -193,12 +184,12 @@ def monotone_in_noise(stream: Stream, replicates: Replicates) -> Sides:
     repaired_by="ifca/monotone-in-basin",
 )
 def monotone_from_anywhere(
-    smaller: Annotated[int, choice(2)],
-    larger: Annotated[int, choice(16)],
-    noise: Annotated[int, choice(1)],
-    start: Annotated[Fraction, choice(Fraction(1))],
     stream: Stream,
     replicates: Replicates,
+    smaller: int = among(2),
+    larger: int = among(16),
+    noise: int = among(1),
+    start: int = among(1),
 ) -> Sides:
     """IFCA's success grows with the separation from any start.
 
@@ -218,10 +209,10 @@ def monotone_from_anywhere(
 
 @claim("ifca/cfl-mgd-in-basin", label="Assumption 4 for CFL-MGD", judges="reading", replicates=300)
 def cfl_mgd_in_basin(
-    momentum: Annotated[Fraction, choice(Fraction(1, 2), Fraction(9, 10))],
-    clusters: Clusters,
     stream: Stream,
     replicates: Replicates,
+    momentum: Fraction = among(Fraction(1, 2), Fraction(9, 10)),
+    clusters: int = CLUSTERS,
 ) -> Frequency:
     """From the papers' radius CFL-MGD, too, finds all clusters with certainty.
 
@@ -241,10 +232,10 @@ def cfl_mgd_in_basin(
 
 @cfl_mgd_in_basin.line("barely separated", replicates=NARROW)
 def cfl_mgd_though_near(
-    separation: Annotated[Fraction, choice(Fraction(157, 100))],
-    momentum: Annotated[Fraction, choice(Fraction(9, 10))],
     stream: Stream,
     replicates: Replicates,
+    separation: Fraction = among(Fraction(157, 100)),
+    momentum: Fraction = among(Fraction(9, 10)),
 ) -> Frequency:
     """Two clusters at a small separation, and a large momentum."""
     algorithm = CFLMGD(step_size=1.0, momentum=float(momentum))
@@ -259,12 +250,12 @@ def cfl_mgd_though_near(
     repaired_by="ifca/cfl-mgd-in-basin",
 )
 def cfl_mgd_same_basin(
-    separation: Annotated[int, choice(4)],
-    noise: Annotated[int, choice(1)],
-    start: Annotated[Fraction, choice(Fraction(1))],
-    momentum: Annotated[Fraction, choice(Fraction(9, 10))],
     stream: Stream,
     replicates: Replicates,
+    separation: int = among(4),
+    noise: int = among(1),
+    start: int = among(1),
+    momentum: Fraction = among(Fraction(9, 10)),
 ) -> Sides:
     """Momentum loses no start: CFL-MGD succeeds as often as IFCA from any start.
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Annotated
+from typing import Any
 
 from clusterproof.algorithms import IFCA, FedAvg, SoFL
 from clusterproof.algorithms.costs import cost_of_a_round
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import Sides, at_most, claim, equal, integers, rationals, suppose
+from clusterproof.theory.claims import Q, Sides, at_most, claim, equal, integers, suppose
 
-Clusters = Annotated[int, integers(2, 8, upwards=True)]
-Steps = Annotated[int, integers(1, 5, upwards=True)]
+CLUSTERS: Any = integers(2, 8, upwards=True)
+STEPS: Any = integers(1, 5, upwards=True)
 
 
 def task(clusters: int) -> QuadraticMixture:
@@ -20,7 +20,7 @@ def task(clusters: int) -> QuadraticMixture:
 
 
 @claim("sofl/no-extra-communication", label="Section 3, no additional communication", evaluations=40)
-def no_extra_communication(clusters: Clusters, local_steps: Steps) -> Sides:
+def no_extra_communication(clusters: int = CLUSTERS, local_steps: int = STEPS) -> Sides:
     """SoFL sends and computes no more in a round than FedAvg.
 
     Hypotheses
@@ -41,7 +41,7 @@ def no_extra_communication(clusters: Clusters, local_steps: Steps) -> Sides:
 
 
 @claim("sofl/ifca-consumption", label="Section 2, IFCA's consumption", evaluations=40)
-def ifca_consumption(clusters: Clusters, local_steps: Steps) -> Sides:
+def ifca_consumption(clusters: int = CLUSTERS, local_steps: int = STEPS) -> Sides:
     """IFCA's clients receive and evaluate several times as much.
 
     Hypotheses
@@ -65,14 +65,9 @@ def ifca_consumption(clusters: Clusters, local_steps: Steps) -> Sides:
     )
 
 
-PARTS = 10
-"""Ratio of the largest update to the recommended delta_1."""
-
-
 @claim("sofl/clustering-condition", label="Section 4.1, conditions (a), (b)")
 def clustering_condition(
-    largest: Annotated[Fraction, rationals(Fraction(1, 10), 10, 2, upwards=True)],
-    factor: Annotated[Fraction, rationals(1, Fraction(99, 10), 10)],
+    largest: Fraction = Q[Fraction(1, 10) :: 2], factor: Fraction = Q[1 : Fraction(99, 10) : 10]
 ) -> Sides:
     """Clients are clustered when (a) the global update is small and (b) the clients' still fluctuate.
 
@@ -91,7 +86,6 @@ def clustering_condition(
     Proof
         10 delta_1 = max ||Delta w_i||, so (b) is true for every delta_2 < 10 delta_1 and false at the end.
     """
-    delta_1 = largest / PARTS
-    delta_2 = factor * delta_1
+    delta_2 = factor * largest / 10
     suppose("(b) is false, max ||Delta w_i|| <= delta_2", largest <= delta_2)
     return at_most(largest, delta_2=delta_2)

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Annotated
 
 import numpy as np
 
-from clusterproof.theory.claims import Sides, at_most, choice, claim, integers
+from clusterproof.theory.claims import Sides, Stream, among, at_most, claim
 from clusterproof.theory.papers.sofl.equations_3_6 import Point, partitions, within_sum
-
-SAMPLES, NEURONS = 6, 2
-UPDATES, RATE, RADIUS = 300, 0.1, 1.5
-"""Section 5.2.2."""
-
-Length = Annotated[int, choice(10, 3, 2)]
 
 
 def points_at(length: int) -> list[Point]:
@@ -24,11 +17,8 @@ def points_at(length: int) -> list[Point]:
 
 def least_distortion(points: list[Point], *, one_direction: bool) -> Fraction:
     """Return the least sum of squared distances from two neurons, whose first two samples share a winner if asked."""
-    return min(
-        within_sum(points, labels)
-        for labels in partitions(len(points))
-        if max(labels) < NEURONS and (labels[0] == labels[1] or not one_direction)
-    )
+    two = [labels for labels in partitions(len(points)) if max(labels) < 2]
+    return min(within_sum(points, each) for each in two if each[0] == each[1] or not one_direction)
 
 
 @claim(
@@ -37,7 +27,7 @@ def least_distortion(points: list[Point], *, one_direction: bool) -> Fraction:
     judges="reading",
     repaired_by="sofl/mean-square-distortion-nearest",
 )
-def mean_square_distortion(length: Length) -> Sides:
+def mean_square_distortion(length: int = among(10, 3, 2)) -> Sides:
     """Some map with winners by (9) has the least mean square distortion that its number of neurons allows.
 
     Hypotheses
@@ -54,48 +44,18 @@ def mean_square_distortion(length: Length) -> Sides:
         and the minimum over what, are the reading's. Samples in one direction have one winner, however far apart they
         are. With distances for cosines, which (7) allows: ``sofl/mean-square-distortion-nearest``.
     """
-    points = points_at(length)
-    shared, least = (least_distortion(points, one_direction=together) for together in (True, False))
-    return at_most(
-        shared,
-        least=least,
-        words=lambda: (
-            f"samples (1, 0), ({length}, 0) and (0, 1), two neurons: by (9) the first two samples have one winner, so "
-            f"that the sum of squared distances is at least {shared}; two neurons have {least}"
-        ),
-    )
+    shared, least = (least_distortion(points_at(length), one_direction=asked) for asked in (True, False))
+    return at_most(shared, least=least)
 
 
-def draw(number: int) -> tuple[np.ndarray, np.ndarray]:
-    """Six samples and two neurons in the plane, with coordinates from 1 to 9, drawn from a number."""
-    stream = np.random.default_rng(number)
-    return stream.integers(1, 10, (SAMPLES, 2)).astype(float), stream.integers(1, 10, (NEURONS, 2)).astype(
-        float
-    )
-
-
-def winners(samples: np.ndarray, neurons: np.ndarray) -> np.ndarray:
-    """Return the nearest neuron of each sample, the first of ties."""
-    return np.asarray(((samples[:, None] - neurons) ** 2).sum(axis=-1).argmin(axis=1))
-
-
-def distortion(samples: np.ndarray, neurons: np.ndarray) -> float:
-    """Return the sum of squared distances of the samples from their winners."""
-    return float(((samples - neurons[winners(samples, neurons)]) ** 2).sum())
-
-
-def moved(samples: np.ndarray, neurons: np.ndarray, rate: float) -> np.ndarray:
-    """Neurons after the mean of the update (10) over all samples, with the winner alone in the neighbourhood."""
-    chosen, after = winners(samples, neurons), neurons.copy()
-    for neuron in range(len(neurons)):
-        if (chosen == neuron).any():
-            after[neuron] += rate * (samples[chosen == neuron].mean(axis=0) - neurons[neuron])
-    return after
+def squared_distances(samples: np.ndarray, neurons: np.ndarray) -> np.ndarray:
+    """Return the squared distance of each sample from each neuron."""
+    return np.asarray(((samples[:, None] - neurons) ** 2).sum(axis=-1))
 
 
 @claim("sofl/mean-square-distortion-nearest", label="Section 4.1, nearest winner", judges="ours")
 def mean_square_distortion_nearest(
-    number: Annotated[int, integers(0, 300)], rate: Annotated[float, choice(1.0, 0.5)]
+    stream: Stream, neurons: int = among(2, 3), rate: Fraction = among(Fraction(1), Fraction(1, 2))
 ) -> Sides:
     """With the nearest neuron as the winner the mean update never raises the mean square distortion.
 
@@ -109,6 +69,11 @@ def mean_square_distortion_nearest(
     Source
         Ours; the step of Lloyd's algorithm, shortened by the rate.
     """
-    samples, neurons = draw(number)
-    after = moved(samples, neurons, rate)
-    return at_most(distortion(samples, after), before=distortion(samples, neurons))
+    samples = stream.integers(1, 10, (6, 2)).astype(float)
+    places = stream.integers(1, 10, (neurons, 2)).astype(float)
+    before = squared_distances(samples, places)
+    chosen = before.argmin(axis=1)
+    for neuron in set(chosen.tolist()):
+        places[neuron] += float(rate) * (samples[chosen == neuron].mean(axis=0) - places[neuron])
+    after = squared_distances(samples, places)
+    return at_most(after.min(axis=1).sum(), before=before.min(axis=1).sum())

@@ -2,56 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
-from typing import Annotated
+from typing import Any
 
 import numpy as np
 
 from clusterproof.algorithms import SoFL, cluster_count, run
-from clusterproof.algorithms.second_clustering import elbow
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.claims import (
     Frequency,
     Replicates,
     Sides,
     Stream,
+    Z,
     at_most,
     claim,
     equal,
-    integers,
     probability,
+    sequences,
     suppose,
 )
-from clusterproof.theory.papers.sofl.equations_3_6 import Point, Points, exact_curve, squared_distance
-
-Place = Annotated[int, integers(0, 4, upwards=True)]
+from clusterproof.theory.papers.sofl.equations_3_6 import Point, exact_curve, squared_distance
 
 
-@dataclass(frozen=True)
-class ThreeWinners:
-    """Winning neurons (x_k, y_k) at whole numbers."""
-
-    x1: Place
-    y1: Place
-    x2: Place
-    y2: Place
-    x3: Place
-    y3: Place
-
-    @property
-    def points(self) -> list[Point]:
-        """The three points, in different directions."""
-        numbers = ((self.x1, self.y1), (self.x2, self.y2), (self.x3, self.y3))
-        apart = all(p[0] * q[1] != q[0] * p[1] for p, q in combinations(numbers, 2))
-        suppose("each winner has a direction of its own", apart)
-        return [(Fraction(x), Fraction(y)) for x, y in numbers]
+def chord(curve: Sequence[Fraction]) -> list[Fraction]:
+    """Return the straight line from the first to the last value of a curve."""
+    last = len(curve) - 1
+    return [(curve[0] * (last - k) + curve[-1] * k) / last for k in range(len(curve))]
 
 
-def elbow_of(winners: list[Point]) -> int:
-    """Return the elbow of the exact curve of the winners."""
-    return elbow(np.array([float(value) for value in exact_curve(winners)]))
+def elbow(curve: Sequence[Fraction]) -> int:
+    """Return the number of clusters at which the curve is farthest below its chord; 1 if it is nowhere below."""
+    depths = [above - value for above, value in zip(chord(curve), curve, strict=True)]
+    return depths.index(max(depths)) + 1
 
 
 @claim(
@@ -60,12 +45,14 @@ def elbow_of(winners: list[Point]) -> int:
     judges="reading",
     repaired_by="sofl/guarded-count",
 )
-def elbow_exact_winners(triple: ThreeWinners) -> Sides:
+def elbow_exact_winners(
+    x1: int = Z[0:], y1: int = Z[0:], x2: int = Z[0:], y2: int = Z[0:], x3: int = Z[0:], y3: int = Z[0:]
+) -> Sides:
     """Where the map returns exactly the true clusters, the point farthest below the chord is at their number.
 
     Hypotheses
         Clients are equal within each of K >= 3 clusters, the map has one winner for each. So it is at a
-        common stationary point of losses with equal Hessians.
+        common stationary point of losses with equal Hessians. Three winners, in different directions.
 
     Statement
         K = elbow(M), M the winners, with the curve WCSS_1 .. WCSS_z of (6), z = |M|.
@@ -82,27 +69,26 @@ def elbow_exact_winners(triple: ThreeWinners) -> Sides:
         WCSS_z = 0 is the end of the curve, where the distance to the chord is zero; so the elbow is below z,
         and with z = K winners it gives fewer than K clusters.
     """
-    return at_most(len(triple.points), answer=elbow_of(triple.points))
+    winners = [(x1, y1), (x2, y2), (x3, y3)]
+    apart = all(p[0] * q[1] != q[0] * p[1] for p, q in combinations(winners, 2))
+    suppose("each winner has a direction of its own", apart)
+    return at_most(3, answer=elbow(exact_curve([(Fraction(x), Fraction(y)) for x, y in winners])))
 
 
-def chord(curve: list[Fraction]) -> list[Fraction]:
-    """Return the straight line from the first to the last value of a curve."""
-    last = len(curve) - 1
-    return [(curve[0] * (last - k) + curve[-1] * k) / last for k in range(len(curve))]
-
-
-def equidistant(points: list[Point]) -> bool:
-    """Return whether all pairs of points have the same distance."""
-    distances = {squared_distance(points[i], points[j]) for i in range(len(points)) for j in range(i)}
-    return len(distances) <= 1
+COORDINATES: Any = sequences(Z[0:5], lambda count: count)
 
 
 @claim("sofl/elbow-below-chord", label="Algorithm 1, line 14", judges="ours", tight=True, evaluations=30)
-def elbow_below_chord(points: Points) -> dict[str, Sides]:
+def elbow_below_chord(
+    count: int = Z[3:6],
+    x: tuple[int, ...] = COORDINATES,
+    y: tuple[int, ...] = COORDINATES,
+    z: tuple[int, ...] = COORDINATES,
+) -> dict[str, Sides]:
     """The curve of within-cluster sums lies below its chord, and on it only for a regular simplex.
 
     Hypotheses
-        z >= 3 distinct points, the curve WCSS_1 .. WCSS_z of the least sums.
+        z >= 3 distinct points, here ``count`` in space, the curve WCSS_1 .. WCSS_z of the least sums.
 
     Statement
         WCSS_k <= WCSS_1 (z - k) / (z - 1) for k = 1 .. z, with equality for all k exactly where all pairs
@@ -119,13 +105,16 @@ def elbow_below_chord(points: Points) -> dict[str, Sides]:
         / (z - 1), and the least sum is at most the mean. At k = z - 1 the sum is half of one pair's squared
         distance: if the least equals the mean, all pairs are equal; then every partition attains it.
     """
-    curve, regular = exact_curve(points), equidistant(points)
-    line, answer = chord(curve), elbow(np.array([float(value) for value in curve]))
+    points: list[Point] = [tuple(map(Fraction, each)) for each in zip(x, y, z, strict=True)]
+    distances = [squared_distance(p, q) for p, q in combinations(points, 2)]
+    suppose("the points are distinct", all(distances))
+    curve, regular = exact_curve(points), min(distances) == max(distances)
+    answer = elbow(curve)
     return {
-        "below": at_most(curve, chord=line),
-        "equality": equal((int(curve == line), int(regular))),
+        "below": at_most(curve, chord=chord(curve)),
+        "equality": equal((int(curve == chord(curve)), int(regular))),
         "one": equal((int(answer == 1), int(regular))),
-        "never z": at_most(answer, fewer=len(points) - 1),
+        "never z": at_most(answer, fewer=count - 1),
     }
 
 
@@ -182,8 +171,7 @@ def guarded_count(stream: Stream, replicates: Replicates) -> Frequency:
         replaces the elbow by the chord, which never answers z and hardly ever one: ``sofl/elbow-below-chord``.
     """
     wrong = []
-    for _ in range(replicates):
-        clusters = int(stream.choice(COUNTS))
-        task = clustered_clients(clusters, stream)
+    for clusters in stream.choice(COUNTS, replicates):
+        task = clustered_clients(int(clusters), stream)
         wrong.append(counted(task, int(stream.integers(2**31))) != clusters)
     return probability(np.array(wrong), at_most=ALLOWED)

@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from math import isqrt
-from typing import Annotated
+from typing import Any
 
-import numpy as np
-
-from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import Sides, at_most, claim, drawn, equal, integers, suppose
+from clusterproof.theory.claims import Q, Sides, Z, at_most, claim, equal, integers, sequences
 
 Point = tuple[Fraction, ...]
+Labels = tuple[int, ...]
 
 
-def partitions(size: int) -> Iterator[tuple[int, ...]]:
-    """Yield all partitions of 0 .. size - 1 as the group of each element, numbered by first appearance."""
-
-    def extend(labels: tuple[int, ...], groups: int) -> Iterator[tuple[int, ...]]:
-        if len(labels) == size:
-            yield labels
-            return
-        for group in range(groups + 1):
-            yield from extend((*labels, group), max(groups, group + 1))
-
-    return extend((), 0)
+def partitions(size: int) -> list[Labels]:
+    """Return all partitions of 0 .. size - 1 as the group of each element, numbered by first appearance."""
+    found: list[Labels] = [(0,)]
+    for _ in range(size - 1):
+        found = [(*labels, group) for labels in found for group in range(max(labels) + 2)]
+    return found
 
 
-def groups_of(labels: Sequence[int]) -> list[list[int]]:
-    """Return the members of each group."""
-    return [
-        [member for member, label in enumerate(labels) if label == group] for group in range(max(labels) + 1)
-    ]
+def groups_of(points: Sequence[Point], labels: Labels) -> list[list[Point]]:
+    """Return the points of each group."""
+    pairs = list(zip(points, labels, strict=True))
+    return [[point for point, label in pairs if label == group] for group in range(max(labels) + 1)]
 
 
 def squared_distance(first: Point, second: Point) -> Fraction:
@@ -40,62 +31,29 @@ def squared_distance(first: Point, second: Point) -> Fraction:
     return sum(((a - b) ** 2 for a, b in zip(first, second, strict=True)), Fraction(0))
 
 
-def within_sum(points: Sequence[Point], labels: Sequence[int]) -> Fraction:
+def mean_of(group: Sequence[Point]) -> Point:
+    """Return the mean of points."""
+    return tuple(sum(column, Fraction(0)) / len(group) for column in zip(*group, strict=True))
+
+
+def within_sum(points: Sequence[Point], labels: Labels) -> Fraction:
     """Return SoFL's (6), the sum of squared distances of the points to the means of their groups."""
-    total = Fraction(0)
-    for members in groups_of(labels):
-        group = [points[i] for i in members]
-        mean = tuple(sum(column, Fraction(0)) / len(group) for column in zip(*group, strict=True))
-        total += sum((squared_distance(point, mean) for point in group), Fraction(0))
-    return total
+    groups = groups_of(points, labels)
+    return sum((squared_distance(point, mean_of(group)) for group in groups for point in group), Fraction(0))
 
 
 def exact_curve(points: Sequence[Point]) -> list[Fraction]:
     """Return the least within-cluster sum of squares for 1 .. n clusters, by enumeration of all partitions."""
-    best: dict[int, Fraction] = {}
-    for labels in partitions(len(points)):
-        groups, total = max(labels) + 1, within_sum(points, labels)
-        best[groups] = min(best.get(groups, total), total)
-    return [best[groups] for groups in range(1, len(points) + 1)]
-
-
-def random_points(stream: np.random.Generator) -> list[Point]:
-    """Three to six distinct points at small whole numbers; one time in four the corners of a simplex."""
-    count = int(stream.integers(3, 7))
-    if stream.random() < 0.25:
-        return [tuple(Fraction(int(i == k)) for i in range(count)) for k in range(count)]
-    dimension = int(stream.integers(1, 4))
-    while True:
-        points = {tuple(Fraction(int(x)) for x in stream.integers(0, 6, dimension)) for _ in range(count)}
-        if len(points) == count:
-            return sorted(points)
-
-
-def write_points(points: Sequence[Point]) -> list[list[int]]:
-    """Return points at whole numbers as JSON."""
-    return [[int(value) for value in point] for point in points]
-
-
-def read_points(written: list[list[int]]) -> list[Point]:
-    """Read three to six distinct points at whole numbers."""
-    points: list[Point] = [tuple(Fraction(value) for value in point) for point in written]
-    whole = all(type(value) is int for point in written for value in point)
-    if not (
-        whole and 3 <= len(points) <= 6 and len(set(points)) == len(points) and len({*map(len, points)}) == 1
-    ):
-        raise ValueError("three to six distinct points at whole numbers are needed")
-    return points
-
-
-Points = Annotated[list[Point], drawn(random_points, write=write_points, read=read_points)]
+    found = [(max(labels), within_sum(points, labels)) for labels in partitions(len(points))]
+    return [min(total for groups, total in found if groups == k) for k in range(len(points))]
 
 
 @claim("sofl/equation-3", label="(3)", repaired_by="sofl/equation-6", ill_posed=True)
 def equation_3(
-    b1: Annotated[int, integers(0, 5, upwards=True)],
-    b2: Annotated[int, integers(lambda b1: b1 + 1, 6, upwards=True)],
-    b3: Annotated[int, integers(lambda b2: b2 + 1, 7, upwards=True)],
-    b4: Annotated[int, integers(lambda b3: b3 + 1, 8, upwards=True)],
+    b1: int = Z[0:],
+    b2: int = Z[lambda b1: b1 + 1 :],
+    b3: int = Z[lambda b2: b2 + 1 :],
+    b4: int = Z[lambda b3: b3 + 1 :],
 ) -> Sides:
     """The number of clusters and the clusters themselves minimise the sum of the clients' losses.
 
@@ -123,29 +81,22 @@ def equation_3(
     )
 
 
-def two_groups(points: list[Point]) -> list[tuple[int, ...]]:
-    """Return all partitions into two groups."""
-    return [labels for labels in partitions(len(points)) if max(labels) == 1]
+def pair_sum(points: Sequence[Point], labels: Labels, squared: bool) -> Fraction:
+    """Return (4), the distances of all ordered pairs within the groups of points on a line, or their squares."""
+    pairs = [(x[0] - y[0]) for group in groups_of(points, labels) for x in group for y in group]
+    return sum((gap**2 if squared else abs(gap) for gap in pairs), Fraction(0))
 
 
-def pair_sum(points: list[Point], labels: tuple[int, ...], squared: bool) -> Fraction:
-    """Return (4), the distances of all ordered pairs within the groups; points are on a line unless ``squared``."""
-    total = Fraction(0)
-    for members in groups_of(labels):
-        for i in members:
-            for j in members:
-                square = squared_distance(points[i], points[j])
-                total += square if squared else Fraction(isqrt(int(square)))
-    return total
+LINE: Any = (
+    integers(0, 0, upwards=True),
+    integers(lambda b1: b1, 12, upwards=True),
+    integers(lambda b2: b2, 12, upwards=True),
+    integers(lambda b3: b3, 12, upwards=True),
+)
 
 
 @claim("sofl/equation-4", label="(4), (5)", judges="reading", repaired_by="sofl/equation-6")
-def equation_4(
-    b1: Annotated[int, integers(0, 0, upwards=True)],
-    b2: Annotated[int, integers(lambda b1: b1, 12, upwards=True)],
-    b3: Annotated[int, integers(lambda b2: b2, 12, upwards=True)],
-    b4: Annotated[int, integers(lambda b3: b3, 12, upwards=True)],
-) -> Sides:
+def equation_4(b1: int = LINE[0], b2: int = LINE[1], b3: int = LINE[2], b4: int = LINE[3]) -> Sides:
     """Minimising the distances within clusters (4), and then each cluster's loss (5), minimises (3).
 
     Hypotheses
@@ -165,54 +116,43 @@ def equation_4(
         cluster more. The sum (6) does not: ``sofl/equation-6``.
     """
     points: list[Point] = [(Fraction(coordinate),) for coordinate in (b1, b2, b3, b4)]
-    candidates = two_groups(points)
+    sums = {labels: within_sum(points, labels) for labels in partitions(4) if max(labels) == 1}
     reached = []
     for squared in (False, True):
-        scores = {labels: pair_sum(points, labels, squared) for labels in candidates}
-        best = (labels for labels in candidates if scores[labels] == min(scores.values()))
-        reached.append(min(within_sum(points, labels) for labels in best))  # ties in favour of the claim
-    return at_most(min(reached), least=min(within_sum(points, labels) for labels in candidates))
+        scores = {labels: pair_sum(points, labels, squared) for labels in sums}
+        least = min(scores.values())  # ties in favour of the claim
+        reached.append(min(sums[labels] for labels in sums if scores[labels] == least))
+    return at_most(min(reached), least=min(sums.values()))
 
 
-def whole_mixture(stream: np.random.Generator) -> QuadraticMixture:
-    """Draw clients at whole numbers with Hessian I, in two clusters at random."""
-    clients, dimension = int(stream.integers(3, 9)), int(stream.integers(1, 4))
-    return QuadraticMixture(
-        hessians=np.broadcast_to(np.eye(dimension), (clients, dimension, dimension)),
-        centers=stream.integers(-9, 10, (clients, dimension)).astype(float),
-        labels=np.sort(np.append(np.arange(2), stream.integers(0, 2, clients - 2))),
-    )
+MINIMISERS: Any = sequences(Q[::2], lambda clients: clients)
 
 
 @claim("sofl/equation-6", label="(6)", evaluations=60)
-def equation_6(task: Annotated[QuadraticMixture, drawn(whole_mixture)]) -> dict[str, Sides]:
+def equation_6(
+    clients: int = Z[1:8],
+    theta: tuple[Fraction, ...] = MINIMISERS,
+    model: Fraction = Q[::2],
+) -> dict[str, Sides]:
     """With equal Hessians, (3) at the best models is half the within-cluster sum of squares (6).
 
     Hypotheses
-        phi_i(w) = ||w - theta_i||^2 / 2; the partition is given.
+        phi_i(w) = ||w - theta_i||^2 / 2; the partition is given. One cluster and one coordinate: both sides are sums
+        over clusters and coordinates.
 
     Statement
-        min_W sum_k sum_(i in C_k) phi_i(w_k) = WCSS / 2 = (1/2) sum_k sum_(i in C_k) ||theta_i - mu_k||^2,
-        and the sum over ordered pairs of (4) is sum_k 2 |C_k| WCSS_k.
+        min_W sum_k sum_(i in C_k) phi_i(w_k) = WCSS / 2 = (1/2) sum_k sum_(i in C_k) ||theta_i - mu_k||^2, since
+        sum_i phi_i(w) = WCSS / 2 + |C| ||w - mu||^2 / 2; and the sum over ordered pairs of (4) is sum_k 2 |C_k| WCSS_k.
 
     Source
         Zhang and Qiao (2024), (3), (4) and (6). Identity, ours. At a given K both therefore have the
         same minimisers, and k-means on the clients' models is (3).
     """
-    suppose("phi_i(w) = ||w - theta_i||^2 / 2", (task.hessians == np.eye(task.dimension)).all())
-    suppose(
-        "the theta_i are whole numbers below 1000",
-        (task.centers == np.round(task.centers)).all() and np.abs(task.centers).max() < 1000,
-    )
-    labels, sizes = task.labels.tolist(), np.bincount(task.labels)
-    least = sum(size * float(task.expected_loss(task.optima[k], k)) for k, size in enumerate(sizes))
-    points: list[Point] = [tuple(Fraction(int(value)) for value in row) for row in task.centers]
-    pairs, weighted = Fraction(0), Fraction(0)
-    for members in groups_of(labels):
-        group = [points[i] for i in members]
-        pairs += sum((squared_distance(x, y) for x in group for y in group), Fraction(0))
-        weighted += 2 * len(group) * within_sum(group, [0] * len(group))
+    mean = sum(theta) / clients
+    within = sum((each - mean) ** 2 for each in theta)
+    losses = sum((model - each) ** 2 / 2 for each in theta)
+    pairs = sum(sum((one - other) ** 2 for other in theta) for one in theta)
     return {
-        "losses": equal((least, float(within_sum(points, labels) / 2)), rounding=1e-12 * (1 + abs(least))),
-        "pairs": equal((pairs, weighted)),
+        "losses": equal((losses, within / 2 + clients * (model - mean) ** 2 / 2)),
+        "pairs": equal((pairs, 2 * clients * within)),
     }

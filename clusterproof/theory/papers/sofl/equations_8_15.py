@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Annotated
 
 import numpy as np
 
 from clusterproof.algorithms import self_organising_map as som
-from clusterproof.theory.claims import Sides, Stream, at_least, at_most, choice, claim, equal, integers, reals
-from clusterproof.theory.papers.sofl.equations_3_6 import Point, Points, squared_distance
-
-
-def cosine(first: np.ndarray, second: np.ndarray) -> float:
-    """(9)."""
-    return float(first @ second / (np.linalg.norm(first) * np.linalg.norm(second)))
+from clusterproof.theory.claims import Q, Sides, Stream, Z, at_least, at_most, claim, equal
+from clusterproof.theory.papers.sofl.equations_3_6 import Point, mean_of, squared_distance
 
 
 @claim("sofl/equation-10", label="(8)-(10), (14), (15)", evaluations=300)
 def equation_10(
-    dimension: Annotated[int, integers(2, 8)],
-    rate: Annotated[float, reals(Fraction(1, 100), 1)],
-    stream: Stream,
+    stream: Stream, dimension: int = Z[2:8], rate: Fraction = Q[Fraction(1, 100) : 1 : 100]
 ) -> dict[str, Sides]:
     """An update brings the winner nearer to the sample, and k-means never raises (6) and comes to rest.
 
@@ -52,20 +45,19 @@ def equation_10(
         (15) the minimiser of each cluster; there are finitely many partitions and none returns while the sum falls.
     """
     neuron, sample = stream.standard_normal((2, dimension))
-    after = som.train(neuron[None, None], sample[None], np.array([0]), learning_rate=rate, radius=1.0).ravel()
-    before = float(np.linalg.norm(neuron - sample))
+    after = som.train(
+        neuron[None, None], sample[None], np.array([0]), learning_rate=float(rate), radius=1.0
+    ).ravel()
+    before, end = (np.linalg.norm(each - sample) for each in (neuron, after))
+    cosines = [each @ sample / np.linalg.norm(each) / np.linalg.norm(sample) for each in (neuron, after)]
     return {
-        "(10), distance": equal((float(np.linalg.norm(after - sample)) / before, 1 - rate), rounding=1e-9),
-        "(10), cosine": at_least(cosine(after, sample), before=cosine(neuron, sample)),
+        "(10), distance": equal((end / before, 1 - float(rate)), rounding=1e-9),
+        "(10), cosine": at_least(cosines[1], before=cosines[0]),
     }
 
 
 NEURONS = 5
 """Neurons in a row, the first of which wins."""
-
-Updates = Annotated[int, integers(1, 1000, upwards=True)]
-Radius = Annotated[Fraction, choice(Fraction(3, 2))]
-"""sigma_0 of Section 5.2.2."""
 
 
 @claim(
@@ -74,7 +66,7 @@ Radius = Annotated[Fraction, choice(Fraction(3, 2))]
     ill_posed=True,
     repaired_by="sofl/theorem-1-robbins-monro",
 )
-def shrinking_neighbourhood(updates: Updates, radius: Radius) -> Sides:
+def shrinking_neighbourhood(updates: int = Z[1:]) -> Sides:
     """The neighbourhood shrinks until it contains the best matching unit alone.
 
     Hypotheses
@@ -91,63 +83,48 @@ def shrinking_neighbourhood(updates: Updates, radius: Radius) -> Sides:
         still makes exp(-9 / 2 sigma_0^2) = 0.135 of the winner's move. A radius that vanishes, as in
         ``sofl/theorem-1-robbins-monro``, makes the two alike in the limit.
     """
-    width = som.decayed(float(radius), updates, updates, "as-printed")
+    width = som.decayed(1.5, updates, updates, "as-printed")
     within = sum(distance <= width for distance in range(NEURONS))
     positive = sum(math.exp(-(distance**2) / (2 * width**2)) > 0 for distance in range(NEURONS))
-    return equal(
-        (within, positive),
-        words=lambda: (
-            f"N is not defined: of five units in a row, sigma_0 = {radius}, T_max = {updates}, {within} is within "
-            f"sigma(T_max) = {width:g} of the winner and {positive} have a positive g; read: no unit is left out"
-        ),
+    words = (
+        f"N is not defined: of five units in a row {within} is within sigma(T_max) = {width:g} of the winner and "
+        f"{positive} have a positive g; read: no unit is left out"
     )
+    return equal((within, positive), words=words)
 
 
 LONGEST = 50
 """Rounds after which the centres must be at rest, many more than the partitions of a run."""
 
 
-def distortion(points: list[Point], centres: list[Point], labels: list[int]) -> Fraction:
-    """Return the sum of squared distances of the points to the centres of their clusters."""
-    return sum(
-        (squared_distance(point, centres[label]) for point, label in zip(points, labels, strict=True)),
-        Fraction(0),
-    )
+def half_steps(points: Sequence[Point], centres: list[Point]) -> tuple[list[Fraction], int]:
+    """Return the sum before and after each half-step, (14) and (15), and for how many rounds the centres move.
 
-
-def nearest(points: list[Point], centres: list[Point]) -> list[int]:
-    """Return (14), the index of the nearest centre of each point, the first of ties."""
-    distances = [[squared_distance(point, centre) for centre in centres] for point in points]
-    return [row.index(min(row)) for row in distances]
-
-
-def means(points: list[Point], centres: list[Point], labels: list[int]) -> list[Point]:
-    """Return (15), the mean of each cluster; an empty cluster keeps its centre."""
-    new_centres = []
-    for cluster, centre in enumerate(centres):
-        members = [point for point, label in zip(points, labels, strict=True) if label == cluster]
-        mean = (
-            tuple(sum(column, Fraction(0)) / len(members) for column in zip(*members, strict=True))
-            if members
-            else centre
-        )
-        new_centres.append(mean)
-    return new_centres
+    The first of ties is the nearest centre; an empty cluster keeps its centre.
+    """
+    sums: list[Fraction] = []
+    for moving in range(LONGEST):
+        distances = [[squared_distance(point, centre) for centre in centres] for point in points]
+        labels = [row.index(min(row)) for row in distances]
+        sums.append(sum(map(min, distances), Fraction(0)))
+        groups = [
+            [p for p, label in zip(points, labels, strict=True) if label == k] for k in range(len(centres))
+        ]
+        means = [mean_of(group) if group else centre for group, centre in zip(groups, centres, strict=True)]
+        moved = [squared_distance(p, means[label]) for p, label in zip(points, labels, strict=True)]
+        sums.append(sum(moved, Fraction(0)))
+        if means == centres:
+            return sums, moving
+        centres = means
+    return sums, LONGEST
 
 
 @equation_10.line("(14), (15)", evaluations=100)
-def equations_14_15(points: Points, stream: Stream) -> dict[str, Sides]:
+def equations_14_15(stream: Stream, count: int = Z[3:6], dimension: int = Z[1:3]) -> dict[str, Sides]:
     """The sum before and after each half-step, with centres that start at winners, and how long they move."""
-    clusters = int(stream.integers(1, len(points)))
-    centres = [points[i] for i in stream.choice(len(points), clusters, replace=False)]
-    labels = nearest(points, centres)
-    sums, moving = [distortion(points, centres, labels)], 0
-    for _ in range(LONGEST):
-        new_centres = means(points, centres, labels)
-        sums.append(distortion(points, new_centres, labels))
-        labels = nearest(points, new_centres)
-        sums.append(distortion(points, new_centres, labels))
-        if new_centres == centres:
-            break
-        centres, moving = new_centres, moving + 1
+    rows = np.unique(stream.integers(0, 6, (count, dimension)), axis=0).tolist()
+    points: list[Point] = [tuple(map(Fraction, row)) for row in rows]
+    clusters = int(stream.integers(1, max(2, len(points))))
+    starts = [points[i] for i in stream.choice(len(points), clusters, replace=False)]
+    sums, moving = half_steps(points, starts)
     return {"falls": at_most(sums[1:], before=sums[:-1]), "rests": at_most(moving, longest=LONGEST - 1)}

@@ -3,44 +3,18 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 
-from clusterproof.theory.claims import Sides, at_most, choice, claim, drawn, equal, suppose
-from clusterproof.theory.papers.sofl.cells import FrozenRow, errors_after, floor, mean_over_orders
-from clusterproof.theory.papers.sofl.theorem_1_parts import kept_variance
+from clusterproof.theory.claims import Q, Sides, Stream, among, at_most, claim, equal, suppose
+from clusterproof.theory.papers.sofl.cells import FrozenRow, errors_after, mean_over_orders
 
-Rate = Annotated[Fraction, choice(Fraction(1, 10), Fraction(1, 2), Fraction(1))]
-Radius = Annotated[Fraction, choice(Fraction(3, 2), Fraction(1), Fraction(2), Fraction(3), Fraction(1, 2))]
-"""Section 5.2.2 has eta_0 = 0.1 and sigma_0 = 1.5."""
-
-
-def two_cells() -> FrozenRow:
-    """Two neurons that start at the means of their cells, two samples each: (1, 0), (3/2, 0) and (0, 1), (0, 3/2)."""
-    samples = np.array([[1.0, 0.0], [1.5, 0.0], [0.0, 1.0], [0.0, 1.5]])
-    return FrozenRow(samples=samples, cells=np.array([0, 0, 1, 1]), start=1.25 * np.eye(2))
-
-
-def last_distances(learning_rate: Fraction, radius: Fraction) -> tuple[float, float]:
-    """Return the limit of E||w_c - m_c||^2 at the end of a run of T updates as T grows, by what is in N.
-
-    By (12) and (13) eta(T) = eta_0 / 3 and sigma(T) = sigma_0 / 3, for every T.
-
-    Returns
-    -------
-    tuple
-        With the winner alone in N, which is the least that N can be, and with all neurons.
-    """
-    alone, everything = (
-        float(floor(two_cells(), rate=float(learning_rate) / 3, radius=width / 3).max())
-        for width in (0.0, float(radius))
-    )
-    return alone, everything
+RATE = among(Fraction(1, 10), Fraction(1, 2), Fraction(1))
 
 
 @claim("sofl/theorem-1", label="Theorem 1", ill_posed=True, repaired_by="sofl/theorem-1-robbins-monro")
-def theorem_1(rate: Rate) -> Sides:
+def theorem_1(rate: Fraction = RATE) -> Sides:
     """The neurons of a self-organising map converge in mean square to the means of their cells.
 
     Hypotheses
@@ -52,20 +26,36 @@ def theorem_1(rate: Rate) -> Sides:
     Source
         Zhang and Qiao (2024), Theorem 1, on "the SOM algorithm", after Yin and Allinson (1995), who assume eta -> 0
         with sum eta = infinity and sum eta^2 finite, and a neighbourhood that shrinks to the winner alone. Without
-        hypotheses on eta it is true for one rate and false for another; m_c is 0 / 0 for a neuron that wins no
+        hypotheses on eta it is true for one rate and false for another: at a constant one a neuron keeps eta /
+        (2 - eta) of its cell's variance, ``sofl/frozen-cell-variance``; m_c is 0 / 0 for a neuron that wins no
         sample; "approximated as a Gaussian-distributed stochastic process" has no quantity. Read: with those
         hypotheses, ``sofl/theorem-1-robbins-monro``, which (12) and (13) meet if they are continued past T_max. What
         a run of T_max updates has at its end is ``sofl/theorem-1-at-the-end``.
     """
-    constant = kept_variance(rate, None)
     return equal(
-        (constant, 0),
-        words=lambda: (
-            f"the theorem names no rate: at eta = {rate} a neuron keeps {constant} of its cell's variance for ever, at "
-            "the rate 1 / n none; and m_c is 0 / 0 for a neuron without samples; read: a rate whose sum diverges and "
-            "whose squares have a finite sum"
-        ),
+        (rate / (2 - rate), 0),
+        words="the theorem names no rate: at a constant one a neuron keeps a share of its cell's variance for ever, at "
+        "the rate 1 / n none; and m_c is 0 / 0 for a neuron without samples; read: a rate whose sum diverges and whose "
+        "squares have a finite sum",
     )
+
+
+SAMPLES = ((1, 0), (Fraction(3, 2), 0), (0, 1), (0, Fraction(3, 2)))
+"""Two samples of each of two neurons, which start at the means of their cells, (5/4, 0) and (0, 5/4)."""
+
+
+def end_of_long_runs(rate: Fraction, near: Fraction) -> Any:
+    """Return the limit of E||w_c - m_c||^2 at a constant rate, where the other cell's samples pull ``near`` as much.
+
+    It is that of the run's end, too, if the rate and g end there for every length of the run, since the recursion of
+    the first two moments forgets its start at the speed of the rate.
+    """
+    shares = [rate, rate, near * rate, near * rate]
+    offsets = [(x - Fraction(5, 4), y) for x, y in SAMPLES]
+    mean = [sum(s * o[i] for s, o in zip(shares, offsets, strict=True)) / sum(shares) for i in range(2)]
+    cross = [sum((1 - s) * s * o[i] for s, o in zip(shares, offsets, strict=True)) for i in range(2)]
+    noise = sum(s**2 * (o[0] ** 2 + o[1] ** 2) for s, o in zip(shares, offsets, strict=True))
+    return (2 * (cross[0] * mean[0] + cross[1] * mean[1]) + noise) / sum(1 - (1 - s) ** 2 for s in shares)
 
 
 @claim(
@@ -74,13 +64,13 @@ def theorem_1(rate: Rate) -> Sides:
     judges="reading",
     repaired_by="sofl/theorem-1-robbins-monro",
 )
-def theorem_1_at_the_end(learning_rate: Rate, radius: Radius) -> Sides:
+def theorem_1_at_the_end(learning_rate: Fraction = RATE, near: Fraction = Q[0:1]) -> Sides:
     """At the end of SoFL's run the neurons are at the centres of mass of their cells, if the run is long.
 
     Hypotheses
         The schedule of SoFL, (12) and (13), over a run of T_max updates with independent samples. N is the winner
         alone or all neurons, whichever ends nearer; winners by (9); two neurons, two equally likely samples in each
-        cell.
+        cell. ``near`` is g of the other neuron at the end, exp(-9 / 2 sigma_0^2) for sigma_0 / 3.
 
     Statement
         E||w_c - m_c||^2 after T_max updates tends to 0 as T_max -> infinity.
@@ -99,42 +89,21 @@ def theorem_1_at_the_end(learning_rate: Rate, radius: Radius) -> Sides:
         T -> infinity updates it follows its fixed point at (eta(T), sigma(T)): eta / (2 - eta) of the cell's
         variance with the winner alone in N, see ``sofl/frozen-cell-variance``, and more with the neighbour's pull.
     """
-    alone, everything = last_distances(learning_rate, radius)
-    return equal(
-        (min(alone, everything), 0.0),
-        words=lambda: (
-            f"samples (1, 0), (3/2, 0) of one neuron and (0, 1), (0, 3/2) of the other, eta_0 = {learning_rate}, "
-            f"sigma_0 = {radius}: E||w_c - m_c||^2 after T updates tends to {alone:.4g} with the winner alone in N and "
-            f"to {everything:.4g} with all neurons, not to 0, as T grows, since the schedule ends at eta_0 / 3 and "
-            "sigma_0 / 3 for every T"
-        ),
-    )
+    alone, everything = (end_of_long_runs(learning_rate / 3, g) for g in (Fraction(0), near))
+    return equal((min(alone, everything), 0))
 
 
-def clustered_row(stream: np.random.Generator) -> FrozenRow:
+def clustered_row(stream: np.random.Generator, spread: float) -> FrozenRow:
     """Two or three well separated directions, two samples around each, a neuron at a sample of each."""
     cells = int(stream.integers(2, 4))
-    around = 0.1 * stream.standard_normal((cells, cells))
+    around = spread * stream.standard_normal((cells, cells))
     samples = np.concatenate([np.eye(cells) + around, np.eye(cells) - around])
     return FrozenRow(samples=samples, cells=np.tile(np.arange(cells), 2), start=samples[:cells])
 
 
-def write_row(row: FrozenRow) -> dict[str, Any]:
-    """Return samples, cells and first neurons as JSON."""
-    return {name: getattr(row, name).tolist() for name in ("samples", "cells", "start")}
-
-
-def read_row(written: dict[str, Any]) -> FrozenRow:
-    """Read samples, cells and first neurons from the JSON of ``write_row``."""
-    row = FrozenRow(**{name: np.array(values) for name, values in written.items()})
-    if row.samples.shape != (len(row.cells), row.start.shape[1]) or row.cells.dtype.kind != "i":
-        raise ValueError("samples, their cells and neurons must go together")
-    return row
-
-
 @claim("sofl/theorem-1-robbins-monro", label="Theorem 1, repaired", judges="ours", evaluations=2)
 def theorem_1_robbins_monro(
-    row: Annotated[FrozenRow, drawn(clustered_row, write=write_row, read=read_row)],
+    stream: Stream, spread: Fraction = Q[Fraction(1, 20) : Fraction(1, 10) : 100]
 ) -> dict[str, Sides]:
     """With a Robbins-Monro rate and a radius that vanishes the neurons do converge to their cells' means.
 
@@ -154,15 +123,15 @@ def theorem_1_robbins_monro(
         the winner E||w - m||^2 changes by -2 eta P E||w - m||^2 + eta^2 P v in the mean; with eta = c / t the
         solution is c v / ((2 - 1 / (c P)) t) to first order, at most c v / t for c P >= 1.
     """
-    shares = np.bincount(row.cells, minlength=len(row.start)) / len(row.cells)
-    suppose("60 eta_0 P(X_c) >= 1", 60 * 0.1 * shares.min() >= 1)
-    settings: dict[str, Any] = {"learning_rate": 0.1, "radius": 1.5, "schedule": "robbins-monro"}
+    row, eta = clustered_row(stream, float(spread)), 0.1
+    suppose("60 eta_0 P(X_c) >= 1", 60 * eta * np.bincount(row.cells).min() >= len(row.cells))
+    settings: dict[str, Any] = {"learning_rate": eta, "radius": 1.5, "schedule": "robbins-monro"}
     moments, runs = errors_after(row, 3, **settings), mean_over_orders(row, 3, **settings)
     early, late = (float(errors_after(row, updates, **settings).max()) for updates in (2000, 20_000))
     squares = ((row.samples - row.centres[row.cells]) ** 2).sum(axis=1)
-    variance = max(float(squares[row.cells == cell].mean()) for cell in range(len(row.start)))
+    variance = float((np.bincount(row.cells, squares) / np.bincount(row.cells)).max())
     return {
-        "bound": at_most(late, noise=60 * 0.1 * variance / 20_000),
+        "bound": at_most(late, noise=60 * eta * variance / 20_000),
         "decay": at_most(late, fifth=0.2 * early),
         "runs": equal((runs, moments), rounding=1e-10),
     }

@@ -14,7 +14,7 @@ from clusterproof.algorithms import bipartition as parts
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory import Kind
 from clusterproof.theory.exact import affine_rounds
-from clusterproof.theory.papers.baselines import averaging, clustered, personal
+from clusterproof.theory.papers.baselines import averaging, clustered
 from clusterproof.theory.papers.baselines import averaging as resting
 from clusterproof.theory.papers.baselines import cfl as cfl_cut
 from clusterproof.theory.papers.baselines import cfl as cfl_stationary
@@ -102,8 +102,8 @@ CORRECTIONS: list[tuple[str, Any, str, Callable[[Any], Any]]] = [
     ("baselines/fedavg-optimum", averaging, "rest_of_two", lambda true: lambda *one: true(*one[:2], 1)),
     (
         "baselines/per-fedavg-fo-optimum",
-        personal,
-        "rest_of_two",
+        averaging,
+        "personal_rest_of_two",
         lambda true: lambda curvature, _, power: true(curvature, Fraction(0), power),
     ),
     ("cfl/stationary-cosine-anywhere", cfl_stationary, "pulls", lambda true: lambda points: true(points[:2])),

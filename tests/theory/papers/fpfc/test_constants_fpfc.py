@@ -8,8 +8,8 @@ import pytest
 
 from clusterproof.algorithms import FPFC
 from clusterproof.theory.claims import Outside
-from clusterproof.theory.papers.fpfc import theorem_1_models_positive
-from clusterproof.theory.papers.fpfc.constants import Constants
+from clusterproof.theory.papers.fpfc import repaired
+from clusterproof.theory.papers.fpfc.theorem_1 import Constants
 
 LEAST = 1e-3  # L_- of convex losses
 
@@ -48,7 +48,7 @@ def test_each_hypothesis_of_the_printed_theorem_binds() -> None:
 
 
 def test_the_hypotheses_under_which_the_first_constant_is_positive_bind() -> None:
-    suppose = theorem_1_models_positive.suppose_positive
+    suppose = repaired.suppose_positive
     mu, smooth = 5 - LEAST, 6
     c = 1 - 2 / (11 - LEAST) * mu * smooth / (smooth + mu)
     assert c**2 < 1 / 3 < c**1.5  # q of T = 4 and T = 3
@@ -62,7 +62,7 @@ def test_the_hypotheses_under_which_the_first_constant_is_positive_bind() -> Non
     for smoothness in np.linspace(0.05, 4.95, 50):  # C_1's first denominator changes its sign there
         one = setting(fpfc(5, 0.3, 8, curvature=smoothness), smoothness)
         signs.add(positive := one.least_augmentation < 5)
-        assert (one.first_denominator > 0) is positive
+        assert (one.first_denominator_of(one.inexactness) > 0) is positive
     assert signs == {True, False}
 
 

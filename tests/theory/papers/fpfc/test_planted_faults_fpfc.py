@@ -7,11 +7,10 @@ import pytest
 from planted_sides import is_refuted
 
 from clusterproof.algorithms.penalties import SmoothedSCAD
-from clusterproof.theory.papers.fpfc import constants, large_augmentation, one_term, repaired_steps
 from clusterproof.theory.papers.fpfc import fusion as bipartition
 from clusterproof.theory.papers.fpfc import fusion as window
-from clusterproof.theory.papers.fpfc import theorem_1 as theorem_1_mapping
-from clusterproof.theory.papers.fpfc.constants import Constants
+from clusterproof.theory.papers.fpfc import measured, one_term, repaired_steps
+from clusterproof.theory.papers.fpfc.theorem_1 import Constants
 
 pytestmark = pytest.mark.slow(reason="checks each claim with a fault planted in it")
 
@@ -62,16 +61,15 @@ FAULTS: list[tuple[str, Any, str, Callable[[Any], Any]]] = [
         "first_step_factor",
         without("participation"),
     ),
-    ("fpfc/one-term-large-augmentation#a pair", large_augmentation, "LARGEST", lambda true: 2 * true),
+    ("fpfc/one-term-large-augmentation#a pair", one_term, "LARGEST", lambda true: 2 * true),
     ("fpfc/repaired-proof", Constants, "second_denominator", times(8.0)),
     ("fpfc/repaired-proof", Constants, "local_smoothness", times(0.0)),
     ("fpfc/repaired-proof", SmoothedSCAD, "lipschitz", times(0.5)),
     ("fpfc/repaired-duals", Constants, "second", times(0.1)),
-    ("fpfc/repaired-mapping", constants, "mapping_bound", lambda true: lambda *a: 0.99 * true(*a)),
+    ("fpfc/repaired-mapping", measured, "unit_prox_lengths", lambda true: lambda *a: 0.99 * true(*a)),
     ("fpfc/repaired-mapping#random settings", Constants, "mapping_bound", times(0.6)),
     ("fpfc/repaired-duals", Constants, "pair_participation", times(20.0)),
     ("fpfc/repaired-models#alike clients", Constants, "participation", times(20.0)),
-    ("fpfc/theorem-1-mapping", theorem_1_mapping, "worst_length", lambda true: lambda *a: 0.99 * true(*a)),
     ("fpfc/theorem-1-models-positive#alike clients", Constants, "first", times(1 / 40)),
     (
         "fpfc/theorem-1-models-positive#C_1 and the repaired factors",

@@ -12,7 +12,7 @@ from clusterproof.algorithms import FPFC, Randomness, run
 from clusterproof.algorithms.participation import draw_participants
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.papers.fpfc import measured, runs
-from clusterproof.theory.papers.fpfc.constants import Constants
+from clusterproof.theory.papers.fpfc.theorem_1 import Constants
 
 MIXTURE = QuadraticMixture.random(
     clusters=2, clients=5, dimension=2, condition_number=3.0, separation=2.0, spread=0.3, seed=1

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tolerance import assert_close
 
-from clusterproof.theory.papers.fpfc.large_augmentation import LARGEST, one_term_waiting, pair_form
 from clusterproof.theory.papers.fpfc.measured import augmented_lagrangian, objective
+from clusterproof.theory.papers.fpfc.one_term import LARGEST, one_term_waiting, pair_form
 from clusterproof.theory.papers.fpfc.simplex import SLOPE, SMOOTHING, Simplex
 
 

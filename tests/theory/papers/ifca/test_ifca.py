@@ -51,11 +51,11 @@ def test_forty_rounds_on_three_clusters() -> None:
             away = away - eta * share * COVARIANCE @ away
             measured[t, p] = np.linalg.norm(away)
             allowed[t, p] = (1 - eta * share * mu) ** (t + 1) * radius
-    found = basin.basin(task, 0.9, 0.6, np.random.default_rng(7))
+    found = basin.basin(task, np.random.default_rng(7), 0.9, Fraction(3, 5))
     assert_sides(found["errors"], measured, contraction=allowed)
     assert_sides(found["choices"], [(np.tile(LABELS, (40, 1)),) * 2])
     with pytest.raises(Outside, match="expected ones"):
-        basin.basin(population("fresh"), 0.9, 0.6, np.random.default_rng(7))
+        basin.basin(population("fresh"), np.random.default_rng(7), 0.9, Fraction(3, 5))
 
 
 def heavy(momentum: float) -> CFLMGD:

@@ -14,15 +14,11 @@ from scipy.optimize import root
 from sides_by_hand import assert_sides, sides_at
 from sklearn.cluster import KMeans
 
-from clusterproof import theory
-from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms import self_organising_map as som
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import Outside
-from clusterproof.theory.papers.sofl import algorithm_line_30, initialisation, theorem_1
 from clusterproof.theory.papers.sofl import cells as uniform_cells
+from clusterproof.theory.papers.sofl import distortion, initialisation, theorem_1
 from clusterproof.theory.papers.sofl import elbow as guarded_count
-from clusterproof.theory.papers.sofl import equations_3_6 as partitions
 from clusterproof.theory.papers.sofl import equations_8_15 as equations_14_15
 from clusterproof.theory.papers.sofl.cells import FrozenRow, mean_over_orders
 from clusterproof.theory.papers.sofl.label_shift import ceiling
@@ -32,7 +28,10 @@ from clusterproof.theory.papers.sofl.label_shift import ceiling
 def test_the_end_of_a_run_with_all_neurons_by_minisom() -> None:
     """Runs of the library with the paper's parameters end at the limit of the recursion, well above the lesser one."""
     theirs = MiniSom(1, 2, 2, sigma=1.5, learning_rate=0.1, activation_distance="cosine", random_seed=3)
-    alone, everything = theorem_1.last_distances(Fraction(1, 10), Fraction(3, 2))
+    alone, everything = (
+        float(theorem_1.end_of_long_runs(Fraction(1, 30), near))
+        for near in (Fraction(0), Fraction(math.exp(-2)))
+    )
     all_samples = np.array([[1, 0], [1.5, 0], [0, 1], [0, 1.5]])
     squares = []
     for seed in range(12):
@@ -73,14 +72,6 @@ def test_a_sample_that_is_not_in_its_cell_is_told() -> None:
         mean_over_orders(row, 1, learning_rate=0.5, radius=1.5, schedule="as-printed")
 
 
-def test_a_row_with_a_rare_cell_is_outside_the_repaired_theorem_1() -> None:
-    """60 eta_0 P(X_c) >= 1 is asked of every cell: at eta_0 = 0.1 of one with an eighth of the samples, too."""
-    cells = np.array([0, 0, 0, 0, 0, 0, 0, 1])
-    row = theorem_1.write_row(FrozenRow(samples=np.eye(2)[cells], cells=cells, start=np.eye(2)))
-    with pytest.raises(InvalidArgument, match="60 eta_0"):
-        theory.replay("sofl/theorem-1-robbins-monro", {"row": row})
-
-
 def test_the_mean_field_of_four_neurons_at_every_radius() -> None:
     def cells(points: np.ndarray) -> tuple[list[float], list[float]]:
         ends = [0.0, *((x + y) / 2 for x, y in itertools.pairwise(points)), 1.0]
@@ -115,9 +106,6 @@ def test_the_mean_field_of_four_neurons_at_every_radius() -> None:
     assert_sides(sides_at("sofl/mean-field-fixed-point", one, line="zero"), [(middles, middles)])
     with pytest.raises(ArithmeticError, match="in 3 iterations"):
         uniform_cells.mean_field_fixed_point(4, 1.5, most=3)
-    # cells of 3/10, 3/10 and 2/5, whose means are 3/20, 9/20 and 4/5
-    error = (0.05**2 + 0.05**2 + 0.0) / ((0.09 + 0.09 + 0.16) / 12)
-    assert uniform_cells.cell_error(np.array([0.4, 0.8, 0.2])) == pytest.approx(error)
 
 
 def test_a_map_below_the_stated_distortion_is_told(plant: Any) -> None:
@@ -127,15 +115,6 @@ def test_a_map_below_the_stated_distortion_is_told(plant: Any) -> None:
     plant(som, "train", lambda *_, **__: np.array([[[10.0, 0.0], [0.5, 0.5]]]))
     with pytest.raises(AssertionError):
         RUNS["sofl/mean-square-distortion"](10)
-
-
-def test_a_regular_simplex_is_the_one_set_that_the_elbow_calls_one_cluster() -> None:
-    """Seven corners: every partition into k parts has the sum (7 - k) times half the squared side."""
-    from clusterproof.algorithms.second_clustering import elbow
-
-    curve = [KMeans(k, n_init=10, random_state=0).fit(np.eye(7)).inertia_ for k in range(1, 7)]
-    np.testing.assert_allclose(curve, [7 - k for k in range(1, 7)], atol=1e-9)
-    assert elbow(np.array([7.0 - k for k in range(1, 8)])) == 1
 
 
 Points = Sequence[tuple[Fraction, ...]]
@@ -156,7 +135,7 @@ PLANE = points_at([0, 0], [1, 3], [4, 1], [5, 5], [2, 2])
 def test_the_half_steps_14_and_15_in_loops(seed: int) -> None:
     points, stream = PLANE, np.random.default_rng(seed)
     count = int(stream.integers(1, 5))
-    centres = [points[i] for i in stream.choice(5, count, replace=False)]
+    starts = centres = [points[i] for i in stream.choice(5, count, replace=False)]
     sums, rounds = [], 0
     while True:
         labels = [min(range(count), key=lambda k: square(x, centres[k])) for x in points]
@@ -170,48 +149,27 @@ def test_the_half_steps_14_and_15_in_loops(seed: int) -> None:
         if centres == before:
             break
         rounds += 1
-    found = equations_14_15.equations_14_15(points, np.random.default_rng(seed))
-    assert_sides(found["falls"], [*sums[1:], sums[-1]], before=sums)
-    assert_sides(found["rests"], rounds, longest=49)
+    assert equations_14_15.half_steps(points, starts) == (sums, rounds)
 
 
 def test_an_empty_cluster_keeps_its_centre() -> None:
-    kept = equations_14_15.means(points_at([0], [5]), points_at([1], [9]), [0, 0])
-    assert kept == [(Fraction(5, 2),), (9,)]
+    sums = [17, *[Fraction(25, 2)] * 3]
+    assert equations_14_15.half_steps(points_at([0], [5]), points_at([1], [9])) == (sums, 1)
 
 
-def whole_task(hessian: float = 1.0, first: float = 3.0) -> QuadraticMixture:
-    centers = np.array([[first, 1.0], [0.0, -2.0], [5.0, 5.0], [7.0, -4.0], [6.0, 2.0]])
-    hessians = np.broadcast_to(np.diag([1.0, hessian]), (5, 2, 2))
-    return QuadraticMixture(hessians=hessians, centers=centers, labels=np.array([0, 0, 1, 1, 1]))
-
-
-@pytest.mark.parametrize(
-    ("options", "hypothesis"),
-    [({"hessian": 1.5}, "phi_i"), ({"first": 0.5}, "whole"), ({"first": 1000.0}, "1000")],
-)
-def test_tasks_outside_the_hypotheses_of_equation_6(options: dict[str, float], hypothesis: str) -> None:
-    with pytest.raises(Outside, match=hypothesis):
-        sides_at("sofl/equation-6", {"task": whole_task(**options)}, line="pairs")
-
-
-def test_points_clusters_and_rows_that_are_refused() -> None:
-    for points in (
-        [[0], [1]],
-        [[0], [1], [1]],
-        [[0], [1], [2, 3]],
-        [[0.5], [1], [2]],
-        [[i] for i in range(7)],
-    ):
-        with pytest.raises(ValueError, match="three to six"):
-            partitions.read_points(points)
-    for members in ([1, 0], [0, 2, 1], [[0, 1]]):
-        with pytest.raises(ValueError, match="first appearance"):
-            algorithm_line_30.read_members(members)
-    written = theorem_1.write_row(FrozenRow(samples=np.eye(2), cells=np.arange(2), start=np.eye(2)))
-    for wrong in ({"cells": [0]}, {"cells": [0.0, 1]}, {"start": [[1.0]] * 2}):
-        with pytest.raises(ValueError, match="must go together"):
-            theorem_1.read_row(written | wrong)
+@pytest.mark.parametrize("rate", [Fraction(1), Fraction(1, 2)])
+def test_the_distortion_before_and_after_an_update(rate: Fraction) -> None:
+    found, draws = distortion.mean_square_distortion_nearest(np.random.default_rng(3), 3, rate), []
+    stream = np.random.default_rng(3)
+    samples, neurons = (points_at(*stream.integers(1, 10, (n, 2)).tolist()) for n in (6, 3))
+    for _ in range(2):
+        own = [min(range(3), key=lambda k: square(x, neurons[k])) for x in samples]
+        draws.append(sum(square(x, neurons[k]) for x, k in zip(samples, own, strict=True)))
+        for k in set(own):
+            members = [x for x, chosen in zip(samples, own, strict=True) if chosen == k]
+            mean = [sum(column) / len(members) for column in zip(*members, strict=True)]
+            neurons[k] = tuple(w + rate * (m - w) for w, m in zip(neurons[k], mean, strict=True))
+    assert_sides(found, draws[1], before=draws[0])
 
 
 def test_ceilings_by_hand() -> None:
