@@ -366,8 +366,11 @@ def test_no_command_lets_a_file_that_ends_the_process_pass_for_success(
 
 @SLOW
 @pytest.mark.usefixtures("children")
-def test_a_child_prints_what_the_command_prints_and_one_that_is_killed_a_line(capfd: Capture) -> None:
+def test_a_child_prints_what_the_command_prints_and_one_that_is_killed_a_line(
+    capfd: Capture, monkeypatch: pytest.MonkeyPatch, folders: Path
+) -> None:
     """Files in the working folder replace no module of the standard library, and the interpreter's options stay."""
+    monkeypatch.setattr(sys, "path", [each for each in sys.path if each != str(folders)])
     for name in ("json", "random", "signal"):
         Path(f"{name}.py").write_text("raise RuntimeError\n")
     ending("print('here', file=sys.stderr)", "import")
