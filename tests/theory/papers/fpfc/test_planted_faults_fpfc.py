@@ -63,7 +63,7 @@ FAULTS: list[tuple[str, Any, str, Callable[[Any], Any]]] = [
     ),
     ("fpfc/one-term-large-augmentation#a pair", one_term, "LARGEST", lambda true: 2 * true),
     ("fpfc/repaired-proof", Constants, "second_denominator", times(8.0)),
-    ("fpfc/repaired-proof", Constants, "local_smoothness", times(0.0)),
+    ("fpfc/repaired-proof", Constants, "local_smoothness", times(0.01)),
     ("fpfc/repaired-proof", SmoothedSCAD, "lipschitz", times(0.5)),
     ("fpfc/repaired-duals", Constants, "second", times(0.1)),
     ("fpfc/repaired-mapping", measured, "unit_prox_lengths", lambda true: lambda *a: 0.99 * true(*a)),
