@@ -12,7 +12,10 @@ from fractions import Fraction
 from typing import Annotated, Any
 
 from clusterproof.theory.claims import (
+    Q,
     Sides,
+    Z,
+    among,
     at_least,
     at_most,
     choice,
@@ -22,7 +25,6 @@ from clusterproof.theory.claims import (
     rationals,
     suppose,
 )
-from clusterproof.theory.claims.slices import Q, Z, among
 from clusterproof.theory.definitions.fedavg import descend, fedavg_round, mean
 
 F = Fraction

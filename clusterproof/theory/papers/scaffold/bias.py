@@ -14,7 +14,10 @@ from typing import Annotated, Any
 import numpy as np
 
 from clusterproof.theory.claims import (
+    Q,
     Sides,
+    Z,
+    among,
     at_least,
     at_most,
     claim,
@@ -24,7 +27,6 @@ from clusterproof.theory.claims import (
     rationals,
     suppose,
 )
-from clusterproof.theory.claims.slices import Q, Z, among
 from clusterproof.theory.exact import affine_rounds
 
 LocalSteps = Annotated[int, integers(2, 20, upwards=True)]
