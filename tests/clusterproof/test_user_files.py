@@ -374,14 +374,15 @@ def test_a_child_prints_what_the_command_prints_and_one_that_is_killed_a_line(
     for name in ("json", "random", "signal"):
         Path(f"{name}.py").write_text("raise RuntimeError\n")
     ending("print('here', file=sys.stderr)", "import")
-    assert main(["check", "mine.py"]) == 0
+    Path("mine.py").rename("one/mine.py")  # the file itself sees what is beside it
+    assert main(["check", "one/mine.py"]) == 0
     output, errors = capfd.readouterr()
     assert errors == "here\n"
     assert "1 claim: 1 certified" in output
-    ending("os.kill(os.getpid(), signal.SIGKILL)", "later")
-    assert "was ended by SIGKILL" in refused(capfd, "check", "mine.py")
     for name in ("json", "random", "signal"):
         Path(f"{name}.py").unlink()
+    ending("os.kill(os.getpid(), signal.SIGKILL)", "later")
+    assert "was ended by SIGKILL" in refused(capfd, "check", "mine.py")
     ending("print(sys.flags.dev_mode, sys.warnoptions, file=sys.stderr)", "import")
     python = [sys.executable, "-X", "dev", "-W", "ignore", "-m", "clusterproof", "check", "mine.py"]
     done = subprocess.run(python, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
