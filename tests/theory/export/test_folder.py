@@ -45,7 +45,7 @@ def test_a_bare_python_says_the_words_again(found: list[Decided], out: Path) -> 
 def test_a_changed_source_is_not_believed(out: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(out, tmp_path / "copy")
     file = copy / "cfl_mgd_lemma_2" / "papers_cfl_mgd_lemma_2.py"
-    changed = file.read_text().replace("MISMATCH = Fraction(1, 4)", "MISMATCH = Fraction(1, 5)")
+    changed = file.read_text().replace("C_4 = Fraction(1, 4)", "C_4 = Fraction(1, 5)")
     assert changed != file.read_text()
     file.write_text(changed)
     command = [sys.executable, "-I", "-S", str(copy / "replay.py"), str(copy / "cfl_mgd_lemma_2")]
@@ -57,10 +57,10 @@ def test_the_theorem_is_the_claim_by_name(out: Path) -> None:
     text = (out / "cfl_mgd_lemma_2" / "cfl_mgd_lemma_2.v").read_text()
     _, _, after = text.partition("*)\n")
     for written in (
-        "Variables clients own momentum start round : R.",
-        "Definition share : R := own / clients.",
+        "Variables clients own momentum start round_ : R.",
+        "Definition curvature : R := own / clients.",
         "momentum <= 9 / 10",
-        "Theorem violated : exists clients own momentum start round : R",
+        "Theorem violated : exists clients own momentum start round_ : R",
         "~ conclusion clients own momentum start.",
     ):
         assert written in after

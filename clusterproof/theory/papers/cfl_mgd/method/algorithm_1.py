@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import lru_cache
 from math import comb
 from typing import Annotated
 
@@ -358,12 +358,14 @@ def algorithm_lines_15_16_weights(rows: int = among(1, 3)) -> Sides:
     return equal((unweighted, weighted), words=words)
 
 
-EQUAL_CLUSTERS = partial(random_quadratics, clusters=(2, 4), dimension=(3, 3), condition_number=5.0)
+def equal_clusters(stream: np.random.Generator) -> QuadraticMixture:
+    """Draw two to four clusters of three clients each that are alike."""
+    return random_quadratics(stream, clusters=(2, 4), dimension=(3, 3), condition_number=5.0)
 
 
 @claim("cfl-mgd/division-by-clients", label="(5), (9)", evaluations=60)
 def division_by_clients(
-    task: Annotated[QuadraticMixture, drawn(EQUAL_CLUSTERS)],
+    task: Annotated[QuadraticMixture, drawn(equal_clusters)],
     momentum: Annotated[float, reals(0, Fraction(9, 10))],
     stream: Stream,
 ) -> Sides:
