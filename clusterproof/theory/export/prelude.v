@@ -34,12 +34,21 @@ Fixpoint holds (env : list R) (p : prop) : Prop :=
 
 Definition op2 {A B : Type} (f : A -> A -> option B) (x y : option A) : option B :=
   match x, y with Some x, Some y => f x y | _, _ => None end.
+(* Denominators often divide each other: then no larger ones arise. *)
+Definition over (a b : positive) : option Z :=
+  let (k, r) := Z.div_eucl (Z.pos a) (Z.pos b) in if (r =? 0)%Z then Some k else None.
+Definition plus_q (x y : Q) : Q :=
+  if (Qden x =? Qden y)%positive then (Qnum x + Qnum y) # Qden x
+  else if (Qden y <? Qden x)%positive
+  then match over (Qden x) (Qden y) with Some k => (Qnum x + Qnum y * k) # Qden x | None => (x + y)%Q end
+  else match over (Qden y) (Qden x) with Some k => (Qnum x * k + Qnum y) # Qden y | None => (x + y)%Q end.
+Definition same_q (x y : Q) : bool := (Qnum (plus_q x (- y)) =? 0)%Z.
 Fixpoint qpow (x : Q) (n : nat) : Q := match n with O => 1%Q | S n => (x * qpow x n)%Q end.
 Fixpoint evq (vals : list Q) (e : formula) : option Q :=
   match e with
   | Var n => nth_error vals n | Num z => Some (z # 1)
-  | Add a b => op2 (fun x y => Some (x + y)%Q) (evq vals a) (evq vals b)
-  | Sub a b => op2 (fun x y => Some (x - y)%Q) (evq vals a) (evq vals b)
+  | Add a b => op2 (fun x y => Some (plus_q x y)) (evq vals a) (evq vals b)
+  | Sub a b => op2 (fun x y => Some (plus_q x (- y))) (evq vals a) (evq vals b)
   | Mul a b => op2 (fun x y => Some (x * y)%Q) (evq vals a) (evq vals b)
   | Div a b => op2 (fun x y => if Qeq_bool y 0 then None else Some (x / y)%Q) (evq vals a) (evq vals b)
   | Opp a => match evq vals a with Some x => Some (- x)%Q | None => None end
@@ -58,12 +67,12 @@ Fixpoint decide (vals : list Q) (p : prop) : option bool :=
   | Imp p q => op2 (fun s t => Some (negb s || t)%bool) (decide vals p) (decide vals q)
   | Yes => Some true
   end.
-(* The value of each definition is given, and compared by multiplying crosswise: no common denominators arise. *)
+(* The value of each definition is given. *)
 Fixpoint run (es : list formula) (given vals : list Q) : option (list Q) :=
   match es, given with
   | [], [] => Some vals
   | e :: es, q :: given =>
-      match evq vals e with Some r => if Qeq_bool r q then run es given (vals ++ [q]) else None | None => None end
+      match evq vals e with Some r => if same_q r q then run es given (vals ++ [q]) else None | None => None end
   | _, _ => None
   end.
 Definition decided (es : list formula) (given : list Q) (p : prop) : bool :=
@@ -75,6 +84,28 @@ Lemma Q2R_Z z : Q2R (z # 1) = IZR z.
 Proof. unfold Q2R; simpl. lra. Qed.
 Lemma Q0 : Q2R 0 = 0. Proof. apply Q2R_Z. Qed.
 Lemma Q1 : Q2R 1 = 1. Proof. apply Q2R_Z. Qed.
+Lemma over_ok a b k : over a b = Some k -> IZR (Z.pos a) = IZR k * IZR (Z.pos b).
+Proof.
+  unfold over. pose proof (Z.div_eucl_eq (Z.pos a) (Z.pos b) ltac:(discriminate)) as D.
+  destruct (Z.div_eucl (Z.pos a) (Z.pos b)) as [q r]. destruct (r =? 0)%Z eqn:E; try discriminate.
+  intro H; injection H as <-. apply Z.eqb_eq in E. rewrite <- mult_IZR. f_equal. lia.
+Qed.
+Lemma plus_q_ok x y : Q2R (plus_q x y) = Q2R x + Q2R y.
+Proof.
+  assert (N : forall p, IZR (Z.pos p) <> 0) by (intro; apply not_0_IZR; lia).
+  unfold plus_q. destruct (Qden x =? Qden y)%positive eqn:E; [|destruct (Qden y <? Qden x)%positive].
+  - apply Pos.eqb_eq in E. unfold Q2R. simpl. rewrite E, plus_IZR. ring.
+  - destruct (over _ _) as [k|] eqn:O; [|apply Q2R_plus]. apply over_ok in O. unfold Q2R. simpl.
+    rewrite plus_IZR, mult_IZR. pose proof (N (Qden x)) as X. rewrite O in *. field.
+    split. apply N. intro K. apply X. rewrite K. ring.
+  - destruct (over _ _) as [k|] eqn:O; [|apply Q2R_plus]. apply over_ok in O. unfold Q2R. simpl.
+    rewrite plus_IZR, mult_IZR. pose proof (N (Qden y)) as Y. rewrite O in *. field.
+    split. apply N. intro K. apply Y. rewrite K. ring.
+Qed.
+Lemma same_q_ok x y : same_q x y = true -> Q2R x = Q2R y.
+Proof.
+  intro E. apply Z.eqb_eq in E. pose proof (plus_q_ok x (- y)) as H. unfold Q2R at 1 in H. rewrite E, Q2R_opp in H. lra.
+Qed.
 Lemma qpow_ok x n : Q2R (qpow x n) = Q2R x ^ n.
 Proof. induction n; simpl; rewrite ?Q1, ?Q2R_mult, ?IHn; reflexivity. Qed.
 Lemma nonzero q : Qeq_bool q 0 = false -> Q2R q <> 0.
@@ -89,7 +120,7 @@ Proof.
   1: injection E as <-; symmetry; apply Q2R_Z.
   1-4: destruct (evq vals e1) as [x|], (evq vals e2) as [y|]; simpl in E; try discriminate;
     rewrite (IHe1 x), (IHe2 y) by reflexivity.
-  1-3: injection E as <-; rewrite ?Q2R_plus, ?Q2R_minus, ?Q2R_mult; reflexivity.
+  1-3: injection E as <-; rewrite ?plus_q_ok, ?Q2R_opp, ?Q2R_mult; reflexivity.
   2-3: destruct (evq vals e) as [x|]; try discriminate; injection E as <-; rewrite (IHe x) by reflexivity.
   - destruct (Qeq_bool y 0) eqn:Y; try discriminate. injection E as <-. rewrite Q2R_div. reflexivity.
     intro F. apply Qeq_bool_iff in F. congruence.
@@ -129,14 +160,14 @@ Proof.
   induction es as [|e es IH]; intros [|q given] vals end_ E A L; simpl in *; try discriminate.
   - injection E as <-. exact A.
   - pose proof (L O ltac:(lia)) as L0. rewrite Nat.add_0_r in L0. destruct (evq vals e) as [r|] eqn:V; try discriminate.
-    destruct (Qeq_bool r q) eqn:C; try discriminate. apply (IH _ _ _ E).
+    destruct (same_q r q) eqn:C; try discriminate. apply (IH _ _ _ E).
     + intros n s N. destruct (Nat.lt_ge_cases n (length vals)) as [H|H].
       * rewrite nth_error_app1 in N by exact H. apply A, N.
       * rewrite nth_error_app2 in N by exact H.
         assert (n = length vals) as ->.
         { destruct (n - length vals)%nat as [|[|k]] eqn:K; simpl in N; try discriminate; lia. }
         rewrite Nat.sub_diag in N. injection N as <-. rewrite L0, (evq_ok vals env e A r V).
-        apply Qeq_eqR, Qeq_bool_iff, C.
+        apply same_q_ok, C.
     + intros i H. specialize (L (S i) ltac:(lia)). rewrite app_length. simpl.
       replace (length vals + 1 + i)%nat with (length vals + S i)%nat by lia. exact L.
 Qed.
