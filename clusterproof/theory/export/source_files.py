@@ -14,6 +14,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
+from itertools import accumulate
 from types import FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
@@ -237,19 +238,20 @@ def statement(source):
             return
         self._seen.add(id(inner))
         lines, first = inspect.getsourcelines(inner)
-        tree = ast.parse(textwrap.dedent("".join(lines)))
-        node: Any = tree.body[0]
+        source = textwrap.dedent("".join(lines))
+        node: Any = ast.parse(source).body[0]
+        if not isinstance(inner, type) and inner.__defaults__ is None and node.args.defaults:
+            source = _without_defaults(source, node)
+            node = ast.parse(source).body[0]
         file = self._of(home)
         if isinstance(inner, type):
-            text = textwrap.dedent("".join(lines))
+            text = source
             file.imports["from dataclasses import dataclass"] = None
             file.imports["from functools import cached_property"] = None
             outside = vars(sys.modules[home])
             self._defaults(node, outside, file)
         else:
-            text = "".join(
-                textwrap.dedent("".join(lines)).splitlines(keepends=True)[node.lineno - 1 : node.end_lineno]
-            )
+            text = "".join(source.splitlines(keepends=True)[node.lineno - 1 : node.end_lineno])
             outside = {**inner.__globals__, **dict(_around(inner))}
             node.decorator_list = []
             if type(value) is CACHED:
@@ -257,7 +259,6 @@ def statement(source):
                 file.imports["from functools import lru_cache"] = None
         file.definitions[name] = first, f"\n{text.rstrip()}\n".lstrip("\n")
         self._names(_without_annotations(node), outside, file, home)
-
 
     def _defaults(self, kind: ast.AST, outside: Mapping[str, Any], file: File) -> None:
         """Write a list, which is no constant of the language either, for a default of methods that nothing calls."""
@@ -271,6 +272,21 @@ def statement(source):
 def _around(function: FunctionType) -> Iterator[tuple[str, Any]]:
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         yield name, cell.cell_contents
+
+
+def _without_defaults(source: str, node: Any) -> str:
+    """Leave out the defaults of a claim's quantities, which are ranges, as the loaded function does."""
+    text = source.encode()
+    starts = [0, *accumulate(len(line) for line in text.splitlines(keepends=True))]
+    arguments = node.args.args[-len(node.args.defaults) :]
+    for argument, default in reversed(list(zip(arguments, node.args.defaults, strict=True))):
+        assert (
+            argument.end_lineno and argument.end_col_offset and default.end_lineno and default.end_col_offset
+        )
+        start = starts[argument.end_lineno - 1] + argument.end_col_offset
+        end = starts[default.end_lineno - 1] + default.end_col_offset
+        text = text[:start] + text[end:]
+    return text.decode()
 
 
 def _without_annotations(node: ast.AST) -> ast.AST:
