@@ -280,11 +280,7 @@ def _without_defaults(source: str, node: Any) -> str:
     starts = [0, *accumulate(len(line) for line in text.splitlines(keepends=True))]
     arguments = node.args.args[-len(node.args.defaults) :]
     for argument, default in reversed(list(zip(arguments, node.args.defaults, strict=True))):
-        assert (
-            argument.end_lineno and argument.end_col_offset and default.end_lineno and default.end_col_offset
-        )
-        start = starts[argument.end_lineno - 1] + argument.end_col_offset
-        end = starts[default.end_lineno - 1] + default.end_col_offset
+        start, end = (starts[each.end_lineno - 1] + each.end_col_offset for each in (argument, default))
         text = text[:start] + text[end:]
     return text.decode()
 
