@@ -1313,4 +1313,4 @@ Qed.
 End Duality.
 
 (* Rocq compares formulas by computing these first, and only then looks into the definitions of a file. *)
-Strategy expand [app nth map den holds reached bounded defined fst snd].
+Strategy expand [nth map den holds reached bounded defined fst snd].

@@ -10,7 +10,7 @@ from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.export.formulas import Exporter
 from clusterproof.theory.export.rocq_dual import dual
 from clusterproof.theory.export.rocq_symbols import RULES
-from clusterproof.theory.export.rocq_text import comment
+from clusterproof.theory.export.rocq_text import comment, places
 
 SHOWN = {
     "instance": """an instance of the space meets the hypotheses and breaks the conclusion. The formulas are
@@ -86,4 +86,4 @@ def rocq_file(
         f"What is shown: {SHOWN[rule]}",
         f"{BELIEVED}",
     ]
-    return "\n".join([comment("\n".join(head)), "", IMPORTS, *body, ""])
+    return "\n".join([comment("\n".join(head)), "", IMPORTS, *places("\n".join(body)), *body, ""])
