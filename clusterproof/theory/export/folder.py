@@ -62,6 +62,12 @@ class Decided:
         """Name of its folder, which is one of a Python package, too."""
         return re.sub(r"\W+", "_", self.name).strip("_")
 
+    @property
+    def ill_posed(self) -> bool:
+        """Whether the line is ill-posed if it is violated."""
+        line = ": ".join(filter(None, (self.record["statement"], self.record["line"])))
+        return bool(self.claim.of_line(line)["ill_posed"])
+
 
 def decided(claim: Claim[..., Any], evidence: Path | None = None) -> Iterator[Decided]:
     """Yield a claim's records that the kernel accepts.
@@ -115,7 +121,7 @@ def write_folder(decisions: Sequence[Decided], out: Path) -> dict[str, str]:
         files: dict[str, str] = dict(Sources(each.statement).write())
         facts = {
             "name": each.name,
-            "ill_posed": bool(each.claim.of_line(_line(each))["ill_posed"]),
+            "ill_posed": each.ill_posed,
             "says_nothing": bool(each.claim.says_nothing),
         }
         files["evidence.json"] = json.dumps(facts | each.record, indent=1) + "\n"
@@ -130,7 +136,3 @@ def write_folder(decisions: Sequence[Decided], out: Path) -> dict[str, str]:
         for name, text in files.items():
             write_whole("out", folder / name, text.encode())
     return missing
-
-
-def _line(each: Decided) -> str:
-    return ": ".join(filter(None, (each.record["statement"], each.record["line"])))

@@ -73,10 +73,7 @@ def rocq_file(
         If the statement has no formula.
     """
     rule = record["rule"]
-    if rule == "dual":
-        body = dual(statement, record)
-    else:
-        body = RULES[rule](Exporter(statement, record), record)
+    body = dual(statement, record) if rule == "dual" else RULES[rule](Exporter(statement, record), record)
     line = ": ".join(filter(None, (record["statement"], record["line"])))
     head = [
         f"{claim.id}{f', {line}' if line else ''}: {word}. {claim.title}",

@@ -145,7 +145,9 @@ class Lemma:
             factors = "; ".join(str(self.made.factors[place]) for place in block["factors"])
             matrix = [[Fraction(read(entry)) for entry in row] for row in block["matrix"]]
             scale = lcm(*(entry.denominator for row in matrix for entry in row))
-            rows = [listed(f"({whole(int(entry * scale))})" for entry in row[k:]) for k, row in enumerate(matrix)]
+            rows = [
+                listed(f"({whole(int(entry * scale))})" for entry in row[k:]) for k, row in enumerate(matrix)
+            ]
             basis = listed(map(self._formula, block["basis"]))
             found.append(f"((1 # {whole(scale)})%Q, [{factors}]%nat, ({basis}, {listed(rows)}%Z))")
         return listed(found)

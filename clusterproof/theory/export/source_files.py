@@ -258,7 +258,6 @@ def statement(source):
         file.definitions[name] = first, f"\n{text.rstrip()}\n".lstrip("\n")
         self._names(_without_annotations(node), outside, file, home)
 
-
     def _defaults(self, kind: ast.AST, outside: Mapping[str, Any], file: File) -> None:
         """Write a list, which is no constant of the language either, for a default of methods that nothing calls."""
         for each in ast.walk(kind):

@@ -53,7 +53,9 @@ def answer(
     """What coqc says of the file of a record of evidence, which nobody has replayed."""
     statement, full = Statement("", function), {"line": "", "statement": "", **record}
     lines = (
-        dual(statement, full) if full["rule"] == "dual" else RULES[full["rule"]](Exporter(statement, full), full)
+        dual(statement, full)
+        if full["rule"] == "dual"
+        else RULES[full["rule"]](Exporter(statement, full), full)
     )
     (prelude / "proof.v").write_text("\n".join([IMPORTS, *lines, ""]))
     command = ["coqc", "-q", "-Q", ".", "Clusterproof", "proof.v"]
@@ -202,7 +204,9 @@ def exhausted_instance(n: Annotated[int, integers(1, 5)], k: Annotated[int, choi
 
 def mean(x: Share, y: Share, rounds: Rounds) -> Sides:
     """Means with y / 2 or 1/2 stay at most 1 if x is."""
-    half = known(lambda: y / 2 if y < Fraction(1, 2) else Fraction(1, 2), lambda least: least <= Fraction(1, 2))
+    half = known(
+        lambda: y / 2 if y < Fraction(1, 2) else Fraction(1, 2), lambda least: least <= Fraction(1, 2)
+    )
 
     last, one = iterate(
         lambda state: ((state[0] + half) / 2, state[1]),
@@ -214,13 +218,17 @@ def mean(x: Share, y: Share, rounds: Rounds) -> Sides:
 
 
 def mean_multiplier(x: Share, y: Share, rounds: Rounds) -> Sides:
-    half = known(lambda: y / 2 if y < Fraction(1, 2) else Fraction(1, 2), lambda least: least <= Fraction(1, 2))
+    half = known(
+        lambda: y / 2 if y < Fraction(1, 2) else Fraction(1, 2), lambda least: least <= Fraction(1, 2)
+    )
     last = iterate(lambda state: 2 * state + half, x, rounds, invariant=lambda state, _: state <= 1)
     return at_most(last, bound=1)
 
 
 def mean_sign(x: Share, y: Share, rounds: Rounds) -> Sides:
-    half = known(lambda: y / 2 if y < Fraction(1, 2) else Fraction(1, 2), lambda least: least <= Fraction(1, 2))
+    half = known(
+        lambda: y / 2 if y < Fraction(1, 2) else Fraction(1, 2), lambda least: least <= Fraction(1, 2)
+    )
     last = iterate(lambda state: (half - state) / 2, x, rounds, invariant=lambda state, _: state <= 1)
     return at_most(last, bound=1)
 
