@@ -6,7 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from clusterproof.theory.export.expressions import Expression, Record, Symbolic, evaluated, in_place, plain, quantity
+from clusterproof.theory.export.expressions import (
+    Expression,
+    Record,
+    Symbolic,
+    evaluated,
+    in_place,
+    plain,
+    quantity,
+)
 from clusterproof.theory.kernel.evaluation import Outside, Refused, running
 from clusterproof.theory.kernel.induction import aim_at, like, solved
 from clusterproof.theory.kernel.operations import unchanged

@@ -19,7 +19,15 @@ from clusterproof.theory.export import following
 from clusterproof.theory.export.expressions import Expression, Record, Symbolic, of_number, plain, quantity
 from clusterproof.theory.export.following import Path
 from clusterproof.theory.kernel import vocabulary
-from clusterproof.theory.kernel.evaluation import Evaluation, Outside, Refused, evaluating, limited, proving, running
+from clusterproof.theory.kernel.evaluation import (
+    Evaluation,
+    Outside,
+    Refused,
+    evaluating,
+    limited,
+    proving,
+    running,
+)
 from clusterproof.theory.kernel.numbers import Abstract, absolute, compare, number
 from clusterproof.theory.kernel.polynomials import Fact, Quotient
 from clusterproof.theory.kernel.spaces import Choice, Interval, OfClass, Range, Tuples, hull, value_of
@@ -337,24 +345,30 @@ def _is_it(one: Quantity) -> Quantity:
 def _naming(record: Record) -> Iterator[None]:
     """Note of every expression the first variable of the compiled source that it is the value of."""
 
-    def note(pairs: Iterable[tuple[str, Any]]) -> None:
+    def note(pairs: Iterable[tuple[str, Any]], *, own: bool) -> None:
         for name, value in pairs:
             if type(value) in (list, tuple):
-                note((f"{name}_{k}", entry) for k, entry in enumerate(value))
+                note(((f"{name}_{k}", entry) for k, entry in enumerate(value)), own=False)
             elif isinstance(value, Expression) and value.parts and not name.startswith((".", "_")):
+                if (
+                    own and value.operator == "quantity"
+                ):  # a name of its own says more than a place in a tuple
+                    proper.setdefault(id(value), (value, name))
                 record.names.setdefault(id(value), (value, name))
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
         if "__add_in_place" not in frame.f_globals:
             return None
-        note(list(frame.f_locals.items()))
+        note(list(frame.f_locals.items()), own=frame.f_code.co_name != "<lambda>")
         if event == "return" and frame.f_code.co_name.isidentifier():
-            note([(frame.f_code.co_name, argument)])
+            note([(frame.f_code.co_name, argument)], own=False)
         return trace
 
+    proper: dict[int, tuple[Any, str]] = {}
     before = sys.gettrace()
     sys.settrace(trace)
     try:
         yield
     finally:
         sys.settrace(before)
+        record.names |= proper

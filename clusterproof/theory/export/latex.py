@@ -27,14 +27,16 @@ DOCUMENT = r"""\documentclass{article}
 """
 NAMED = {"|": "bar", "\\": "backslash", "~": "asciitilde", "^": "asciicircum", "<": "less", ">": "greater"}
 SPECIAL = {c: rf"\{c}" for c in "&%$#_{}"} | {c: rf"\text{name}{{}}" for c, name in NAMED.items()}
+WIDEST = 130
+"""Characters of a row of multipliers."""
 SHOWN = {
     "exhausted": "Every instance of the finite space was computed in fractions.",
     "signs": "Written as a quotient of polynomials, the right side minus the left one has no negative "
     "coefficient on the box (Bernstein's test), and no divisor is zero there.",
     "squares": "The right side minus the left one is a sum of squares, and of squares times ranges and hypotheses.",
-    "induction": "The invariant of the loop holds of its start; if it holds of a state, it holds of what a round makes of "
-    "it; and the conclusion follows from it. Each is shown by coefficients on the box (Bernstein's test) or by sums of "
-    "squares.",
+    "induction": "The invariant of the loop holds of its start; if it holds of a state, it holds of what a round "
+    "makes of it; and the conclusion follows from it. Each is shown by coefficients on the box (Bernstein's test) or "
+    "by sums of squares.",
     "empty": "In every case one of the hypotheses fails at every value.",
 }
 
@@ -63,7 +65,7 @@ def body(claim: Claim[..., Any], statement: Statement, record: Mapping[str, Any]
 
 def _stated(claim: Claim[..., Any], line: str) -> list[str]:
     of_line = rf" Line: {text_of(line)}." if line else ""
-    paragraphs = "\n\n".join(text_of(part) for part in claim.text.split("\n\n"))
+    paragraphs = "\n\n".join(map(_paragraph, claim.text.split("\n\n")))
     name = text_of(f"{claim.id}: {claim.label}" if claim.label else claim.id)
     return [
         rf"\begin{{claim}}[{{{name}}}]",
@@ -73,6 +75,20 @@ def _stated(claim: Claim[..., Any], line: str) -> list[str]:
         r"\end{claim}",
         "",
     ]
+
+
+def _paragraph(part: str) -> str:
+    """Write a paragraph: what stands above indented lines is its heading, or the name of a line."""
+    lines = part.split("\n")
+    depth = [len(line) - len(line.lstrip()) for line in lines]
+    texts = []
+    for line, own, below in zip(lines, depth, [*depth[1:], 0], strict=True):
+        text = re.sub("``(.+?)``", r"\\texttt{\1}", text_of(line.strip()))
+        text = text.replace(r"\textless{}=", r"$\le$").replace(r"\textgreater{}=", r"$\ge$")
+        if below > own:
+            text = rf"\par\emph{{{text}.}}" if own else rf"\noindent\textbf{{{text}.}}"
+        texts.append(text)
+    return "\n".join(texts)
 
 
 def _table(rows: Iterable[tuple[str, Any]]) -> Iterator[str]:
@@ -85,7 +101,7 @@ def _table(rows: Iterable[tuple[str, Any]]) -> Iterator[str]:
     ]
     if lines:
         yield from (
-            r"\begin{center}\begin{tabular}{ll}",
+            r"\begin{center}\renewcommand{\arraystretch}{1.3}\begin{tabular}{ll}",
             "quantity & value\\\\\\hline",
             *lines,
             r"\end{tabular}\end{center}",
@@ -133,7 +149,8 @@ def _counterexample(exporter: Exporter, record: Mapping[str, Any]) -> Iterator[s
     for slack in formulas.sides.slacks:
         for each in slack if type(slack) is tuple else (slack,):
             larger, smaller = (
-                _number(side.value if isinstance(side, Expression) else side) for side in sides_of(each)
+                _number(side.value if isinstance(side, Expression) else side).replace("tfrac", "frac")
+                for side in sides_of(each)
             )
             sign = r"\ne" if formulas.sides.equation else r"\not\le"
             gap: Any = each.value if isinstance(each, Expression) else each
@@ -178,9 +195,17 @@ def _multipliers(record: Mapping[str, Any]) -> Iterator[str]:
                         else rf"\text{{{text_of(name)}}}"
                     )
                     terms.append(rf"{_number(read(value))}\,{label}")
-                rows = [" + ".join(terms[k : k + 5]) for k in range(0, len(terms), 5)]
+                rows = [[terms[0]]]
+                for term in terms[1:]:
+                    if len("".join(rows[-1])) + len(term) > WIDEST:
+                        rows.append([])
+                    rows[-1].append(term)
                 start = rf"{words}:\quad " if words else ""
-                yield rf"\begin{{align*}} {start}& " + " \\\\ & + ".join(rows) + r" \end{align*}"
+                yield (
+                    rf"\begin{{align*}} {start}& "
+                    + " \\\\ & + ".join(map(" + ".join, rows))
+                    + r" \end{align*}"
+                )
 
 
 def _symbol(name: str) -> str:

@@ -4,6 +4,11 @@ From Coq Require Import QArith Qreals Reals List Lra Lia.
 Import ListNotations.
 Open Scope R_scope.
 
+Lemma length_of_map {A B : Type} (f : A -> B) l : length (map f l) = length l.
+Proof. induction l; simpl; auto. Qed.
+Lemma length_of_app {A : Type} (l m : list A) : length (l ++ m) = (length l + length m)%nat.
+Proof. induction l; simpl; auto. Qed.
+
 (* ---- Formulas, and what they mean. A file states its theorem in the usual notation; the formulas below are
    the same, symbol by symbol, which Rocq checks by computation. *)
 
@@ -168,7 +173,7 @@ Proof.
         { destruct (n - length vals)%nat as [|[|k]] eqn:K; simpl in N; try discriminate; lia. }
         rewrite Nat.sub_diag in N. injection N as <-. rewrite L0, (evq_ok vals env e A r V).
         apply same_q_ok, C.
-    + intros i H. specialize (L (S i) ltac:(lia)). rewrite app_length. simpl.
+    + intros i H. specialize (L (S i) ltac:(lia)). rewrite length_of_app. simpl.
       replace (length vals + 1 + i)%nat with (length vals + S i)%nat by lia. exact L.
 Qed.
 (* What the exact rules use: if the values are right and show p, p holds. *)
@@ -178,7 +183,7 @@ Proof.
   destruct (decide vals p) as [[]|] eqn:D; try discriminate.
   apply (decide_ok vals env p) with (t := true); [|exact D].
   apply (run_ok env es given [] vals V). intros [|n] q N; discriminate.
-  simpl. intros i H. rewrite <- (map_nth (den env) es (Num 0) i), L. apply nth_indep. rewrite <- L, map_length. exact H.
+  simpl. intros i H. rewrite <- (map_nth (den env) es (Num 0) i), L. apply nth_indep. rewrite <- L, length_of_map. exact H.
 Qed.
 
 (* ---- Polynomials in n symbols, the last one outermost: lists of coefficients *)
@@ -317,21 +322,21 @@ Qed.
 Lemma hval_end l : hval (l ++ [zero n]) = u * hval l.
 Proof.
   induction l as [|c l IH]; simpl. rewrite zero_ok. ring.
-  rewrite IH, app_length, Nat.add_1_r. simpl. ring.
+  rewrite IH, length_of_app, Nat.add_1_r. simpl. ring.
 Qed.
 Lemma hval_map k (f : P -> P) l : (forall c, ev n (f c) xs = k * ev n c xs) -> hval (map f l) = k * hval l.
-Proof. intro F. induction l as [|c l IH]; simpl. ring. rewrite F, map_length, IH. ring. Qed.
+Proof. intro F. induction l as [|c l IH]; simpl. ring. rewrite F, length_of_map, IH. ring. Qed.
 Lemma pascal_ok k c : length (pascal k c) = S k /\ hval (pascal k c) = (u + v) ^ k * ev n c xs.
 Proof.
   induction k as [|k [IL IV]]; simpl. split. reflexivity. ring.
-  rewrite zip_length, app_length; simpl. rewrite IL. split. lia.
-  rewrite hval_zip by (rewrite app_length; simpl; lia).
+  rewrite zip_length, length_of_app; simpl. rewrite IL. split. lia.
+  rewrite hval_zip by (rewrite length_of_app; simpl; lia).
   rewrite hval_end. simpl. rewrite IV, zero_ok. ring.
 Qed.
 Lemma mixed_ok L H l : length (mixed L H l) = S (length l) /\ hval (mixed L H l) = (u * ev n L xs + v * ev n H xs) * hval l.
 Proof.
-  unfold mixed. rewrite zip_length, app_length. simpl. rewrite !map_length. split. lia.
-  rewrite hval_zip by (rewrite app_length; simpl; rewrite !map_length; lia).
+  unfold mixed. rewrite zip_length, length_of_app. simpl. rewrite !length_of_map. split. lia.
+  rewrite hval_zip by (rewrite length_of_app; simpl; rewrite !length_of_map; lia).
   rewrite hval_end. simpl.
   rewrite (hval_map (ev n L xs) (mul n L)), (hval_map (ev n H xs) (mul n H)), zero_ok by (intro; apply mul_ok). ring.
 Qed.
@@ -986,7 +991,7 @@ Proof.
   - intros j q Q. unfold quotient in *. rewrite nth_error_map in Q. unfold quotient in *.
     destruct (nth_error env j) as [r|] eqn:R; cbn [option_map] in Q; try discriminate. injection Q as <-.
     destruct (A j r R) as [B C]. unfold means. simpl fst; simpl snd. rewrite !lift_ok. auto.
-  - rewrite map_length. unfold quotient in *. generalize (nth (length env) values 0). intro x. unfold means. simpl. unfold horner; simpl. rewrite !cst_ok, zero_ok, Q1. split. lra. field.
+  - rewrite length_of_map. unfold quotient in *. generalize (nth (length env) values 0). intro x. unfold means. simpl. unfold horner; simpl. rewrite !cst_ok, zero_ok, Q1. split. lra. field.
 Qed.
 Lemma lifted_ok n (Q : R -> Prop) x xs l : Forall (fun p => Q (ev n p xs)) l -> Forall (fun p => Q (ev (S n) p (x :: xs))) (map (lift n) l).
 Proof. intro F. apply Forall_map. eapply Forall_impl; [|exact F]. intros p Hp. rewrite lift_ok. exact Hp. Qed.
@@ -1042,12 +1047,12 @@ Proof.
     + apply (lifted_ok n (fun r => 0 < r)), P.
     + rewrite <- N. apply raised_ok, A.
     + apply (lifted_ok n (fun r => 0 <= r)), F.
-    + unfold raised, quotient in *. rewrite app_length, map_length. simpl. lia.
+    + unfold raised, quotient in *. rewrite length_of_app, length_of_map. simpl. lia.
   - destruct (quo n b positive env e) as [q|] eqn:Q; try discriminate. destruct M as [E M].
     apply (quo_ok n b positive xs I P env values e A) in Q.
     apply (IH _ _ _ _ _ xs (S i) G); auto.
     + apply extended_ok. exact A. rewrite N, E. exact Q.
-    + unfold quotient in *. rewrite app_length. simpl. lia.
+    + unfold quotient in *. rewrite length_of_app. simpl. lia.
   - destruct M as [E M]. destruct (known_ok n b positive env p xs I P A E) as [B C].
     apply (IH _ _ _ _ _ xs i G); auto; apply Forall_app; auto.
   - destruct (isolated n _ _ _ p) as [[k L]|] eqn:Q; try discriminate. apply andb_prop in G as [Z G]. destruct M as [E M].
@@ -1058,7 +1063,7 @@ Proof.
     + apply (IH _ _ _ _ _ xs (S i) G); auto.
       * apply extended_ok. exact A. specialize (D Z). apply Rmult_integral in D as [D|D]. contradiction.
         simpl in D. unfold means. simpl. rewrite cst_ok, Q1. split. lra. field_simplify. lra.
-      * unfold quotient in *. rewrite app_length. simpl. lia.
+      * unfold quotient in *. rewrite length_of_app. simpl. lia.
   - destruct n as [|n]; try discriminate.
     destruct (bound_of n b positive env true l) as [L|] eqn:EL; try discriminate.
     destruct (bound_of n b positive env false h) as [H|] eqn:EH; try discriminate. destruct M as [ML [MH M]].
@@ -1313,4 +1318,4 @@ Qed.
 End Duality.
 
 (* Rocq compares formulas by computing these first, and only then looks into the definitions of a file. *)
-Strategy expand [app nth map den holds reached bounded defined fst snd].
+Strategy expand [nth map den holds reached bounded defined fst snd].

@@ -10,7 +10,7 @@ from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.export.formulas import Exporter
 from clusterproof.theory.export.rocq_dual import dual
 from clusterproof.theory.export.rocq_symbols import RULES
-from clusterproof.theory.export.rocq_text import comment
+from clusterproof.theory.export.rocq_text import comment, places
 
 SHOWN = {
     "instance": """an instance of the space meets the hypotheses and breaks the conclusion. The formulas are
@@ -73,10 +73,7 @@ def rocq_file(
         If the statement has no formula.
     """
     rule = record["rule"]
-    if rule == "dual":
-        body = dual(statement, record)
-    else:
-        body = RULES[rule](Exporter(statement, record), record)
+    body = dual(statement, record) if rule == "dual" else RULES[rule](Exporter(statement, record), record)
     line = ": ".join(filter(None, (record["statement"], record["line"])))
     head = [
         f"{claim.id}{f', {line}' if line else ''}: {word}. {claim.title}",
@@ -86,4 +83,4 @@ def rocq_file(
         f"What is shown: {SHOWN[rule]}",
         f"{BELIEVED}",
     ]
-    return "\n".join([comment("\n".join(head)), "", IMPORTS, *body, ""])
+    return "\n".join([comment("\n".join(head)), "", IMPORTS, *places("\n".join(body)), *body, ""])

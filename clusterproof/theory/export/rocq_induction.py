@@ -6,7 +6,7 @@ A value of which only what is said of it is known is given by all paths that lea
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from clusterproof.theory.export.expressions import Expression, sides_of
@@ -17,6 +17,9 @@ from clusterproof.theory.export.rocq_numbers import theorem
 from clusterproof.theory.export.rocq_section import entries_of
 from clusterproof.theory.export.rocq_text import Scope, comment
 from clusterproof.theory.kernel.polynomials import Fact
+
+BOUND = re.compile(r"exists [\w ]+ : R|let '?\([\w ,]+\) :=")
+"""What names quantities within a proposition."""
 
 
 def by_induction(formulas: Formulas, blocks: Blocks) -> list[str]:
@@ -34,7 +37,7 @@ def _everything(path: Path) -> Iterator[tuple[Sequence[Fact], Sequence[Any], Seq
     yield [fact for fact in (*path.own, *path.shown) if isinstance(fact, Fact)], path.values, []
 
 
-def _tuple(texts: Sequence[str]) -> str:
+def _tuple(texts: Iterable[str]) -> str:
     return f"({', '.join(texts)})"
 
 
@@ -65,35 +68,15 @@ class _Story:
         assert formulas.path is not None
         path = formulas.path
         self._formulas, self._count = formulas, 0
-        names = dict(formulas.record.names)
-        entries_of(formulas, names)
-        parts = list(_everything(path))
-        roots = [side for facts, numbers, _ in parts for f in facts for side in sides_of(f.slack)]
-        roots += [number for _, numbers, _ in parts for number in numbers]
-        roots += [end for q in formulas.quantities for end in (q.low, q.high)]
-        self._scope = scope = Scope([root for root in roots if isinstance(root, Expression)], names)
-        for one in formulas.quantities:
-            scope.add_quantity(one.expression)
-        own = list(scope.quantities.values())
-        for _, _, states in parts:
-            for leaf in states:
-                scope.add_quantity(leaf)
-        definitions = [
-            f"Definition {name} : R := {scope.text(node, define=True)}."
-            for root in roots
-            for name, node in scope.add(root)
-        ]
-        self.lines = ["Section Formulas.", f"Variables {' '.join(scope.quantities.values())} : R."]
-        self.lines += [*definitions, "End Formulas."]
-        scope.outside = True
-        self._lemmas = {id(each): self._lemma(each, blocks) for each in (*formulas.record.goals, path) if each.shown}
+        self._scope, self.lines = _section(formulas, path)
+        own = [self._scope.quantities[q.name] for q in formulas.quantities]
+        goals = (*formulas.record.goals, path)
+        self._lemmas = {id(each): self._lemma(each, blocks) for each in goals if each.shown}
         self._facts: dict[int, str] = {}
         self._relations: dict[int, str] = {}
-        final = self._lemmas[id(path)]
-        spaces = final[1].made.conditions
-        told = [f"forall {' '.join(own)} : R,"]
-        intros = [*own]
+        spaces = self._lemmas[id(path)][1].made.conditions
         self._space = [f"S{k}" for k in range(len(spaces))]
+        told, intros = [f"forall {' '.join(own)} : R,"], [*own]
         if spaces:
             told.append(f"{self._define('space', spaces)} ->")
             intros.append(_pattern(self._space))
@@ -101,14 +84,12 @@ class _Story:
         for unknown, name in zip(path.unknowns, supposed, strict=True):
             told.append(f"forall {self._names(unknown.leaves)} : R, {self._relation(unknown)} ->")
             intros += [self._names(unknown.leaves), name]
-        words = {id(fact): words for words, fact in formulas.hypotheses}
-        hypotheses = [
-            f"{comment(words[id(f)])} {scope.fact(f)[0]}" if words.get(id(f)) else scope.fact(f)[0] for f in path.own
-        ]
+        words = {id(fact): f"{comment(words)} " for words, fact in formulas.hypotheses if words}
+        hypotheses = [words.get(id(fact), "") + self._text(fact) for fact in path.own]
         if hypotheses:
             told.append(f"{self._define('hypotheses', hypotheses)} ->")
             intros.append(_pattern([self._named(fact, "H") for fact in path.own]))
-        told.append(self._define("conclusion", [scope.fact(fact)[0] for fact in path.shown]))
+        told.append(self._define("conclusion", list(map(self._text, path.shown))))
         proof = [f"intros {' '.join(intros)}.", *self._path(path, supposed)]
         self.lines += theorem("Theorem certified", "\n  ".join(told), *proof)
 
@@ -120,14 +101,16 @@ class _Story:
         self._facts[id(fact)] = name = self._new(word)
         return name
 
+    def _text(self, fact: Fact) -> str:
+        return self._scope.fact(fact)[0]
+
     def _names(self, leaves: Sequence[Expression]) -> str:
         return " ".join(self._scope.quantities[leaf.parts[0]] for leaf in leaves)
 
     def _lemma(self, path: Path, blocks: Blocks) -> tuple[str, Lemma]:
         """Write a lemma in a module of its own."""
         lemma, name = Lemma(self._formulas, path), self._new("Lemma")
-        made = lemma.made
-        self.lines += [f"Module {name}.", *made.text, made.scope.environment()]
+        self.lines += [f"Module {name}.", *lemma.made.text, lemma.made.scope.environment()]
         self.lines += [*lemma.theorem("Lemma shown", blocks), f"End {name}."]
         return name, lemma
 
@@ -135,8 +118,8 @@ class _Story:
         """Define a proposition, and return it with the quantities that it depends on."""
         text = " /\\\n  ".join(parts)
         plain = re.sub(r"\(\*.*?\*\)", "", text, flags=re.DOTALL)
-        bound = {v for several in re.findall(r"(?:exists|let) '?\(?([\w ,]+?)\)? (?:: R|:=)", plain) for v in re.findall(r"\w+", several)}
-        used = set(re.findall(r"\w+", plain)) - bound
+        bound = " ".join(BOUND.findall(plain))
+        used = set(re.findall(r"\w+", plain)) - set(re.findall(r"\w+", bound))
         needs = [each for each in self._scope.quantities.values() if each in used]
         given = f" ({' '.join(needs)} : R)" if needs else ""
         self.lines.append(f"Definition {name}{given}{states} : Prop :=\n  {text}.")
@@ -146,42 +129,46 @@ class _Story:
 
     def _relation(self, unknown: Unknown) -> str:
         """Define what leads to a value, and return that it does."""
-        if id(unknown) in self._relations:
-            return self._relations[id(unknown)]
-        scope, leaves = self._scope, self._names(unknown.leaves).split()
-        if unknown.count is not None:
-            states = self._names(unknown.state).split()
-            kind = " * ".join(["R"] * len(states))
-            ways = [self._way(path, [f"after = {_tuple(list(map(scope.text, path.values)))}"]) for path in unknown.paths]
-            opened = f"let {chr(39) if len(states) > 1 else ''}{_tuple(states)} := before in " if len(states) > 1 else f"let {states[0]} := before in "
-            name = self._define(scope.new_names.new("round"), [opened + " \\/\n  ".join(ways)], f" (before after : {kind})")
-            start = _tuple([scope.text(value) for value in unknown.start[0].values])
-            told = f"iterated ({name}) {start} {self._atom(unknown.count)} {_tuple(leaves)}"
-        elif unknown.paths:
-            ways = [
-                self._way(path, [f"{leaf} = {scope.text(value)}" for leaf, value in zip(leaves, path.values, strict=True)])
-                for path in unknown.paths
-            ]
-            told = self._define(scope.new_names.new(f"{leaves[0]}_is"), [" \\/\n  ".join(ways)])
-        else:
-            told = f"({_and([f'integer {leaves[0]}', *(scope.fact(fact)[0] for fact in unknown.said)])})"
-        self._relations[id(unknown)] = told
-        return told
+        if id(unknown) not in self._relations:
+            self._relations[id(unknown)] = self._told(unknown)
+        return self._relations[id(unknown)]
 
-    def _atom(self, value: Any) -> str:
-        return f"({self._scope.text(value)})"
+    def _told(self, unknown: Unknown) -> str:
+        text, leaves = self._scope.text, self._names(unknown.leaves).split()
+        if not unknown.paths:
+            return f"({_and([f'integer {leaves[0]}', *map(self._text, unknown.said)])})"
+        if unknown.count is None:
+            equal = [
+                [f"{v} = {text(e)}" for v, e in zip(leaves, p.values, strict=True)] for p in unknown.paths
+            ]
+            ways = list(map(self._way, unknown.paths, equal))
+            return self._define(self._scope.new_names.new(f"{leaves[0]}_is"), [" \\/\n  ".join(ways)])
+        ways = [self._way(path, [f"after = {_tuple(map(text, path.values))}"]) for path in unknown.paths]
+        kind = " * ".join(["R"] * len(unknown.state))
+        name = self._define(
+            self._scope.new_names.new("round"),
+            [self._opened(unknown) + " \\/\n  ".join(ways)],
+            f" (before after : {kind})",
+        )
+        start = _tuple(map(text, unknown.start[0].values))
+        return f"iterated ({name}) {start} ({text(unknown.count)}) {_tuple(leaves)}"
+
+    def _opened(self, unknown: Unknown) -> str:
+        states = self._names(unknown.state).split()
+        return f"let {_tuple(states) if len(states) == 1 else chr(39) + _tuple(states)} := before in\n  "
 
     def _way(self, path: Path, ends: Sequence[str]) -> str:
-        before = "".join(f"exists {self._names(u.leaves)} : R, {self._relation(u)} /\\ " for u in path.unknowns)
-        return f"({before}{_and([*(self._scope.fact(fact)[0] for fact in path.own), *ends])})"
+        before = "".join(
+            f"exists {self._names(u.leaves)} : R, {self._relation(u)} /\\ " for u in path.unknowns
+        )
+        return f"({before}{_and([*map(self._text, path.own), *ends])})"
 
     # ---- proofs
 
     def _path(self, path: Path, supposed: Sequence[str]) -> list[str]:
         """Prove what must be shown at the end of a path, from what leads to the values on it."""
-        lines = []
-        for unknown, name in zip(path.unknowns, supposed, strict=True):
-            lines += self._said(unknown, name)
+        several = zip(path.unknowns, supposed, strict=True)
+        lines = [line for unknown, name in several for line in self._said(unknown, name)]
         return [*lines, f"exact {self._applied(path)}."]
 
     def _applied(self, path: Path) -> str:
@@ -198,25 +185,31 @@ class _Story:
             return [f"destruct {supposed} as {_pattern([self._new('I'), *named])}."]
         if not named:
             return []
-        told, scope = _and([scope.fact(fact)[0] for scope in [self._scope] for fact in unknown.said]), self._scope
         whole = self._new("K") if len(named) > 1 else named[0]
-        lines = [f"assert ({whole} : {told}).", "{"]
-        if unknown.count is None:
-            lines += self._ways(unknown, supposed)
-        else:
-            passed, states = self._names([unknown.passed]), self._names(unknown.state).split()
-            invariant = _and([scope.fact(fact)[0] for fact in unknown.before[2:]])
-            opened = f"let '{_tuple(states)} := before in " if len(states) > 1 else f"let {states[0]} := before in "
-            lines.append(f"  refine (by_rounds _ _ (fun {passed} before => {opened}{invariant}) _ _ {supposed} _ _).")
-            lines.append(f"  exact (proj2 {self._applied(unknown.start[0])}).")
-            pattern = states[0]
-            for state in states[1:]:
-                pattern = f"[{pattern} {state}]"
-            bounds, kept = ([self._named(f, "N") for f in several] for several in (unknown.before[:2], unknown.before[2:]))
-            round_ = self._new("M")
-            lines.append(f"  intros {passed} {pattern} after {' '.join(bounds)} {_pattern(kept)} {round_}.")
-            lines += self._ways(unknown, round_)
-        return [*lines, "}", *([f"destruct {whole} as {_pattern(named)}."] if len(named) > 1 else [])]
+        proof = self._ways(unknown, supposed) if unknown.count is None else self._loop(unknown, supposed)
+        lines = [f"assert ({whole} : {_and(list(map(self._text, unknown.said)))}).", "{", *proof, "}"]
+        return [*lines, f"destruct {whole} as {_pattern(named)}."] if len(named) > 1 else lines
+
+    def _loop(self, unknown: Unknown, supposed: str) -> list[str]:
+        """Prove an invariant: of the start, and of what a round makes of a state."""
+        assert unknown.passed is not None
+        passed, states = self._names([unknown.passed]), self._names(unknown.state).split()
+        bounds, kept = unknown.before[:2], unknown.before[2:]
+        invariant = f"fun {passed} before => {self._opened(unknown)}{_and(list(map(self._text, kept)))}"
+        pattern = states[0]
+        for state in states[1:]:
+            pattern = f"[{pattern} {state}]"
+        names = [
+            *(self._named(fact, "N") for fact in bounds),
+            _pattern([self._named(fact, "N") for fact in kept]),
+        ]
+        a_round = self._new("M")
+        return [
+            f"refine (by_rounds _ _ ({invariant}) _ _ {supposed} _ _).",
+            f"exact (proj2 {self._applied(unknown.start[0])}).",
+            f"intros {passed} {pattern} after {' '.join(names)} {a_round}.",
+            *self._ways(unknown, a_round),
+        ]
 
     def _ways(self, unknown: Unknown, supposed: str) -> list[str]:
         """Prove what is said of a value on every path that leads to it."""
@@ -224,11 +217,33 @@ class _Story:
         patterns, proofs = [], []
         for path in unknown.paths:
             inner = [self._new("M") for _ in path.unknowns]
-            parts = [part for u, name in zip(path.unknowns, inner, strict=True) for part in (*self._names(u.leaves).split(), name)]
+            parts = [f"{self._names(u.leaves)} {m}" for u, m in zip(path.unknowns, inner, strict=True)]
             parts += [self._named(fact, "F") for fact in path.own]
-            patterns.append(_pattern([*parts, *ends]))
+            patterns.append(_pattern([*" ".join(parts).split(), *ends]))
             proofs += ["{", *self._path(path, inner), "}"]
         several = patterns[-1]
         for pattern in reversed(patterns[:-1]):
             several = f"[{pattern} | {several}]"
         return [f"hnf in {supposed}; revert {supposed}; intros {several}.", *proofs]
+
+
+def _section(formulas: Formulas, path: Path) -> tuple[Scope, list[str]]:
+    """Write the definitions of a line, and of all that leads to what is known on its path."""
+    names = dict(formulas.record.names)
+    entries_of(formulas, names)
+    parts = list(_everything(path))
+    roots = [side for facts, _, _ in parts for fact in facts for side in sides_of(fact.slack)]
+    roots += [number for _, numbers, _ in parts for number in numbers]
+    roots += [end for q in formulas.quantities for end in (q.low, q.high)]
+    scope = Scope([root for root in roots if isinstance(root, Expression)], names)
+    for leaf in (
+        *(q.expression for q in formulas.quantities),
+        *(leaf for *_, states in parts for leaf in states),
+    ):
+        scope.add_quantity(leaf)
+    lines = ["Section Formulas.", f"Variables {' '.join(scope.quantities.values())} : R."]
+    for root in roots:
+        for name, node in scope.add(root):
+            lines.append(f"Definition {name} : R := {scope.text(node, define=True)}.")
+    scope.outside = True
+    return scope, [*lines, "End Formulas."]

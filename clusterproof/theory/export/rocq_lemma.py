@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from math import lcm
@@ -14,7 +15,7 @@ from clusterproof.theory.export.formulas import Formulas
 from clusterproof.theory.export.rocq_numbers import theorem
 from clusterproof.theory.export.rocq_section import Ends, Section
 from clusterproof.theory.export.rocq_text import listed, whole
-from clusterproof.theory.kernel.evaluation import evaluating
+from clusterproof.theory.kernel.evaluation import Refused, evaluating
 from clusterproof.theory.kernel.numbers import read
 from clusterproof.theory.kernel.polynomials import Fact, Quotient
 from clusterproof.theory.kernel.positivity import bounded, is_nonnegative, slack_of
@@ -96,8 +97,10 @@ class Lemma:
             return f"{{{len(goals) - 1}}}"
 
         def below(sides: tuple[str, str], slack: Quotient) -> str:
-            target = slack_of(slack, self._box, self._known) if slack.top else {}
-            needed = () if is_nonnegative(target, self._box) else next(blocks, ())
+            needed: Sequence[Mapping[str, Any]] = ()
+            with suppress(Refused):  # Rocq does so, too
+                target = slack_of(slack, self._box, self._known) if slack.top else {}
+                needed = () if is_nonnegative(target, self._box) else next(blocks, ())
             return goal(f"Below {sides[1]} {sides[0]} {self._squares(needed)}")
 
         with evaluating():
@@ -145,7 +148,9 @@ class Lemma:
             factors = "; ".join(str(self.made.factors[place]) for place in block["factors"])
             matrix = [[Fraction(read(entry)) for entry in row] for row in block["matrix"]]
             scale = lcm(*(entry.denominator for row in matrix for entry in row))
-            rows = [listed(f"({whole(int(entry * scale))})" for entry in row[k:]) for k, row in enumerate(matrix)]
+            rows = [
+                listed(f"({whole(int(entry * scale))})" for entry in row[k:]) for k, row in enumerate(matrix)
+            ]
             basis = listed(map(self._formula, block["basis"]))
             found.append(f"((1 # {whole(scale)})%Q, [{factors}]%nat, ({basis}, {listed(rows)}%Z))")
         return listed(found)

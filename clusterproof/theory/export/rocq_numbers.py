@@ -7,7 +7,7 @@ from typing import Any
 
 from clusterproof.theory.export.formulas import Exporter, Formulas
 from clusterproof.theory.export.rocq_section import Section
-from clusterproof.theory.export.rocq_text import comment, joined, listed
+from clusterproof.theory.export.rocq_text import comment, joined
 from clusterproof.theory.kernel.evaluation import limited
 
 Record = Mapping[str, Any]

@@ -125,7 +125,9 @@ class Section:
                 self._end_state(later, names)
                 later = ends
             self.scope.add_quantity(state)
-            self.entries.append("Ranged None None" if value is None else f"Solved {self.scope.fact(value)[1]}")
+            self.entries.append(
+                "Ranged None None" if value is None else f"Solved {self.scope.fact(value)[1]}"
+            )
             self.bounds += ["Logic.I", "Logic.I"] if value is None else [names[id(value)]]
         self._end_state(later, names)
 
@@ -255,7 +257,9 @@ def entries_of(formulas: Formulas, names: dict[int, tuple[Any, str]]) -> list[li
     """Return what must hold, of each entry one of several facts, and name the sides of a line."""
     assert formulas.path is not None
     entries = [
-        [Fact(slack, fact.strict, fact.equation) for slack in fact.slack] if type(fact.slack) is tuple else [fact]
+        [Fact(slack, fact.strict, fact.equation) for slack in fact.slack]
+        if type(fact.slack) is tuple
+        else [fact]
         for fact in formulas.path.shown
     ]
     if formulas.sides is None:

@@ -8,7 +8,15 @@ from typing import Any
 from clusterproof.theory.export.formulas import Exporter
 from clusterproof.theory.export.rocq_induction import by_induction
 from clusterproof.theory.export.rocq_lemma import Blocks, Lemma, by_definition, conjunction, given
-from clusterproof.theory.export.rocq_numbers import Record, exhausted, in_modules, instance, theorem, there_is, values_of
+from clusterproof.theory.export.rocq_numbers import (
+    Record,
+    exhausted,
+    in_modules,
+    instance,
+    theorem,
+    there_is,
+    values_of,
+)
 from clusterproof.theory.export.rocq_section import Section
 from clusterproof.theory.export.rocq_text import listed
 from clusterproof.theory.kernel.evaluation import limited
@@ -94,7 +102,6 @@ def empty(exporter: Exporter, record: Record) -> list[str]:
         made = Section(formulas, on_symbols=True)
         cases.append((formulas, [*made.text, "", made.scope.environment(), *_none(made)]))
     return in_modules(cases)
-
 
 
 RULES = {

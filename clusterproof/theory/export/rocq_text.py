@@ -16,8 +16,8 @@ DEEPEST = 8
 """Operators within operators after which a formula is given a name."""
 LONGEST = 40
 """Digits above which a number is written in base 16, which is read faster."""
-PART = 50
-"""Entries after which a list is written in parts."""
+PLACES = 64
+"""Places in the list of values from which they have names: Rocq's natural numbers are written in base 1."""
 PRELUDE = Path(__file__).with_name("prelude.v")
 OWN = """
     Type Set Prop SProp R Q Z as at by cofix else end exists exists2 fix for forall fun if in let match mod
@@ -48,17 +48,22 @@ def whole(value: int) -> str:
     return str(value) if abs(value) < 10**LONGEST else hex(value)
 
 
+def places(text: str) -> list[str]:
+    """Define the places that a text names."""
+    largest = max(map(int, re.findall(r"Var place_(\d+)", text)), default=0)
+    lines = [f"Definition place_{k} : nat := S place_{k - 1}." for k in range(PLACES + 1, largest + 1)]
+    return [f"Definition place_{PLACES} : nat := {PLACES}.", *lines] if largest else []
+
+
 def listed(entries: Iterable[str], width: int = 100) -> str:
-    """Write a list, in lines; a long one in parts, since Rocq's time to read one grows with the square of its length."""
-    parts = [[""]]
-    for k, entry in enumerate(entries):
-        if k and k % PART == 0:
-            parts.append([""])
-        elif parts[-1][-1] and len(parts[-1][-1]) + len(entry) > width:
-            parts[-1].append("")
-        parts[-1][-1] += f"{entry}; "
-    text = " ++\n  ".join("[" + "\n   ".join(part).removesuffix("; ") + "]" for part in parts)
-    return f"({text})" if len(parts) > 1 else text
+    """Write a list, in lines."""
+    lines, line = [], ""
+    for entry in entries:
+        if line and len(line) + len(entry) > width:
+            lines.append(line)
+            line = ""
+        line += f"{entry}; "
+    return "[" + "\n   ".join([*lines, line]).removesuffix("; ") + "]"
 
 
 def joined(word: str, parts: Sequence[str], none: str) -> str:
@@ -206,7 +211,8 @@ class Scope:
         if value.operator == "number":
             return _number_formula(value.parts[0])
         if id(value) in self._place and not define:
-            return f"(Var {self._place[id(value)]})"
+            place = self._place[id(value)]
+            return f"(Var {place if place < PLACES else f'place_{place}'})"
         if value.operator == "negative":
             return f"(Opp {self.formula(value.parts[0])})"
         if value.operator == "^":

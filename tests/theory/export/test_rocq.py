@@ -22,6 +22,7 @@ from clusterproof.theory.claims import (
     reals,
     suppose,
 )
+from clusterproof.theory.claims.claim import find_claim
 from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.export import folder
 from clusterproof.theory.export.formulas import Exporter
@@ -53,7 +54,9 @@ def answer(
     """What coqc says of the file of a record of evidence, which nobody has replayed."""
     statement, full = Statement("", function), {"line": "", "statement": "", **record}
     lines = (
-        dual(statement, full) if full["rule"] == "dual" else RULES[full["rule"]](Exporter(statement, full), full)
+        dual(statement, full)
+        if full["rule"] == "dual"
+        else RULES[full["rule"]](Exporter(statement, full), full)
     )
     (prelude / "proof.v").write_text("\n".join([IMPORTS, *lines, ""]))
     command = ["coqc", "-q", "-Q", ".", "Clusterproof", "proof.v"]
@@ -202,7 +205,9 @@ def exhausted_instance(n: Annotated[int, integers(1, 5)], k: Annotated[int, choi
 
 def mean(x: Share, y: Share, rounds: Rounds) -> Sides:
     """Means with y / 2 or 1/2 stay at most 1 if x is."""
-    half = known(lambda: y / 2 if y < Fraction(1, 2) else Fraction(1, 2), lambda least: least <= Fraction(1, 2))
+    half = known(
+        lambda: y / 2 if y < Fraction(1, 2) else Fraction(1, 2), lambda least: least <= Fraction(1, 2)
+    )
 
     last, one = iterate(
         lambda state: ((state[0] + half) / 2, state[1]),
@@ -214,13 +219,17 @@ def mean(x: Share, y: Share, rounds: Rounds) -> Sides:
 
 
 def mean_multiplier(x: Share, y: Share, rounds: Rounds) -> Sides:
-    half = known(lambda: y / 2 if y < Fraction(1, 2) else Fraction(1, 2), lambda least: least <= Fraction(1, 2))
+    half = known(
+        lambda: y / 2 if y < Fraction(1, 2) else Fraction(1, 2), lambda least: least <= Fraction(1, 2)
+    )
     last = iterate(lambda state: 2 * state + half, x, rounds, invariant=lambda state, _: state <= 1)
     return at_most(last, bound=1)
 
 
 def mean_sign(x: Share, y: Share, rounds: Rounds) -> Sides:
-    half = known(lambda: y / 2 if y < Fraction(1, 2) else Fraction(1, 2), lambda least: least <= Fraction(1, 2))
+    half = known(
+        lambda: y / 2 if y < Fraction(1, 2) else Fraction(1, 2), lambda least: least <= Fraction(1, 2)
+    )
     last = iterate(lambda state: (half - state) / 2, x, rounds, invariant=lambda state, _: state <= 1)
     return at_most(last, bound=1)
 
@@ -358,3 +367,26 @@ def test_a_hypothesis_that_is_left_out_of_a_file_is_missed(prelude: Path, name: 
     (prelude / "proof.v").write_text(text.replace(old, "0 <= y" if name == "signs" else "Number 0%Q"))
     command = ["coqc", "-q", "-Q", ".", "Clusterproof", "proof.v"]
     assert subprocess.run(command, cwd=prelude, capture_output=True, check=False).returncode != 0
+
+
+def test_make_refuses_another_axiom(prelude: Path, tmp_path: Path) -> None:
+    """The theorems rest on those of the real numbers, as make checks."""
+    found = [each for each in folder.decided(find_claim("cfl-mgd/lemma-2")) if "#" not in each.name]
+    assert not folder.write_folder(found, tmp_path)
+    shutil.copyfile(prelude / "prelude.vo", tmp_path / "prelude.vo")
+    (file,) = tmp_path.glob("*/*.v")
+    text = file.read_text()
+
+    def make() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(["make", "-s"], cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    for other in (
+        "Axiom extra : True. Print Assumptions extra.",
+        "",
+        "Theorem wrong : 1 = 0. Proof. lra. Qed.",
+    ):
+        file.write_text(text.partition("Definition theorems")[0] + other)
+        assert make().returncode != 0, other
+    file.write_text(text)
+    right = make()
+    assert right.returncode == 0, right.stderr
