@@ -329,5 +329,5 @@ def factor_entry(of: OneModelRun, distances: np.ndarray, towards: str, limit: fl
 
 def tail(of: OneModelRun, *commands: tuple[str, str]) -> tuple[Entry, Entry]:
     """Return the entries Law, and Next: commands, each with what it shows."""
-    following = entry("Next", *(f"clusterproof {command:<32} {shows}" for command, shows in commands))
+    following = entry("Next", *(f"clusterproof {command:<31}  {shows}" for command, shows in commands))
     return entry("Law", of.law.words), following

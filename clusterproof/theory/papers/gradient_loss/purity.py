@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import permutations, product
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from clusterproof.algorithms import purity
 from clusterproof.algorithms.metrics import contingency
@@ -60,6 +59,8 @@ def purity_bound(stream: Stream, devices: int = Z[2:14], clusters: int = Z[1:4])
     Source
         Ours.
     """
+    from scipy.optimize import linear_sum_assignment  # commands start without it
+
     truth, found, halves = (stream.integers(0, most, devices) for most in (clusters, clusters, 2))
     table, value = contingency(found, truth), purity(found, truth)
     correct = table[linear_sum_assignment(table, maximize=True)].sum()
