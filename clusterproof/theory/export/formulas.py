@@ -350,6 +350,8 @@ def _naming(record: Record) -> Iterator[None]:
         for name, value in pairs:
             if type(value) in (list, tuple):
                 note(((f"{name}_{k}", entry) for k, entry in enumerate(value)), own=False)
+            elif hasattr(value, "_values"):
+                note(zip(value._fields, value._values, strict=True), own=own)
             elif isinstance(value, Expression) and value.parts and not name.startswith((".", "_")):
                 if (
                     own and value.operator == "quantity"
