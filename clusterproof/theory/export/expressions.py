@@ -50,7 +50,7 @@ class Record:
     symbols: dict[str, Any] = field(default_factory=dict)
     places: dict[str, int] = field(default_factory=dict)
     solved: dict[str, tuple[Any, Fact]] = field(default_factory=dict)
-    whole_part: Callable[[Any, int], Any] = operator.floordiv
+    whole_part: Callable[[Any, int], Expression] = operator.floordiv
     unknowns: list[Any] = field(default_factory=list)
     said: set[int] = field(default_factory=set)
     goals: list[Any] = field(default_factory=list)

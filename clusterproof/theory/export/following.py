@@ -31,7 +31,7 @@ class Path:
     unknowns
         What is known by what is said of it only, in order.
     own
-        What is supposed and decided on the way.
+        What is supposed and decided on the way; of a hypothesis that fails its words.
     known
         In the kernel's order all that is known at its end.
     values, shown
@@ -39,8 +39,8 @@ class Path:
     """
 
     unknowns: Sequence[Unknown]
-    own: Sequence[Fact]
-    known: Sequence[Fact]
+    own: Sequence[Any]
+    known: Sequence[Any]
     values: Sequence[Any]
     shown: Sequence[Fact]
 

@@ -277,14 +277,15 @@ class Exporter:
                         raise
                     value = None
                 found = value.get(line) if type(value) is dict else value
+                shown: list[Fact] = []
                 if type(found) is Sides:
                     sides = found
                     evaluation.path += [(fact, fact) for fact in sides.facts]
-                shown = [Fact(slack, equation=found.equation) for slack in found.slacks] if sides else []
+                    shown = [Fact(slack, equation=sides.equation) for slack in sides.slacks]
                 path = following.path_to(record, (), shown)
         del record.branches[:ends]
         hypotheses = tuple(
-            (each, False) if type(each) is str else (self._words.get(id(each), ""), each)
+            (each, False) if isinstance(each, str) else (self._words.get(id(each), ""), each)
             for each in (path.own if on_symbols else path.known)
         )
         lower = self._lower.get(id(found), (None, False))[1]
@@ -349,6 +350,8 @@ def _naming(record: Record) -> Iterator[None]:
         for name, value in pairs:
             if type(value) in (list, tuple):
                 note(((f"{name}_{k}", entry) for k, entry in enumerate(value)), own=False)
+            elif hasattr(value, "_values"):
+                note(zip(value._fields, value._values, strict=True), own=own)
             elif isinstance(value, Expression) and value.parts and not name.startswith((".", "_")):
                 if (
                     own and value.operator == "quantity"

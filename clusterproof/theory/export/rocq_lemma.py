@@ -105,7 +105,8 @@ class Lemma:
 
         with evaluating():
             for fact, own in zip(self._path.shown, self._shown, strict=True):
-                larger, smaller = sides = tuple(map(self.made.scope.formula, sides_of(fact.slack)))
+                larger, smaller = map(self.made.scope.formula, sides_of(fact.slack))
+                sides = larger, smaller
                 if fact.strict:
                     proofs.append(f"(Rnot_le_lt _ _ {goal(f'Never (Le {larger} {smaller})')})")
                 elif not fact.equation:
