@@ -93,10 +93,12 @@ def shell_lines(page: str) -> list[str]:
 
 
 def printed_below(page: str) -> dict[str, list[str]]:
-    """Return what a page says that a line prints: in its block, or in the next one if that is text."""
+    """Return what a page says that a line prints: in its block, or in the next one of its section if that is text."""
     below: dict[str, list[str]] = {}
     line = None
-    for block in text_of(page).replace("\\\n", " ").split("\n```")[1::2]:
+    parts = text_of(page).replace("\\\n", " ").split("\n```")
+    for prose, block in zip(parts[::2], parts[1::2], strict=False):
+        line = None if "\n#" in prose else line
         kind, _, content = block.partition("\n")
         if kind == "console":
             for part in f"\n{content}".split("\n$ ")[1:]:
