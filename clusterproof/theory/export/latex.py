@@ -101,7 +101,7 @@ def _table(rows: Iterable[tuple[str, Any]]) -> Iterator[str]:
     ]
     if lines:
         yield from (
-            r"\begin{center}\renewcommand{\arraystretch}{1.3}\begin{tabular}{ll}",
+            r"\begin{center}\renewcommand{\arraystretch}{1.3}\begin{tabular}{lp{8cm}}",
             "quantity & value\\\\\\hline",
             *lines,
             r"\end{tabular}\end{center}",
@@ -170,7 +170,7 @@ def _formula(formulas: Formulas) -> Iterator[str]:
         left, right = (
             _math(side) for side in ((larger, smaller) if formulas.sides.equation else (smaller, larger))
         )
-        if len(left) + len(right) < 1000:
+        if max(len(re.sub(r"\\[a-z]+|[{}]", "", side)) for side in (left, right)) < WIDEST // 2:
             yield rf"\begin{{multline*}} {left}\\ {sign} {right} \end{{multline*}}"
 
 
