@@ -41,8 +41,8 @@ SHOWN = {
 }
 SHOWN["squares"] = SHOWN["signs"]
 BELIEVED = """What is to be believed: Rocq; its real numbers (the axioms that the last command prints); and that the
-   definitions below are what the source above says, which a reader compares. prelude.v is proved, and need
-   not be read."""
+   definitions below are what the source above says, which a reader compares. Of prelude.v only
+   the definitions that they use are to be read: what it shows is proved."""
 IMPORTS = """\
 From Coq Require Import Reals QArith List.
 From Clusterproof Require Import prelude.
@@ -76,7 +76,8 @@ def rocq_file(
     body = dual(statement, record) if rule == "dual" else RULES[rule](Exporter(statement, record), record)
     line = ": ".join(filter(None, (record["statement"], record["line"])))
     head = [
-        f"{claim.id}{f', {line}' if line else ''}: {word}. {claim.title}",
+        f"{claim.id}{f', {line}' if line else ''}: {word}. "
+        + (f'One line of "{claim.title}", which it does not decide alone.' if line else claim.title),
         "",
         source.rstrip(),
         "",
