@@ -50,8 +50,7 @@ def in_child(argument: str, *codes: str | None) -> None:
     given = [code for code in codes if code is not None]
     if is_child or not given:
         return
-    # as multiprocessing does; typeshed does not declare it
-    flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]  # as multiprocessing does
     sys.stdout.flush()
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "status")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 import textwrap
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, asdict, fields
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
@@ -36,7 +37,7 @@ app = App(
 
 
 FIRST = {
-    *("task", "rounds", "seed", "replicates", "out", "csv", "plot", "help_all"),
+    *("task", "rounds", "seed", "replicates", "out", "json_file", "csv", "plot", "help_all"),
     *("step_size", "momentum", "local_steps", "participation", "proximal", "penalty", "strength", "weight"),
     *("clusters", "clients", "dimension", "condition_number", "separation", "noise", "samples"),
 }
@@ -52,6 +53,7 @@ def run_algorithm(
     seed: terminal.Integer = 0,
     replicates: terminal.OptionalInteger = None,
     out: Path | None = None,
+    json_file: Annotated[Path | None, Parameter("--json")] = None,
     record: Annotated[str, Parameter(show_default=False)] = "",
     measure: str | None = None,
     verbose: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
@@ -77,6 +79,8 @@ def run_algorithm(
         Independent repetitions; one by default.
     out
         New folder for the trace and its settings.
+    json_file
+        Write settings, errors, bound and clustering as JSON.
     record
         Fields of the algorithm's state to store after every round, separated by commas; needs --out.
     measure
@@ -94,7 +98,9 @@ def run_algorithm(
     if help_all:
         _alone(algorithm, everything=True).help_print(["run", algorithm])
         return 0
-    from clusterproof.theory.runs.compare import compare  # help needs no theory
+    from clusterproof.commands.run_record import record_of  # help needs no theory
+    from clusterproof.theory.report import tables as report
+    from clusterproof.theory.runs.compare import compare
 
     given = dict(given)
     defaults = PAGES.get(algorithm)
@@ -112,7 +118,7 @@ def run_algorithm(
         check_count("replicates", replicates, at_least=1, remedy="leave it out for a single run")
     synthetic_options.check_memory(algorithm, task, given, rounds, replicates)
     in_child("measure", measure)
-    terminal.check_outputs(out=out, plot=plot, csv=csv)
+    terminal.check_outputs(out=out, json=json_file, plot=plot, csv=csv)
     if out is not None:
         storage.check_destination(out)
     for option, value in (("record", record), ("measure", measure)):
@@ -125,6 +131,7 @@ def run_algorithm(
         problem = synthetic_options.make_task(task, given, seed)
         method = make_algorithm(algorithm, given, problem)
         advance(0, algorithm)
+        started = time.perf_counter()
         drawn_by = None if defaults is None else defaults.start
         start = drawn_by(method, problem, seed, replicates) if drawn_by else None
         trace = algorithms.run(
@@ -138,9 +145,13 @@ def run_algorithm(
             record=[name.strip() for name in record.split(",") if name.strip()],
             measure={measure.rpartition(":")[2]: load_own("measure", measure)} if measure else {},
         )
+        seconds = time.perf_counter() - started
     try:
         if out is not None:
             storage.save_trace(trace, out)
+        if json_file is not None:
+            summary = record_of(problem, trace, seconds, method.target)
+            write_whole("json", json_file, report.to_json(asdict(summary)).encode())
         if csv is not None:
             storage.write_tables(trace.frame(), csv=csv)
     finally:  # print the result even if the disk is full

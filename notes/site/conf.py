@@ -17,7 +17,7 @@ from sphinx.application import Sphinx
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent / "lessons")]
 
-from notes.site import catalogue, lessons  # noqa: E402
+from notes.site import catalogue, lessons  # noqa: E402 - found by the line above
 
 project = html_title = "Clusterproof"
 author = "The Clusterproof developers"

@@ -56,7 +56,7 @@ OUTSIDE = {
 READ_ONLY = {
     r"check( --verbose)?|check --replay|check --paper cfl-mgd --all": "every claim or record: tests of their own",
     r"data fetch \w+|--install-completion|sweep .+ --dask .+|train": "as in OUTSIDE",
-    r"check (--all --search|ID) .*": "every claim, the long ones too; a placeholder",
+    r"check (--all --search|ID) .*": "every claim, the long ones too; ID stands for the id of one",
     r"check examples/known_to_be_wrong.py --verbose": "a test of the examples compares the verdicts",
     r"export .*": "writes what the whole catalogue rests on: tests of its own",
 }

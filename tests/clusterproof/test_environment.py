@@ -392,7 +392,7 @@ def on_a_terminal(*arguments: str, columns: int = 80, until: tuple[str, ...] = (
     surroundings = {name: value for name, value in ENVIRONMENT.items() if name != "COLUMNS"}
     process = subprocess.Popen(
         [sys.executable, "-m", "clusterproof", *arguments],
-        **dict.fromkeys(("stdin", "stdout", "stderr"), terminal),  # type: ignore[arg-type]
+        **dict.fromkeys(("stdin", "stdout", "stderr"), terminal),
         cwd=ROOT,
         env={**surroundings, "TERM": "xterm-256color", **environment},
     )

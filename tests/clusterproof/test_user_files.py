@@ -231,7 +231,7 @@ def test_packages_and_extension_names_beside_a_file_are_its_own() -> None:
     assert load_file("one/mine.py") is load_file("one/mine.py")
 
 
-@pytest.mark.parametrize("name", ["../x.py", "/tmp/x.py", "a/../../x.py", "C:x.py", "a\\b.py"])
+@pytest.mark.parametrize("name", ["../x.py", "/x.py", "a/../../x.py", "C:x.py", "a\\b.py"])
 def test_sources_are_written_below_their_folder_only(name: str, folders: Path) -> None:
     with pytest.raises(ValueError, match="no relative path"):
         write_sources(folders / "written", {"a.py": "", name: ""})

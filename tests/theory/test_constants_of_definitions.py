@@ -48,8 +48,8 @@ class Change(ast.NodeTransformer):
         if is_constant(node):
             self.seen += 1
             if self.seen == self.place:
-                self.found = f"{self.function}, line {node.lineno}: {ast.unparse(node)}"  # type: ignore[attr-defined]
-                return ast.BinOp(node, ast.Mult(), ast.Constant(1.01))  # type: ignore[arg-type]
+                self.found = f"{self.function}, line {node.lineno}: {ast.unparse(node)}"
+                return ast.BinOp(node, ast.Mult(), ast.Constant(1.01))
             return node
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "descend":
             *others, steps = node.args  # of which there are whole numbers
