@@ -21,8 +21,8 @@ def option_1_round(
     """Return chi_p and u_p after a round of option I, where the momentum is the server's: (9), second line of (32)."""
 
     def moved(cluster: int, model: Any, buffer: Any) -> tuple[Any, Any]:
-        slopes = [gradient(model) for gradient in members(gradients, chosen, cluster)]
-        buffer = momentum * buffer + (add_up(slopes) / clients if slopes else 0 * model)
+        sent = [gradient(model) for gradient in members(gradients, chosen, cluster)]
+        buffer = momentum * buffer + (add_up(sent) / clients if sent else 0 * model)
         return model - step_size * buffer, buffer
 
     after = [moved(cluster, *pair) for cluster, pair in enumerate(zip(models, momenta, strict=True))]

@@ -28,8 +28,8 @@ def gradient_averaging_round(
     """Return the models after a step of size gamma along 1/m times the sum of their members' gradients: line 15."""
 
     def moved(cluster: int, model: Any) -> Any:
-        slopes = [gradient(model) for gradient in members(gradients, chosen, cluster)]
-        return model - step_size * add_up(slopes) / clients if slopes else model
+        sent = [gradient(model) for gradient in members(gradients, chosen, cluster)]
+        return model - step_size * add_up(sent) / clients if sent else model
 
     return [moved(cluster, model) for cluster, model in enumerate(models)]
 

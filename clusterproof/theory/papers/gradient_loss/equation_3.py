@@ -59,10 +59,10 @@ def equation_3(
     (first,) = exact_rounds(CENTERS, starts, step=step, rounds=1)
     suppose("all devices chose rightly in the first round", first.choices == (0, 1) and not first.tied)
     moves = [sign(w - start) for w, start in zip(first.after, starts, strict=True)]
-    slopes = [[sign(w - center) for w in first.after] for center in CENTERS]
-    suppose("no gradient and no move is 0", all(moves) and all(map(all, slopes)))
+    signs = [[sign(w - center) for w in first.after] for center in CENTERS]
+    suppose("no gradient and no move is 0", all(moves) and all(map(all, signs)))
     scores = [
-        [score(FIFTH, slopes[i][k] * moves[k], (w - CENTERS[i]) ** 2 / 2) for k, w in enumerate(first.after)]
+        [score(FIFTH, signs[i][k] * moves[k], (w - CENTERS[i]) ** 2 / 2) for k, w in enumerate(first.after)]
         for i in range(2)
     ]
     return at_most([scores[0][1] - scores[0][0], scores[1][0] - scores[1][1]], zero=0)

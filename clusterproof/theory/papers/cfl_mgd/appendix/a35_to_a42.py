@@ -16,9 +16,9 @@ from clusterproof.theory.papers.cfl_mgd.theorem_1 import allowed_floor
 POSITIVE = Q[Fraction(1, 100) : 10 : 10]
 ROOT = Q[1:]
 """sqrt(L / mu)."""
-SHARE = Q[Fraction(1, 100) : Fraction(1, 2) : 10]
+SHARE = Q[Fraction(1, 10**6) : Fraction(1, 2) : 10]
 """l."""
-SEPARATION = Q[Fraction(1, 10) : 2 : 4]
+SEPARATION = Q[0:2:4]
 """Delta."""
 PART = Q[0:1:4]
 """A share of the radius, or of the floor, that (A38) allows."""
