@@ -37,7 +37,7 @@ app = App(
 
 
 FIRST = {
-    *("task", "rounds", "seed", "replicates", "out", "json_file", "csv", "plot", "help_all"),
+    *("task", "rounds", "seed", "replicates", "out", "json", "csv", "plot", "help_all"),
     *("step_size", "momentum", "local_steps", "participation", "proximal", "penalty", "strength", "weight"),
     *("clusters", "clients", "dimension", "condition_number", "separation", "noise", "samples"),
 }
@@ -53,7 +53,7 @@ def run_algorithm(
     seed: terminal.Integer = 0,
     replicates: terminal.OptionalInteger = None,
     out: Path | None = None,
-    json_file: Annotated[Path | None, Parameter("--json")] = None,
+    json: Path | None = None,
     record: Annotated[str, Parameter(show_default=False)] = "",
     measure: str | None = None,
     verbose: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
@@ -79,7 +79,7 @@ def run_algorithm(
         Independent repetitions; one by default.
     out
         New folder for the trace and its settings.
-    json_file
+    json
         Write settings, errors, bound and clustering as JSON.
     record
         Fields of the algorithm's state to store after every round, separated by commas; needs --out.
@@ -118,7 +118,7 @@ def run_algorithm(
         check_count("replicates", replicates, at_least=1, remedy="leave it out for a single run")
     synthetic_options.check_memory(algorithm, task, given, rounds, replicates)
     in_child("measure", measure)
-    terminal.check_outputs(out=out, json=json_file, plot=plot, csv=csv)
+    terminal.check_outputs(out=out, json=json, plot=plot, csv=csv)
     if out is not None:
         storage.check_destination(out)
     for option, value in (("record", record), ("measure", measure)):
@@ -149,9 +149,9 @@ def run_algorithm(
     try:
         if out is not None:
             storage.save_trace(trace, out)
-        if json_file is not None:
+        if json is not None:
             summary = record_of(problem, trace, seconds, method.target)
-            write_whole("json", json_file, report.to_json(asdict(summary)).encode())
+            write_whole("json", json, report.to_json(asdict(summary)).encode())
         if csv is not None:
             storage.write_tables(trace.frame(), csv=csv)
     finally:  # print the result even if the disk is full

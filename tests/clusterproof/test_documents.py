@@ -358,8 +358,8 @@ def test_the_python_example_of_a_page_runs(page: str) -> None:
     if page == "notes/runs.md":
         assert names["trace"].errors.shape == (51, 1000, 2)
     else:  # a picture for a slide
-        (panel,) = names["first"].plot(*names["others"], width=12).axes
-        labels = [text.get_text() for text in panel.get_legend().get_texts()]
+        (legend,) = names["first"].plot(*names["others"], width=12).legends
+        labels = [text.get_text() for text in legend.get_texts()]
         assert labels == ["momentum 0", "momentum 0.5", "momentum 0.9"]
 
 
@@ -397,7 +397,7 @@ def test_every_lesson_has_a_plan_whose_slider_values_are_its_own() -> None:
 
 @pytest.mark.slow(reason="computes the figures of all lessons")
 @pytest.mark.parametrize("number", LESSONS)
-def test_a_plan_quotes_what_the_lesson_prints(number: str) -> None:
+def test_a_plan_quotes_what_the_lesson_prints(number: str, claims_of_files: None) -> None:
     (step,) = re.findall(r"(?ms)^\d\. \*Figure.*?(?=^\d\. )", plans()[number])
     describe, named = importlib.import_module(LESSONS[number]).describe, positions_named(step)
     said = [

@@ -17,7 +17,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if given := os.environ.get("CLUSTERPROOF_SITE"):
         return Path(given).resolve()
     folder = tmp_path_factory.mktemp("site")
-    for part in ("notes", "clusterproof/experiments/results", "CONTRIBUTING.md", "CITATION.cff"):
+    (folder / "clusterproof").symlink_to(ROOT / "clusterproof")
+    for part in ("notes", "CONTRIBUTING.md", "CITATION.cff"):
         whole, copy = ROOT / part, folder / part
         copy.parent.mkdir(parents=True, exist_ok=True)
         if whole.is_dir():
