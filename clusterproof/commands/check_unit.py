@@ -45,7 +45,8 @@ def evaluate(
 
     order = sorted(range(len(claims)), key=lambda index: claims[index].quick)
     waiting = set(order)
-    tasks = (delayed(_evaluated)(index, claims[index].id, tuple(files), seeds) for index in order)
+    paths = tuple(os.path.abspath(file) for file in files)  # a worker may have started in another folder
+    tasks = (delayed(_evaluated)(index, claims[index].id, paths, seeds) for index in order)
     parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", **that_end_with_this())
     try:
         for index, answer in parallel(tasks):
