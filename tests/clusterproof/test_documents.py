@@ -1,7 +1,6 @@
 """The examples of the documents are their tests: commands and code run, and print what stands below them."""
 
 import ast
-import contextlib
 import importlib
 import itertools
 import os
@@ -190,40 +189,37 @@ SLOW = pytest.mark.slow(reason="runs a page's commands")
 @pytest.mark.parametrize(
     "page", [pytest.param(page, marks=SLOW) if Path(page).stem in LONG else page for page in PAGES]
 )
-def test_commands_run_as_printed(page: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_files(page)
-    for line in commands(page):
-        if words := in_little(line):
-            capsys.readouterr()
-            assert main(words) == status_of(f"clusterproof {line}"), (line, capsys.readouterr())
-
-
-@pytest.mark.slow(reason="runs every command of a page, minutes in all")
-@pytest.mark.parametrize("page", PAGES)
-def test_every_command_runs_in_bash_as_it_is_printed_and_prints_what_stands_below(
-    page: str, tmp_path: Path
+def test_commands_run_as_printed_and_print_what_stands_below(
+    page: str, here: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    program, folder = tmp_path / "bin" / "clusterproof", tmp_path / "work"
-    for made in (program.parent, folder):
-        made.mkdir()
-    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m clusterproof "$@"\n', "utf-8")
-    program.chmod(0o755)
-    path = os.pathsep.join([str(program.parent), str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment = {**CLEAN, "PATH": path, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    """In this process; a line that is none of our program's is given to bash."""
     for name in ("clusterproof", "examples", "notes"):  # a reader is in a copy of the repository
-        (folder / name).symlink_to(ROOT / name)
-    with contextlib.chdir(folder):
-        write_files(page)
+        (here / name).symlink_to(ROOT / name)
+    write_files(page)
     below = printed_below(page)
     for line in shell_lines(page):
         if line.startswith("cd "):
-            folder /= line.removeprefix("cd ")
+            monkeypatch.chdir(line.removeprefix("cd "))
         elif not any(re.fullmatch(pattern, line) for pattern in OUTSIDE):
-            words = ["bash", "-c", line.replace(".venv/bin/", "")]
-            done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True)
-            assert done.returncode == status_of(line), (line, done.stdout, done.stderr)
-            printed = " ".join((done.stdout + done.stderr).split())
-            assert [each for each in below.get(line, []) if each not in printed] == [], line
+            capfd.readouterr()
+            status = carry_out(line, as_printed=line in below)
+            printed = capfd.readouterr()
+            assert status == status_of(line), (line, printed)
+            said = " ".join((printed.out + printed.err).split())
+            assert [each for each in below.get(line, []) if each not in said] == [], (line, said)
+
+
+def carry_out(line: str, *, as_printed: bool) -> int:
+    """Return the exit status of a line, which is run in little or only parsed if the page does not say what it prints."""
+    program, _, arguments = line.removeprefix(".venv/bin/").partition(" ")
+    if program == "clusterproof":
+        words = shlex.split(arguments) if as_printed else in_little(arguments)
+        return main(words) if words else status_of(line)
+    environment = {**CLEAN, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    environment["PYTHONPATH"] = str(ROOT)
+    done = subprocess.run(["bash", "-c", line], env=environment, capture_output=True, text=True)
+    print(done.stdout, done.stderr)
+    return done.returncode
 
 
 # ---- code
