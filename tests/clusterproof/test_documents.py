@@ -210,7 +210,7 @@ def test_commands_run_as_printed_and_print_what_stands_below(
 
 
 def carry_out(line: str, *, as_printed: bool) -> int:
-    """Return the exit status of a line, which is run in little or only parsed if the page does not say what it prints."""
+    """Return the exit status of a line, run in little or only parsed if the page does not say what it prints."""
     program, _, arguments = line.removeprefix(".venv/bin/").partition(" ")
     if program == "clusterproof":
         words = shlex.split(arguments) if as_printed else in_little(arguments)
