@@ -83,7 +83,7 @@ def test_its_code_fails_where_the_bound_holds() -> None:
 
 
 @pytest.mark.slow(reason="a second or more")
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=MANY) for seed in range(1, 18))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=MANY) for seed in range(1, 6))])
 def test_the_true_rate_holds_and_is_sharp(seed: int) -> None:
     verdict = search(1, seed)
     assert verdict.verdict == "consistent", verdict.reason
@@ -267,7 +267,7 @@ def search_means(sense: str, factor: float, seed: int, replicates: int | None = 
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("seeds", [range(1, 2), pytest.param(range(2, 50), marks=MANY)])
+@pytest.mark.parametrize("seeds", [range(1, 2), pytest.param(range(2, 18), marks=MANY)])
 @pytest.mark.parametrize("sense", ["at_most", "at_least", "equal"])
 def test_the_exact_second_moment_of_sgd_is_not_violated(sense: str, seeds: range) -> None:
     for seed in seeds:
