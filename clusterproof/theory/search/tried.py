@@ -26,7 +26,7 @@ LEAST = 30
 """Least number of instances before a violation in floats is confirmed."""
 DOUBTED = 10
 """Violations in floats that more digits do not confirm, after which no other is looked at."""
-LINES, MANY_LINES = 3_000_000, 1_000_000
+LINES, MANY_LINES = 3_000_000, 200_000
 """Lines of Python of an instance beyond the ranges' ends: at the first number it is given up, and from the second on
 less far ones are drawn."""
 
