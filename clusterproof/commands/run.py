@@ -23,7 +23,7 @@ from clusterproof.algorithms.validation import check_count, check_seed
 from clusterproof.commands import terminal
 from clusterproof.commands.child_process import in_child
 from clusterproof.experiments import synthetic_options
-from clusterproof.experiments.run_defaults import PAGES, make_algorithm
+from clusterproof.experiments.run_defaults import PAGES, algorithm_of_run
 from clusterproof.neural.custom.references import HOW, is_own, load_own, naming_user_code, require_name
 from clusterproof.synthetic import TASKS, Mixture
 
@@ -129,7 +129,7 @@ def run_algorithm(
     with terminal.progress(rounds) as advance, np.errstate(all="ignore"), _naming(own):
         advance(0, f"drawing the {task} task")
         problem = synthetic_options.make_task(task, given, seed)
-        method = make_algorithm(algorithm, given, problem)
+        method = algorithm_of_run(algorithm, given, problem)
         advance(0, algorithm)
         started = time.perf_counter()
         drawn_by = None if defaults is None else defaults.start

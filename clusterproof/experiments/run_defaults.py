@@ -152,7 +152,7 @@ PAGES = {
 """Algorithms with a default task of their own."""
 
 
-def make_algorithm(name: str, options: Mapping[str, Any], task: Mixture) -> Algorithm[Any]:
+def algorithm_of_run(name: str, options: Mapping[str, Any], task: Mixture) -> Algorithm[Any]:
     """Make an algorithm as ``synthetic_options.make_algorithm`` does; FPFC on quadratics has another default step size.
 
     Raises
@@ -199,7 +199,7 @@ def run_with(
     if task is None or task == defaults.task:
         settings = {**defaults.settings, **settings}
     problem = synthetic_options.make_task(task or defaults.task, settings, seed)
-    algorithm = make_algorithm(name, settings, problem)
+    algorithm = algorithm_of_run(name, settings, problem)
     replicates = defaults.replicates if replicates is None else replicates
     start = start or defaults.start
     trace = algorithms.run(

@@ -22,7 +22,7 @@ def test_fedlin_s_step_is_the_one_that_its_rate_supposes() -> None:
 def test_a_given_step_size_goes_before_that_of_theorem_1() -> None:
     options = {**PAGES["fpfc"].settings, "step_size": 0.01}
     task = synthetic_options.make_task("quadratic", options, 0)
-    assert run_defaults.make_algorithm("fpfc", options, task).step_size == 0.01
+    assert run_defaults.algorithm_of_run("fpfc", options, task).step_size == 0.01
 
 
 def test_cfl_s_pooled_model_is_at_rest_before_the_first_cut() -> None:

@@ -68,7 +68,8 @@ def corollary_7(dissimilarity: int = Z[2:], drawn: int = Z[16:]) -> Sides:
         rho >= 1 / (24 L B^2) for convex clients, exact solves, 1 < B <= sqrt(K) / 2 and L = 1.
 
     Source
-        Li et al. (2020), which has "1 << B" and an approximate sign.
+        Li et al. (2020), which has "1 << B" and an approximate sign without constants, so that the claim is ill-posed.
+        At B = 2 and K = 16 rho is negative.
     """
     suppose("B <= sqrt(K) / 2", 4 * dissimilarity**2 <= drawn)
     rho = gain(6 * dissimilarity**2, dissimilarity, sqrt(drawn / 2))

@@ -200,7 +200,7 @@ def theorem_6(clients: PlanarClients, start: Start, iterations: Iterations) -> S
         f_i L-smooth and mu-strongly convex, exact gradients; 0 < gamma <= 1 / L, p in (0, 1]; sum of h_i = 0.
 
     Statement
-        E Psi_T <= max{(1 - gamma mu)^T, (1 - p^2)^T} Psi_0.
+        E Psi_T <= max{(1 - gamma mu)^T, (1 - p^2)^T} Psi_0, with Psi as in ``proxskip/identity``.
 
     Source
         Variance Reduced ProxSkip (2022), Theorem 6, read in a transcription. Upper bound; where the first branch

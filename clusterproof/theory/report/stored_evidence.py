@@ -1,4 +1,7 @@
-"""Files of evidence, one a paper: shipped with the catalogue, or a user's own; replayed by the kernel."""
+"""Files of evidence, one a paper: shipped with the catalogue, or a user's own; replayed by the kernel.
+
+Whether a recorded verdict is stale says ``recorded.py``.
+"""
 
 from __future__ import annotations
 

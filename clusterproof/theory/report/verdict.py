@@ -47,7 +47,7 @@ class Line:
         Numbers of the simplest instance that breaks the line.
     proof
         The kernel's rule by which it was proved for every instance: ``"exhausted"``, ``"signs"``, ``"squares"``,
-        ``"dual"`` or ``"empty"``; None if it was not.
+        ``"induction"``, ``"dual"`` or ``"empty"``; None if it was not.
     basis
         Of a violated or ill-posed line what shows it: ``"exact"`` (the kernel), ``"numerical"`` (floats, or a function
         outside of the language) or ``"statistical"`` (with the error probability); None of others.

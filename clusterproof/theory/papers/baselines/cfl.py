@@ -1,4 +1,7 @@
-"""CFL: the stationary point and its cosines, and the cut of the clients."""
+"""CFL: the stationary point and its cosines, and the cut of the clients.
+
+The paper, Sattler et al. (2020), was not read: claims on cosines are ours, and that on the cut judges public code.
+"""
 
 from __future__ import annotations
 

@@ -59,7 +59,9 @@ def lemma_2(
 
     Source
         Zhao et al. (2023), Lemma 2 and Appendix A, with c = 1/8 by Hoeffding's inequality. Only the
-        shares of the clusters matter: with more clients the same shares refute it for every other c > 0.
+        shares of the clusters matter: with more clients the same shares refute it for every other c > 0. Momentum
+        carries an error past 0: with 17 of 34 clients, beta = 2/3 and no noise e_0 = 1/2 is followed by 1/4, -1/24
+        and -31/144. Theorem D bounds the same error by a recursion over the rounds.
     """
     suppose("1 - P lambda_5 > 0", has_positive_probability(2 * 4, min(own, clients - own)))
     return after_a_round(clients, own, momentum, start, round_, c_4)

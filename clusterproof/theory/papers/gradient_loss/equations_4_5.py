@@ -1,4 +1,4 @@
-"""(4) and (5): what a choice says of the loss, and the gradient step on a batch."""
+"""(4) and (5), with (2) and (3) in the first round and (7) on line 12; ``equation_2.py`` has (4) to (7) together."""
 
 from __future__ import annotations
 
