@@ -7,7 +7,7 @@ from typing import Any
 
 from clusterproof.theory.export.formulas import Exporter, Formulas
 from clusterproof.theory.export.rocq_section import Section
-from clusterproof.theory.export.rocq_text import comment, joined
+from clusterproof.theory.export.rocq_text import comment, every, joined
 from clusterproof.theory.kernel.evaluation import limited
 
 Record = Mapping[str, Any]
@@ -61,7 +61,7 @@ def in_modules(cases: Sequence[tuple[Formulas, list[str]]]) -> list[str]:
         lines += [f"Module Case_{k}.", *text, f"End Case_{k}."] if len(cases) > 1 else text
         theorems = [line.split()[1] for line in text if line.startswith("Theorem ")]
         proved += [f"Case_{k}.{name}" if len(cases) > 1 else name for name in theorems]
-    return [*lines, "", f"Definition theorems := ({', '.join(proved)}).", "Print Assumptions theorems."]
+    return [*lines, "", every(proved)]
 
 
 # ---- lists

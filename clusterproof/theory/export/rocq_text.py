@@ -55,6 +55,11 @@ def places(text: str) -> list[str]:
     return [f"Definition place_{PLACES} : nat := {PLACES}.", *lines] if largest else []
 
 
+def every(theorems: Iterable[str]) -> str:
+    """Define one value that rests on several theorems."""
+    return f"Definition theorems := {''.join(f'let _ := {name} in ' for name in theorems)}tt."
+
+
 def listed(entries: Iterable[str], width: int = 100) -> str:
     """Write a list, in lines."""
     lines, line = [], ""
@@ -119,6 +124,7 @@ class Scope:
         self.new_names = Names()
         self._wanted = names
         self.quantities: dict[str, str] = {}
+        self._other: dict[str, str] = {}
         nodes = in_order(list(roots))
         uses = Counter(id(part) for node in nodes for part in operands(node))
         depth: dict[int, int] = {}
@@ -137,8 +143,15 @@ class Scope:
         (own,) = expression.parts
         wanted = self._wanted.get(id(expression), (None, own))[1] if own.startswith("state_") else own
         name = self.quantities[own] = self.new_names.new(wanted)
+        self._other |= {name: wanted} if name != wanted else {}
         self._add(name, expression, {name})
         return name
+
+    def variables(self) -> str:
+        """Write the quantities, and what those are in the source that have another name there."""
+        others = ", ".join(f"{name} is {own} of the source" for name, own in self._other.items())
+        words = f" {comment(others)}" if others else ""
+        return f"Variables {' '.join(self.quantities.values())} : R.{words}"
 
     def _add(self, name: str, expression: Expression, needs: set[str]) -> None:
         self._place[id(expression)] = len(self.entries)
