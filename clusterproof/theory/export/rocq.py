@@ -15,7 +15,9 @@ from clusterproof.theory.export.rocq_text import comment, places
 SHOWN = {
     "instance": """an instance of the space meets the hypotheses and breaks the conclusion. The formulas are
    those that the source computes at this instance: where it repeats or decides something, the numbers on
-   which that depends are listed as branches, which the instance meets. Texts and truth values are put in.""",
+   which that depends are listed as branches, which the instance meets. Texts and truth values are put in. Of a
+   function of a class its points, gradients and values stand above the formulas: left out is that it is of the
+   class, and that the numbers of the conclusion are what the source makes of it; replay.py computes both.""",
     "exhausted": """at every instance of the finite space the hypotheses imply the conclusion. Instances for which the
    source computes the same formulas are listed together. That the lists are the whole space is left out:
    compare them with the signature.""",

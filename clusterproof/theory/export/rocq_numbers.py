@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from clusterproof.theory.export.formulas import Exporter, Formulas
@@ -16,7 +17,9 @@ BEFORE = ("space", "branches", "hypotheses")
 
 def instance(exporter: Exporter, record: Record) -> list[str]:
     """Write that an instance of the space meets the hypotheses and breaks the line."""
-    formulas = exporter.at(record["line"], exporter.stated.space.read(record["instance"]))
+    written = record["instance"]
+    formulas = exporter.at(record["line"], exporter.stated.space.read(written))
+    formulas = replace(formulas, texts={name: written[name] for name in formulas.texts})
     made = Section(formulas)
     broken = f"~ {made.applied('conclusion')}", f"(Not {made.code('conclusion')})"
     lines = [

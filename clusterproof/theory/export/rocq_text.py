@@ -161,20 +161,22 @@ class Scope:
     def add(self, root: Any) -> list[tuple[str, Expression]]:
         """Take into the list what an expression needs to be defined; return what is new."""
         new = []
-        for node in in_order([root]):
-            if id(node) in self._defined and id(node) not in self._place:
-                self._add(self.new_names.new(self._defined[id(node)]), node, self.needs([node], inside=True))
+        for node in in_order([root], self._place):
+            if id(node) in self._defined:
+                self._add(self.new_names.new(self._defined[id(node)]), node, self.needs([node]))
                 new.append(self.entries[-1])
         return new
 
-    def needs(self, roots: Sequence[Any], *, inside: bool = False) -> set[str]:
+    def needs(self, roots: Sequence[Any]) -> set[str]:
         """Return the quantities that expressions depend on."""
+        waiting = [root for root in roots if isinstance(root, Expression)]
         found: set[str] = set()
-        for node in in_order(list(roots)):
+        while waiting:
+            node = waiting.pop()
             if id(node) in self._place:
                 found |= self._needs[self.entries[self._place[id(node)]][0]]
-            elif node.operator == "quantity":
-                found.add(self.quantities[node.parts[0]])
+            else:
+                waiting += operands(node)
         return found
 
     def applied(self, name: str, roots: Sequence[Any] | None = None) -> str:
