@@ -131,11 +131,9 @@ def statement(source):
 
     def source(self) -> str:
         """Return the source of the function, the ranges of its quantities, and what else has been written."""
-        function = self._statement.function
-        parts = [inspect.getsource(function), "Ranges"]
-        parts += [
-            f"    {q}: {NAMED.sub('', str(allowed))}" for q, allowed in self.stated.space.ranges.items()
-        ]
+        function, ranges = self._statement.function, self.stated.space.ranges
+        parts = [inspect.getsource(function), "Ranges" if ranges else ""]
+        parts += [f"    {name}: {NAMED.sub('', str(allowed))}" for name, allowed in ranges.items()]
         for module, file in self._files.items():
             named = [f"{name} = {value}" for name, value in file.constants.items()]
             for name, (_, text) in sorted(file.definitions.items(), key=lambda item: item[1]):
