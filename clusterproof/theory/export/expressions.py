@@ -6,7 +6,7 @@ Where a quantity has a value, a comparison of it is decided by that value, and k
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -286,14 +286,14 @@ def operands(expression: Expression) -> Iterator[Expression]:
     return (each for each in expression.parts if isinstance(each, Expression))
 
 
-def in_order(roots: list[Any]) -> list[Expression]:
-    """Return every expression that roots are made of, operands first, each once."""
+def in_order(roots: list[Any], known: Container[int] = ()) -> list[Expression]:
+    """Return every expression that roots are made of, operands first, each once; those known by identity left out."""
     seen: dict[int, Expression] = {}
     for root in roots:
         waiting = [(root, False)] if isinstance(root, Expression) else []
         while waiting:
             each, ready = waiting.pop()
-            if id(each) in seen:
+            if id(each) in seen or id(each) in known:
                 continue
             if ready:
                 seen[id(each)] = each

@@ -15,15 +15,19 @@ from clusterproof.theory.export.rocq_text import comment, places
 SHOWN = {
     "instance": """an instance of the space meets the hypotheses and breaks the conclusion. The formulas are
    those that the source computes at this instance: where it repeats or decides something, the numbers on
-   which that depends are listed as branches, which the instance meets. Texts and truth values are put in.""",
+   which that depends are listed as branches, which the instance meets. Texts and truth values are put in. Of a
+   function of a class its points, gradients and values stand above the formulas: left out is that it is of the
+   class, and that the numbers of the conclusion are what the source makes of it; replay.py computes both.""",
     "exhausted": """at every instance of the finite space the hypotheses imply the conclusion. Instances for which the
    source computes the same formulas are listed together. That the lists are the whole space is left out:
    compare them with the signature.""",
     "signs": """for all real numbers of the space that meet the hypotheses the conclusion holds, and there are such.
    Each case of the choices, of integers that are listed and of the branches that the source takes has its
-   theorem; that these are all cases is left out: compare them with the signature.""",
-    "induction": """for all real numbers of the space that meet the hypotheses the conclusion holds, after any number of
-   rounds, and there are such. A round is the relation between the states before and after it; a value of which
+   theorem, with the branches as further hypotheses; where they contradict each other, the case is empty. That
+   these are all cases is left out: compare them with the signature.""",
+    "induction": """for all real numbers of the space that meet the hypotheses the conclusion holds, however often the
+   source's loops (iterate) repeat, and there are such. A round is here one pass of such a loop, whatever that is in
+   the source: the relation between the states before and after it. A value of which
    only what is said of it is used is given by the ways that lead to it, one for each path through the source's
    branches. Lemmas about reals show what is said of values, of the start and of a round, and the conclusion;
    the theorem goes by induction. Each case of the choices has its theorem; that these are all cases, and all
@@ -40,11 +44,12 @@ SHOWN = {
    the hypotheses.""",
 }
 SHOWN["squares"] = SHOWN["signs"]
-BELIEVED = """What is to be believed: Rocq; its real numbers (the axioms that the last command prints); and that the
+BELIEVED = """What is to be believed: Rocq; its real numbers (the axioms that make prints); and that the
    definitions below are what the source above says, which a reader compares. Of prelude.v only
-   the definitions that they use are to be read: what it shows is proved."""
+   the definitions that they use are to be read: what it shows is proved. A name of the source has a number behind it
+   where Rocq or the prelude has it, where several values have it, and for the entries of a sequence, from 0 on."""
 IMPORTS = """\
-From Coq Require Import Reals QArith List.
+From Coq Require Import Rbase Rfunctions QArith List.
 From Clusterproof Require Import prelude.
 Import ListNotations.
 Open Scope R_scope.
@@ -75,13 +80,20 @@ def rocq_file(
     rule = record["rule"]
     body = dual(statement, record) if rule == "dual" else RULES[rule](Exporter(statement, record), record)
     line = ": ".join(filter(None, (record["statement"], record["line"])))
+    means = {
+        "vacuous": "That it holds shows that the claim says nothing of the algorithm: "
+        * bool(claim.says_nothing)
+        + claim.says_nothing,
+        "ill-posed": "That an instance breaks it shows that what is printed has no single meaning.",
+    }
     head = [
-        f"{claim.id}{f', {line}' if line else ''}: {word}. "
-        + (f'One line of "{claim.title}", which it does not decide alone.' if line else claim.title),
+        f"{claim.id}{f', {line}' if line else ''}: {word}. {means.get(word, '')}".rstrip(),
+        f'One line of this claim, which it does not decide alone: "{claim.title}"' if line else claim.title,
+        *(["", claim.text] if record["statement"] else []),
         "",
-        source.rstrip(),
+        source,
         "",
         f"What is shown: {SHOWN[rule]}",
-        f"{BELIEVED}",
+        BELIEVED,
     ]
     return "\n".join([comment("\n".join(head)), "", IMPORTS, *places("\n".join(body)), *body, ""])

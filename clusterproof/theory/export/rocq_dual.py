@@ -9,7 +9,7 @@ from typing import Any
 
 from clusterproof.theory.claims.in_language import WORDS, statement_of
 from clusterproof.theory.claims.statement import Statement
-from clusterproof.theory.export.rocq_text import comment, listed, rational
+from clusterproof.theory.export.rocq_text import comment, every, listed, rational
 from clusterproof.theory.kernel import vocabulary
 from clusterproof.theory.kernel.evaluation import Outside, limited
 from clusterproof.theory.kernel.functions import problem
@@ -191,8 +191,7 @@ def dual(statement: Statement, record: Mapping[str, Any]) -> list[str]:
             *lines_of,
             f"End Case_{k}.",
         ]
-    proved = ", ".join(f"Case_{k}.certified" for k in range(1, len(cases) + 1))
-    return [*text, "", f"Definition theorems := ({proved}).", "Print Assumptions theorems."]
+    return [*text, "", every(f"Case_{k}.certified" for k in range(1, len(cases) + 1))]
 
 
 def _key(setting: Mapping[str, Any]) -> tuple[Any, ...]:

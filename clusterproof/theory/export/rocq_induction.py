@@ -241,7 +241,7 @@ def _section(formulas: Formulas, path: Path) -> tuple[Scope, list[str]]:
         *(leaf for *_, states in parts for leaf in states),
     ):
         scope.add_quantity(leaf)
-    lines = ["Section Formulas.", f"Variables {' '.join(scope.quantities.values())} : R."]
+    lines = ["Section Formulas.", scope.variables()]
     for root in roots:
         for name, node in scope.add(root):
             lines.append(f"Definition {name} : R := {scope.text(node, define=True)}.")

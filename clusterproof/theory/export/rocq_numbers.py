@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from clusterproof.theory.export.formulas import Exporter, Formulas
 from clusterproof.theory.export.rocq_section import Section
-from clusterproof.theory.export.rocq_text import comment, joined
+from clusterproof.theory.export.rocq_text import comment, every, joined
 from clusterproof.theory.kernel.evaluation import limited
 
 Record = Mapping[str, Any]
@@ -16,7 +17,9 @@ BEFORE = ("space", "branches", "hypotheses")
 
 def instance(exporter: Exporter, record: Record) -> list[str]:
     """Write that an instance of the space meets the hypotheses and breaks the line."""
-    formulas = exporter.at(record["line"], exporter.stated.space.read(record["instance"]))
+    written = record["instance"]
+    formulas = exporter.at(record["line"], exporter.stated.space.read(written))
+    formulas = replace(formulas, texts={name: written[name] for name in formulas.texts})
     made = Section(formulas)
     broken = f"~ {made.applied('conclusion')}", f"(Not {made.code('conclusion')})"
     lines = [
@@ -61,7 +64,7 @@ def in_modules(cases: Sequence[tuple[Formulas, list[str]]]) -> list[str]:
         lines += [f"Module Case_{k}.", *text, f"End Case_{k}."] if len(cases) > 1 else text
         theorems = [line.split()[1] for line in text if line.startswith("Theorem ")]
         proved += [f"Case_{k}.{name}" if len(cases) > 1 else name for name in theorems]
-    return [*lines, "", f"Definition theorems := ({', '.join(proved)}).", "Print Assumptions theorems."]
+    return [*lines, "", every(proved)]
 
 
 # ---- lists

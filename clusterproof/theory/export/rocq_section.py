@@ -95,7 +95,7 @@ class Section:
         ]
         self.text = ["Section Formulas."]
         if scope.quantities:
-            self.text.append(f"Variables {' '.join(scope.quantities.values())} : R.")
+            self.text.append(scope.variables())
         self.text += self._definitions
         for name, (written, _) in self._propositions.items():
             if written:
@@ -147,7 +147,7 @@ class Section:
             self._define(sides_of(fact.slack))
             self.entries.append(f"Supposed {self.scope.fact(fact)[1]}")
             self.supposed.append(f"H{k}")
-            at[k] = [count, count + 1] if fact.equation else [count]
+            at[k] = [count + 1, count] if fact.equation else [count]  # Rocq's first is smaller - larger
             count += len(at[k])
         self.factors += [place for k in range(len(facts)) for place in at[k]]
 
@@ -273,7 +273,7 @@ def entries_of(formulas: Formulas, names: dict[int, tuple[Any, str]]) -> list[li
             if (
                 isinstance(side, Expression)
                 and side.operator != "quantity"
-                and (word != "bound" or id(side) not in names)
+                and (word == "measured" or id(side) not in names)
             ):
                 names[id(side)] = side, word
     return entries

@@ -55,6 +55,11 @@ def places(text: str) -> list[str]:
     return [f"Definition place_{PLACES} : nat := {PLACES}.", *lines] if largest else []
 
 
+def every(theorems: Iterable[str]) -> str:
+    """Define one value that rests on several theorems."""
+    return f"Definition theorems := {''.join(f'let _ := {name} in ' for name in theorems)}tt."
+
+
 def listed(entries: Iterable[str], width: int = 100) -> str:
     """Write a list, in lines."""
     lines, line = [], ""
@@ -119,6 +124,7 @@ class Scope:
         self.new_names = Names()
         self._wanted = names
         self.quantities: dict[str, str] = {}
+        self._other: dict[str, str] = {}
         nodes = in_order(list(roots))
         uses = Counter(id(part) for node in nodes for part in operands(node))
         depth: dict[int, int] = {}
@@ -137,8 +143,15 @@ class Scope:
         (own,) = expression.parts
         wanted = self._wanted.get(id(expression), (None, own))[1] if own.startswith("state_") else own
         name = self.quantities[own] = self.new_names.new(wanted)
+        self._other |= {name: wanted} if name != wanted else {}
         self._add(name, expression, {name})
         return name
+
+    def variables(self) -> str:
+        """Write the quantities, and what those are in the source that have another name there."""
+        others = ", ".join(f"{name} is {own} of the source" for name, own in self._other.items())
+        words = f" {comment(others)}" if others else ""
+        return f"Variables {' '.join(self.quantities.values())} : R.{words}"
 
     def _add(self, name: str, expression: Expression, needs: set[str]) -> None:
         self._place[id(expression)] = len(self.entries)
@@ -148,20 +161,22 @@ class Scope:
     def add(self, root: Any) -> list[tuple[str, Expression]]:
         """Take into the list what an expression needs to be defined; return what is new."""
         new = []
-        for node in in_order([root]):
-            if id(node) in self._defined and id(node) not in self._place:
-                self._add(self.new_names.new(self._defined[id(node)]), node, self.needs([node], inside=True))
+        for node in in_order([root], self._place):
+            if id(node) in self._defined:
+                self._add(self.new_names.new(self._defined[id(node)]), node, self.needs([node]))
                 new.append(self.entries[-1])
         return new
 
-    def needs(self, roots: Sequence[Any], *, inside: bool = False) -> set[str]:
+    def needs(self, roots: Sequence[Any]) -> set[str]:
         """Return the quantities that expressions depend on."""
+        waiting = [root for root in roots if isinstance(root, Expression)]
         found: set[str] = set()
-        for node in in_order(list(roots)):
+        while waiting:
+            node = waiting.pop()
             if id(node) in self._place:
                 found |= self._needs[self.entries[self._place[id(node)]][0]]
-            elif node.operator == "quantity":
-                found.add(self.quantities[node.parts[0]])
+            else:
+                waiting += operands(node)
         return found
 
     def applied(self, name: str, roots: Sequence[Any] | None = None) -> str:

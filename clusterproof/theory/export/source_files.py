@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import re
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping
@@ -32,6 +33,8 @@ from __future__ import annotations
 '''
 FUNCTION = ("def ", "@lru_cache")
 """How the text of a function begins, but not that of a record."""
+NAMED = re.compile(r"\w+(, \w+)*;.*\n")
+"""The quantities of an end of a range, and what it names, before its formula."""
 
 
 @dataclass
@@ -127,8 +130,17 @@ def statement(source):
         return files | {"statement.py": main.text("the claim's signature").replace("Copied from the", "The")}
 
     def source(self) -> str:
-        """Return the source of the function, with its signature."""
-        return inspect.getsource(self._statement.function)
+        """Return the source of the function, the ranges of its quantities, and what else has been written."""
+        function, ranges = self._statement.function, self.stated.space.ranges
+        parts = [inspect.getsource(function), "Ranges" if ranges else ""]
+        parts += [f"    {name}: {NAMED.sub('', str(allowed))}" for name, allowed in ranges.items()]
+        for module, file in self._files.items():
+            named = [f"{name} = {value}" for name, value in file.constants.items()]
+            for name, (_, text) in sorted(file.definitions.items(), key=lambda item: item[1]):
+                if (module, name) != (function.__module__, function.__name__):
+                    named.append(f"\n{text.rstrip()}")
+            parts += ["", f"# ---- what it names of {module}", *named] if named else []
+        return "\n".join(parts)
 
     def _range(self, name: str, allowed: Range, file: File) -> str:
         if type(allowed) is Interval:

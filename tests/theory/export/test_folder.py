@@ -1,5 +1,6 @@
 """The referee's folder: it says the words again on a bare Python, and has a page that LaTeX sets."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -93,6 +94,28 @@ def test_the_theorem_is_the_claim_by_name(out: Path) -> None:
     ):
         assert written in after
     assert "@claim(" in text.partition("*)\n")[0], "the source stands above"
+
+
+def test_the_head_says_what_a_reader_compares(out: Path, tmp_path: Path) -> None:
+    others = ("fpfc/theorem-1-mapping", "scaffold/bias")
+    assert not write_folder([each for name in others for each in decided(find_claim(name))], tmp_path)
+
+    def head(out: Path, name: str) -> str:
+        return (out / name / f"{name}.v").read_text().partition("*)\n")[0]
+
+    of_a_line = head(out, "cfl_mgd_theorem_1_A38")
+    assert "'After T = (8L / l mu) log(Delta / 2 rho) rounds" in of_a_line, "the claim's title"
+    assert "    root_of_kappa: rationals from 1 to oo\n" in of_a_line, "a range that has a name in the source"
+    assert "def allowed_floor(share: Fraction" in of_a_line, "a helper's source"
+    assert "C_4 = Fraction(1, 4)" in of_a_line
+    assert "    own: integers from 1 to clients - 1\n" in head(out, "cfl_mgd_a7_step_at_least"), "an end"
+    assert "the case is empty" in head(out, "cfl_mgd_a7_step_at_least")
+    assert "has no single meaning" in head(out, "cfl_mgd_a7_step_at_least_printed")
+    assert "says nothing of the algorithm: a pair" in head(
+        tmp_path, "fpfc_theorem_1_mapping_theta_beyond_lambda"
+    )
+    renamed = (tmp_path / "scaffold_bias" / "scaffold_bias.v").read_text()
+    assert re.search(r"Variables .* power_1 .*\(\* power_1 is power of the source", renamed)
 
 
 @pytest.mark.skipif(

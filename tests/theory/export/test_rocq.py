@@ -23,12 +23,14 @@ from clusterproof.theory.claims import (
     suppose,
 )
 from clusterproof.theory.claims.claim import find_claim
+from clusterproof.theory.claims.in_language import statement_of
 from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.export import folder
 from clusterproof.theory.export.formulas import Exporter
 from clusterproof.theory.export.rocq import IMPORTS
 from clusterproof.theory.export.rocq_dual import dual
 from clusterproof.theory.export.rocq_symbols import RULES
+from clusterproof.theory.kernel import Word, replay
 
 pytestmark = pytest.mark.skipif(shutil.which("coqc") is None, reason="no coqc (Debian: apt-get install coq)")
 Share = Annotated[Fraction, reals(0, 1)]
@@ -58,7 +60,7 @@ def answer(
         if full["rule"] == "dual"
         else RULES[full["rule"]](Exporter(statement, full), full)
     )
-    (prelude / "proof.v").write_text("\n".join([IMPORTS, *lines, ""]))
+    (prelude / "proof.v").write_text("\n".join([IMPORTS, *lines, "Print Assumptions theorems.", ""]))
     command = ["coqc", "-q", "-Q", ".", "Clusterproof", "proof.v"]
     return subprocess.run(command, cwd=prelude, capture_output=True, text=True, check=False)
 
@@ -106,11 +108,19 @@ def squares_percent(x: Share, y: Positive) -> Sides:
     return at_most(2 * x * y, bound=Fraction(99, 100) * (y**2 + x))
 
 
+def equation(x: Share, y: Positive) -> Sides:
+    """x (y - x) >= 0, as a bound times one of the two signs of the hypothesis."""
+    suppose("equal", x == y)
+    return at_most(x**2, bound=x * y)
+
+
 BLOCKS: list[dict[str, Any]] = [
     {"factors": [], "basis": [[[[1, 0], 1]], [[[0, 1], 1]]], "matrix": [[1, -1], [-1, 1]]},
     {"factors": [0, 1], "basis": [[[[0, 0], 1]]], "matrix": [[1]]},
 ]
 """(x - y)^2, and x times 1 - x."""
+OPPOSITE: dict[str, Any] = {"factors": [0, 4], "basis": [[[[0, 0], 1]]], "matrix": [[1]]}
+"""x times y - x, which is the second that the hypothesis x = y gives, as 0 <= x, x <= 1 and 0 <= y stand before it."""
 
 
 def empty(x: Share) -> Sides:
@@ -291,6 +301,7 @@ ONE, HALF, START = {"x": 1, "y": 1}, {"n": 3, "x": "1/2"}, {"x": 1, "y": 1, "rou
 RIGHT = [
     (signs, {"rule": "signs", "witness": ONE}),
     (squares, {"rule": "squares", "witness": ONE, "blocks": [BLOCKS]}),
+    (equation, {"rule": "squares", "witness": ONE, "blocks": [[OPPOSITE]]}),
     (empty, {"rule": "empty"}),
     (instance, {"rule": "instance", "instance": HALF}),
     (exhausted, {"rule": "exhausted"}),
@@ -316,6 +327,7 @@ WRONG = [
     ),
     (squares_percent, {"rule": "squares", "witness": ONE, "blocks": [BLOCKS]}),
     (squares, {"rule": "squares", "witness": ONE, "blocks": [BLOCKS[:1]]}),
+    (equation, {"rule": "squares", "witness": ONE, "blocks": [[OPPOSITE | {"factors": [0, 3]}]]}),
     *(
         (f, {"rule": "empty"})
         for f in (empty_multiplier, empty_sign, empty_hypothesis, empty_percent, empty_instance)
@@ -339,6 +351,8 @@ WRONG = [
 
 @pytest.mark.parametrize(("function", "record"), RIGHT, ids=lambda value: getattr(value, "__name__", ""))
 def test_a_proof_is_accepted(prelude: Path, function: Any, record: Any) -> None:
+    stated = statement_of(Statement("", function))
+    assert replay(stated, {"digest": stated.digest, "line": "", **record}).word is not Word.INCONCLUSIVE
     found = answer(prelude, function, record)
     assert found.returncode == 0, found.stderr
     axioms = {line for line in found.stdout.splitlines() if line[:1].isalpha() and line != "Axioms:"}
@@ -348,7 +362,7 @@ def test_a_proof_is_accepted(prelude: Path, function: Any, record: Any) -> None:
     }, "those of the real numbers"
 
 
-@pytest.mark.slow(reason="35 files, a second or two each")
+@pytest.mark.slow(reason="36 files, a second each")
 @pytest.mark.parametrize(("function", "record"), WRONG, ids=lambda value: getattr(value, "__name__", ""))
 def test_what_is_wrong_is_refused(prelude: Path, function: Any, record: Any) -> None:
     found = answer(prelude, function, record)
@@ -359,9 +373,9 @@ def test_what_is_wrong_is_refused(prelude: Path, function: Any, record: Any) -> 
     assert computed or "No applicable tactic" in found.stderr, "by what it computes, not by how it is written"
 
 
-@pytest.mark.parametrize("name", ["signs", "dual"])
+@pytest.mark.parametrize("name", ["signs", "descent"])
 def test_a_hypothesis_that_is_left_out_of_a_file_is_missed(prelude: Path, name: str) -> None:
-    right = dict(zip(["signs", "squares", "empty", "instance", "exhausted", "dual"], RIGHT, strict=False))
+    right = {function.__name__: (function, record) for function, record in RIGHT}
     answer(prelude, *right[name])
     text = (prelude / "proof.v").read_text()
     old = "0 < y" if name == "signs" else "smooth (0 # 1)%Q (1 # 1)%Q f_0_1 f_0_2"
@@ -383,12 +397,14 @@ def test_make_refuses_another_axiom(prelude: Path, tmp_path: Path) -> None:
         return subprocess.run(["make", "-s"], cwd=tmp_path, capture_output=True, text=True, check=False)
 
     for other in (
-        "Axiom extra : True. Print Assumptions extra.",
+        "Axiom theorems : True.",
+        "Definition theorems := tt.",
         "",
-        "Theorem wrong : 1 = 0. Proof. lra. Qed.",
+        "Theorem theorems : 1 = 0. Proof. lra. Qed.",
     ):
         file.write_text(text.partition("Definition theorems")[0] + other)
         assert make().returncode != 0, other
     file.write_text(text)
     right = make()
     assert right.returncode == 0, right.stderr
+    assert "ClassicalDedekindReals" in right.stdout

@@ -336,6 +336,7 @@ POSITIVE = Q[Fraction(1, 4) :: 4]
 @claim(
     "fpfc/theorem-1-mapping",
     label="Theorem 1, second inequality",
+    judges="reading",
     says_nothing="a pair adds at most (lambda xi / (lambda + xi))^2 to ||G||^2 for every theta with its v, before the "
     "first round too",
     repaired_by="fpfc/repaired-models",

@@ -1,7 +1,6 @@
 """The bias of the stationary law of FedAvg and SCAFFOLD on equal clients: printed, compared and exact.
 
-In one dimension, with a = f''(x*) > 0, r = 1 - gamma a and independent additive gradient noise of variance sigma^2 = 1;
-to first order in tau = f'''(x*).
+Throughout, a = f''(x*) and r = 1 - gamma a.
 """
 
 from __future__ import annotations
@@ -116,7 +115,9 @@ def bias(curvature: Curvature, local_steps: LocalSteps) -> Sides:
         the coefficients of gamma / N and gamma^2 are compared; the remainder is not.
 
     Hypotheses
-        Equal clients f_i = f, all of them in every round, eta_g = 1, H >= 2 local steps.
+        Equal clients f_i = f in one dimension, all of them in every round, eta_g = 1, H >= 2 local steps, independent
+        additive gradient noise of variance sigma^2 = 1. To first order in tau = f'''(x*). a = f''(x*) > 0 is
+        ``curvature``.
 
     Symbols
         gamma the step size, H ``local_steps``, N clients; b = E_pi x - x*, the mean of the stationary law; [h] = 1 + r
@@ -175,7 +176,9 @@ def bias_ratio(local_steps: LocalSteps, fresh: Annotated[int, integers(1, 5, upw
         Ours. It compares equal clients; on unequal ones FedAvg has a bias of order gamma, and SCAFFOLD none.
 
     Hypotheses
-        Equal clients f_i = f, all of them in every round, eta_g = 1, H >= 2 local steps.
+        Equal clients f_i = f in one dimension, all of them in every round, eta_g = 1, H >= 2 local steps, independent
+        additive gradient noise of variance sigma^2 = 1. To first order in tau = f'''(x*). a = f''(x*) > 0
+        cancels.
     """
     sums = sums_of(Fraction(1), local_steps, without_a_step)
     variances = 0, control_variance(sums, local_steps), Fraction(1) / fresh
@@ -210,7 +213,9 @@ def bias_larger(
         Ours: V > 0. Lower bound.
 
     Hypotheses
-        Equal clients f_i = f, all of them in every round, eta_g = 1, H >= 2 local steps.
+        Equal clients f_i = f in one dimension, all of them in every round, eta_g = 1, H >= 2 local steps, independent
+        additive gradient noise of variance sigma^2 = 1. To first order in tau = f'''(x*). a = f''(x*) > 0 is
+        ``curvature``, gamma a ``length``, and r = 1 - gamma a.
     """
     suppose("0 < gamma a < 1", 0 < length < 1)
     share, gamma, r = 1 - Fraction(1, clients), length / curvature, 1 - length

@@ -341,7 +341,7 @@ def a7_step(one: Shares) -> dict[str, Sides]:
     """Where a quarter of the own clients stay, the effective step is from l / 4L to 1 / L.
 
     Hypotheses
-        |C_1 n C*_1| >= l_1 m / 4, eta = 1/L.
+        |C_1 n C*_1| >= l_1 m / 4, eta = 1/L. Two clusters, P = 2: with more, l = min l_p is no larger.
 
     Statement
         Of h = (eta/m) |C_1 n C*_1|, the paper's eta-hat:

@@ -120,7 +120,7 @@ def floor_of_a_round(
     return equal((whole / parts, 1.0), rounding=1e-10)
 
 
-@claim("cfl-mgd/appendix-a38", label="(A38)", repaired_by="cfl-mgd/theorem-d")
+@claim("cfl-mgd/appendix-a38", label="(A38)", judges={"(A38)": "reading"}, repaired_by="cfl-mgd/theorem-d")
 def small_floor(
     root: Fraction = ROOT,
     share: Fraction = SHARE,
@@ -130,7 +130,7 @@ def small_floor(
     """The floor is so small that the iterates stay in the basin.
 
     Hypotheses
-        (A36) with c_4 = 1/4, max ||chi*|| <= 1 and so Delta <= 2.
+        (A36) with c_4 = 1/4; Assumption 4 prints max ||chi*|| <~ 1, read as max ||chi*|| <= 1, so that Delta <= 2.
 
     Statement
         rho_0 <= (l / 32) (mu / L)^(3/2) Delta, and ||chi_p^t - chi*_p|| <= sqrt(mu / L) Delta / 4 for all t.
