@@ -159,7 +159,17 @@ def _asking(name: str) -> Any:
     return method
 
 
-for _name in ("__contains__", "__getitem__", "__iter__", "__len__", "__eq__", "get", "items", "keys", "values"):
+for _name in (
+    "__contains__",
+    "__getitem__",
+    "__iter__",
+    "__len__",
+    "__eq__",
+    "get",
+    "items",
+    "keys",
+    "values",
+):
     setattr(_Claims, _name, _asking(_name))
 
 REGISTRY: dict[str, Claim[..., Any]] = _Claims("All claims by id.")
