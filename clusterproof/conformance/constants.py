@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from clusterproof.conformance.changes import functions_of
 from clusterproof.conformance.definitions import Definition
+from clusterproof.conformance.functions import LocalStep, added_up, in_directions, in_local_steps, next_client
 from clusterproof.conformance.probes import Observed, agree, snapshots
-from clusterproof.conformance.slips.general import Slip
+from clusterproof.conformance.slips import Slip
 
 EVALUATIONS = 16
 """Runs of the definition in a fit, without those for derivatives."""
@@ -50,86 +52,63 @@ class Family:
         return {"slips": [Slip(self.changes(*constants), self.sentence), *further]}
 
 
-def _decayed(decay: float) -> Any:
-    return lambda value, y: value + decay * y
+def _with_momentum(step: LocalStep, beta: float, decay: float = 0.0, kept: bool = False) -> Any:
+    memory, key = (step.run.memory, ("buffer", step.client)) if kept else (step.memory, "buffer")
+    memory[key] = step.gradient + decay * step.y + beta * memory.get(key, 0.0)
+    return memory[key]
 
 
-def _with_momentum(beta: float, decay: float = 0.0, kept: bool = False, ahead: bool = False) -> Any:
-    def change(run: Any, value: np.ndarray, y: np.ndarray, client: int, step: int) -> Any:
-        old = run.memory.get(("buffer", client), 0.0) if step or kept else 0.0
-        run.memory["buffer", client] = value + decay * y + beta * old
-        return run.memory["buffer", client] if not ahead else value + beta * run.memory["buffer", client]
-
-    return change
+def _with_nesterov(step: LocalStep, beta: float) -> Any:
+    return step.gradient + beta * _with_momentum(step, beta)
 
 
-def _clipped(norm: float) -> Any:
-    return lambda value: value * min(1.0, norm / max(float(np.linalg.norm(value)), 1e-300))
+def _decayed(step: LocalStep, decay: float) -> Any:
+    return step.gradient + decay * step.y
 
 
-def _decayed_in_round(factor: float) -> Any:
-    return lambda value, step: value * factor**step
+def _shortened(step: LocalStep, factor: float) -> Any:
+    return step.gradient * factor**step.number
 
 
-def _step_by_round(factor: float, own: bool) -> Any:
-    """Return the change that multiplies the step size by a factor after every round (of the client, if ``own``)."""
-
-    def change(run: Any, value: np.ndarray, client: int) -> Any:
-        seen = run.memory.setdefault(("seen", client if own else None), [])
-        if not seen or own or seen[-1] is not run.x:
-            seen.append(run.x)
-        run.step_size = run.settings["step_size"] * factor ** (len(seen) - 1)
-        return value
-
-    return change
+def _clipped(step: LocalStep, norm: float) -> Any:
+    return step.gradient * min(1.0, norm / max(float(np.linalg.norm(step.gradient)), 1e-300))
 
 
-BETAS = ((0.9,), (0.5,))
-LOCAL: tuple[tuple[str, str, tuple[tuple[float, ...], ...], Callable[..., Any]], ...] = (
-    (
-        "local-momentum",
-        "local steps have momentum {}, which starts at 0 in each round",
-        BETAS,
-        _with_momentum,
-    ),
-    (
-        "local-momentum-kept",
-        "local steps have momentum {}, which is kept from round to round",
+BETAS, LOCAL = ((0.9,), (0.5,)), "local steps have "
+DEVIATIONS: dict[str, tuple[str, tuple[tuple[float, ...], ...], Callable[..., Any]]] = {
+    "local-momentum": (LOCAL + "momentum {}, which starts at 0 in each round", BETAS, _with_momentum),
+    "local-momentum-kept": (
+        LOCAL + "momentum {}, which is kept from round to round",
         BETAS,
         partial(_with_momentum, kept=True),
     ),
-    (
-        "local-nesterov",
-        "local steps have Nesterov's momentum {}, which starts at 0 in each round",
+    "local-nesterov": (
+        LOCAL + "Nesterov's momentum {}, which starts at 0 in each round",
         BETAS,
-        partial(_with_momentum, ahead=True),
+        _with_nesterov,
     ),
-    (
-        "weight-decay",
-        "local steps have weight decay {0}; if that is meant, declare weight_decay = {0}",
+    "weight-decay": (
+        LOCAL + "weight decay {0}; if that is meant, declare weight_decay = {0}",
         ((1e-3,),),
         _decayed,
     ),
-    (
-        "local-momentum-and-weight-decay",
-        "local steps have momentum {} and weight decay {}",
+    "local-momentum-and-weight-decay": (
+        LOCAL + "momentum {} and weight decay {}",
         ((0.9, 1e-3), (0.5, 1e-3)),
         _with_momentum,
     ),
-    (
-        "step-decayed-in-round",
+    "step-decayed-in-round": (
         "the step size is multiplied by {} after every local step, and starts again in each round",
         ((0.9,),),
-        _decayed_in_round,
+        _shortened,
     ),
-    (
-        "clipped",
+    "clipped": (
         "gradients are clipped to the norm {}",
         ((0.1,), (0.5,), (1.0,), (2.0,), (5.0,)),
         _clipped,
     ),
-)
-"""Deviations of a local step: name, sentence, where fits start, and the change of its direction or gradient."""
+}
+"""Deviations of a local step: sentence, where fits start, and the change of its direction or gradient."""
 
 
 DECLARE_RATE = "; if that is meant, declare schedule = exponential, schedule_rate = {0}"
@@ -140,28 +119,52 @@ SCHEDULED = {
 """Schedules of the step size over a number of rounds."""
 
 
+def _in_own_rounds(factor: float, run: Any, local: Callable[..., Any]) -> Callable[..., Any]:
+    """Return local steps whose size is multiplied by a factor after every round in which the client takes part."""
+
+    def changed(gradient: Any, model: Any, step_size: Any, *others: Any) -> Any:
+        rounds = added_up(run, f"rounds of {next_client(run)}", 1)
+        return local(gradient, model, step_size * factor ** (rounds - 1), *others)
+
+    return changed
+
+
 def _families(definition: type[Definition]) -> Iterator[Family]:
     """Yield the deviations that an algorithm's code can have; of one name, the first that explains the runs counts."""
     # a client's optimiser sees corrections, or the gradient alone
-    for place, (name, sentence, starts, change) in itertools.product(("direction", "gradient"), LOCAL):
-        yield Family(
-            name,
-            sentence,
-            starts,
-            lambda *constants, place=place, change=change: {place: change(*constants)},
-        )
+    places = {"descend": in_directions, "gradients": in_local_steps}
+    descends = "descend" in functions_of((definition.rule, *definition.calls))  # type: ignore[arg-type]
+    for place, (name, (sentence, starts, change)) in itertools.product(
+        list(places)[not descends :], DEVIATIONS.items()
+    ):
+
+        def changes(*constants: float, place: str = place, change: Any = change) -> Mapping[str, Any]:
+            def of_step(step: LocalStep) -> Any:
+                return change(step, *constants)
+
+            return {place: lambda run, value: places[place](run, value, of_step)}
+
+        yield Family(name, sentence, starts, changes)
     yield Family(
         "gradient-scaled",
         "the gradient is multiplied by {}: a factor of the loss or of the step size",
         ((0.5,), (2.0,)),
-        lambda factor: {"gradient": factor},
+        lambda factor: {
+            "gradients": lambda run, value: in_local_steps(run, value, lambda step: factor * step.gradient)
+        },
     )
-    for own, whose in ((False, "every round"), (True, "every round in which the client takes part")):
+    yield Family(
+        "step-decayed",
+        "the step size is multiplied by {0} after every round" + DECLARE_RATE,
+        ((0.9,),),
+        lambda factor: {"step_size": lambda run, value: value * factor**run.finished},
+    )
+    if descends:
         yield Family(
             "step-decayed",
-            f"the step size is multiplied by {{0}} after {whose}{'' if own else DECLARE_RATE}",
+            "the step size is multiplied by {0} after every round in which the client takes part",
             ((0.9,),),
-            lambda factor, own=own: {"start": _step_by_round(factor, own)},
+            lambda factor: {"descend": partial(_in_own_rounds, factor)},
         )
     for name, sentence in SCHEDULED.items():
         beside = (("schedule", name),)

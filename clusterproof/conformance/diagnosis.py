@@ -331,7 +331,7 @@ def _constant_server_step(
 
     A ratio of 1 is no constant of its own: it is a server step that has no effect.
     """
-    if definition.server_step is None or len(run.states) < 2:
+    if not definition.server_step or len(run.states) < 2:
         return None
     expected = snapshots(definition, run.probe, changed={**changed, definition.server_step: 1.0})
     start, wanted = expected[0]["model"], expected[1]["model"]

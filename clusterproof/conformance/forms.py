@@ -37,25 +37,32 @@ def from_rules(*, client: Any = None, server: Any = None) -> Start:
     """
 
     class RuleRun(FedAvg):
-        def prepare(self) -> None:
+        def __init__(self, task: ConformanceTask, settings: Mapping[str, Any]) -> None:
+            super().__init__(task, settings)
             self.client_states: dict[int, Any] = {}
             self.server_state: Any = None
 
-        def local_model(self, i: int, received: np.ndarray) -> np.ndarray:
+        def trained(self, client_number: int, received: np.ndarray) -> np.ndarray:
             if client is None:
-                return super().local_model(i, received)
-            gradient, given = partial(self.task.gradient, i), {**self.settings, "local_steps": self.steps(i)}
-            state = self.client_states.get(i)
-            self.client_states[i], change = client(state, received.copy(), gradient, given)
+                return super().trained(client_number, received)
+            gradient = partial(self.task.gradient, client_number)
+            given = {**self.settings, "local_steps": self.steps(client_number)}
+            state = self.client_states.get(client_number)
+            self.client_states[client_number], change = client(state, received.copy(), gradient, given)
             return np.asarray(received + change)
 
-        def server_model(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:
+        def exchange(self, participants: Sequence[int]) -> None:
+            ends = [self.trained(i, self.model) for i in participants]
             if server is None:
-                return super().server_model(participants, local)
+                self.average(participants, ends)
+                return
             samples = self.task.samples
-            messages = [Message(i, local[i] - self.x, int(samples[i]), self.steps(i)) for i in participants]
-            self.server_state, model = server(self.server_state, self.x.copy(), messages, self.settings)
-            return np.array(model)
+            messages = [
+                Message(i, end - self.model, int(samples[i]), self.steps(i))
+                for i, end in zip(participants, ends, strict=True)
+            ]
+            self.server_state, model = server(self.server_state, self.model.copy(), messages, self.settings)
+            self.model = np.array(model)
 
     return RuleRun
 

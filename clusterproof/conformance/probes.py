@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.conformance.definitions import Definition
-from clusterproof.conformance.slips.general import Slip
+from clusterproof.conformance.slips import Slip
 from clusterproof.conformance.tasks import ConformanceTask, random_task, two_class
 from clusterproof.conformance.tolerance import Snapshot, first_difference, is_bounded
 
@@ -146,7 +146,7 @@ PLANS = {
 def probe_names(definition: type[Definition]) -> tuple[str, ...]:
     """Return the names of the probes that mean something for an algorithm."""
     needed = {
-        "server-step": definition.server_step is not None,
+        "server-step": bool(definition.server_step),
         "participation": not definition.needs_all_clients,
         "strengths": bool(strengths(definition)),
         "clusters": bool(definition.clusters),

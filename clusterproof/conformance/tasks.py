@@ -79,6 +79,10 @@ class ConformanceTask:
         weights = np.exp(self._log_probabilities(client, model).sum(axis=1)) / len(rows)
         return np.asarray(np.kron([[1.0, -1.0], [-1.0, 1.0]], (weights[:, None] * rows).T @ rows))
 
+    def hessian_product(self, client: int, model: np.ndarray, vector: np.ndarray) -> np.ndarray:
+        """Return the Hessian of f_i at a model times a vector (d,)."""
+        return np.asarray(self.hessian(client, model) @ vector)
+
     def _log_probabilities(self, client: int, model: np.ndarray) -> np.ndarray:
         """Return the logarithms of softmax(W x) of each row, (n_i, 2)."""
         logits = self.rows(client)[0] @ model.reshape(2, -1).T

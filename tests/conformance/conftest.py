@@ -9,8 +9,7 @@ import pytest
 
 from clusterproof.conformance import diagnosis, probes
 from clusterproof.conformance.probes import Probe, snapshots
-from clusterproof.conformance.slips import SLIPS
-from clusterproof.conformance.slips.general import Slip
+from clusterproof.conformance.slips import SLIPS, Slip
 
 KNOWN_SLIPS = {id(slip) for bank in SLIPS.values() for slip in bank.values()}
 RUNS: dict[Any, list[Mapping[str, Any]]] = {}

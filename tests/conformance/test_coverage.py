@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy_federated
 import pytest
 from tiers import slow_after
 
@@ -18,10 +19,9 @@ from clusterproof.conformance import (
 )
 from clusterproof.conformance.adapters.library import from_algorithm
 from clusterproof.conformance.checks import CHECKS
-from clusterproof.conformance.definitions.clusters import CFLMGD
 from clusterproof.conformance.probes import SUPPORTS, make_probes, strengths
 
-SOURCE = Path(__file__).with_name("numpy_federated.py").read_text()
+SOURCE = Path(numpy_federated.__file__).read_text()
 OF_ONE_FORM: dict[tuple[str, str], dict[str, Any]] = {
     ("cfl-mgd", "local_epochs"): {"averaging": "model"},
     ("cfl-mgd", "batch_size"): {"averaging": "model"},
@@ -236,7 +236,7 @@ def test_what_never_moves_is_said() -> None:
 def test_hardly_moving_is_not_ignoring_participants() -> None:
     class Hardly(DEFINITIONS["fedavg"]):  # type: ignore[misc]
         def round(self, participants: Any) -> None:
-            self.x = np.nextafter(self.x, np.inf)
+            self.model = np.nextafter(self.model, np.inf)
 
     report = conform(Hardly, "fedavg", explained=False)
     assert report.verdict == "differs", str(report)
@@ -263,33 +263,43 @@ def test_the_order_of_clients_is_checked_on_a_run_with_enough_of_them() -> None:
         assert conform(from_algorithm("fedavg"), "fedavg", checks=checks).verdict == "conforms"
 
 
-class LosesMomentaOfTheAbsent(CFLMGD):
+class LosesMomentaOfTheAbsent(DEFINITIONS["cfl-mgd"]):  # type: ignore[misc]
     def exchange(self, participants: Any) -> None:
         super().exchange(participants)
         self.client_momenta[np.setdiff1d(np.arange(self.task.clients), participants)] = 0
 
 
-class KeepsTheMomentumOfEachClient(CFLMGD):
+def keeps_the_momentum_of_each_client(run: Any, local_update: Any) -> Any:
     """... between rounds, in which it is absent or in another cluster, in place of the mean of its cluster's."""
 
-    def descend(self, client: int, y: Any, u: Any) -> Any:
-        y, self.client_momenta[client] = super().descend(client, y, self.client_momenta[client])
-        return y, u
+    def changed(gradient: Any, model: Any, buffer: Any, *others: Any) -> Any:
+        *_, client = gradient.args
+        end = local_update(gradient, model, run.memory.get(client, buffer), *others)
+        run.memory[client] = end[1]
+        return end
+
+    return changed
 
 
-class WeighsGradientsBySamples(CFLMGD):
+def weighs_gradients_by_samples(run: Any, gradients: Any) -> Any:
     """... which is right for equal sizes only."""
+    shares = run.task.samples[run.of_round["participants"]] / np.mean(run.task.samples)
+    return [
+        lambda y, share=share, gradient=gradient: share * gradient(y)
+        for share, gradient in zip(shares, gradients, strict=True)
+    ]
 
-    def gradient(self, client: int, *where: Any) -> Any:
-        return self.task.samples[client] / np.mean(self.task.samples) * super().gradient(client, *where)
+
+def with_change(name: str, change: Any) -> Any:
+    return lambda task, settings: DEFINITIONS["cfl-mgd"](task, settings, [{name: change}])
 
 
 @pytest.mark.parametrize(
     ("start", "form"),
     [
         (LosesMomentaOfTheAbsent, {"momentum_owner": "client"}),
-        (KeepsTheMomentumOfEachClient, {"averaging": "model"}),
-        (WeighsGradientsBySamples, {}),
+        (with_change("local_update", keeps_the_momentum_of_each_client), {"averaging": "model"}),
+        (with_change("gradients", weighs_gradients_by_samples), {}),
     ],
 )
 def test_what_absent_clients_and_unequal_sizes_alone_show_is_seen(start: Any, form: dict[str, Any]) -> None:

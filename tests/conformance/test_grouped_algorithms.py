@@ -11,6 +11,7 @@ import pytest
 from tiers import slow_after
 
 from clusterproof.conformance import DEFINITIONS, Report, check_names, conform
+from clusterproof.conformance.changes import table
 from clusterproof.conformance.checks import CHECKS
 from clusterproof.conformance.probes import SUPPORTS, Probe, make_probes, snapshots
 
@@ -70,7 +71,10 @@ def test_no_seed_misses_the_groups_of_the_probe() -> None:
     run = definition(probe.task, probe.settings)
     for participants in probe.schedule[: probe.settings["pretraining"]]:
         run.round(participants)
-    updates = np.array([run.local_model(i, run.x[i]) - run.x[i] for i in range(probe.task.clients)])
+    local = DEFINITIONS["local"](probe.task, probe.settings)
+    local.model = run.model
+    local.round(range(probe.task.clients))
+    updates = local.model - run.model
     for seed in range(20):
         found = sofl.cluster(updates, np.random.default_rng(seed))
         assert len(set(zip(found, np.array(probe.task.groups), strict=True))) == len(set(found)) == 3
@@ -262,37 +266,21 @@ def test_rounding_decides_nothing_in_the_probes(algorithm: str) -> None:
     """Choices, splits and groups have a distance of at least 1e-4 from the other decision."""
     definition: Any = DEFINITIONS[algorithm]
     forms = [{}, *(settings for name, settings in OPTIONS if name == algorithm)]
+    noting = "[run.memory.setdefault('distances', []).extend({found}), {{}}][1]"
+    changes = {
+        "choice": noting.format(found="np.diff(np.sort([score(i, k) for k in every])[-2:])"),
+        "ready": noting.format(found="[abs(mean - small), abs(largest - large)]"),
+        "side": noting.format(found="np.diff(np.unique(cosines[np.triu_indices(len(cosines), 1)]))"),
+        "nu": noting.format(found="np.abs(lengths - threshold).ravel()"),
+    }
+    changes = {name: each for name, each in changes.items() if name in table(algorithm)["places"]}
     distances = []
-
-    def choice(value: Any, scores: np.ndarray) -> Any:
-        first, second = np.sort(scores)[[-1, -2]]
-        distances.append(first - second)
-        return value
-
-    def ready(value: Any, mean: float, largest: float, run: Any) -> Any:
-        s = run.settings
-        relative = s["thresholds"] == "relative"
-        small = largest / 10 if relative else s["mean_threshold"]
-        large = run.reference / 4 if relative else s["client_threshold"]
-        distances.extend([abs(mean - small), abs(largest - large)])
-        return value
-
-    def side(value: Any, cosines: np.ndarray) -> Any:
-        levels = np.unique(cosines[np.triu_indices(len(cosines), 1)])
-        distances.extend(np.diff(levels))
-        return value
-
-    def lengths(value: Any, run: Any) -> Any:
-        distances.append(np.abs(value - run.settings["threshold"]).min())
-        return value
-
-    lines = {"choice": choice, "ready": ready, "side": side, "lengths": lengths}
     for settings in forms:
         for probe in make_probes(definition, settings, SUPPORTS)[0]:
-            run = definition(probe.task, probe.settings, [lines])
+            run = definition(probe.task, probe.settings, [changes])
             for participants in probe.schedule:
                 run.round(participants)
-                run.snapshot()
+            distances += run.memory.get("distances", [])
     assert distances
     assert min(distances) > 1e-4
 
@@ -301,16 +289,16 @@ def test_every_case_of_scad_is_reached_by_the_probes() -> None:
     definition: Any = DEFINITIONS["fpfc"]
     reached = np.zeros(4, dtype=int)
 
-    def factors(value: Any, run: Any, lengths: np.ndarray) -> Any:
-        s = run.settings
-        rho, strength = s["augmentation"], s["strength"]
-        ends = [s["smoothing"] + strength / rho, strength + strength / rho, s["concavity"] * strength]
-        cases = np.searchsorted(ends, lengths[np.triu_indices(len(lengths), 1)])
-        reached[:] += np.bincount(cases, minlength=4)
-        return value
+    def counted(_: Any, shrinkage: Any) -> Any:
+        def changed(length: float, strength: float, concavity: float, smoothing: float, rho: float) -> Any:
+            ends = [smoothing + strength / rho, strength + strength / rho, concavity * strength]
+            reached[np.searchsorted(ends, length)] += length > 0
+            return shrinkage(length, strength, concavity, smoothing, rho)
+
+        return changed
 
     for probe in make_probes(definition, {}, SUPPORTS)[0]:
-        run = definition(probe.task, probe.settings, [{"factors": factors}])
+        run = definition(probe.task, probe.settings, [{"shrinkage": counted}])
         for participants in probe.schedule:
             run.round(participants)
     assert reached.min() >= 10

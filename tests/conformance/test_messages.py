@@ -17,7 +17,7 @@ def test_another_start_is_told_with_the_one_to_copy(algorithm: str, place: str) 
     class Moved(DEFINITIONS[algorithm]):  # type: ignore[misc]
         def __init__(self, task: Any, settings: Any) -> None:
             super().__init__(task, settings)
-            self.x = self.x + 1.0
+            self.model = self.model + 1.0
 
     report = conform(Moved, algorithm)
     assert report.verdict == "unusable"

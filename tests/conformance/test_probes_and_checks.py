@@ -29,8 +29,8 @@ def with_slip(algorithm: str, name: str) -> Callable[..., Any]:
     return lambda task, settings: DEFINITIONS[algorithm](task, settings, [SLIPS[algorithm][name].changes])
 
 
-def with_line(algorithm: str, line: str, change: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda task, settings: DEFINITIONS[algorithm](task, settings, [{line: change}])
+def with_change(algorithm: str, changes: Mapping[str, Any]) -> Callable[..., Any]:
+    return lambda task, settings: DEFINITIONS[algorithm](task, settings, [changes])
 
 
 class Combined(DEFINITIONS["fedavg"]):  # type: ignore[misc]
@@ -44,7 +44,7 @@ class Combined(DEFINITIONS["fedavg"]):  # type: ignore[misc]
             and settings["server_step_size"] != 1
             and len(participants) < self.task.clients
         ):
-            self.x = self.x + 1e-3
+            self.model = self.model + 1e-3
 
 
 class Late(DEFINITIONS["fedavg"]):  # type: ignore[misc]
@@ -53,7 +53,7 @@ class Late(DEFINITIONS["fedavg"]):  # type: ignore[misc]
     def round(self, participants: Sequence[int]) -> None:
         super().round(participants)
         self.memory["rounds"] = self.memory.get("rounds", 0) + 1
-        self.x = self.x + 1e-3 * (self.memory["rounds"] > 100)
+        self.model = self.model + 1e-3 * (self.memory["rounds"] > 100)
 
 
 def _first_five(value: np.ndarray) -> Any:
@@ -68,8 +68,8 @@ class Prunes(DEFINITIONS["ifca"]):  # type: ignore[misc]
         super().round(participants)
         self.memory["rounds"] = self.memory.get("rounds", 0) + 1
         if self.memory["rounds"] > 6 and self.task.clients == 4:
-            empty = [j for j in range(len(self.x)) if j not in self.assignments]
-            self.x[empty] = 0
+            empty = [j for j in range(len(self.model)) if j not in self.assignments]
+            self.model[empty] = 0
 
 
 class OnlyItsModel:
@@ -91,12 +91,12 @@ FIRST = [
     ("fedprox", with_slip("fedprox", "prox-doubled"), "local-epochs"),
     ("fedavg", lambda task, given: DEFINITIONS["fedavg"](task, {**given, "step_size": 0.05}), "step-size"),
     ("fedavg", with_slip("fedavg", "own-old-start"), "rounds"),
-    ("fedavg", with_line("fedavg", "weights", lambda value: value**2 / (value**2).sum()), "sizes"),
+    ("fedavg", with_change("fedavg", {"weights": "{} ** 2 / ({} ** 2).sum()"}), "sizes"),
     ("fedavg", with_slip("fedavg", "first-batch-only"), "batches"),
     ("fedavg", with_slip("fedavg", "server-step-twice"), "server-step"),
     ("scaffold", with_slip("scaffold", "controls-averaged-over-participants"), "participation"),
     ("fedprox", lambda task, given: DEFINITIONS["fedprox"](task, {**given, "proximal": 0.7}), "strengths"),
-    ("fedavg", with_line("fedavg", "weights", _first_five), "seven-clients"),
+    ("fedavg", with_change("fedavg", {"weights": lambda _, value: _first_five(value)}), "seven-clients"),
     ("fedavg", Late, "many-rounds"),
     ("fedavg", Combined, "everything"),
     ("ifca", Prunes, "clusters"),
@@ -108,11 +108,15 @@ FIRST = [
 @pytest.mark.parametrize(
     ("algorithm", "changes", "words"),
     [
-        ("proxskip", {"shift change": 0}, "or it stays at 0 (shift-missing)"),
-        ("feddyn", {"state change": 0}, "or L_i stays at 0"),
-        ("scaffold", {"control change": 0, "controls": lambda run: run.controls}, "stay at 0"),
-        ("scaffold", {"K": lambda: 1}, "K is missing in the control's update (K-missing)"),
-        ("fedavg", {"steps": "local_epochs"}, "local_epochs is the number of steps"),
+        ("proxskip", {"shift change": "0 * {}"}, "or it stays at 0 (shift-missing)"),
+        ("feddyn", {"state change": "0 * {}"}, "or L_i stays at 0"),
+        (
+            "scaffold",
+            {"control change": "0 * ({})", "new controls": "run.controls[participants]"},
+            "stay at 0",
+        ),
+        ("scaffold", {"K": "1"}, "K is missing in the control's update (K-missing)"),
+        ("fedavg", {"steps": "[local_epochs for _ in {}]"}, "local_epochs is the number of steps"),
     ],
 )
 def test_what_is_said_of_a_cause_is_true_of_states_that_never_move(
@@ -232,9 +236,15 @@ def outcome(start: Any, algorithm: str, check: str) -> str:
 
 @pytest.mark.slow(reason="several seconds")
 def test_states_of_absent_clients_and_the_mean_of_controls_are_checked() -> None:
-    all_clients = with_line("scaffold", "controls", lambda value: value + 1e-3)
-    assert outcome(all_clients, "scaffold", "absent") == "failed"
-    assert outcome(all_clients, "scaffold", "control-mean") == "failed"
+    class MovesAll(DEFINITIONS["scaffold"]):  # type: ignore[misc]
+        """Moves the controls of all clients, present or not."""
+
+        def round(self, participants: Sequence[int]) -> None:
+            super().round(participants)
+            self.controls = self.controls + 1e-3
+
+    assert outcome(MovesAll, "scaffold", "absent") == "failed"
+    assert outcome(MovesAll, "scaffold", "control-mean") == "failed"
     assert outcome(DEFINITIONS["scaffold"], "scaffold", "absent") == "passed"
     assert outcome(DEFINITIONS["scaffold"], "scaffold", "control-mean") == "passed"
 

@@ -4,7 +4,9 @@ import itertools
 from dataclasses import dataclass
 from typing import Any
 
+import clustered_by_hand
 import numpy as np
+import numpy_federated
 import pytest
 
 from clusterproof.algorithms import Algorithm, Randomness, State
@@ -48,6 +50,21 @@ def test_torch_implementations_conform(
     *_, last = str(report).split("\n")
     declared = ", ".join(f"{name} = {value}" for name, value in settings.items())
     assert last.endswith(f", where {declared}" if settings else report.equation)
+
+
+@pytest.mark.parametrize(
+    ("start", "algorithm", "settings"), [*numpy_federated.FORMS, *clustered_by_hand.FORMS]
+)
+def test_a_second_writing_of_every_definition_conforms(
+    start: Any, algorithm: str, settings: dict[str, str]
+) -> None:
+    report = conform(start, algorithm, settings=settings, explained=False)
+    assert report.verdict == "conforms", str(report)
+
+
+def test_every_definition_has_a_second_writing() -> None:
+    forms = [*numpy_federated.FORMS, *clustered_by_hand.FORMS]
+    assert {algorithm for _, algorithm, _ in forms} == set(DEFINITIONS)
 
 
 def steps(task: Any, settings: dict[str, Any], i: int) -> int:

@@ -9,6 +9,7 @@ from tiers import slow_after
 
 from clusterproof.conformance import DEFINITIONS, check_names, conform
 from clusterproof.conformance.checks import CHECKS
+from clusterproof.conformance.functions import in_directions
 from clusterproof.conformance.probes import SUPPORTS, Probe, make_probes, snapshots
 from clusterproof.conformance.slips import SLIPS
 from clusterproof.conformance.tolerance import Snapshot, unit
@@ -142,30 +143,36 @@ def test_pairs_of_mistakes_are_named_together() -> None:
     assert {frozenset(one.slips) for one in report.likely} == {frozenset(pair)}
 
 
+def directions(change: Any) -> Any:
+    return lambda run, local: in_directions(run, local, change)
+
+
 @pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
-    ("algorithm", "line", "change", "probe"),
+    ("algorithm", "changes", "probe"),
     slow_after(
         5,
         "every mistake of the bank and every pair is tried",
         [
-            ("fedavg", "direction", lambda value: np.clip(value, -0.5, 0.5), "one-step"),
-            ("fedavg", "direction", lambda value, step: value / (1 + step), "local-epochs"),
-            ("fedprox", "pull", lambda value: 1.5 * value, "local-epochs"),
-            ("scaffold", "correction", lambda value: 0.9 * value, "rounds"),
-            ("scaffold", "control step", lambda value: value / 2, "one-step"),
-            ("feddyn", "quadratic", lambda value: value**3, "local-epochs"),
-            ("ditto", "personal pull", lambda value: value * np.abs(value), "one-step"),
-            ("fedavgm", "old v", lambda value: value * (np.arange(value.shape[-1]) % 2 == 0), "rounds"),
-            ("fedavg", "weights", lambda value: value**2 / (value**2).sum(), "sizes"),
-            ("fedadam", "scale", lambda v, tau: v + tau, "one-step"),
+            ("fedavg", {"descend": directions(lambda step: np.clip(step.gradient, -0.5, 0.5))}, "one-step"),
+            (
+                "fedavg",
+                {"descend": directions(lambda step: step.gradient / (1 + step.number))},
+                "local-epochs",
+            ),
+            ("fedprox", {"pull": "1.5 * {}"}, "local-epochs"),
+            ("scaffold", {"client part": "0.9 * {}", "server part": "0.9 * {}"}, "rounds"),
+            ("scaffold", {"control step": "0.5 * {}"}, "one-step"),
+            ("feddyn", {"quadratic term": "({}) ** 3"}, "local-epochs"),
+            ("ditto", {"personal pull": "{} * abs({})"}, "one-step"),
+            ("fedavgm", {"old momentum": "{} * (np.arange(len({})) % 2 == 0)"}, "rounds"),
+            ("fedavg", {"weights": "{} ** 2 / ({} ** 2).sum()"}, "sizes"),
+            ("fedadam", {"root": "lambda v: v"}, "one-step"),
         ],
     ),
 )
-def test_mistakes_outside_the_bank_are_found_and_not_named(
-    algorithm: str, line: str, change: Any, probe: str
-) -> None:
-    report = conform(lambda task, given: DEFINITIONS[algorithm](task, given, [{line: change}]), algorithm)
+def test_mistakes_outside_the_bank_are_found_and_not_named(algorithm: str, changes: Any, probe: str) -> None:
+    report = conform(lambda task, given: DEFINITIONS[algorithm](task, given, [changes]), algorithm)
     assert (report.verdict, report.likely) == ("differs", ()), str(report)
     assert "no known mistake" in report.sentence
     assert report.localised is not None

@@ -1,22 +1,30 @@
-"""Definitions are of the kernel's language, and a paper or a round of the library notices each constant."""
+"""Definitions are of the kernel's language; a paper, a round of the library or code by hand notices each constant."""
 
 import ast
 import inspect
+import linecache
 import sys
 from types import ModuleType
 from typing import Any
 
+import clustered_by_hand
+import numpy_federated
 import pytest
 import test_exact_points as exact_points
 import test_rounds_of_definitions as rounds
 
 from clusterproof.algorithms.discovery import modules_below
-from clusterproof.theory import definitions, kernel
+from clusterproof.conformance import DEFINITIONS, changes
+from clusterproof.conformance.observation import observe
+from clusterproof.conformance.probes import SUPPORTS, agree, make_probes
+from clusterproof.theory import REGISTRY, definitions, kernel
 
 MODULES = {module.__name__.rpartition(".")[2]: module for module in modules_below(definitions.__name__)}
 SETTINGS = {
     *("step_size", "server_step", "probability", "momentum", "proximal", "clients", "count"),
     *("strength", "concavity", "smoothing", "augmentation", "ratio"),
+    *("alpha", "beta1", "beta2", "eta", "tau", "lam", "mix"),
+    *("inner_step_size", "outer_step_size", "personal_step_size"),
 }
 """Names of numbers that an algorithm is given, or that are made of such."""
 
@@ -51,7 +59,7 @@ class Change(ast.NodeTransformer):
                 self.found = f"{self.function}, line {node.lineno}: {ast.unparse(node)}"
                 return ast.BinOp(node, ast.Mult(), ast.Constant(1.01))
             return node
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "descend":
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("descend", "approach", "local"):
             *others, steps = node.args  # of which there are whole numbers
             node.args = [*map(self.visit, others), steps]
             return node
@@ -78,21 +86,49 @@ PAPERS = {
 """Claims with sides that were computed elsewhere, by the definition that their runs are of."""
 
 
-def notices(module: str) -> bool:
+BY_HAND = [*numpy_federated.FORMS, (clustered_by_hand.FPFC, "fpfc", {})]
+PROBES = ("step-size", "rounds", "sizes", "batches", "server-step", "strengths", "participation")
+IN_THEORY_ONLY = ("fedavg", "fedlin", "fedprox", "fpfc", "scaffold")
+"""Modules with constants of which ``conform`` has no need: defaults, exact solves, and ends at which cases agree."""
+assert REGISTRY  # papers are imported before anything is changed
+
+
+def functions_of(module: str) -> set[str]:
+    own, module_name = vars(MODULES[module]), MODULES[module].__name__
+    return {name for name, value in own.items() if getattr(value, "__module__", "") == module_name}
+
+
+def is_notice(compared: Any, *given: Any) -> bool:
+    try:
+        compared(*given)
+    except AssertionError:
+        return True
+    return False
+
+
+def theory_notices(module: str) -> bool:
     """Return whether a paper's numbers, or the rounds of the library, are no longer those of a definition."""
-    for row in exact_points.ROWS:
-        if row["claim"].startswith(PAPERS.get(module, "none")):
-            try:
-                exact_points.test_sides_are_those_computed_elsewhere(row)
-            except AssertionError:
-                return True
-    for algorithm, round_, task in rounds.CASES:
-        if task == "floats, vectors" and f"{module}." in inspect.getsource(round_):
-            try:
-                rounds.compare(algorithm, round_, *rounds.TASKS[task])
-                if module == "fpfc":
-                    rounds.test_the_shrinkage_is_that_of_the_penalty()
-            except AssertionError:
+    claims = [row for row in exact_points.ROWS if row["claim"].startswith(PAPERS.get(module, "none"))]
+    if any(is_notice(exact_points.test_sides_are_those_computed_elsewhere, row) for row in claims):
+        return True
+    if module == "fpfc" and is_notice(rounds.test_the_shrinkage_is_that_of_the_penalty):
+        return True
+    return any(
+        is_notice(rounds.compare, algorithm, round_, *rounds.TASKS[task])
+        for algorithm, round_, task in rounds.CASES
+        if task == "floats, vectors" and f"{module}." in inspect.getsource(round_)
+    )
+
+
+def conformance_notices(module: str) -> bool:
+    """Return whether code by hand no longer conforms to a definition."""
+    for start, algorithm, form in BY_HAND:
+        definition = DEFINITIONS[algorithm]
+        used = changes.functions_of((definition.rule, *definition.calls))
+        if any(function.__module__.endswith(f".{module}") for function in used.values()):
+            probes = [one for one in make_probes(definition, form, SUPPORTS)[0] if one.name in PROBES]
+            runs = [observe(start, definition, probe) for probe in probes]
+            if not agree(definition, runs, "float64"):
                 return True
     return False
 
@@ -103,28 +139,38 @@ def notices(module: str) -> bool:
 def test_a_constant_changed_by_one_per_cent_is_noticed(
     module: str, what: str, tree: ast.Module, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    changed: dict[str, Any] = {"__name__": MODULES[module].__name__}
-    exec(compile(tree, f"{module}.py", "exec"), changed)
-    functions = {
-        own: changed[name]
-        for name, own in vars(MODULES[module]).items()
-        if inspect.isfunction(own) and own.__module__ == MODULES[module].__name__
-    }
-    for user in [each for name, each in sys.modules.items() if name.startswith("clusterproof.theory")]:
+    text, own = ast.unparse(tree), MODULES[module]
+    file = f"<{module}: {what}>"
+    monkeypatch.setitem(linecache.cache, file, (len(text), None, text.splitlines(keepends=True), file))
+    changed: dict[str, Any] = {"__name__": own.__name__}
+    exec(compile(text, file, "exec"), changed)
+    functions = {getattr(own, name): changed[name] for name in functions_of(module)}
+    for user in [each for name, each in sys.modules.items() if name.startswith("clusterproof.")]:
         for name, value in list(vars(user).items()):
             if inspect.isfunction(value) and value in functions:
                 monkeypatch.setattr(user, name, functions[value])
-    assert notices(module), what
+    for definition in DEFINITIONS.values():
+        if definition.rule in functions:
+            monkeypatch.setattr(definition, "rule", staticmethod(functions[definition.rule]))
+    caches = (changes.functions_of, changes.located)
+    try:
+        for cached in caches:
+            cached.cache_clear()
+        in_theory, in_conformance = theory_notices(module), conformance_notices(module)
+    finally:
+        for cached in caches:
+            cached.cache_clear()
+    assert in_theory or in_conformance, what
+    assert in_conformance or module in IN_THEORY_ONLY, what
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_nothing_is_noticed_of_the_definition_itself(module: str) -> None:
-    assert not notices(module)
+    assert not theory_notices(module)
+    assert not conformance_notices(module)
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_a_definition_is_of_the_kernel_s_language(module: str) -> None:
-    own = [each for each in vars(MODULES[module]).values() if inspect.isfunction(each)]
-    for function in own:
-        kernel.Source({}, lambda value: value).load(function, function.__name__)
-    assert own
+    for name in functions_of(module):
+        kernel.Source({}, lambda value: value).load(getattr(MODULES[module], name), name)

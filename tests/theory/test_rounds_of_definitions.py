@@ -121,7 +121,7 @@ def fused(a, g, f, s, who, p):
         return fpfc.shrinkage(length, a.strength, a.concavity, a.smoothing, a.augmentation) * delta
 
     s.models, s.differences, s.duals = fpfc.fpfc_round(
-        g, who, s.models, s.differences, s.duals, a.step_size, a.steps[0], a.augmentation, shrink
+        g, who, s.models, s.differences, s.duals, a.step_size, a.steps[:1] * CLIENTS, a.augmentation, shrink
     )
 
 

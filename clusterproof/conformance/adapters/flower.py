@@ -2,30 +2,35 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 
-from clusterproof.conformance.definitions.averaging import FedProx
+from clusterproof.conformance.definitions.averaging import FedAvg
 from clusterproof.conformance.observation import Start
+from clusterproof.conformance.tasks import ConformanceTask
+from clusterproof.theory.definitions.fedavg import descend
 
 
-class _StrategyRun(FedProx):
+class _StrategyRun(FedAvg):
     """The clients of a strategy; the model is sent as two arrays."""
 
     supports = ("batches", "participation", "strengths")
     dtype = "float64"
     rounds = 0
 
-    def trained(
+    def sent_back(
         self, client: int, arrays: Sequence[np.ndarray], config: Mapping[str, Any]
     ) -> list[np.ndarray]:
         """Return a client's model after its local steps."""
-        strength = config.get("proximal_mu", config.get("proximal-mu", 0.0))
-        self.settings = {**self.settings, "proximal": strength}
-        return _split(self.local_model(client, np.concatenate(arrays)))
+        strength, received = config.get("proximal_mu", config.get("proximal-mu", 0.0)), np.concatenate(arrays)
+        gradient, steps = partial(self.task.gradient, client), self.steps(client)
+        return _split(
+            descend(lambda y: gradient(y) + strength * (y - received), received, self.step_size, steps)
+        )
 
 
 def _split(model: np.ndarray) -> list[np.ndarray]:
@@ -43,8 +48,9 @@ def fit_strategy(make: Callable[..., Any]) -> Start:
     from flwr.common import Code, FitRes, Status, ndarrays_to_parameters, parameters_to_ndarrays
 
     class FitRun(_StrategyRun):
-        def prepare(self) -> None:
-            self.strategy = make(self.settings, ndarrays_to_parameters(_split(self.x)))
+        def __init__(self, task: ConformanceTask, settings: Mapping[str, Any]) -> None:
+            super().__init__(task, settings)
+            self.strategy = make(settings, ndarrays_to_parameters(_split(self.model)))
 
         def round(self, participants: Sequence[int]) -> None:
             self.rounds += 1
@@ -56,14 +62,14 @@ def fit_strategy(make: Callable[..., Any]) -> Start:
                 wait_for=lambda *_, **__: True,
             )
             results = []
-            parameters = ndarrays_to_parameters(_split(self.x))
+            parameters = ndarrays_to_parameters(_split(self.model))
             for proxy, fit in self.strategy.configure_fit(self.rounds, parameters, manager):
-                arrays = self.trained(proxy.client, parameters_to_ndarrays(fit.parameters), fit.config)
+                arrays = self.sent_back(proxy.client, parameters_to_ndarrays(fit.parameters), fit.config)
                 examples = int(self.task.samples[proxy.client])
                 status = Status(code=Code.OK, message="")
                 results.append((proxy, FitRes(status, ndarrays_to_parameters(arrays), examples, {})))
             aggregated, _ = self.strategy.aggregate_fit(self.rounds, results, [])
-            self.x = np.concatenate(parameters_to_ndarrays(aggregated))
+            self.model = np.concatenate(parameters_to_ndarrays(aggregated))
 
     return FitRun
 
@@ -80,26 +86,27 @@ def train_strategy(make: Callable[..., Any]) -> Start:
     from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
 
     class TrainRun(_StrategyRun):
-        def prepare(self) -> None:
-            self.strategy = make(self.settings)
+        def __init__(self, task: ConformanceTask, settings: Mapping[str, Any]) -> None:
+            super().__init__(task, settings)
+            self.strategy = make(settings)
 
         def round(self, participants: Sequence[int]) -> None:
             self.rounds += 1
             # node 0 is the server
             grid = SimpleNamespace(get_node_ids=lambda: [client + 1 for client in participants])
-            sent = ArrayRecord(_split(self.x))
+            sent = ArrayRecord(_split(self.model))
             replies = []
             with _server_process():
                 for message in self.strategy.configure_train(self.rounds, sent, ConfigRecord(), grid):
                     client = message.metadata.dst_node_id - 1
                     (arrays,) = message.content.array_records.values()
                     config: Mapping[str, Any] = next(iter(message.content.config_records.values()), {})
-                    trained = ArrayRecord(self.trained(client, arrays.to_numpy_ndarrays(), config))
+                    trained = ArrayRecord(self.sent_back(client, arrays.to_numpy_ndarrays(), config))
                     metrics = MetricRecord({"num-examples": int(self.task.samples[client])})
                     content = RecordDict({"arrays": trained, "metrics": metrics})
                     replies.append(Message(content, reply_to=message))
                 aggregated, _ = self.strategy.aggregate_train(self.rounds, replies)
-            self.x = np.concatenate(aggregated.to_numpy_ndarrays())
+            self.model = np.concatenate(aggregated.to_numpy_ndarrays())
 
     return TrainRun
 

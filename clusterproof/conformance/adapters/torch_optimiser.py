@@ -1,6 +1,6 @@
 """A PyTorch optimiser as the local step of an algorithm; the server is the reference's mean."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ def torch_optimiser(
     kind = getattr(torch, dtype)
 
     class OptimiserRun(FedAvg):
-        def local_model(self, client: int, received_model: np.ndarray) -> np.ndarray:
+        def trained(self, client: int, received_model: np.ndarray) -> np.ndarray:
             settings, model = self.settings, module(self.task, kind)
             load_flat(model, received_model)
             chosen = {key: value(settings) if callable(value) else value for key, value in options.items()}
@@ -50,6 +50,9 @@ def torch_optimiser(
                     loss(model(rows), targets).backward()
                     optimiser.step()
             return flat(model).astype(float)
+
+        def exchange(self, participants: Sequence[int]) -> None:
+            self.average(participants, [self.trained(client, self.model) for client in participants])
 
     OptimiserRun.dtype = dtype  # type: ignore[attr-defined]  # what the tolerance is of
     return OptimiserRun

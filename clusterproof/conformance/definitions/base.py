@@ -1,26 +1,15 @@
-"""What definitions share: settings, a round of local steps and a mean, and lines that a slip can change."""
+"""A run of a definition: what its rule is given in a round, and what goes on to the next."""
 
-import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
-from typing import Any, ClassVar, TypeVar
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
+from clusterproof.conformance.changes import Change, changed, changed_functions, parameters, table
 from clusterproof.conformance.tasks import ConformanceTask
 from clusterproof.conformance.tolerance import Snapshot
-
-T = TypeVar("T")
-
-Change = float | str | Callable[..., Any]
-"""A changed line: a factor, the name of what the faulty code has instead of the line's value, or a function of it.
-
-Names, and parameters of the function, are ``value``, ``run``, ``x`` (the server's model), settings and quantities of
-the line.
-"""
-
-_signature = cache(inspect.signature)
 
 SHARED = {
     "step_size": 0.05,
@@ -34,17 +23,16 @@ SHARED = {
 """Settings of every algorithm, with their defaults."""
 
 STEPS = {"drop_last": (False, True), "reshuffle": (False, True)}
-"""Settings of every algorithm with local steps whose every value is an admissible form.
+WEIGHTINGS = ("samples", "clients", "steps")
+WEIGHTED = {
+    "own": {},
+    "none": STEPS,
+    "members": {"weighting": WEIGHTINGS, **STEPS},
+    "participants": {"weighting": (*WEIGHTINGS, "unbiased", "unbiased-models"), **STEPS},
+}
+"""Settings of algorithms with local steps, and with weighted means, whose every value is an admissible form.
 
 With ``reshuffle`` a local step has the gradient of one sample, and every pass takes the samples in a new order.
-"""
-
-MEMBERS = {"weighting": ("samples", "clients", "steps"), **STEPS}
-"""... with a weighted mean over some of the clients."""
-
-FORMS = {**MEMBERS, "weighting": (*MEMBERS["weighting"], "unbiased", "unbiased-models")}
-"""... with a weighted mean over the participants.
-
 ``"unbiased"`` adds changes with the weights (N / |S|) n_i / n, which add up to 1 in expectation; ``"unbiased-models"``
 adds models with them (Li et al. 2020, On the convergence of FedAvg on non-IID data, scheme II).
 """
@@ -65,10 +53,6 @@ SCHEDULES: dict[str, Callable[[int, float, int], float]] = {
 class Definition:
     """A run of an algorithm exactly as it is defined, in float64.
 
-    A round is FedAvg's here; an algorithm replaces the parts in which it differs. A quantity that a slip can
-    change passes through ``line``, which returns it unchanged unless the run was given slips: the code, read
-    without ``line``, is the definition.
-
     Parameters
     ----------
     task
@@ -76,8 +60,7 @@ class Definition:
     settings
         Complete settings.
     slips
-        Changes by the name of the line; none for the definition itself. The line ``"round"`` is a whole round,
-        whose change takes the run, the round's own function and the participants.
+        Changes of the definition, see ``changes``; none for the definition itself.
     """
 
     name: ClassVar[str]
@@ -89,7 +72,7 @@ class Definition:
     own_settings: ClassVar[Mapping[str, Any]] = {}
     strengths: ClassVar[Mapping[str, float]] = {}
     """Other values of the algorithm's strengths, for the probe that changes each of them."""
-    variants: ClassVar[Mapping[str, tuple[Any, ...]]] = FORMS
+    variants: ClassVar[Mapping[str, tuple[Any, ...]]]
     """Settings whose every value is an admissible form of the algorithm; forms that are not declared are looked for."""
     choices: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
     """Values of further settings that are words; another than the declared one is not looked for."""
@@ -97,8 +80,8 @@ class Definition:
     """Settings of every other algorithm that this one does not have."""
     lengths: ClassVar[str] = ""
     """Strengths that have a unit of the models or of the losses, so that the run does not scale with the task."""
-    server_step: ClassVar[str | None] = "server_step_size"
-    """The setting that is the step of the server; None where the algorithm has none."""
+    server_step: ClassVar[str] = "server_step_size"
+    """The setting that is the step of the server; empty where the algorithm has none."""
     quantities: ClassVar[tuple[str, ...]] = ("model",)
     required: ClassVar[tuple[str, ...]] = ()
     """Quantities that a run must report, as it is judged by what follows from them."""
@@ -108,6 +91,35 @@ class Definition:
     """Whether all clients take equally many local steps."""
     clusters: ClassVar[int] = 0
     """Number of models of the probes' starts; 0 for an algorithm with one model."""
+    forms: ClassVar[Sequence[Mapping[str, Any]]] = ()
+    """Changes of the rule where settings have the given values."""
+
+    states: ClassVar[tuple[str, ...]] = ("model",)
+    """What the rule returns, in order, and is given in the next round; all but models start at 0 unless a form says."""
+    of_clients: ClassVar[tuple[str, ...]] = ()
+    """States with a row for each client, of which the rule is given those of the participants."""
+    of_all: ClassVar[bool] = False
+    """Whether the rule is given the gradients and steps of all clients."""
+    local_steps: ClassVar[tuple[str, ...]] = ("descend",)
+    """Functions of a gradient that make local steps."""
+    sent: ClassVar[int] = 0
+    """Number of gradients that a client evaluates before its local steps."""
+    gradients_of_step: int | str = 1
+    """Number of gradients in a local step, or the setting that says it."""
+
+    rule: ClassVar[Callable[..., Any]]
+    """A round, from the arguments that it names to the values of ``states``."""
+    calls: ClassVar[tuple[Any, ...]] = ()
+    """Functions beside the rule that can be changed."""
+
+    def __init_subclass__(cls, name: str = "") -> None:
+        """Take what the file of an algorithm says, if a name is given."""
+        if name:
+            cls.name, known = name, table(name)
+            for key in known.keys() & Definition.__annotations__.keys():
+                setattr(cls, key, tuple(known[key]) if isinstance(known[key], list) else known[key])
+            own = {key: tuple(values) for key, values in known.get("variants", {}).items()}
+            cls.variants = {**own, **WEIGHTED[known.get("weighted", "participants")]}
 
     def __init__(
         self,
@@ -115,24 +127,25 @@ class Definition:
         settings: Mapping[str, Any],
         slips: Sequence[Mapping[str, Change]] = (),
     ) -> None:
-        self.task, self.settings, self._slips = task, settings, slips
+        self.task, self.settings = task, settings
         self.memory: dict[Any, Any] = {}
         """What slips remember; a definition does not use it."""
-        self.step_size = settings["step_size"]
-        self.finished = 0
-        self.x: np.ndarray = np.array(task.start, dtype=float)
-        self.prepare()
-        changes: list[Any] = [slip["round"] for slip in slips if "round" in slip]
-        for change in changes:
-            self.round = partial(change, self, self.round)  # type: ignore[method-assign]
-
-    def prepare(self) -> None:
-        """Set what is carried between rounds to its start."""
-
-    @property
-    def model(self) -> np.ndarray:
-        """The server's model (d,), or its models (P, d)."""
-        return self.x
+        self.of_round: dict[Any, Any] = {}
+        """... until the round ends."""
+        self.step_size, self.finished = settings["step_size"], 0
+        self.changes: list[Mapping[str, Change]] = []
+        for form in (*table("general")["forms"], *self.forms):
+            if all(settings.get(name) == value for name, value in form.items() if name != "changes"):
+                self.changes.append(form["changes"])
+        if decay := self.declared("weight_decay"):
+            self.changes.append({name: partial(_decayed, decay) for name in self.local_steps})
+        self.changes += slips
+        self.functions = changed_functions(self)
+        self.model: Any = np.array(task.starts if self.clusters else task.start, dtype=float)
+        for name in self.states:
+            rows = (task.clients,) if name in self.of_clients else ()
+            start = self.model if name == "model" else np.zeros((*rows, *self.model.shape))
+            setattr(self, name, self.changed(f"first {name}", start))
 
     def snapshot(self) -> Snapshot:
         """Return a copy of every quantity."""
@@ -147,7 +160,7 @@ class Definition:
     @classmethod
     def starts(cls, settings: Mapping[str, Any], clients: int) -> int:
         """Return the number of models of a probe's starts; 0 for an algorithm that starts from one model."""
-        return cls.clusters
+        return clients if settings.get("start") == "own" else cls.clusters
 
     @classmethod
     def least_participants(cls, settings: Mapping[str, Any]) -> int:
@@ -168,16 +181,10 @@ class Definition:
         """Return a setting of ``DECLARED``."""
         return self.settings.get(name, DECLARED[name])
 
-    def line(self, name: str, value: T, **quantities: Any) -> T:
-        """Return the value of a line of the definition, as the run's slips change it."""
-        for change in (slip[name] for slip in self._slips if name in slip):
-            known = {**self.settings, "x": self.x, **quantities, "run": self, "value": value}
-            if isinstance(change, str):
-                value = known[change]
-            elif callable(change):
-                value = change(**{one: known[one] for one in _signature(change).parameters})
-            else:
-                value = change * value  # type: ignore[assignment, operator]  # a number, or an array
+    def changed(self, name: str, value: Any, known: Mapping[str, Any] = {}) -> Any:
+        """Return a value as the run's changes of that name make it."""
+        for change in [changes[name] for changes in self.changes if name in changes]:
+            value = changed(self, change, value, known)
         return value
 
     def batches(self, client: int) -> int:
@@ -190,69 +197,80 @@ class Definition:
 
     def steps(self, client: int) -> int:
         """Return the client's number of local steps, K_i = local_epochs x batches."""
-        return int(self.line("steps", self.settings["local_epochs"] * self.batches(client), client=client))
-
-    def gradient(self, client: int, point: np.ndarray, step: int = 0) -> np.ndarray:
-        """Return g_i at a point, as a local step evaluates it."""
-        return self.line("gradient", self.task.gradient(client, point), y=point, client=client, step=step)
+        return int(self.settings["local_epochs"] * self.batches(client))
 
     def weights(self, participants: Sequence[int]) -> np.ndarray:
         """Return p_i of the participants, which add up to 1 unless they are unbiased."""
-        weighting = self.settings["weighting"]
-        if weighting == "samples":
-            counts = self.task.samples[list(participants)].astype(float)
-        elif weighting == "steps":
-            counts = np.array([float(self.steps(i)) for i in participants])
-        elif weighting.startswith("unbiased"):
-            share = self.task.samples[list(participants)] / self.task.samples.sum()
-            return self.line(
-                "weights", share * self.task.clients / len(participants), participants=participants
-            )
-        else:
-            counts = np.ones(len(participants))
-        return self.line("weights", counts / counts.sum(), participants=participants)
+        weighting, samples = self.settings.get("weighting", "clients"), self.task.samples.astype(float)
+        counts = samples[list(participants)]
+        if weighting.startswith("unbiased"):
+            return np.asarray(counts / samples.sum() * self.task.clients / len(participants))
+        if weighting != "samples":
+            counts = np.array([float(self.steps(i)) if weighting == "steps" else 1.0 for i in participants])
+        return np.asarray(counts / counts.sum())
+
+    def given(self, participants: Sequence[int]) -> dict[str, Any]:
+        """Return what the rule may name."""
+        clients = range(self.task.clients) if self.of_all else participants
+
+        def of(quantity: Callable[..., Any], client: int, *where: np.ndarray) -> Any:
+            self.of_round["client"] = client
+            return quantity(client, *where)
+
+        return {
+            **self.settings,
+            **{name: getattr(self, name) for name in self.states},
+            "participants": participants,
+            "trained": clients,
+            "clients": self.task.clients,
+            "samples": self.task.samples,
+            "gradients": [partial(of, self.task.gradient, i) for i in clients],
+            "losses": [partial(of, self.task.loss, i) for i in clients],
+            "products": [partial(self.task.hessian_product, i) for i in clients],
+            "step_size": self.step_size,
+            "steps": [self.steps(i) for i in clients],
+            "weights": self.weights(participants),
+            "weights_of": self.weights,
+            "server_step": self.settings.get("server_step_size"),
+            "finished": self.finished,
+        }
 
     def round(self, participants: Sequence[int]) -> None:
         """Carry out one communication round, with the step size that is scheduled for it."""
         names = ("schedule_rate", "schedule_rounds")
         factor = SCHEDULES[self.declared("schedule")](self.finished, *map(self.declared, names))
-        self.step_size = self.settings["step_size"] * factor
+        self.step_size = np.float64(self.settings["step_size"] * factor)
+        self.of_round = {"participants": participants}
         self.exchange(participants)
         self.finished += 1
 
     def exchange(self, participants: Sequence[int]) -> None:
         """Carry out what clients and server do in a round."""
-        local = {i: self.local_model(i, self.x) for i in participants}
-        self.x = self.server_model(participants, local)
+        known = self.of_round
+        known |= self.given(list(participants))
+        known["rows"] = rows = self.changed("rows", known["participants"])
+        known |= {name: known[name][rows] for name in self.of_clients}
+        known["models"] = known["model"]
+        names = parameters(type(self).rule)
+        for name in sorted(names, key="steps".__ne__):  # which the changes of others may use
+            known[name] = self.changed(name, known.get(name), known)
+        found = self.functions[type(self).rule.__name__](**{name: known[name] for name in names})
+        after = dict(zip(self.states, found if len(self.states) > 1 else [found], strict=True))
+        known["after"] = after
+        after = {name: self.changed(f"new {name}", value, known) for name, value in after.items()}
+        for name, value in after.items():
+            if name in self.of_clients:
+                table = getattr(self, name).copy()
+                table[rows], value = value, table
+            setattr(self, name, np.array(value))
 
-    def local_model(self, client: int, received: np.ndarray) -> np.ndarray:
-        """Return y_i after K_i local steps from the received model."""
-        y = self.line("start", received, client=client)
-        for step in range(self.steps(client)):
-            direction = self.gradient(client, y, step) + self.correction(client, y, received)
-            direction = self.line("direction", direction, y=y, client=client, step=step)
-            y = self.moved(y, direction, self.step_size)
-        return self.line("local model", y, client=client)
 
-    def moved(self, y: np.ndarray, direction: np.ndarray, step_size: float) -> np.ndarray:
-        """Return the point that a client's optimiser reaches from y, y - eta (direction + weight_decay y)."""
-        decay = self.declared("weight_decay")
-        return np.asarray(y - step_size * (direction + decay * y if decay else direction))
+def _decayed(decay: float, _: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return local steps with the weight decay added to their first argument, a gradient or a list of them."""
 
-    def correction(self, client: int, y: np.ndarray, received: np.ndarray) -> Any:
-        """Return what is added to the gradient, (d,) or 0."""
-        return 0.0
+    def decayed(gradient: Any) -> Any:
+        if isinstance(gradient, list):
+            return [decayed(each) for each in gradient]
+        return lambda y: gradient(y) + decay * y
 
-    def change(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:
-        """Return the weighted mean of the changes, sum_S p_i (y_i - x)."""
-        weights = self.weights(participants)
-        change = np.asarray(sum(p * (local[i] - self.x) for p, i in zip(weights, participants, strict=True)))
-        if self.settings["weighting"] == "unbiased-models":
-            change = change + (weights.sum() - 1) * self.x
-        return self.line("change", change, participants=participants, weights=weights, local=local)
-
-    def server_model(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:
-        """Return the next model, x + gamma times the mean change."""
-        gamma = self.line("server step", self.settings["server_step_size"])
-        change = self.change(participants, local)
-        return self.line("new model", np.asarray(self.x + gamma * change), gamma=gamma)
+    return lambda gradient, *others, **named: function(decayed(gradient), *others, **named)

@@ -1,130 +1,34 @@
 """Algorithms whose server splits the clients into groups with one model each: CFL and SoFL."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from clusterproof.conformance.definitions.base import STEPS, Definition
+from clusterproof.conformance.definitions.base import Definition
 from clusterproof.conformance.tolerance import Snapshot
+from clusterproof.theory.definitions.fedavg import descend
 
 
-class Partitioned(Definition):
-    """What both share: FedAvg in every group, from a model that all clients start from."""
-
-    without = ("server_step_size",)
-    own_settings = {"weighting": "clients"}
-    variants = {"weighting": ("samples", "clients"), **STEPS}
-    server_step = None
-    quantities = ("model", "groups")
-    needs_all_clients = True
-
-    def prepare(self) -> None:
-        """Start with all clients in one group."""
-        self.x = np.array([self.x] * self.task.clients)
-        self.groups = np.zeros(self.task.clients, dtype=int)
-
-    def exchange(self, participants: Sequence[int]) -> None:
-        """Carry out one round; models are averaged in the groups that the same round has made."""
-        local = {i: self.local_model(i, self.x[i]) for i in participants}
-        before = self.groups.copy()
-        counted = self.regroup(participants, local)
-        groups = self.line("groups of averages", self.groups, before=before)
-        updates = {i: local[i] - self.x[i] for i in local}
-        moved = self.x.copy()
-        for group in np.unique(groups):
-            members = [i for i in counted if groups[i] == group]
-            members = self.line("members", members, participants=participants)
-            if members:
-                change = self.weights(members) @ np.array([updates[i] for i in members])
-                change = self.line("group change", change, members=members, participants=participants)
-                moved[groups == group] = self.x[groups == group] + change
-        self.x = self.line("new models", moved, first=bool((groups != before).any()))
-
-    def regroup(self, participants: Sequence[int], local: dict[int, np.ndarray]) -> Sequence[int]:
-        """Update the groups from the models y_i, and return the clients whose updates are averaged."""
-        return participants
+def averaged(models: Any, updates: Any, groups: Any, weights_of: Callable[[Any], Any]) -> Any:
+    """Return the models after each group has moved by the mean of its updates."""
+    after = models.copy()
+    for group in np.unique(groups):
+        members = [i for i in sorted(updates) if groups[i] == group]
+        if members:
+            change = weights_of(members) @ np.array([updates[i] for i in members])
+            after[groups == group] = models[groups == group] + change
+    return after
 
 
-class CFL(Partitioned):
-    """CFL: a group whose mean update is small while a member's is large is split in two."""
-
-    name = "cfl"
-    equation = (
-        "u_i = y_i - x_i; from round warm_up on, a group C of more than two clients with ||sum_C p_i u_i|| < eps_1 "
-        "and max_C ||u_i|| > eps_2 is split into the two parts whose largest cosine of two updates across is least, "
-        "if sqrt((1 - that cosine) / 2) > gamma_max; x_i <- x_i + sum of p_j u_j over its new group"
-    )
-    source = (
-        "Sattler et al. 2020, Algorithm 2, restated; without the test of gamma_max and with complete linkage: "
-        "felisat/clustered-federated-learning at 23a1c388, clustered_federated_learning.ipynb (cell 9), fl_devices.py "
-        "lines 129-151"
-    )
-    own_settings = {
-        **{"thresholds": "absolute", "mean_threshold": 0.18, "client_threshold": 0.3, "linkage": "single"},
-        **{"warm_up": 1, "noise_ratio": 0.0, "weighting": "clients"},
-    }
-    strengths = {"client_threshold": 0.5}
-    variants = {"linkage": ("single", "complete"), **Partitioned.variants}
-    choices = {"thresholds": ("absolute", "relative")}
-    lengths = "eps_1 and eps_2"
-
-    def prepare(self) -> None:
-        """Start before the first round, whose largest update is kept."""
-        super().prepare()
-        self.reference = 0.0
-
-    def regroup(self, participants: Sequence[int], local: dict[int, np.ndarray]) -> Sequence[int]:
-        """Split every group that meets the conditions.
-
-        With absent clients, which the paper does not have, those of a group whose participants meet the conditions
-        train and count in the same round; the group is split if all its members meet them, too.
-        """
-        updates = {i: local[i] - self.x[i] for i in participants}
-        if self.finished == 0:
-            self.reference = max(float(np.linalg.norm(update)) for update in updates.values())
-        if self.line("finished", self.finished) < self.settings["warm_up"]:
-            return participants
-        counted, before = set(participants), self.groups.copy()
-        for group in np.unique(before):
-            voters = [i for i in participants if before[i] == group]
-            if not self.ready(voters, updates):
-                continue
-            members = [int(i) for i in np.flatnonzero(before == group)]
-            for i in set(members) - set(voters):
-                local[i] = self.local_model(i, self.x[i])
-                updates[i] = local[i] - self.x[i]
-            counted |= set(members)
-            if self.ready(members, updates):
-                self.split(members, updates)
-        return sorted(counted)
-
-    def ready(self, members: Sequence[int], updates: Mapping[int, np.ndarray]) -> bool:
-        """Return whether a group of more than two clients has a small mean update and a large update."""
-        if len(members) <= self.line("smallest", 2):
-            return False
-        sent = np.array([updates[i] for i in members])
-        weights = self.line("weights of mean", self.weights(members), members=members)
-        mean = float(self.line("mean norm", np.linalg.norm(weights @ sent), members=members, sent=sent))
-        largest = float(self.line("largest norm", np.linalg.norm(sent, axis=1).max(), sent=sent))
-        small, large = self.settings["mean_threshold"], self.settings["client_threshold"]
-        if self.settings["thresholds"] == "relative":
-            small, large = largest / 10, self.reference / 4
-        small, large = self.line("eps_1", small), self.line("eps_2", large)
-        return bool(self.line("ready", mean < small and largest > large, mean=mean, largest=largest))
-
-    def split(self, members: Sequence[int], updates: Mapping[int, np.ndarray]) -> None:
-        """Give one of the two parts of a group a number of its own, unless noise explains the cut."""
-        sent = np.array([updates[i] for i in members])
-        lengths = np.linalg.norm(sent, axis=1)
-        units = sent / np.where(lengths > 0, lengths, 1.0)[:, None]
-        cosines = np.clip(units @ units.T, -1, 1)
-        cosines = self.line("similarities", cosines, sent=sent)
-        side = self.line("side", bipartition(cosines, self.settings["linkage"]), cosines=cosines)
-        across = float(cosines[np.ix_(side, ~side)].max())
-        if self.line("accepted", np.sqrt((1 - across) / 2) > self.settings["noise_ratio"], across=across):
-            ids = self.line("ids", np.array(members))
-            self.groups[ids[side]] = self.groups.max() + 1
+def is_ready(
+    sent: Any, weights: Any, mean_threshold: float, client_threshold: float, reference: float, relative: bool
+) -> bool:
+    """Return whether updates of a group have a small mean, and one of them is large."""
+    norms = np.linalg.norm(sent, axis=1)
+    mean, largest = float(np.linalg.norm(weights @ sent)), float(norms.max())
+    small, large = (largest / 10, reference / 4) if relative else (mean_threshold, client_threshold)
+    return bool(mean < small and largest > large)
 
 
 def bipartition(similarities: np.ndarray, linkage: str) -> np.ndarray:
@@ -141,66 +45,117 @@ def bipartition(similarities: np.ndarray, linkage: str) -> np.ndarray:
     return np.isin(np.arange(len(similarities)), parts[1])
 
 
-class SoFL(Partitioned):
-    """SoFL: one model for all, one clustering of the clients, then one model for each group."""
+def halves(sent: np.ndarray, linkage: str, noise_ratio: float) -> np.ndarray | None:
+    """Return booleans (n,) of the two parts of a group with these updates; None if noise explains the cut."""
+    lengths = np.linalg.norm(sent, axis=1)
+    units = sent / np.where(lengths > 0, lengths, 1.0)[:, None]
+    cosines = np.clip(units @ units.T, -1, 1)
+    side = bipartition(cosines, linkage)
+    across = float(cosines[np.ix_(side, ~side)].max())
+    return side if np.sqrt((1 - across) / 2) > noise_ratio else None
 
-    name = "sofl"
-    equation = (
-        "t < T_cluster: FedAvg on all clients; in round T_cluster the clients are grouped, and from that round on "
-        "FedAvg (or FedProx, Per-FedAvg) runs in each group; the groups are those that the run reports: its map and "
-        "k-means are random and are not judged"
-    )
-    source = "SoFL (Electronics 13, 3682, 2024), Algorithm 1, lines 4-31"
-    paper_was_read = True
-    own_settings = {
-        **{"pretraining": 6, "trigger": "round", "method": "fedavg", "proximal": 0.0},
-        **{"weighting": "clients"},
-    }
-    strengths = {"proximal": 0.4}
-    choices = {"trigger": ("round", "stationary"), "method": ("fedavg", "fedprox", "per-fedavg")}
-    required = ("groups",)
+
+def cfl_round(
+    gradients: Any,
+    participants: Any,
+    models: Any,
+    groups: Any,
+    reference: float,
+    step_size: Any,
+    steps: Any,
+    weights_of: Callable[[Any], Any],
+    thresholds: str,
+    mean_threshold: float,
+    client_threshold: float,
+    linkage: str,
+    warm_up: int,
+    noise_ratio: float,
+    finished: int,
+) -> tuple[Any, Any, Any]:
+    """Return models, groups and the largest update of the first round after a round.
+
+    With absent clients, which the paper does not have, those of a group whose participants meet the conditions train
+    and count in the same round; the group is split if all its members meet them, too.
+    """
+
+    def update(i: int) -> Any:
+        return descend(gradients[i], models[i], step_size, steps[i]) - models[i]
+
+    def ready(members: Any) -> bool:
+        sent = np.array([updates[i] for i in members])
+        limits = (mean_threshold, client_threshold, reference, thresholds == "relative")
+        return len(members) > 2 and is_ready(sent, weights_of(members), *limits)
+
+    updates = {i: update(i) for i in participants}
+    if finished == 0:
+        reference = max(float(np.linalg.norm(each)) for each in updates.values())
+    before, groups = groups, groups.copy()
+    for group in np.unique(before) if finished >= warm_up else ():
+        if ready([i for i in participants if before[i] == group]):
+            members = np.flatnonzero(before == group)
+            updates |= {i: update(i) for i in members.tolist() if i not in updates}
+            side = halves(np.array([updates[i] for i in members]), linkage, noise_ratio)
+            if ready(members) and side is not None:
+                groups[members[side]] = groups.max() + 1
+    return averaged(models, updates, groups, weights_of), groups, reference
+
+
+def sofl_round(
+    gradients: Any,
+    models: Any,
+    groups: Any,
+    clustered: bool,
+    step_size: Any,
+    steps: Any,
+    weights_of: Callable[[Any], Any],
+    found_groups: Any,
+    pretraining: int,
+    trigger: str,
+    method: str,
+    proximal: float,
+    finished: int,
+) -> tuple[Any, Any, bool]:
+    """Return models and groups after a round, and whether clients have been grouped."""
+
+    def update(i: int) -> Any:
+        def direction(y: Any) -> Any:
+            if method == "fedprox":
+                return gradients[i](y) + proximal * (y - models[i])
+            # to first order, with half of eta as the inner step
+            return gradients[i](y - step_size / 2 * gradients[i](y) if method == "per-fedavg" else y)
+
+        return descend(direction, models[i], step_size, steps[i]) - models[i]
+
+    updates = {i: update(i) for i in range(len(models))}
+    due = finished >= pretraining
+    if due and trigger == "stationary":
+        sent = np.array(list(updates.values()))
+        due = bool(np.linalg.norm(sent.mean(axis=0)) < 0.1 * np.linalg.norm(sent, axis=1).max())
+    first = due and not clustered
+    groups = found_groups if first else groups
+    return averaged(models, updates, groups, weights_of), groups, clustered or first
+
+
+class SoFL(Definition, name="sofl"):
+    """SoFL, whose map and k-means are random: it is judged by the groups that a run reports."""
+
+    rule = staticmethod(sofl_round)
 
     @classmethod
     def order_matters(cls, settings: Mapping[str, Any]) -> bool:
         """Return True, as the map and k-means depend on the order."""
         return True
 
-    def prepare(self) -> None:
-        """Start before the clustering."""
-        super().prepare()
-        self.clustered = False
-
     @classmethod
     def judged(cls, settings: Mapping[str, Any], states: Sequence[Snapshot]) -> Mapping[str, Any]:
         """Return the settings with the groups that the run reports after each round."""
         return {**settings, "reported": [state["groups"].astype(int).tolist() for state in states]}
 
-    def regroup(self, participants: Sequence[int], local: dict[int, np.ndarray]) -> Sequence[int]:
-        """Take the run's groups in the round of the clustering; the definition itself takes those of the task."""
-        due = self.line("finished", self.finished) >= self.settings["pretraining"]
-        if due and self.settings["trigger"] == "stationary":
-            updates = np.array([local[i] - self.x[i] for i in participants])
-            mean = float(np.linalg.norm(updates.mean(axis=0)))
-            due = self.line("rest", mean < 0.1 * float(np.linalg.norm(updates, axis=1).max()))
-        if due and not self.clustered:
-            self.clustered = True
-            reported = self.settings.get("reported")
-            if reported is None:
-                self.groups = self.groups if self.task.groups is None else self.task.groups.copy()
-            elif self.finished + 1 < len(reported):
-                self.groups = np.array(reported[self.finished + 1])
-        return participants
-
-    def gradient(self, client: int, point: np.ndarray, step: int = 0) -> np.ndarray:
-        """Return g_i, at the adapted point for first-order Per-FedAvg, whose inner step is half of eta."""
-        if self.settings["method"] == "per-fedavg":
-            point = point - self.line("inner step", self.step_size / 2) * super().gradient(
-                client, point, step
-            )
-        return super().gradient(client, point, step)
-
-    def correction(self, client: int, y: np.ndarray, received: np.ndarray) -> Any:
-        """Return FedProx's mu (y - x)."""
-        if self.settings["method"] != "fedprox":
-            return 0.0
-        return self.line("pull", self.settings["proximal"] * (y - received), y=y)
+    def given(self, participants: Sequence[int]) -> dict[str, Any]:
+        """Return what the rule may name, with the groups that the run reports; the definition itself has the task's."""
+        groups, reported = self.task.groups, self.settings.get("reported")
+        if reported is not None:
+            groups = reported[min(self.finished + 1, len(reported) - 1)]
+        found = self.groups if groups is None else np.array(groups)
+        self.gradients_of_step = 2 if self.settings["method"] == "per-fedavg" else 1
+        return {**super().given(participants), "found_groups": found}

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar, get_type_hints
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.discovery import Registry
+from clusterproof.algorithms.discovery import Registry, modules_below
 from clusterproof.algorithms.validation import check_instance
 from clusterproof.theory.claims.judge import Conclusion
 from clusterproof.theory.claims.statement import Statement, name_of
@@ -137,10 +137,43 @@ class Claim(Generic[P, R]):
         return add
 
 
-REGISTRY: dict[str, Claim[..., Any]] = Registry(
-    "All claims by id, in the order in which the papers state them."
-)
-"""All claims by id, in the order in which the papers state them."""
+class _Claims(Registry[Claim[..., Any]]):
+    """Claims by id, for which the modules of this package are imported when somebody asks."""
+
+    complete = False
+
+    def complete_first(self) -> None:
+        """Import all modules that state claims, once."""
+        if not self.complete:
+            self.complete = True
+            modules_below("clusterproof.theory")
+
+
+def _asking(name: str) -> Any:
+    """Return a method of dictionaries that completes the claims."""
+
+    def method(self: _Claims, *given: Any) -> Any:
+        self.complete_first()
+        return getattr(dict, name)(self, *given)
+
+    return method
+
+
+for _name in (
+    "__contains__",
+    "__getitem__",
+    "__iter__",
+    "__len__",
+    "__eq__",
+    "get",
+    "items",
+    "keys",
+    "values",
+):
+    setattr(_Claims, _name, _asking(_name))
+
+REGISTRY: dict[str, Claim[..., Any]] = _Claims("All claims by id.")
+"""All claims by id."""
 
 
 def claim(
@@ -230,7 +263,9 @@ def claim(
 
     def decorate(function: Callable[P, R]) -> Claim[P, R]:
         _check_function(id, function)
-        if id in REGISTRY and not _is_same(function, REGISTRY[id].function):
+        own = function.__module__.startswith("clusterproof.theory.")
+        earlier = dict.get(REGISTRY, id) if own else REGISTRY.get(id)
+        if earlier is not None and not _is_same(function, earlier.function):
             raise InvalidArgument("id", id, "must be new", "rename one of the two claims")
         first = _statement("", function, **how)
         stated: Claim[P, R] = Claim(

@@ -34,13 +34,13 @@ def fpfc_round(
     augmentation: Any,
     shrink: Callable[[Any], Any],
 ) -> tuple[Sequence[Any], Pairs, Pairs]:
-    """Return all w_i, theta_ij and v_ij after a round; ``shrink`` maps delta to theta."""
+    """Return all w_i, theta_ij and v_ij after a round; all clients have gradients, ``shrink`` maps delta to theta."""
     every = range(len(models))
 
     def local(i: int) -> Any:  # step 3, from zeta_i of step 2
         sent = [models[j] + differences[i][j] - duals[i][j] / augmentation for j in every]
         zeta = mean(sent)
-        return descend(lambda w: gradients[i](w) + augmentation * (w - zeta), models[i], step_size, steps)
+        return descend(lambda w: gradients[i](w) + augmentation * (w - zeta), models[i], step_size, steps[i])
 
     after = [local(i) if i in participants else models[i] for i in every]
 

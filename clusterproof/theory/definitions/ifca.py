@@ -22,6 +22,14 @@ def members(values: Sequence[Any], chosen: Sequence[int], cluster: int) -> Seque
     return [value for value, own in zip(values, chosen, strict=True) if own == cluster]
 
 
+def shares(weights: Sequence[Any] | None, chosen: Sequence[int], cluster: int) -> Sequence[Any] | None:
+    """Return the weights of a cluster's participants, over their sum; None where all are equal."""
+    if weights is None:
+        return None
+    own = members(weights, chosen, cluster)
+    return [weight / sum(own) for weight in own]
+
+
 def gradient_averaging_round(
     gradients: Functions, chosen: Sequence[int], models: Sequence[Any], step_size: Any, clients: Any
 ) -> Sequence[Any]:
@@ -35,7 +43,13 @@ def gradient_averaging_round(
 
 
 def model_averaging_round(
-    gradients: Functions, chosen: Sequence[int], models: Sequence[Any], step_size: Any, steps: Any
+    gradients: Functions,
+    chosen: Sequence[int],
+    models: Sequence[Any],
+    step_size: Any,
+    steps: Any,
+    *,
+    weights: Any = None,
 ) -> Sequence[Any]:
     """Return the means of the members' models after their local steps, of which an empty cluster keeps its: line 18."""
 
@@ -44,6 +58,6 @@ def model_averaging_round(
         ends = [
             descend(gradient, model, step_size, count) for gradient, count in zip(own, counts, strict=True)
         ]
-        return mean(ends) if ends else model
+        return mean(ends, shares(weights, chosen, cluster)) if ends else model
 
     return [moved(cluster, model) for cluster, model in enumerate(models)]

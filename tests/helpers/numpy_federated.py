@@ -1,4 +1,4 @@
-"""Federated algorithms in plain numpy, as people write them. Mutants of this text are found."""
+"""Federated algorithms in plain numpy, as people write them: what definitions are compared with, and mutated."""
 
 import numpy as np
 
@@ -74,6 +74,28 @@ class Scaffold(FedAvg):
     controls = property(lambda self: self.ci.copy())
 
 
+class ScaffoldI(Scaffold):
+    def after_training(self, clients, models):
+        before = self.ci.copy()
+        self.ci[clients] = [self.task.gradient(i, self.model) for i in clients]
+        self.c = self.c + (self.ci - before).sum(axis=0) / self.task.clients
+
+
+class ProxSkip(FedAvg):
+    def prepare(self):
+        self.h = np.zeros((self.task.clients, self.task.dimension))
+
+    def correction(self, i, y):
+        return -self.h[i]
+
+    def round(self, clients):
+        ends = np.array([self.train(i) for i in clients])
+        self.model = ends.mean(axis=0)
+        self.h = self.h + self.settings["probability"] / self.settings["step_size"] * (self.model - ends)
+
+    controls = property(lambda self: self.h.copy())
+
+
 class FedDyn(FedAvg):
     def prepare(self):
         self.h = np.zeros(self.task.dimension)
@@ -109,6 +131,13 @@ class FedAvgM(FedAvg):
     def aggregate(self, clients, mean):
         self.v = self.settings["momentum"] * self.v + (self.model - mean)
         self.model = self.model - self.settings["server_step_size"] * self.v
+
+
+class NesterovFedAvgM(FedAvgM):
+    def aggregate(self, clients, mean):
+        beta, before = self.settings["momentum"], self.model
+        super().aggregate(clients, mean)
+        self.model = before - self.settings["server_step_size"] * (before - mean + beta * self.v)
 
 
 class FedAdam(FedAvg):
@@ -206,3 +235,89 @@ class IFCA(FedAvg):
             if members:
                 new[j] = self.weights(members) @ [self.train_from(i, self.model[j]) for i in members]
         self.model = new
+
+
+class GradientIFCA(IFCA):
+    def round(self, clients):
+        self.assignments = np.full(self.task.clients, -1)
+        self.assignments[clients] = [self.choose(i) for i in clients]
+        total = np.zeros_like(self.model)
+        for i in clients:
+            total[self.assignments[i]] += self.gradient(i, self.model[self.assignments[i]])
+        self.step(total / self.task.clients)
+
+    def step(self, direction):
+        self.model = self.model - self.settings["step_size"] * direction
+
+
+class CFLMGD(GradientIFCA):
+    def prepare(self):
+        super().prepare()
+        self.u = np.zeros_like(self.model)
+
+    def step(self, direction):
+        self.u = self.settings["momentum"] * self.u + direction
+        super().step(self.u)
+
+
+class ModelCFLMGD(IFCA):
+    def prepare(self):
+        super().prepare()
+        self.u = np.zeros_like(self.model)
+
+    def round(self, clients):
+        self.assignments = np.full(self.task.clients, -1)
+        self.assignments[clients] = [self.choose(i) for i in clients]
+        model, u = self.model.copy(), self.u.copy()
+        for j in range(len(model)):
+            members = [i for i in clients if self.assignments[i] == j]
+            if members:
+                ends = [self.train_with_momentum(i, self.model[j], self.u[j]) for i in members]
+                model[j], u[j] = np.tensordot(self.weights(members), ends, axes=1)
+        self.model, self.u = model, u
+
+    def train_with_momentum(self, i, y, u):
+        for _ in range(self.steps(i)):
+            u = self.settings["momentum"] * u + self.gradient(i, y)
+            y = y - self.settings["step_size"] * u
+        return y, u
+
+
+class FedBCD(FedAvg):
+    def prepare(self):
+        self.own = np.array([self.model] * self.task.clients)
+
+    def round(self, clients):
+        s = self.settings
+        for i in clients:
+            for _ in range(self.steps(i)):
+                pull = s["proximal"] * (self.own[i] - self.model) if s["variant"] == "penalised" else 0
+                self.own[i] = self.own[i] - s["step_size"] * (self.gradient(i, self.own[i]) + pull)
+            for _ in range(self.steps(i) if s["variant"] == "separate" else 0):
+                self.own[i] = self.own[i] - s["pull"] * (self.own[i] - self.model)
+        self.model = self.model - s["server_step_size"] * (self.model - self.own.mean(axis=0))
+
+    personal = property(lambda self: self.own.copy())
+
+
+class Local(FedAvg):
+    def prepare(self):
+        self.model = np.array([self.model] * self.task.clients)
+
+    def round(self, clients):
+        for i in clients:
+            for _ in range(self.steps(i)):
+                self.model[i] = self.model[i] - self.settings["step_size"] * self.gradient(i, self.model[i])
+
+
+FORMS = [
+    *((FedAvg, "fedavg", {}), (FedProx, "fedprox", {}), (Scaffold, "scaffold", {}), (FedNova, "fednova", {})),
+    *((ScaffoldI, "scaffold", {"option": "I"}), (ProxSkip, "proxskip", {}), (FedDyn, "feddyn", {})),
+    *((FedLin, "fedlin", {}), (FedAvgM, "fedavgm", {}), (FedAdam, "fedadam", {}), (FedYogi, "fedyogi", {})),
+    (NesterovFedAvgM, "fedavgm", {"nesterov": True}),
+    *((Ditto, "ditto", {}), (PFedMe, "pfedme", {}), (PerFedAvg, "per-fedavg", {}), (Local, "local", {})),
+    *((FedBCD, "fedbcd", {}), (FedBCD, "fedbcd", {"variant": "separate"})),
+    *((IFCA, "ifca", {}), (GradientIFCA, "ifca", {"averaging": "gradient"})),
+    *((CFLMGD, "cfl-mgd", {}), (ModelCFLMGD, "cfl-mgd", {"averaging": "model"})),
+]
+"""A class, the algorithm that it is, and in which form."""

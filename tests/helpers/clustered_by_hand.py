@@ -235,3 +235,10 @@ class SoFL(Clients):
         return np.array([int(np.argmax([one @ centre for centre in centres])) for one in directions])
 
     model = property(lambda self: np.array(self.x))
+
+
+FORMS = [
+    *((FPFC, "fpfc", {}), (FPFC, "fpfc", {"penalty": "l1"})),
+    *((GradientLoss, "gradient-loss", {}), (CFL, "cfl", {}), (SoFL, "sofl", {})),
+]
+"""A class, the algorithm that it is, and in which form."""

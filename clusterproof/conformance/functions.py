@@ -1,0 +1,344 @@
+"""What changes of definitions call: parts of forms and mistakes that are more than an expression."""
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from clusterproof.theory.definitions.fedavg import descend, mean
+from clusterproof.theory.definitions.ifca import members
+
+__all__ = ["mean", "members", "np", "zip_longest"]
+
+
+def half(value: Any) -> np.ndarray:
+    """Return what rounding to float16 makes of a value."""
+    return np.asarray(value, dtype="float16").astype(float)
+
+
+def not_squared(pull: np.ndarray, strength: float, *parts: slice) -> np.ndarray:
+    """Return the gradient of mu / 2 ||y - x||, 0 at x as in autograd, from that of mu / 2 ||y - x||^2.
+
+    With ``parts`` of the model it is the sum of their norms.
+    """
+    pieces = [pull[part] for part in parts or (slice(None),)]
+    lengths = [2 * float(np.linalg.norm(piece / strength)) for piece in pieces]
+    return np.concatenate([piece / (length or np.inf) for piece, length in zip(pieces, lengths, strict=True)])
+
+
+def kept(run: Any, key: Any, value: Any, given: Any = None) -> Any:
+    """Keep a value from round to round, and return another that is given, or else itself."""
+    run.memory[key] = value
+    return value if given is None else given
+
+
+def delayed(run: Any, key: Any, value: Any) -> Any:
+    """Return the value of the call before, 0 at first."""
+    before = run.memory.get(key, 0 * np.array(value))
+    run.memory[key] = value
+    return before
+
+
+def added_up(run: Any, key: str, value: Any) -> Any:
+    """Return the sum of the values of all calls."""
+    return kept(run, key, run.memory.get(key, 0.0) + value)
+
+
+def of_participants(run: Any, values: Any, absent: Any) -> np.ndarray:
+    """Return the participants' values in a table of all clients."""
+    table = np.full(run.task.clients, absent)
+    table[list(run.of_round["participants"])] = values
+    return table
+
+
+# Weights: of a run, the weights and the clients that they are of
+
+
+def of_changes(run: Any, average: Any, weights: Any) -> Any:
+    """Return x + sum of p_i (y_i - x) from the sum of p_i y_i, for weights that need not add up to 1."""
+    return average + (1 - sum(weights)) * run.model
+
+
+def counts(run: Any, clients: Any) -> np.ndarray:
+    """Return n_i, or equal counts where clients weigh the same."""
+    samples = run.task.samples if run.settings["weighting"] == "samples" else np.ones(run.task.clients)
+    return np.asarray(samples[list(clients)], dtype=float)
+
+
+def share(run: Any, clients: Any) -> float:
+    """Return the share of some clients in the counts of all."""
+    return float(counts(run, clients).sum() / counts(run, range(run.task.clients)).sum())
+
+
+def other_weights(run: Any, _: Any, clients: Any) -> np.ndarray:
+    """Return equal weights for n_i, or n_i for the declared ones."""
+    samples = run.task.samples[list(clients)]
+    other = np.ones(len(samples)) if run.settings["weighting"] == "samples" else samples
+    return np.asarray(other / other.sum())
+
+
+def absent_counted(run: Any, weights: Any, clients: Any) -> np.ndarray:
+    """Return weights that are divided by the total of all clients."""
+    return share(run, clients) * np.array(weights)
+
+
+def first_twice(_: Any, weights: Any, __: Any) -> np.ndarray:
+    """Return the weights with twice the first."""
+    return np.array([2 * weights[0], *weights[1:]])
+
+
+def ones(_: Any, weights: Any, __: Any) -> np.ndarray:
+    """Return the weights of a sum."""
+    return np.ones(len(weights))
+
+
+def last(_: Any, weights: Any, __: Any) -> np.ndarray:
+    """Return the weights without all but the last."""
+    return np.array(weights) * np.eye(len(weights))[-1]
+
+
+def share_each(run: Any, weights: Any, _: Any) -> np.ndarray:
+    """Return k / N for each of k clients."""
+    return np.full(len(weights), len(weights) / run.task.clients)
+
+
+def old_total(run: Any, weights: Any, clients: Any) -> np.ndarray:
+    """Return weights over a sum that is not set to 0 between rounds."""
+    total = float(counts(run, clients).sum())
+    return np.array(weights) * total / added_up(run, "total", total)
+
+
+def of_all_clusters(run: Any, weights: Any, clients: Any) -> np.ndarray:
+    """Return members' weights as shares of all participants'."""
+    shares = zip(run.of_round["participants"], run.of_round["weights"], strict=True)
+    return np.array(weights) * sum(weight for client, weight in shares if client in clients)
+
+
+def of_members(run: Any, shares: Callable[..., Any], change: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the weights of a cluster's members with a change of them."""
+
+    def changed(weights: Any, chosen: Any, cluster: int) -> Any:
+        if ("shares", cluster) not in run.of_round:
+            values, everyone = shares(weights, chosen, cluster), run.of_round["participants"]
+            own = everyone if len(values) == len(everyone) else members(everyone, chosen, cluster)
+            run.of_round["shares", cluster] = change(run, values, own)
+        return run.of_round["shares", cluster]
+
+    return changed
+
+
+# Local steps
+
+
+class LocalStep(NamedTuple):
+    """What a change of a local step knows: the client, its gradient (or direction) at y, and the number of the step.
+
+    Steps count from 0 on in each round; ``memory`` is kept until the client's round ends.
+    """
+
+    run: Any
+    client: int
+    gradient: Any
+    y: Any
+    number: int
+    memory: dict[str, Any]
+
+
+def in_local_steps(run: Any, gradients: Any, change: Callable[[LocalStep], Any]) -> list[Any]:
+    """Return gradients that are changed in local steps, not where a client sends or keeps them."""
+
+    def changed(gradient: Callable[[Any], Any], steps: int) -> Callable[[Any], Any]:
+        calls, memory = itertools.count(-run.sent), {}  # type: ignore[var-annotated]
+        per_step = run.settings.get(run.gradients_of_step, run.gradients_of_step)
+
+        def at(y: Any) -> Any:
+            number, value = next(calls) // per_step, gradient(y)
+            step = LocalStep(run, run.of_round["client"], value, y, number, memory)
+            return change(step) if 0 <= number < steps else value
+
+        return at
+
+    return [
+        changed(gradient, steps) for gradient, steps in zip(gradients, run.of_round["steps"], strict=True)
+    ]
+
+
+def in_directions(
+    run: Any, local: Callable[..., Any], change: Callable[[LocalStep], Any]
+) -> Callable[..., Any]:
+    """Return local steps along changed directions, gradients with all that is added to them."""
+
+    def changed(gradient: Callable[[Any], Any], *others: Any) -> Any:
+        calls, memory = itertools.count(), {}  # type: ignore[var-annotated]
+
+        def at(y: Any) -> Any:
+            value = gradient(y)
+            return change(LocalStep(run, run.of_round["client"], value, y, next(calls), memory))
+
+        return local(at, *others)
+
+    return changed
+
+
+def summed(step: LocalStep) -> Any:
+    """Return the gradient times the number of rows in its batch."""
+    samples, size = int(step.run.task.samples[step.client]), step.run.settings["batch_size"]
+    first = step.number % step.run.batches(step.client) * (size or 0)
+    return min(size or samples, samples - first) * step.gradient
+
+
+def summed_over_outputs(step: LocalStep) -> Any:
+    """Return the gradient times the number of rows and outputs."""
+    return len(step.gradient) * summed(step)
+
+
+def not_zeroed(step: LocalStep) -> Any:
+    """Return the sum of the gradients of a round."""
+    step.memory["sum"] = step.gradient if step.number == 0 else step.memory["sum"] + step.gradient
+    return step.memory["sum"]
+
+
+def rounded(step: LocalStep) -> Any:
+    """Return the gradient, rounded to float16."""
+    return half(step.gradient)
+
+
+def at_received(step: LocalStep) -> Any:
+    """Return the gradient at the received model."""
+    return step.run.task.gradient(step.client, step.run.model)
+
+
+def negative(step: LocalStep) -> Any:
+    """Return the gradient with the opposite sign."""
+    return -step.gradient
+
+
+def damped(step: LocalStep) -> Any:
+    """Return (1 - beta) times the gradient."""
+    return (1 - step.run.settings["momentum"]) * step.gradient
+
+
+def passes_over_samples(run: Any) -> Any:
+    """Return the number of local steps that the last client would make if each sample was a batch."""
+    return run.settings["local_epochs"] * run.task.samples[run.of_round["client"]]
+
+
+def average_over_own_samples(run: Any) -> float:
+    """Return the mean number of samples of all clients over that of the last one."""
+    return float(run.task.samples.mean() / run.task.samples[run.of_round["client"]])
+
+
+def next_client(run: Any) -> int:
+    """Return the participants one by one."""
+    run.of_round["calls"] = run.of_round.get("calls", -1) + 1
+    return int(run.of_round["participants"][run.of_round["calls"]])
+
+
+def noted(
+    run: Any, local: Callable[..., Any], start: Callable[[Any], Any] = lambda model: model
+) -> Callable[..., Any]:
+    """Return local steps whose ends of a round are listed; they start where a function of the received model says."""
+
+    def changed(gradient: Any, model: Any, *others: Any) -> Any:
+        end = local(gradient, start(model), *others)
+        run.of_round.setdefault("ends", []).append(end)
+        return end
+
+    return changed
+
+
+def in_a_row(run: Any, local: Callable[..., Any]) -> Callable[..., Any]:
+    """Return local steps that start where those of the client before ended."""
+    return noted(run, local, lambda model: run.of_round.get("ends", [model])[-1])
+
+
+def from_own(run: Any, local: Callable[..., Any]) -> Callable[..., Any]:
+    """Return local steps that start where the client's last ones ended."""
+
+    def changed(gradient: Any, model: Any, *others: Any) -> Any:
+        client = next_client(run)
+        return kept(run, ("end", client), local(gradient, run.memory.get(("end", client), model), *others))
+
+    return changed
+
+
+def half_ends(local: Callable[..., Any]) -> Callable[..., Any]:
+    """Return local steps whose ends are rounded to float16."""
+    return lambda *given: half(local(*given))
+
+
+def starts_in_a_row(model: Any, gradients: Any, controls: Any, step_size: Any, steps: Any) -> Iterator[Any]:
+    """Yield where ProxSkip's clients start if each starts where the one before ended."""
+    for gradient, control, count in zip(gradients, controls, steps, strict=True):
+        yield model
+        model = descend(lambda y, g=gradient, h=control: g(y) - h, model, step_size, count)
+
+
+# Choices of a cluster
+
+
+def last_choice(run: Any, choice: int) -> int:
+    """Return the choice that the client made in its round before."""
+    key = ("choice", run.of_round["client"])
+    return int(kept(run, key, choice, run.memory.get(key, choice)))
+
+
+def first_choice(run: Any, choice: int) -> int:
+    """Return the choice that the client made in its first round."""
+    return int(run.memory.setdefault(("choice", run.of_round["client"]), choice))
+
+
+def all_in_first(shares: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the weights of a cluster's members, for the first cluster those of all participants."""
+    return lambda weights, chosen, cluster: (
+        list(weights) if cluster == 0 else shares(weights, chosen, cluster)
+    )
+
+
+# Controls of SCAFFOLD
+
+
+def refreshed(run: Any, control: Any) -> Any:
+    """Return c after the participants' c_i have become g_i(x)."""
+    moves = [run.task.gradient(i, run.model) - run.controls[i] for i in run.of_round["participants"]]
+    return control + sum(moves) / run.task.clients
+
+
+def moves_with_model(run: Any, moved: Any) -> list[Any]:
+    """Return what the participants' new controls change by if they have the new model of the server for x."""
+    if run.settings["option"] == "I":
+        at = run.task.gradient
+        return [at(i, moved) - at(i, run.model) for i in run.of_round["participants"]]
+    return [(moved - run.model) / (run.steps(i) * run.step_size) for i in run.of_round["participants"]]
+
+
+def first_from_mean(run: Any, after: Any) -> Any:
+    """Return what the first participant's new control changes by if it is taken from the mean of the models."""
+    if run.settings["option"] == "I":
+        return 0 * run.model
+    first = run.of_round["participants"][0]
+    drift = (run.model - after["model"]) / run.settings["server_step_size"]
+    own = run.controls[first] - run.control + drift / (run.steps(first) * run.step_size)
+    return own - after["controls"][0]
+
+
+def in_loop(run: Any, new: Any, own: Any) -> Any:
+    """Return a new control, and list its change for the clients after this one."""
+    run.of_round.setdefault("moves", []).append(new - own)
+    return new
+
+
+def moved_in_loop(run: Any, control: Any) -> Any:
+    """Return c after the clients before this one have moved it."""
+    return control + sum(run.of_round.get("moves", [0.0])) / run.task.clients
+
+
+def shared_control(local: Callable[..., Any], gradients: Any, control: Any, steps: Any) -> Sequence[Any]:
+    """Return ends and new controls of clients whose controls are one array."""
+    found = []
+    for gradient, count in zip(gradients, steps, strict=True):
+        found.append(local(gradient, control, count))
+        control = found[-1][1]
+    return found
