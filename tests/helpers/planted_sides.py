@@ -103,8 +103,10 @@ def is_refuted_with(
 
 def scaled_terms(factor: Any) -> Change:
     """Multiply everything that is allowed."""
-    return lambda _, sides: dataclasses.replace(
-        sides, terms={name: factor * term for name, term in sides.terms.items()}
+    return lambda _, sides: (
+        dataclasses.replace(sides, terms={name: factor * term for name, term in sides.terms.items()})
+        if isinstance(sides, Sides)
+        else sides
     )
 
 

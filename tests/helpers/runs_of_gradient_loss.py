@@ -9,10 +9,19 @@ from prescribed_runs import assert_agree
 
 from clusterproof.algorithms import GradientLoss, Randomness, run
 from clusterproof.algorithms.gradient_loss import MovingState
+from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.papers.gradient_loss.empty_clusters import ROUNDS
-from clusterproof.theory.papers.gradient_loss.equation_1 import rows_task, summed_scores
+from clusterproof.theory.papers.gradient_loss.equation_1 import summed_scores
 from clusterproof.theory.papers.gradient_loss.equation_3 import CENTERS
 from clusterproof.theory.papers.gradient_loss.scalar import FIFTH, exact_rounds, scalar_task
+
+
+def rows_task(rows: int) -> RegressionMixture:
+    """Return one device whose mini-batch has ``rows`` rows x = 1, y = 0."""
+    optima, labels = np.zeros((1, 1)), np.array([0])
+    return RegressionMixture(
+        optima=optima, covariance=np.ones(1), noise=0.0, labels=labels, samples=rows, data="population"
+    )
 
 
 def assert_rounds(

@@ -66,21 +66,21 @@ WITHOUT_ROW = {
     ("cfl-mgd", "bounds/test_tails_from_statements.py"): "theorem-a-prime theorem-d",
     ("cfl-mgd", "bounds/test_bounds_from_statements.py"): "theorem-a",
     ("cfl-mgd", "papers/cfl_mgd/test_random_claims.py"): """
-        appendix-a2 assumption-1 assumption-2 assumption-3 assumption-3-ball assumption-5-resampled
+        assumption-1 assumption-2 assumption-3 assumption-3-ball assumption-5-resampled
         asymptotic-rate-every-loss equation-1-mean equation-12-shifted equation-21 lemma-1-exact lemma-2-every-loss
         lemma-h model-averaging-drift model-averaging-reset norm-inequality""",
     ("cfl-mgd", "papers/cfl_mgd/appendix/test_drawn_rounds.py"): """
-        appendix-a3 appendix-a4 appendix-a10 appendix-a12 appendix-a15 appendix-a27 lemma-1-union
+        appendix-a3 appendix-a4 appendix-a12 appendix-a15 appendix-a27 lemma-1-union
         lemma-1-worst-case""",
     ("cfl-mgd", "papers/cfl_mgd/appendix/test_planted_faults_appendix.py"): "appendix-a35",
     ("cfl-mgd", "papers/cfl_mgd/test_planted_faults_equations.py"): """
         algorithm-line-20 division-by-clients equation-3 equation-8 equation-9-broadcast equation-10-line-16
-        equation-26 equation-32-fixed-clusters model-averaging-recursion""",
+        equation-32-fixed-clusters model-averaging-recursion""",
     ("fpfc", "papers/fpfc/test_planted_faults_fpfc.py"): """
         one-term-large-augmentation repaired-duals theorem-1-models-positive""",
     ("gradient-loss", "papers/gradient_loss/test_planted_faults_gradient_loss.py"): """
-        empty-cluster-rule equation-1-mean equation-2-descent equation-3-descent equation-3-euclidean-descent
-        equations-4-7 loss-margin pinning purity-bound reduction-up-to training-loss training-loss-in-passes
+        empty-cluster-rule equation-3-descent equation-3-euclidean-descent
+        equations-4-7 loss-margin pinning reduction-up-to training-loss training-loss-in-passes
         weight-at-start""",
     ("gradient-loss", "papers/gradient_loss/test_races.py"): """
         fewer-passes reduction-ceiling same-start sooner""",
@@ -89,7 +89,7 @@ WITHOUT_ROW = {
     ("scaffold", "papers/scaffold/test_sharp_rounds.py"): "multipliers",
     ("sofl", "papers/sofl/test_map.py"): "mean-field-fixed-point mean-square-distortion-nearest",
     ("sofl", "papers/sofl/test_planted_faults_sofl.py"): """
-        aggregation-in-cluster equation-10 frozen-cell-variance guarded-count initialisation label-shift-ceiling
+        aggregation-in-cluster equation-10 guarded-count initialisation label-shift-ceiling
         running-mean theorem-1-robbins-monro""",
 }
 """Tests of claims some lines of which have none of these: their own computation from the same random numbers, or, of

@@ -28,7 +28,13 @@ STEPS = [
 ]
 """Steps in the kernel's language without which their claims are what they are."""
 FORMULAS = [
-    pytest.param(theory.find_claim(name).function, name, id=name) for name in ("fpfc/theorem-1-mapping",)
+    pytest.param(theory.find_claim(name).function, name, id=name)
+    for name in (
+        "fpfc/theorem-1-mapping",
+        "gradient-loss/equation-1-mean",
+        "gradient-loss/equation-2-descent",
+        "sofl/frozen-cell-variance",
+    )
 ]
 """Claims whose own function is proved."""
 LOOSE = ("cfl-mgd/appendix-a10", "cfl-mgd/a7-step", "gradient-loss/class-overlap")

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Any
 
-import numpy as np
-
-from clusterproof.algorithms import generator
-from clusterproof.synthetic import Mixture, QuadraticMixture
-from clusterproof.theory.claims import Q, Sides, Z, among, at_least, at_most, claim, equal, suppose
+from clusterproof.theory.claims import Q, Sides, Z, among, at_least, at_most, claim, equal
 from clusterproof.theory.exact.basin_pairs import Pair
-from clusterproof.theory.exact.placed import Placed, placed
-from clusterproof.theory.exact.random_tasks import random_mixture
+from clusterproof.theory.exact.one_point import gap
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses
 
 
@@ -101,23 +96,11 @@ def wrong_choice_of_gaussian_rows(
     }
 
 
-def basin_models(task: Mixture, stream: np.random.Generator) -> np.ndarray:
-    """Models (20, P, d) in and on the paper's basins; the first ones on the lines between the optima."""
-    offsets = stream.standard_normal((20, *task.optima.shape))
-    distances = np.linalg.norm(task.optima[:, None] - task.optima, axis=-1) + np.diag(
-        [np.inf] * task.clusters
-    )
-    nearest = task.optima[distances.argmin(axis=-1)]
-    offsets[:5] = nearest - task.optima
-    offsets /= np.linalg.norm(offsets, axis=-1, keepdims=True)
-    lengths = stream.choice([1.0, 0.5, 0.1], (20, task.clusters, 1))
-    lengths[:5] = 1.0
-    return np.asarray(task.optima + task.basin_radius * lengths * offsets)
-
-
-SomeModels = Annotated[Placed[Mixture], placed(Mixture, random_mixture, basin_models)]
-ROUND_TASK = QuadraticMixture.random(clusters=2, clients=4, dimension=2)
-ROUND = {"models": Placed(ROUND_TASK, basin_models(ROUND_TASK, generator(0, "kappa = 1")))}
+SHARE = Q[0:1:4]
+FACING = dict.fromkeys(("root", "own", "other", "apart"), Fraction(1)) | {"cosine": Fraction(-1)}
+FACING |= {
+    f"{name}{whose}": Fraction(0) for name in ("along", "bent", "raised") for whose in ("", "_of_other")
+}
 """kappa = 1, where models between the optima attain the bounds."""
 
 
@@ -127,14 +110,28 @@ ROUND = {"models": Placed(ROUND_TASK, basin_models(ROUND_TASK, generator(0, "kap
     failure={"(27)": "misprint"},
     judges={"(27), smoothness, as meant": "reading", "(27), distance, as meant": "reading"},
     tight=True,
-    evaluations=60,
-    example=(ROUND,),
+    example=(FACING,),
 )
-def costs_in_the_basin(models: SomeModels) -> dict[str, Sides]:
+def costs_in_the_basin(
+    root: Fraction = Q[1::2],
+    own: Fraction = SHARE,
+    other: Fraction = SHARE,
+    apart: Fraction = Q[1::4],
+    cosine: Fraction = Q[-1:1:4],
+    along: Fraction = SHARE,
+    bent: Fraction = SHARE,
+    raised: Fraction = SHARE,
+    along_of_other: Fraction = SHARE,
+    bent_of_other: Fraction = SHARE,
+    raised_of_other: Fraction = SHARE,
+) -> dict[str, Sides]:
     """Another cluster's model costs cluster 1 at least mu Delta^2 / 4 more than its own.
 
     Hypotheses
-        Assumptions 1 and 2; in the round, ||chi_p - chi*_p|| <= (1/4) sqrt(mu/L) Delta for all p.
+        Assumptions 1 and 2; in the round, ||chi_p - chi*_p|| <= (1/4) sqrt(mu/L) Delta for all p. ``own`` and ``other``
+        are the shares of that radius that chi_1 and chi_p are from their optima, which are ``apart`` / Delta from each
+        other, at an angle with any ``cosine``; kappa = ``root``^2. For every phi^1, by what its
+        values can be (``exact/one_point.py``).
 
     Statement
         In units of mu Delta^2:
@@ -157,54 +154,15 @@ def costs_in_the_basin(models: SomeModels) -> dict[str, Sides]:
         Zhao et al. (2023), (26), (27) with its square, and (28). Attained for kappa = 1 with both models on the line
         between the optima.
     """
-    task, points, mu = models.task, models.points, models.task.strong_convexity
-    suppose("two clusters or more", task.clusters > 1)
-    first, second = np.nonzero(~np.eye(task.clusters, dtype=bool))
-    distances = np.linalg.norm(points[:, None] - task.optima[:, None], axis=-1)
-    suppose("the models are in the basin", distances[:, first, first] <= task.basin_radius * (1 + 1e-12))
-    least = [float(task.expected_loss(optimum, p)) for p, optimum in enumerate(task.optima)]
-    gaps = np.stack([task.expected_loss(points, p) - least[p] for p in range(task.clusters)])
-    unit = mu * task.separation**2
-    own, other = gaps[first, :, first].T / unit, gaps[first, :, second].T / unit
-    off = task.smoothness / 2 * distances[:, first, first] ** 2 / unit
-    across = mu / 2 * distances[:, first, second] ** 2 / unit
-    rounding = 1e-13 * (1 + max(least)) / unit
+    off, step = own / (4 * root), other / (4 * root)
+    distance = apart**2 + 2 * cosine * apart * step + step**2
+    own_loss = off**2 * gap(root**2, along, bent, raised)
+    other_loss = distance * gap(root**2, along_of_other, bent_of_other, raised_of_other)
     return {
-        "(26), convexity": at_least(other, distance=across, rounding=rounding),
-        "(26), distance": at_least(across, separation=9 / 32),
-        "(27), smoothness, as meant": at_most(own, distance=off, rounding=rounding),
-        "(27), distance, as meant": at_most(off, separation=1 / 32),
-        "(28)": at_least(other - own, separation=1 / 4, rounding=rounding),
-    }
-
-
-NOT_NEGATIVE, SHARE = Q[0::2], Q[0:1:4]
-
-
-@costs_in_the_basin.step("proof", needed=False)
-def costs_on_symbols(
-    root: Fraction = Q[1::2],
-    own: Fraction = SHARE,
-    other: Fraction = SHARE,
-    beyond: Fraction = NOT_NEGATIVE,
-    below: Fraction = NOT_NEGATIVE,
-    above: Fraction = NOT_NEGATIVE,
-) -> dict[str, Sides]:
-    """The triangle inequality and the radius, squared; the first steps are Assumptions 2 and 1 at the optimum.
-
-    Delta = 1, mu = 1, L = root^2; ``own`` and ``other`` are the models' distances from their own optima, in radii. By
-    the triangle inequality the other one is Delta less its own distance, and something ``beyond``, from the client's
-    optimum. The own model's expected loss is something ``below`` (L / 2) times its squared distance, the other one's
-    something ``above`` (mu / 2) times its own.
-    """
-    own_cost = root**2 * (own / (4 * root)) ** 2 / 2
-    other_cost = (1 - other / (4 * root) + beyond) ** 2 / 2
-    own_loss, other_loss = own_cost - below, other_cost + above
-    return {
-        "(26), convexity": at_least(other_loss, distance=other_cost),
-        "(26), distance": at_least(other_cost, separation=Fraction(9, 32)),
-        "(27), smoothness, as meant": at_most(own_loss, distance=own_cost),
-        "(27), distance, as meant": at_most(own_cost, separation=Fraction(1, 32)),
+        "(26), convexity": at_least(other_loss, distance=distance / 2),
+        "(26), distance": at_least(distance / 2, separation=Fraction(9, 32)),
+        "(27), smoothness, as meant": at_most(own_loss, distance=root**2 * off**2 / 2),
+        "(27), distance, as meant": at_most(root**2 * off**2 / 2, separation=Fraction(1, 32)),
         "(28)": at_least(other_loss - own_loss, separation=Fraction(1, 4)),
     }
 

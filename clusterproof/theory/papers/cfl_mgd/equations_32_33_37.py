@@ -7,7 +7,7 @@ from typing import Annotated
 
 from clusterproof.theory.claims import Q, Sides, Z, among, claim, equal, sequences, suppose
 from clusterproof.theory.exact.prescribed_samples import READINGS, Rounds, exact_run
-from clusterproof.theory.papers.cfl_mgd.appendix.a18_to_a25 import each_buffer
+from clusterproof.theory.papers.cfl_mgd.appendix.a18_to_a25 import parts_of_the_momentum
 
 ROUNDS = 2
 """chi^(2) is the first model that depends on a client's change of cluster."""
@@ -74,26 +74,22 @@ def momentum_of_the_average(
         f"eta = 1, beta = {momentum}: a client that changes its cluster carries foreign momentum, "
         f"chi_1^(2) = {by_clients} with the clients' momentum and {by_server} with the server's"
     )
-    third, of_own, of_false, moves = [], [], [], []
-    for t in range(ROUNDS):
-        terms = [
-            momentum * u / len(centers) if p == 0 else Fraction(0)
-            for u, p in zip(printed.momenta[t], printed.assignments[t], strict=True)
-        ]
-        third.append(sum(terms))
-        of_own.append(sum(terms[:own]))
-        of_false.append(terms[own])
-        moves.append(momentum * (printed.models[t][0] - printed.models[t + 1][0]))
-    parts = [one + other for one, other in zip(of_own, of_false, strict=True)]
+    third = [
+        momentum * sum(u for u, p in zip(momenta, chosen, strict=True) if p == 0) / len(centers)
+        for momenta, chosen in zip(printed.momenta, printed.assignments, strict=True)
+    ]
+    moves = [
+        momentum * (before[0] - after[0])
+        for before, after in zip(printed.models, printed.models[1:], strict=False)
+    ]
     return {
         "(32)": equal((by_clients, by_server), words=words),
         "(33)": equal((abs(by_server - center), abs(by_clients - center)), words=words),
-        "(37)": equal((third, parts)),
         "after (37)": equal((third, moves)),
     }
 
 
-momentum_of_the_average.step("proof of (37)", needed=False)(each_buffer)
+momentum_of_the_average.line("(37)")(parts_of_the_momentum)
 
 
 @claim("cfl-mgd/equation-32-fixed-clusters", label="(32), fixed clusters", judges="ours", evaluations=150)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
-import numpy as np
-
-from clusterproof.algorithms import GradientLoss
-from clusterproof.algorithms.gradient_loss import MovingState
-from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.claims import Q, Sides, Stream, Z, among, claim, equal, suppose
-from clusterproof.theory.exact.algebra import Number, Positive, Share
+from clusterproof.theory.claims import Q, Sides, Z, among, claim, equal, integers, iterate, sequences, suppose
 from clusterproof.theory.papers.gradient_loss.scalar import POINT, WEIGHT, best, score, sign
+
+ROWS = integers(1, 6, upwards=True)
+OF_ROWS: Any = sequences(Q[::2], lambda rows: rows)
 
 
 def summed_scores(
@@ -57,59 +55,38 @@ def equation_1(
     return equal((best(few), best(many)))
 
 
-def rows_task(rows: int) -> RegressionMixture:
-    """Return one device whose mini-batch has ``rows`` rows x = 1, y = 0."""
-    optima, labels = np.zeros((1, 1)), np.array([0])
-    return RegressionMixture(
-        optima=optima, covariance=np.ones(1), noise=0.0, labels=labels, samples=rows, data="population"
-    )
-
-
-@claim("gradient-loss/equation-1-mean", label="(1) with the mean", judges="ours", evaluations=100)
+@claim("gradient-loss/equation-1-mean", label="(1) with the mean", judges="ours")
 def equation_1_mean(
-    stream: Stream,
-    copies: int = Z[2:50],
+    rows: int = ROWS,
+    losses: tuple[Fraction, ...] = OF_ROWS,
+    slopes: tuple[Fraction, ...] = OF_ROWS,
+    copies: int = ROWS,
     weight: Fraction = Q[0:1],
-    similarity: str = among("cosine", "euclidean"),
-    sign: str = among("descent", "as-printed"),
+    similarity: Fraction = Q[-1:1:4],
 ) -> Sides:
     """With the mean loss, a mini-batch and several copies of it give the same scores.
 
     Statement
-        L_ik = (1 / |Z_i|) sum over Z_i of l(w_k, z) and its gradient do not change when Z_i is copied;
-        lambda S_ik - (1 - lambda) L_ik, hence the choice, does not either.
+        L_ik = (1 / |Z_i|) sum over Z_i of l(w_k, z) and its gradient do not change when Z_i is copied; lambda S_ik - (1
+        - lambda) L_ik, hence the choice, does not either. Of any losses of the rows and any coordinate of their
+        gradients; where the gradient is the same, S_ik is.
 
     Source
         Ours; replaces the sum in (1). Identity.
     """
-    rows, dimension, count = (int(stream.integers(*ends)) for ends in ((1, 8), (1, 6), (2, 5)))
-    features, targets = stream.standard_normal((rows, dimension)), stream.standard_normal(rows)
-    models, moves = stream.standard_normal((2, count, dimension))
-    algorithm = GradientLoss(
-        step_size=0.5, clusters=count, weight=float(weight), similarity=similarity, sign=sign
-    )
-    state = MovingState(models, np.arange(1), np.zeros(1, dtype=int), moves, np.asarray(1))
-    found = []
-    for times in (1, copies):
-        residuals = np.tile(models @ features.T - targets, times)
-        losses, gradients = (residuals**2).mean(axis=1) / 2, residuals @ np.tile(features.T, times).T
-        gradients /= times * rows
-        scores = algorithm.scores(state, losses[None], gradients[None], rows_task(times * rows))
-        found.append(np.concatenate([losses, gradients.ravel(), np.ravel(scores)]))
-    return equal((found[0], found[1]), rounding=1e-10)
+    loss, slope = total(losses), total(slopes)
+    once = loss / rows, slope / rows
+    several = copied(loss, copies) / (copies * rows), copied(slope, copies) / (copies * rows)
+    return equal((several, once), (score(weight, similarity, several[0]), score(weight, similarity, once[0])))
 
 
-@equation_1_mean.step("algebra", needed=False)
-def equation_1_mean_on_symbols(
-    loss: Number, slope: Number, rows: Positive, copies: Positive, weight: Share, similarity: Number
-) -> Sides:
-    """Sums that grow with the copies, over a count that does: the loss, each coordinate of the gradient, the score.
+def total(numbers: Sequence[Fraction]) -> Any:
+    """Sum any numbers."""
+    return iterate(lambda so_far, one: so_far + one, Fraction(0), numbers, invariant=lambda *_: ())
 
-    Where the gradient is the same, the similarity is.
-    """
-    single, several = loss / rows, (copies * loss) / (copies * rows)
-    return equal(
-        (several, single),
-        ((copies * slope) / (copies * rows), slope / rows),
-        (score(weight, similarity, several), score(weight, similarity, single)),
+
+def copied(number: Any, copies: int) -> Any:
+    """Sum copies of a number."""
+    return iterate(
+        lambda so_far: so_far + number, Fraction(0), copies, invariant=lambda sum_, n: sum_ == n * number
     )

@@ -6,10 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from clusterproof.algorithms import IFCA, GradientLoss, Randomness, run
+from clusterproof.algorithms import IFCA, GradientLoss, run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import Q, Sides, Stream, among, claim, equal
-from clusterproof.theory.exact.algebra import Number
+from clusterproof.theory.claims import Q, Sides, Stream, among, claim, equal, integers, iterate, sequences
 from clusterproof.theory.papers.gradient_loss.scalar import POINT, STEP, exact_rounds
 
 PACE, SHARE = Q[Fraction(1, 20) : 1 : 20], Q[0:1:10]
@@ -53,39 +52,33 @@ def draw_task(stream: np.random.Generator, condition: float = 3.0) -> QuadraticM
     )
 
 
-@claim("gradient-loss/equation-2-descent", label="(2) with its sign", judges="ours", evaluations=50)
-def equation_2_descent(stream: Stream, step: Fraction = PACE, weight: Fraction = SHARE) -> Sides:
+@claim("gradient-loss/equation-2-descent", label="(2) with its sign", judges="ours")
+def equation_2_descent(
+    devices: int = integers(0, 6, upwards=True),
+    gradients: tuple[Fraction, ...] = sequences(POINT, lambda devices: devices),
+    step: Fraction = POINT,
+    model: Fraction = POINT,
+) -> Sides:
     """The last move of a cluster's model is minus the learning rate times the average gradient.
 
     Hypotheses
         One local step, (5), and the uniform average (7).
 
     Statement
-        w_k^t - w_k^(t-1) = -alpha (1 / |M_k|) sum over M_k of grad L_ik^(t-1); 0 where M_k is empty.
+        w_k^t - w_k^(t-1) = -alpha (1 / |M_k|) sum over M_k of grad L_ik^(t-1); 0 where M_k is empty. In each
+        coordinate, of any gradients of the devices in M_k.
 
     Source
         Ours; (5) inserted into (7). Identity.
     """
-    task, moves, expected = draw_task(stream), [], []
-    algorithm = GradientLoss(step_size=float(step), weight=float(weight))
-    state = algorithm.initialise(task.initial_models(task.clusters, (), stream), task)
-    randomness = Randomness.from_seed(0)
-    for _ in range(5):
-        before = np.array(state.models)
-        state = algorithm.step(state, task, randomness)
-        moves.append(np.array(state.moves))
-        for k, model in enumerate(before):
-            members = np.asarray(state.assignments) == k
-            gradients = np.einsum("nij,nj->ni", task.hessians, model - task.centers)[members]
-            expected.append(-float(step) * gradients.sum(axis=0) / max(1, members.sum()))
-    right = np.stack(expected).reshape(np.shape(moves))
-    return equal((np.stack(moves), right), rounding=1e-10 * (1 + float(np.abs(right).max())))
-
-
-@equation_2_descent.step("algebra", needed=False)
-def equation_2_descent_on_symbols(model: Number, step: Number, gradient: Number, share: Number) -> Sides:
-    """The term of each device, in each coordinate: its step, less the model; its share is 1 / |M_k|, or 0."""
-    return equal((share * ((model - step * gradient) - model), -step * (share * gradient)))
+    points, gradient = iterate(
+        lambda sums, one: (sums[0] + (model - step * one), sums[1] + one),
+        (Fraction(0), Fraction(0)),
+        gradients,
+        invariant=lambda sums, count: sums[0] == count * model - step * sums[1],
+    )
+    after, average = (points / devices, gradient / devices) if devices > 0 else (model, Fraction(0))
+    return equal((after - model, -step * average))
 
 
 def plain_round(

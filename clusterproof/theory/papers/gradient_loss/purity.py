@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
 from itertools import permutations, product
+from typing import Any
 
-import numpy as np
-
-from clusterproof.algorithms import purity
-from clusterproof.algorithms.metrics import contingency
-from clusterproof.theory.claims import Sides, Stream, Z, among, at_least, at_most, claim, equal, suppose
-from clusterproof.theory.exact.algebra import NotNegative, Positive
+from clusterproof.theory.claims import (
+    Sides,
+    Z,
+    among,
+    at_least,
+    at_most,
+    claim,
+    equal,
+    integers,
+    iterate,
+    known,
+    sequences,
+    suppose,
+)
 
 FOUND = ["".join(each) for size, names in ((6, "012"), (4, "01")) for each in product(names, repeat=size)]
 
@@ -48,51 +59,55 @@ def purity_as_accuracy(true: str = among("001122", "000111", "0011"), found: str
     return at_most(counted, correct=correct)
 
 
-@claim("gradient-loss/purity-bound", label="Section III-A3, purity", judges="ours", evaluations=200)
-def purity_bound(stream: Stream, devices: int = Z[2:14], clusters: int = Z[1:4]) -> dict[str, Sides]:
+CLUSTERS = 4
+COUNT = integers(0, 4, upwards=True)
+OF_CLUSTER: Any = sequences(COUNT, CLUSTERS)
+
+
+@claim("gradient-loss/purity-bound", label="Section III-A3, purity", judges="ours")
+def purity_bound(counts: tuple[int, ...] = sequences(COUNT, CLUSTERS**2)) -> dict[str, Sides]:
     """Purity is at least the share of correct devices, and never falls when clusters are split.
 
     Statement
         P >= max over one-to-one namings of the share of correct devices; P of a refinement is at least
-        P, and 1 for singletons. P is informative only together with the number of clusters.
+        P, and 1 for singletons. P is informative only together with the number of clusters. Here four clusters and four
+        true ones, some of which may be empty, any ``counts`` of devices in both; times the number of devices.
 
     Source
         Ours.
     """
-    from scipy.optimize import linear_sum_assignment  # commands start without it
-
-    truth, found, halves = (stream.integers(0, most, devices) for most in (clusters, clusters, 2))
-    table, value = contingency(found, truth), purity(found, truth)
-    correct = table[linear_sum_assignment(table, maximize=True)].sum()
-    return {
-        "correct": at_least(value, share=correct / devices),
-        "refinement": at_least(purity(2 * found + halves, truth), whole=value),
-        "singletons": equal((purity(np.arange(devices), truth), 1.0), rounding=1e-12),
-    }
+    rows = [counts[CLUSTERS * k : CLUSTERS * (k + 1)] for k in range(CLUSTERS)]
+    namings = permutations(range(CLUSTERS))
+    correct = [sum(row[j] for row, j in zip(rows, naming, strict=True)) for naming in namings]
+    return {"correct": at_least([sum(map(most, rows))] * len(correct), share=correct)}
 
 
-@purity_bound.step("algebra", needed=False)
-def purity_bound_on_symbols(
-    named: NotNegative,
-    named_more: NotNegative,
-    first: NotNegative,
-    second: NotNegative,
-    more: NotNegative,
-    still_more: NotNegative,
-    devices: Positive,
-) -> dict[str, Sides]:
-    """The largest counts add up to what a naming chooses at least, and splits have their own.
+def most(row: Sequence[Any], bound: Any = None) -> Any:
+    """Return the largest count; a proof may be given a bound of it."""
 
-    ``named`` devices have the true cluster that the naming gives theirs, and the largest counts are ``named_more``
-    above that. The largest counts before a split are first + second, by halves; each half's own are that much, or
-    more. Each of ``devices`` singletons adds 1 / devices.
-    """
-    whole, split = (first + second) / devices, ((first + more) + (second + still_more)) / devices
-    return {
-        "correct": at_least((named + named_more) / devices, share=named / devices),
-        "refinement": at_least(split, whole=whole),
-        "singletons": equal((devices * (1 / devices), 1)),
-    }
+    def says(largest: Any) -> tuple[Any, ...]:
+        return tuple(largest >= each for each in row) + (() if bound is None else (largest <= bound,))
+
+    return known(lambda: max(row), says)
+
+
+@purity_bound.line("refinement")
+def of_a_refinement(
+    first: tuple[int, ...] = OF_CLUSTER, second: tuple[int, ...] = OF_CLUSTER, others: int = COUNT
+) -> Sides:
+    """One cluster is split in two, and the other clusters' largest counts add up to ``others``."""
+    split = most(first) + most(second)
+    whole = most([one + other for one, other in zip(first, second, strict=True)], split)
+    return at_least(others + split, whole=others + whole)
+
+
+@purity_bound.line("singletons")
+def of_singletons(devices: int = Z[1:]) -> Sides:
+    """Each cluster has one device."""
+    correct = iterate(
+        lambda sum_: sum_ + max(1, 0), Fraction(0), devices, invariant=lambda sum_, n: sum_ == n
+    )
+    return equal((correct / devices, 1))
 
 
 MERGED = "CIJKLMOPSUVWXYZ"

@@ -2,46 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from clusterproof.algorithms import self_organising_map as som
-from clusterproof.theory.claims import Q, Sides, Stream, Z, among, at_most, claim, equal, integers, sequences
-from clusterproof.theory.exact.algebra import NotNegative, Number, Share
+from clusterproof.theory.claims import Q, Sides, at_most, claim, equal, integers, iterate, sequences
 from clusterproof.theory.papers.sofl.cells import intervals, mean_field_fixed_point
 
-NEURONS: Any = sequences(Q[-3:3:8], 3)
-SAMPLES: Any = sequences(Q[-3:3:8], 8)
+PLACE = Q[-3:3:8]
+NEURONS: Any = sequences(PLACE, 3)
+UPDATES = integers(1, 8, upwards=True)
+SAMPLES: Any = sequences(PLACE, lambda updates: updates)
+Row = tuple[tuple[Any, Any, Any], ...]
+"""Of each neuron its place, how many samples it has won, and their sum."""
 
 
-def wins(
-    neurons: Sequence[Fraction], samples: Sequence[Fraction]
-) -> list[tuple[int, Fraction, list[Fraction]]]:
-    """Return the winner of each sample, where it is after it, and all that it has won; its n-th sample has rate 1/n."""
-    places, history = list(neurons), []
-    won: list[list[Fraction]] = [[] for _ in neurons]
-    for sample in samples:
-        distances = [abs(place - sample) for place in places]
-        winner = distances.index(min(distances))
-        won[winner] = [*won[winner], sample]
-        places[winner] += (sample - places[winner]) / len(won[winner])
-        history.append((winner, places[winner], won[winner]))
-    return history
+def after(row: Row, sample: Any) -> Row:
+    """Move the winner; its n-th sample has rate 1/n."""
+    first, second, third = ((place - sample) ** 2 for place, _, _ in row)
+    winner = (0 if first <= third else 2) if first <= second else (1 if second <= third else 2)
+    place, hits, won = row[winner]
+    moved = place + (sample - place) / (hits + 1), hits + 1, won + sample
+    return tuple(moved if c == winner else row[c] for c in range(3))
 
 
 @claim("sofl/running-mean", label="Theorem 1", judges="ours", evaluations=50)
-def running_mean(neurons: tuple[Fraction, ...] = NEURONS, samples: tuple[Fraction, ...] = SAMPLES) -> Sides:
+def running_mean(
+    updates: int = UPDATES, neurons: tuple[Fraction, ...] = NEURONS, samples: tuple[Fraction, ...] = SAMPLES
+) -> Sides:
     """A winner that alone moves, by one over its hits, is the mean of all samples that it has won.
 
     Hypotheses
-        sigma -> 0: only the best matching unit moves; its n-th sample moves it with eta = 1/n. Neurons and samples on a
-        line.
+        sigma -> 0: only the best matching unit moves; its n-th sample moves it with eta = 1/n. Three neurons and any
+        number of samples on a line.
 
     Statement
-        w_c(n) = (x_1 + .. + x_n) / n over the samples that c has won so far, at every update.
+        w_c(n) = (x_1 + .. + x_n) / n over the samples that c has won so far, after any update; times n.
 
     Source
         MacQueen (1967), reference 18 of Zhang and Qiao (2024); the exact core of Theorem 1. Identity. The
@@ -50,33 +48,47 @@ def running_mean(neurons: tuple[Fraction, ...] = NEURONS, samples: tuple[Fractio
     Proof
         w + (x - w) / n = ((n - 1) w + x) / n.
     """
-    return equal(*((neuron, sum(won) / len(won)) for _, neuron, won in wins(neurons, samples)))
-
-
-@running_mean.step("algebra", needed=False)
-def running_mean_on_symbols(mean: Number, sample: Number, before: NotNegative) -> Sides:
-    """From ``before`` samples with this mean to the next: moved by 1 / n, the neuron is the mean of all n."""
-    n = before + 1
-    return equal((mean + (sample - mean) / n, (before * mean + sample) / n))
+    row = iterate(
+        after,
+        tuple((place, 0, Fraction(0)) for place in neurons),
+        samples,
+        invariant=lambda row, _: tuple(
+            fact for place, hits, won in row for fact in (hits >= 0, hits * place == won)
+        ),
+    )
+    return equal(*((hits * place, won) for place, hits, won in row))
 
 
 @running_mean.step("map", evaluations=50, needed=False)
 def running_mean_of_the_map(
-    neurons: tuple[Fraction, ...] = NEURONS, samples: tuple[Fraction, ...] = SAMPLES
+    updates: int = UPDATES, neurons: tuple[Fraction, ...] = NEURONS, samples: tuple[Fraction, ...] = SAMPLES
 ) -> Sides:
     """The map's neurons are those in rational arithmetic."""
-    row, expected = np.array(neurons, dtype=float)[None, :, None], np.array(neurons, dtype=float)
-    for sample, (winner, place, won) in zip(samples, wins(neurons, samples), strict=True):
-        data, expected[winner] = np.array([[float(sample)]]), float(place)
+    places, exact = np.array(neurons, dtype=float), tuple((place, 0, Fraction(0)) for place in neurons)
+    expected = np.array(neurons, dtype=float)
+    row = places[None, :, None]
+    for sample in samples:
+        before, exact = exact, after(exact, sample)
+        (hits,) = (new[1] for old, new in zip(before, exact, strict=True) if new != old)
         row = som.train(
-            row, data, np.array([0]), learning_rate=1 / len(won), radius=0.0, distance="euclidean"
+            row,
+            np.array([[float(sample)]]),
+            np.array([0]),
+            learning_rate=1 / hits,
+            radius=0.0,
+            distance="euclidean",
         )
+        expected = np.array([float(place) for place, *_ in exact])
     return equal((row.ravel(), expected), rounding=1e-9)
 
 
-@claim("sofl/frozen-cell-variance", label="Theorem 1", judges="ours", evaluations=50)
+@claim("sofl/frozen-cell-variance", label="Theorem 1", judges="ours")
 def frozen_cell_variance(
-    stream: Stream, updates: int = Z[1:5], rate: Fraction = Q[Fraction(1, 10) : 1 : 10]
+    rate: Fraction = Q[0:1:10],
+    start: Fraction = Q[::2],
+    mean: Fraction = Q[::2],
+    variance: Fraction = Q[0::2],
+    updates: int = integers(0, 5, upwards=True),
 ) -> Sides:
     """At a constant rate a neuron keeps the share eta / (2 - eta) of its cell's variance for ever.
 
@@ -84,7 +96,8 @@ def frozen_cell_variance(
         The cell does not change, its samples are independent, the radius is 0, eta in (0, 1] constant.
 
     Statement
-        Var w(n) = (eta / (2 - eta)) (1 - (1 - eta)^(2n)) Var(x | X_c), which tends to eta / (2 - eta).
+        Var w(n) = (eta / (2 - eta)) (1 - (1 - eta)^(2n)) Var(x | X_c), which tends to eta / (2 - eta), for any mean and
+        variance of the cell.
 
     Source
         Ours on Zhang and Qiao (2024), Theorem 1 and (10). Identity. With SoFL's eta_0 / 3 = 1/30 the share is 1/59.
@@ -92,35 +105,20 @@ def frozen_cell_variance(
     Proof
         w(n) is a weighted sum of independent samples with weights eta (1 - eta)^k: add their squares.
     """
-    values, law, eta = 5 * stream.standard_normal(3), stream.dirichlet(np.ones(3)), float(rate)
-    chances, ends = np.ones(1), values[:1]
-    for _ in range(updates):  # every end of the runs so far, and each sample after it
-        moved = [_moved(end, value, eta) for end in ends for value in values]
-        chances, ends = np.outer(chances, law).ravel(), np.array(moved)
-    kept = (1 - (1 - eta) ** (2 * updates)) * eta / (2 - eta)
-    return equal((_variance(chances, ends), kept * _variance(law, values)), rounding=1e-9)
+    kept = 1 - rate
 
+    def update(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        """E w and E w^2 after w' = (1 - eta) w + eta x, where x is independent of w, and (1 - eta)^(2n)."""
+        first, second, power = state
+        square = kept**2 * second + 2 * kept * rate * first * mean + rate**2 * (mean**2 + variance)
+        return kept * first + rate * mean, square, kept**2 * power
 
-def _moved(neuron: float, sample: float, rate: float) -> float:
-    """Return a lone neuron on a line after one sample."""
-    row, data = np.array([[[neuron]]]), np.array([[sample]])
-    return float(som.train(row, data, np.array([0]), learning_rate=rate, radius=0.0).item())
+    def law(state: tuple[Any, Any, Any], _: int) -> Any:
+        first, second, power = state
+        return (2 - rate) * (second - first**2) == rate * (1 - power) * variance
 
-
-def _variance(law: np.ndarray, values: np.ndarray) -> float:
-    return float(law @ (values - law @ values) ** 2)
-
-
-@frozen_cell_variance.step("algebra", needed=False)
-def frozen_cell_variance_on_symbols(
-    rate: Share, start: Number, mean: Number, variance: NotNegative, updates: int = among(1, 2, 3, 4, 5)
-) -> Sides:
-    """The first two moments of w' = (1 - eta) w + eta x, where x is independent of w, update by update."""
-    kept, first, second = 1 - rate, start, start**2
-    for _ in range(updates):
-        second = kept**2 * second + 2 * kept * rate * first * mean + rate**2 * (mean**2 + variance)
-        first = kept * first + rate * mean
-    return equal((second - first**2, rate / (2 - rate) * (1 - kept ** (2 * updates)) * variance))
+    first, second, power = iterate(update, (start, start**2, Fraction(1)), updates, invariant=law)
+    return equal((second - first**2, rate / (2 - rate) * (1 - power) * variance))
 
 
 RADII = (0.15, 0.2, 0.3, 0.5, 1.0, 1.5)

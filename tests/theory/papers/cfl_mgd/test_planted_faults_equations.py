@@ -100,15 +100,9 @@ FAULTS: list[tuple[str, Fault]] = [
     ("equation-12-shifted#(13), expected losses", (QuadraticMixture, "expected_gradient", scaled(1.01))),
     ("equation-24#Gaussian rows: (24)", (Pair, "loss_at_most", scaled(0))),
     ("equation-24#Gaussian rows: (24)", (Pair, "loss_exceeds", scaled(0))),
-    ("equation-26#(26), convexity", (QuadraticMixture, "expected_loss", scaled(0.99))),
-    (
-        "equation-26#(27), distance, as meant",
-        (QuadraticMixture, "basin_radius", lambda _: property(lambda task: 0.3 * task.separation)),
-    ),
-    (
-        "equation-26#(28)",
-        (QuadraticMixture, "basin_radius", lambda _: property(lambda task: 0.3 * task.separation)),
-    ),
+    ("equation-26#(26), convexity", (lemma_1_proof, "gap", scaled(Fraction(99, 100)))),
+    ("equation-26#(27), smoothness, as meant", (lemma_1_proof, "gap", scaled(Fraction(101, 100)))),
+    ("equation-26#(28)", (lemma_1_proof, "gap", scaled(Fraction(99, 100)))),
     ("equation-24#Gaussian rows: (29)", (lemma_1_proof, "chebyshev", scaled(1 / 64))),
     ("equation-24#Gaussian rows: (30)", (lemma_1_proof, "chebyshev", scaled(1 / 16))),
     ("division-by-clients", (algorithm_module, "CFLMGD", lambda _: printed_order)),

@@ -20,7 +20,6 @@ from sides_by_hand import (
 
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture, direct_simulation
 from clusterproof.theory.claims import Outside
-from clusterproof.theory.exact.placed import Placed
 
 HESSIANS = np.array([[[0.9, 0.2], [0.2, 0.5]], [[0.4, -0.1], [-0.1, 0.8]], [[0.7, 0.3], [0.3, 0.6]]])
 CENTERS = np.array([[1.0, -0.5], [-0.25, 0.75], [0.5, 2.0]])
@@ -46,29 +45,6 @@ def test_equation_1_as_meant() -> None:
     quotients = [g @ d / (d @ d) for g, d in zip(means, offsets, strict=True)]
     assert_sides(found["(1), least curvature"], quotients, mu=ends.min())
     assert_sides(found["(1), largest curvature"], quotients, smoothness=ends.max())
-
-
-def test_appendix_a2_on_two_clusters() -> None:
-    task = QuadraticMixture(hessians=HESSIANS, centers=CENTERS, labels=np.array([0, 1, 0]))
-    offsets = np.random.default_rng(4).standard_normal((5, 2, 2))
-    hessians = [(HESSIANS[0] + HESSIANS[2]) / 2, HESSIANS[1]]
-    ends = np.linalg.eigvalsh(hessians)
-    mu, smoothness = ends.min(), ends.max()
-    found = all_sides_with("appendix-a2", Placed(task, task.optima + offsets), F(1))
-
-    def ratios(steps: tuple[float, float]) -> list[list[float]]:
-        after = [[e - h * a @ e for e, a, h in zip(row, hessians, steps, strict=True)] for row in offsets]
-        return [
-            [d @ d / (e @ e) for d, e in zip(left, row, strict=True)]
-            for left, row in zip(after, offsets, strict=True)
-        ]
-
-    whole = ratios((1 / smoothness, 1 / smoothness))
-    assert_sides(found["(A2)"], whole, squared=(smoothness / (mu + smoothness)) ** 2)
-    assert_sides(found["(A2), sharper"], whole, squared=(1 - mu / smoothness) ** 2)
-    # all own clients stay, two of three and one of three
-    staying = ratios((2 / 3 / smoothness, 1 / 3 / smoothness))
-    assert_sides(found["(A7)"], staying, squared=(1 - mu / (24 * smoothness)) ** 2)
 
 
 def test_equation_13_as_meant_on_three_clients() -> None:

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.slow(reason="checks each claim with a fault planted in 
 Plant = Callable[..., Any]
 CATALOGUE = read_catalogue()
 TRAIN, DECAYED = som.train, som.decayed
-MEAN_FIELD, WINS = cells.mean_field_fixed_point, theorem_1_parts.wins
+MEAN_FIELD, AFTER = cells.mean_field_fixed_point, theorem_1_parts.after
 
 
 def penalised(points: Any, labels: Any) -> Fraction:
@@ -79,15 +79,8 @@ FAULTS: dict[str, tuple[str, ModuleType, str, Any, Kind]] = {
     "a neuron is off": (
         "sofl/running-mean",
         theorem_1_parts,
-        "wins",
-        lambda *row: [(won, place + Fraction(1, 10**6), all_won) for won, place, all_won in WINS(*row)],
-        Kind.VIOLATED,
-    ),
-    "a tenth of the rate is lost": (
-        "sofl/frozen-cell-variance",
-        som,
-        "train",
-        lambda *a, learning_rate, **b: TRAIN(*a, learning_rate=0.9 * learning_rate, **b),
+        "after",
+        lambda *row: tuple((place + Fraction(1, 10**6), hits, won) for place, hits, won in AFTER(*row)),
         Kind.VIOLATED,
     ),
     "two neighbours": (

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Annotated
 
-import numpy as np
+from clusterproof.theory.claims import Q, Sides, at_most, claim, known
+from clusterproof.theory.exact.one_point import gradient_square
 
-from clusterproof.synthetic import Mixture, RegressionMixture
-from clusterproof.theory.claims import Q, Sides, at_most, claim, suppose
-from clusterproof.theory.exact.placed import Placed, placed
-from clusterproof.theory.exact.random_tasks import random_mixture
-from clusterproof.theory.papers.cfl_mgd.appendix.tasks import basin_models, noisy_regression, suppose_units
-
-Start = Placed[RegressionMixture]
-NoisyStart = Annotated[Start, placed(RegressionMixture, noisy_regression, basin_models)]
+ROOT, SHARE, COSINE, NOT_NEGATIVE = Q[1::2], Q[0:1:4], Q[-1:1:4], Q[0::2]
 
 
 @claim(
@@ -25,14 +18,23 @@ NoisyStart = Annotated[Start, placed(RegressionMixture, noisy_regression, basin_
         "(A10), meant: smoothness": "ours",
         "(A10), meant: geometry": "ours",
     },
-    evaluations=200,
 )
-def gradients_in_the_basin(start: NoisyStart) -> dict[str, Sides]:
+def gradients_in_the_basin(
+    root: Fraction = ROOT,
+    apart: Fraction = Q[0:2:4],
+    separation: Fraction = Q[0 : lambda apart: apart : 4],
+    share: Fraction = SHARE,
+    cosine: Fraction = COSINE,
+    along: Fraction = SHARE,
+    bent: Fraction = SHARE,
+) -> dict[str, Sides]:
     """At chi_1 the gradient of another cluster is at most 3 L, and that of its own at most L.
 
     Hypotheses
         Assumption 1, chi_1 in the basin, and max ||chi*_p|| <= 1 with the constant 1 where Assumption 4
-        says <~ 1; so Delta <= 2.
+        says <~ 1; so Delta <= ||chi*_1 - chi*_p|| <= 2. The distance of chi_1 from chi*_1 is a ``share`` of the basin's
+        radius, kappa = ``root``^2, and the angle at chi*_1 has any ``cosine``; for every phi_p, by what its gradient
+        can be (``exact/one_point.py``).
 
     Statement
         In the units in which the largest optimum has norm 1. Squared, over L^2.
@@ -54,81 +56,36 @@ def gradients_in_the_basin(start: NoisyStart) -> dict[str, Sides]:
     Source
         Zhao et al. (2023), (A10) and (A26).
     """
-    task, model = start.task, start.points[:1]
-    suppose_units(task)
-    gradients, reach = of_other_clusters(task, model)
-    own = float((task.expected_gradient(model[0], 0) ** 2).sum()) / task.smoothness**2
-    off = float(((model[0] - task.optima[0]) ** 2).sum())
+    off, gradient = share * separation / (4 * root), gradient_square(root**2, along, bent) / root**4
+    reach = square_of_sum(apart, cosine, off)
     return {
-        "(A10)": at_most(gradients, reach=reach),
+        "(A10)": at_most(gradient * reach, reach=reach),
         "after (A10)": at_most(reach, nine=9),
-        "(A26)": at_most(own, reach=off),
-        "(A26), in units": at_most(off, one=1),
+        "(A26)": at_most(gradient * off**2, reach=off**2),
+        "(A26), in units": at_most(off**2, one=1),
     }
 
 
-def of_other_clusters(task: Mixture, models: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """||grad phi_p(chi_1)||^2 / L^2 and ||chi_1 - chi*_p||^2 for p >= 2 and models (n, d) in the basin, (P - 1, n)."""
-    off = np.linalg.norm(models - task.optima[0], axis=-1)
-    suppose("||chi_1 - chi*_1|| <= B", off <= task.basin_radius * (1 + 1e-12))
-    gradients = np.stack([task.expected_gradient(models, p) for p in range(1, task.clusters)])
-    reach = ((models - task.optima[1:, None]) ** 2).sum(axis=-1)
-    return (gradients**2).sum(axis=-1) / task.smoothness**2, reach
+def square_of_sum(first: Fraction, cosine: Fraction, second: Fraction) -> Fraction:
+    """||a + b||^2 from the lengths and the cosine of the angle between two vectors."""
+    return first**2 + 2 * cosine * first * second + second**2
 
 
-COSINE, NOT_NEGATIVE = Q[-1:1:4], Q[0::2]
-
-
-@gradients_in_the_basin.step("proof", needed=False)
-def by_the_law_of_cosines(
-    root: Fraction = Q[1::2],
-    apart: Fraction = Q[0:2:4],
-    separation: Fraction = Q[0 : lambda apart: apart : 4],
-    share: Fraction = Q[0:1:4],
-    cosine: Fraction = COSINE,
-    saved: Fraction = NOT_NEGATIVE,
-) -> dict[str, Sides]:
-    """From Delta <= ||chi*_1 - chi*_p|| <= 2, the basin and the law of cosines, for the angle at chi*_1.
-
-    ``saved`` is ||chi_1 - chi*_p||^2 - ||grad phi_p(chi_1)||^2 / L^2, nonnegative by Assumption 1.
-    """
-    radius = share * separation / (4 * root)
-    reach = apart**2 + 2 * cosine * apart * radius + radius**2
-    return {"(A10)": at_most(reach - saved, reach=reach), "after (A10)": at_most(reach, nine=9)}
-
-
-def on_the_rim(task: Mixture, stream: np.random.Generator) -> np.ndarray:
-    """Draw 20 models of each cluster on the rim of the basin, (20, P, d)."""
-    offsets = stream.standard_normal((20, *task.optima.shape))
-    return np.asarray(
-        task.optima + task.basin_radius * offsets / np.linalg.norm(offsets, axis=-1, keepdims=True)
-    )
-
-
-OnTheRim = Annotated[Placed[Mixture], placed(Mixture, random_mixture, on_the_rim)]
-
-
-@gradients_in_the_basin.line("(A10), meant", evaluations=150)
-def within_the_basin(models: OnTheRim) -> dict[str, Sides]:
-    """The same on the rim, without units."""
-    task = models.task
-    gradients, reach = of_other_clusters(task, models.points[:, 0])
-    square = (task.diameter + task.basin_radius) ** 2
-    return {"smoothness": at_most(gradients, reach=reach), "geometry": at_most(reach, square=square)}
-
-
-@gradients_in_the_basin.step("proof of (A10), meant", needed=False)
-def within_the_basin_on_symbols(
+@gradients_in_the_basin.line("(A10), meant")
+def within_the_basin(
+    root: Fraction = ROOT,
     diameter: Fraction = NOT_NEGATIVE,
     apart: Fraction = Q[0 : lambda diameter: diameter : 4],
     radius: Fraction = NOT_NEGATIVE,
     off: Fraction = Q[0 : lambda radius: radius : 4],
     cosine: Fraction = COSINE,
-    saved: Fraction = NOT_NEGATIVE,
+    along: Fraction = SHARE,
+    bent: Fraction = SHARE,
 ) -> dict[str, Sides]:
-    """From distances of at most D and B and the law of cosines; for ``saved`` see the step "proof"."""
-    reach = apart**2 + 2 * cosine * apart * off + off**2
+    """The same without units, for distances of at most D and B."""
+    reach = square_of_sum(apart, cosine, off)
+    square, gradient = known(lambda: reach, lambda of: of >= 0), gradient_square(root**2, along, bent)
     return {
-        "smoothness": at_most(reach - saved, reach=reach),
+        "smoothness": at_most(gradient / root**4 * square, reach=square),
         "geometry": at_most(reach, square=(diameter + radius) ** 2),
     }

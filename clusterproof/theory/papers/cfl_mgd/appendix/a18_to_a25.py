@@ -5,14 +5,29 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 from math import prod
+from typing import Any
 
-from clusterproof.theory.claims import Excluded, Q, Sides, Z, among, at_most, claim, equal, given
+from clusterproof.theory.claims import (
+    Excluded,
+    Q,
+    Sides,
+    Z,
+    among,
+    at_most,
+    claim,
+    equal,
+    given,
+    iterate,
+    known,
+    sequences,
+)
 from clusterproof.theory.papers.cfl_mgd.appendix.a1_to_a9 import (
     ANY,
-    POSITIVE,
+    CLIENTS,
+    OF_CLIENTS,
     SHARE,
     ScalarRun,
-    each_deviation,
+    sums,
     total,
 )
 
@@ -87,19 +102,13 @@ def own_momentum(run: ScalarRun) -> dict[str, Sides | Excluded]:
     second = (plain / (1 - beta) - count * e_t) ** 2
     third = (plain - count * e_t) ** 2 / (1 - beta) ** 2
     sure = ("v = 0, so that no gradient is random", run.spread == 0)
-    alike = ("C_1^0 = ... = C_1^t", run.same_members)
     return {
-        "(A18)": equal((T_3, T_31 + T_32)),
         "(A18), next model": equal(
             (chi[-1], chi[-2] - total(run.rounds.gradients[run.round], run.members) / run.clients - T_3)
         ),
         "(A19)": equal(*zip(u, S, strict=True)),
         "(A20)": equal((T_31, w * past)),
         "(A21)": equal((T_32, w * total(S, run.false_members))),
-        "(A19)-(A21), meant": given(
-            *alike, lambda: equal((T_3, w * total(S, run.members)), (T_3, beta * (chi[-3] - chi[-2])))
-        ),
-        "(A22)": equal((w * past, w * total([each - e_t for each in S], own) + w * count * e_t)),
         "(A23), first step": given(*sure, lambda: at_most(first, raised=second)),
         "(A23), second step": given(*sure, lambda: at_most(second, factored=third)),
         "(A23), third step": given(*sure, lambda: at_most(third, noise=0)),
@@ -107,31 +116,66 @@ def own_momentum(run: ScalarRun) -> dict[str, Sides | Excluded]:
     }
 
 
-@own_momentum.step("proof of (A18)", needed=False)
-def each_buffer(number: Fraction = ANY, member: Fraction = SHARE, is_own: Fraction = SHARE) -> Sides:
-    """The term of each client, ``member`` and ``is_own`` being 1 or 0."""
-    own, foreign = member * is_own, member * (1 - is_own)
-    return equal((member * number, own * number + foreign * number))
-
-
-@own_momentum.step("proof of (A19)-(A21), meant", needed=False)
-def sum_of_buffers(
-    momentum: Fraction = ANY,
-    clients: Fraction = POSITIVE,
-    count: Fraction = POSITIVE,
-    model: Fraction = ANY,
-    before: Fraction = ANY,
-    gradients: Fraction = ANY,
+@own_momentum.line("(A18)")
+def parts_of_the_momentum(
+    clients: int = CLIENTS,
+    own: tuple[Fraction, ...] = OF_CLIENTS,
+    others: int = CLIENTS,
+    false: tuple[Fraction, ...] = sequences(ANY, lambda others: others),
+    weight: Fraction = ANY,
 ) -> Sides:
-    """Step from t - 1 to t: line 15 gives each member the mean of beta u_i + g_i, whose sum moves the model."""
-    past = momentum * before + gradients
-    buffers = count * (past / count)
-    after = model - past / clients
-    weight = momentum / clients
-    return equal((weight * buffers, weight * past), (weight * buffers, momentum * (model - after)))
+    """Of any buffers of the own members, and of the false ones."""
+    of_own, _ = sums(own, 0)
+    everyone, of_false = iterate(
+        lambda so_far, buffer: (so_far[0] + buffer, so_far[1] + buffer),
+        (of_own, Fraction(0)),
+        false,
+        invariant=lambda so_far, _: so_far[0] == of_own + so_far[1],
+    )
+    return equal((weight * everyone, weight * of_own + weight * of_false))
 
 
-own_momentum.step("proof of (A22)", needed=False)(each_deviation)
+@own_momentum.line("(A19)-(A21), meant")
+def momentum_of_fixed_members(
+    rounds: int = Z[0:6],
+    gradients: tuple[Fraction, ...] = sequences(ANY, lambda rounds: rounds),
+    clients: int = Z[1:],
+    members: int = Z[1 : lambda clients: clients],
+    momentum: Fraction = SHARE,
+    model: Fraction = ANY,
+) -> Sides:
+    """The same members in all rounds, of any sums of their gradients; eta = 1, and no move before the first round.
+
+    By line 15 each member's buffer is the mean of beta u_i + g_i over the members.
+    """
+    weight = known(lambda: Fraction(1) / clients, lambda _: ())
+
+    def one_round(state: tuple[Any, ...], gradient: Any) -> tuple[Any, ...]:
+        """chi_1, the buffer of each member, the sum of the S_i, and chi_1 a round before."""
+        now, buffer, past, _ = state
+        carried = momentum * buffer + gradient / members
+        return now - weight * members * carried, carried, momentum * past + gradient, now
+
+    now, buffer, past, before = iterate(
+        one_round,
+        (model, Fraction(0), Fraction(0), model),
+        gradients,
+        invariant=lambda state, _: (state[2] == members * state[1], state[3] == state[0] + weight * state[2]),
+    )
+    T_3 = momentum * weight * members * buffer
+    return equal((T_3, momentum * weight * past), (T_3, momentum * (before - now)))
+
+
+@own_momentum.line("(A22)")
+def around_the_present_gradient(
+    clients: int = CLIENTS,
+    past: tuple[Fraction, ...] = OF_CLIENTS,
+    gradient: Fraction = ANY,
+    weight: Fraction = ANY,
+) -> Sides:
+    """Of any S_i and any present gradient."""
+    added, apart = sums(past, gradient)
+    return equal((weight * added, weight * apart + weight * clients * gradient))
 
 
 @own_momentum.line("(A23), with noise")

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, Any
 
-import numpy as np
-
-from clusterproof.synthetic import Mixture, QuadraticMixture
 from clusterproof.theory.claims import (
     Excluded,
     Q,
@@ -23,17 +19,18 @@ from clusterproof.theory.claims import (
     claim,
     equal,
     given,
+    iterate,
+    sequences,
     suppose,
 )
 from clusterproof.theory.claims.ranges import integers
-from clusterproof.theory.exact.placed import Placed, placed
+from clusterproof.theory.exact.one_point import square_after
 from clusterproof.theory.exact.prescribed_samples import Rounds, Table, play
-from clusterproof.theory.exact.random_tasks import random_mixture
 from clusterproof.theory.exact.two_clusters import carried
 
-ANY, POSITIVE, SHARE = Q[::2], Q[Fraction(1, 2) :: 2], Q[0:1:4]
-"""Numbers of proofs: a statement about vectors that is linear in them holds if it does in each coordinate, and one
-about a sum over clients if each client adds the same to both sides."""
+ANY, SHARE, KAPPA, CLIENTS = Q[::2], Q[0:1:4], Q[1::2], integers(1, 6, upwards=True)
+"""Numbers: what is linear in vectors holds of them if it does of each coordinate."""
+OF_CLIENTS: Any = sequences(ANY, lambda clients: clients)
 
 
 @dataclass(frozen=True)
@@ -146,79 +143,76 @@ def parts_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
             T_1 = chi_1 - chi*_1 - (eta / m) sum over C_1 n C*_1 of g_i = T_11 + T_12 = [chi_1 - chi*_1 - h grad
             phi^1(chi_1)] + h [grad phi^1(chi_1) - mean of these g_i], h = (eta / m) |C_1 n C*_1|, the paper's eta-hat.
         (A9)
-            T_2p, the sum over C_1 n C*_p of g_i, is |C_1 n C*_p| grad phi_p(chi_1) + sum of (g_i - grad phi_p(chi_1));
-            here p = 2.
+            T_2p, the sum over C_1 n C*_p of g_i, is |C_1 n C*_p| grad phi_p(chi_1) + sum of (g_i - grad phi_p(chi_1)).
         next model
-            chi_1^(t+1) - chi*_1 = T_11 + T_12 - (eta / m) sum_(p >= 2) T_2p - T_3, with the right sides above.
+            chi_1^(t+1) - chi*_1 = T_11 + T_12 - (eta / m) sum_(p >= 2) T_2p - T_3, with the right sides above; of two
+            clusters.
 
     Source
         Zhao et al. (2023), (A1) = (34) and (A9).
     """
-    chi, g = run.models, run.rounds.gradients[run.round]
-    own, false = run.own_members, run.false_members
-    error, other = chi[-2] - 1, chi[-2] + 1
-    T_2p = len(false) * other + total([each - other for each in g], false)
+    g, count, error = run.rounds.gradients[run.round], len(run.own_members), run.models[-2] - 1
+    T_2 = total(g, run.false_members)
     T_3 = run.weight * total(run.buffers, run.members)
 
-    def T_1() -> Fraction:  # noqa: N802 - the proof's symbol
-        h, mean = Fraction(len(own), run.clients), total(g, own) / len(own)
-        return (error - h * error) + h * (error - mean)
+    def next_model() -> Sides:
+        own = total(g, run.own_members)
+        T_1 = step_and_noise(own, Fraction(count), error, error, Fraction(1, run.clients))
+        return equal((run.models[-1] - 1, T_1 - T_2 / run.clients - T_3))
 
-    stays = ("|C_1 n C*_1| >= 1", len(own) >= 1)
-    return {
-        "(A1)": given(*stays, lambda: equal((error - total(g, own) / run.clients, T_1()))),
-        "(A9)": equal((total(g, false), T_2p)),
-        "next model": given(*stays, lambda: equal((chi[-1] - 1, T_1() - T_2p / run.clients - T_3))),
-    }
+    return {"next model": given("|C_1 n C*_1| >= 1", count >= 1, next_model)}
 
 
-@parts_of_a_round.step("proof of (A1)", needed=False)
-def own_sum(
-    error: Fraction = ANY,
-    gradient: Fraction = ANY,
-    total: Fraction = ANY,
-    weight: Fraction = ANY,
-    count: Fraction = POSITIVE,
-) -> Sides:
-    """The identity with the own clients' gradients summed, h = ``weight`` times ``count``."""
+def step_and_noise(own: Any, count: Any, error: Any, slope: Any, weight: Any) -> Any:
+    """T_11 + T_12, with the sum of the own clients' gradients, their number, grad phi^1(chi_1) and eta / m."""
     h = weight * count
-    return equal((error - weight * total, error - h * gradient + h * (gradient - total / count)))
+    return (error - h * slope) + h * (slope - own / count)
 
 
-@parts_of_a_round.step("proof of (A9)", needed=False)
-def each_deviation(number: Fraction = ANY, member: Fraction = SHARE, mean: Fraction = ANY) -> Sides:
-    """The term of each client, ``member`` being 1 where it is summed over: its distance from a number, plus that."""
-    return equal((member * number, member * (number - mean) + member * mean))
+def sums(numbers: Sequence[Fraction], center: Any) -> Any:
+    """Sum numbers, and their differences from a center."""
+    return iterate(
+        lambda so_far, number: (so_far[0] + number, so_far[1] + (number - center)),
+        (Fraction(0), Fraction(0)),
+        numbers,
+        invariant=lambda so_far, count: so_far[0] == so_far[1] + count * center,
+    )
 
 
-def around_optima(task: Mixture, stream: np.random.Generator) -> np.ndarray:
-    """Draw 10 models about each optimum, (10, P, d), the first two on quadratics in the flattest direction."""
-    offsets = stream.standard_normal((10, *task.optima.shape))
-    if isinstance(task, QuadraticMixture):
-        offsets[:2] = np.linalg.eigh(task.cluster_hessians)[1][:, :, 0]
-    return np.asarray(task.optima + offsets * 10.0 ** stream.uniform(-2, 1, (10, task.clusters, 1)))
+@parts_of_a_round.line("(A1)")
+def first_part(
+    clients: int = CLIENTS,
+    gradients: tuple[Fraction, ...] = OF_CLIENTS,
+    error: Fraction = ANY,
+    slope: Fraction = ANY,
+    weight: Fraction = ANY,
+) -> Sides:
+    """Of any gradients of the clients that stay, chi_1 - chi*_1, grad phi^1(chi_1), and eta / m."""
+    own, _ = sums(gradients, slope)
+    return equal((error - weight * own, step_and_noise(own, clients, error, slope, weight)))
 
 
-AroundOptima = Annotated[Placed[Mixture], placed(Mixture, random_mixture, around_optima)]
+@parts_of_a_round.line("(A9)")
+def around_a_center(
+    clients: int = CLIENTS, numbers: tuple[Fraction, ...] = OF_CLIENTS, center: Fraction = ANY
+) -> Sides:
+    """Of any numbers that clients have, and any center."""
+    added, apart = sums(numbers, center)
+    return equal((added, clients * center + apart))
 
 
-def squared_ratio(models: Placed[Any], step: Any) -> Any:
-    """||chi - chi* - h grad phi(chi)||^2 / ||chi - chi*||^2 for each model, (n, P), and steps that broadcast to it."""
-    before, clusters = models.points - models.task.optima, range(models.task.clusters)
-    gradients = [models.task.expected_gradient(models.points[..., p, :], p) for p in clusters]
-    after = before - np.asarray(step)[..., None] * np.stack(gradients, axis=-2)
-    return (after**2).sum(axis=-1) / (before**2).sum(axis=-1)
-
-
-@claim("cfl-mgd/appendix-a2", label="(A2), (A7)", judges={"(A2), sharper": "ours"}, evaluations=150)
-def descent(models: AroundOptima, share: Fraction = SHARE) -> dict[str, Sides | Excluded]:
+@claim("cfl-mgd/appendix-a2", label="(A2), (A7)", judges={"(A2), sharper": "ours"})
+def descent(
+    kappa: Fraction = KAPPA, along: Fraction = SHARE, bent: Fraction = SHARE, share: Fraction = SHARE
+) -> dict[str, Sides | Excluded]:
     """One gradient step on phi^1 contracts.
 
     Hypotheses
         phi^1 is L-smooth and mu-strongly convex, eta = 1/L.
 
     Statement
-        ||chi_1 - chi*_1 - h grad phi^1(chi_1)|| <= factor ||chi_1 - chi*_1||, squared, h the paper's eta-hat.
+        ||chi_1 - chi*_1 - h grad phi^1(chi_1)|| <= factor ||chi_1 - chi*_1||, squared, h the paper's eta-hat; here for
+        every phi^1 and chi_1, by what the gradient can be (``exact/one_point.py``).
 
     Lines
         (A2)
@@ -229,87 +223,31 @@ def descent(models: AroundOptima, share: Fraction = SHARE) -> dict[str, Sides | 
             (mu + L) (Polyak 1987, 1.4), attained on quadratics in the flattest direction.
         (A7)
             For |C_1 n C*_1| >= l_1 m / 4 and h = |C_1 n C*_1| / (m L) it is 1 - l mu / 8L, l = min l_p: h >= l / 4L and
-            L / (mu + L) >= 1/2. A quarter of the own clients stays for ``share`` 0, all do for 1.
+            L / (mu + L) >= 1/2.
 
     Source
         Zhao et al. (2023), (A2) and (A7).
     """
-    task, mu, L = models.task, models.task.strong_convexity, models.task.smoothness
-    step, rate = share / L, 1 - task.proportions.min() * mu / (8 * L)
-    least = np.array([float(each) for each in staying(task, share)]) / L
-    moves = ("h > 0", bool(share > 0))
-    ratio = squared_ratio(models, step)
+    step, moves = share / kappa, ("h > 0", share > 0)
+    after = square_after(step, kappa, along, bent)
     return {
-        "(A2)": given(*moves, lambda: at_most(ratio, squared=(1 - step * mu * L / (mu + L)) ** 2)),
-        "(A2), sharper": given(*moves, lambda: at_most(ratio, squared=(1 - step * mu) ** 2)),
-        "(A7)": at_most(squared_ratio(models, least), squared=rate**2),
+        "(A2)": given(*moves, lambda: at_most(after, squared=(1 - step * kappa / (1 + kappa)) ** 2)),
+        "(A2), sharper": given(*moves, lambda: at_most(after, squared=(1 - step) ** 2)),
     }
 
 
-def squared_distance(step: Fraction, kappa: Fraction, excess: Fraction, slack: Fraction) -> Fraction:
-    """Return ||chi - chi* - h g||^2 after a step h from distance 1, in units of mu = 1 and L = kappa.
-
-    Parameters
-    ----------
-    excess
-        ||g||^2 - mu^2: strong convexity makes it nonnegative.
-    slack
-        Of the inner product g . (chi - chi*) above (mu L + ||g||^2) / (mu + L), its least value for functions
-        that are L-smooth and mu-strongly convex (Nesterov 2004, Theorem 2.1.12).
-    """
-    square = 1 + excess
-    return 1 - 2 * step * ((kappa + square) / (1 + kappa) + slack) + step**2 * square
-
-
-KAPPA, NOT_NEGATIVE = Q[1::2], Q[0::2]
-
-
-@descent.step("proof of (A2)", needed=False)
-def by_co_coercivity(
-    kappa: Fraction = KAPPA,
-    excess: Fraction = NOT_NEGATIVE,
-    slack: Fraction = NOT_NEGATIVE,
-    share: Fraction = SHARE,
-) -> Sides:
-    """The square of the distance from the least inner product, h = share / L."""
-    step = share / kappa
-    after = squared_distance(step, kappa, excess, slack)
-    return at_most(after, squared=(1 - step * kappa / (1 + kappa)) ** 2)
-
-
-@descent.step("proof of (A2), sharper", needed=False)
-def sharper_by_co_coercivity(
-    kappa: Fraction = KAPPA,
-    excess: Fraction = NOT_NEGATIVE,
-    slack: Fraction = NOT_NEGATIVE,
-    share: Fraction = SHARE,
-) -> Sides:
-    """The same with 1 - h mu."""
-    step = share / kappa
-    return at_most(squared_distance(step, kappa, excess, slack), squared=(1 - step) ** 2)
-
-
-@descent.step("proof of (A7)", needed=False)
+@descent.line("(A7)")
 def with_the_clients_that_stay(
     kappa: Fraction = KAPPA,
-    excess: Fraction = NOT_NEGATIVE,
-    slack: Fraction = NOT_NEGATIVE,
+    along: Fraction = SHARE,
+    bent: Fraction = SHARE,
     smallest: Fraction = SHARE,
-    more: Fraction = SHARE,
+    own: Fraction = Q[lambda smallest: smallest : 1 : 4],
+    staying: Fraction = Q[lambda own: Fraction(1, 4) * own : lambda own: own : 16],
 ) -> Sides:
-    """As (A2), with h = (share that stays) / L, from l / 4L for ``more`` = 0 to 1 / L for 1."""
-    step = (smallest / 4 + more * (1 - smallest / 4)) / kappa
-    return at_most(squared_distance(step, kappa, excess, slack), squared=(1 - smallest / (8 * kappa)) ** 2)
-
-
-def staying(task: Mixture, share: Fraction) -> list[Fraction]:
-    """Own clients that stay, over all clients, for each cluster: all for a share of 1, a quarter for 0."""
-    counts = np.bincount(task.labels).tolist()
-    least = [math.ceil(Fraction(own, 4)) for own in counts]
-    return [
-        Fraction(few + math.floor(share * (own - few)), task.clients)
-        for own, few in zip(counts, least, strict=True)
-    ]
+    """With l, l_1 = |C*_1| / m and |C_1 n C*_1| / m."""
+    after = square_after(staying / kappa, kappa, along, bent)
+    return at_most(after, squared=(1 - smallest / (8 * kappa)) ** 2)
 
 
 @dataclass(frozen=True)

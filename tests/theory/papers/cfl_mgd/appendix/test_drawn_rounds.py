@@ -1,6 +1,6 @@
 """The lines on drawn rounds and runs with false members, client by client from the same draws.
 
-They are those of ``appendix-a3``, ``appendix-a10``, ``appendix-a12``, ``appendix-a15`` and ``appendix-a27``.
+They are those of ``appendix-a3``, ``appendix-a12``, ``appendix-a15`` and ``appendix-a27``.
 """
 
 import math
@@ -111,15 +111,6 @@ def start_of(task: RegressionMixture, seed: int) -> tuple[Placed[RegressionMixtu
     """Random models in the basin, and the seed of a run."""
     stream = np.random.default_rng(seed)
     return Placed(task, basin_models(task, stream)), int(stream.integers(2**31))
-
-
-def test_gradients_of_the_own_cluster_within_the_basin() -> None:
-    """(A26), squared, and its models in units in which the basin is at most 1."""
-    start = start_of(TASK, 3)[0]
-    away = start.points[0] - OPTIMA[0]
-    gradient = np.linalg.norm(SPREAD[0] @ away) / SMOOTH
-    assert_sides(sides_with("appendix-a10", start, line="(A26)"), [gradient**2], reach=[away @ away])
-    assert_sides(sides_with("appendix-a10", start, line="(A26), in units"), [away @ away], one=1)
 
 
 def prefers(own: np.ndarray, other: np.ndarray, p: int, rows: int = ROWS) -> float:
