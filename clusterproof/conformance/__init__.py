@@ -15,31 +15,6 @@ compared with a plain definition::
     print(conform(MyFedAvg, "fedavg"))
 """
 
-from clusterproof.conformance.conform import assert_conforms, check_names, conform, infer
-from clusterproof.conformance.definitions import DEFINITIONS, Definition
-from clusterproof.conformance.diagnosis import Hypothesis
-from clusterproof.conformance.forms import ScheduledCoin, from_rules, replayed
-from clusterproof.conformance.pytest_checks import checks, parametrize_with_checks
-from clusterproof.conformance.report import Check, Localisation, Report
-from clusterproof.conformance.tasks import ConformanceTask, random_task, two_class
+from clusterproof.public_names import attach
 
-__all__ = [
-    "conform",
-    "assert_conforms",
-    "Report",
-    "Check",
-    "Hypothesis",
-    "Localisation",
-    "checks",
-    "parametrize_with_checks",
-    "infer",
-    "from_rules",
-    "replayed",
-    "ScheduledCoin",
-    "ConformanceTask",
-    "random_task",
-    "two_class",
-    "DEFINITIONS",
-    "Definition",
-    "check_names",
-]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,9 +1,10 @@
 """A definition that is changed: mistakes and admissible forms are data, and this applies them.
 
 A change is named by what it changes: an argument of the definition's rule; ``new NAME``, what the rule returns, or
-``first NAME``, where that starts; ``rows``, where the participants' states are; a function that the rule calls; or a
-place, a piece of the text of one of these functions, which the file of mistakes names. A text takes its place, in which
-``{}`` is what stood there; changes of one place are made in their order.
+``first NAME``, where that starts; ``rows``, where the participants' states are; ``gradients of a step`` and ``gradients
+before steps``, what a client evaluates; a function that the rule calls; or a place, a piece of the text of one of these
+functions, which the file of the algorithm names. A text takes its place, in which ``{}`` is what stood there; changes
+of one place are made in their order.
 """
 
 import __future__
@@ -108,7 +109,7 @@ def _written(text: str, changes: Mapping[Span, Sequence[str]]) -> str:
 def changed_functions(run: Any) -> Mapping[str, Callable[..., Any]]:
     """Return the functions of a run's definition by their names, with the run's changes of them and of places."""
     functions = functions_of((type(run).rule, *run.calls))
-    given = {*parameters(type(run).rule), "rows"}
+    given = {*parameters(type(run).rule), "rows", "gradients before steps", "gradients of a step"}
     given |= {f"{when} {name}" for when in ("first", "new") for name in run.states}
     changes = [(key, each) for made in run.changes for key, each in made.items() if key not in given]
     if not changes:
@@ -133,7 +134,7 @@ def changed_functions(run: Any) -> Mapping[str, Callable[..., Any]]:
     return scope
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _expression(change: str) -> CodeType:
     return compile(change.replace("{}", "value"), "<change>", "eval")
 

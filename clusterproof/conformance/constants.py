@@ -1,16 +1,14 @@
 """Constants of its own that any code may have, such as a client's momentum: fitted to one run, confirmed by all."""
 
-import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 
-from clusterproof.conformance.changes import functions_of
+from clusterproof.conformance.changes import functions_of, table
 from clusterproof.conformance.definitions import Definition
-from clusterproof.conformance.functions import LocalStep, added_up, in_directions, in_local_steps, next_client
 from clusterproof.conformance.probes import Observed, agree, snapshots
 from clusterproof.conformance.slips import Slip
 
@@ -31,7 +29,7 @@ class Family:
     starts
         Where fits of the constants start.
     changes
-        The changes of a slip for given constants; None if ``setting`` is given.
+        Changes of the definition, with ``<0>`` and ``<1>`` for the constants; none if ``setting`` is given.
     setting
         The setting that has the constant as its value whatever is asked for.
     beside
@@ -41,146 +39,31 @@ class Family:
     name: str
     sentence: str
     starts: tuple[tuple[float, ...], ...]
-    changes: Callable[..., Mapping[str, Any]] | None = None
+    changes: tuple[tuple[str, str], ...] = ()
     setting: str = ""
     beside: tuple[tuple[str, Any], ...] = ()
 
     def options(self, constants: Sequence[float], further: Sequence[Slip] = ()) -> dict[str, Any]:
         """Return the keyword arguments with which ``snapshots`` and ``agree`` make the deviation, and further slips."""
-        if self.changes is None:
+        if self.setting:
             return {"changed": {**dict(self.beside), self.setting: constants[0]}, "slips": further}
-        return {"slips": [Slip(self.changes(*constants), self.sentence), *further]}
-
-
-def _with_momentum(step: LocalStep, beta: float, decay: float = 0.0, kept: bool = False) -> Any:
-    memory, key = (step.run.memory, ("buffer", step.client)) if kept else (step.memory, "buffer")
-    memory[key] = step.gradient + decay * step.y + beta * memory.get(key, 0.0)
-    return memory[key]
-
-
-def _with_nesterov(step: LocalStep, beta: float) -> Any:
-    return step.gradient + beta * _with_momentum(step, beta)
-
-
-def _decayed(step: LocalStep, decay: float) -> Any:
-    return step.gradient + decay * step.y
-
-
-def _shortened(step: LocalStep, factor: float) -> Any:
-    return step.gradient * factor**step.number
-
-
-def _clipped(step: LocalStep, norm: float) -> Any:
-    return step.gradient * min(1.0, norm / max(float(np.linalg.norm(step.gradient)), 1e-300))
-
-
-BETAS, LOCAL = ((0.9,), (0.5,)), "local steps have "
-DEVIATIONS: dict[str, tuple[str, tuple[tuple[float, ...], ...], Callable[..., Any]]] = {
-    "local-momentum": (LOCAL + "momentum {}, which starts at 0 in each round", BETAS, _with_momentum),
-    "local-momentum-kept": (
-        LOCAL + "momentum {}, which is kept from round to round",
-        BETAS,
-        partial(_with_momentum, kept=True),
-    ),
-    "local-nesterov": (
-        LOCAL + "Nesterov's momentum {}, which starts at 0 in each round",
-        BETAS,
-        _with_nesterov,
-    ),
-    "weight-decay": (
-        LOCAL + "weight decay {0}; if that is meant, declare weight_decay = {0}",
-        ((1e-3,),),
-        _decayed,
-    ),
-    "local-momentum-and-weight-decay": (
-        LOCAL + "momentum {} and weight decay {}",
-        ((0.9, 1e-3), (0.5, 1e-3)),
-        _with_momentum,
-    ),
-    "step-decayed-in-round": (
-        "the step size is multiplied by {} after every local step, and starts again in each round",
-        ((0.9,),),
-        _shortened,
-    ),
-    "clipped": (
-        "gradients are clipped to the norm {}",
-        ((0.1,), (0.5,), (1.0,), (2.0,), (5.0,)),
-        _clipped,
-    ),
-}
-"""Deviations of a local step: sentence, where fits start, and the change of its direction or gradient."""
-
-
-DECLARE_RATE = "; if that is meant, declare schedule = exponential, schedule_rate = {0}"
-SCHEDULED = {
-    "cosine": "the step size of round t = 0, 1, ... is multiplied by (1 + cos(pi t / {0})) / 2",
-    "warm-up": "the step size of round t = 0, 1, ... is multiplied by (t + 1) / {0} as long as that is below 1",
-}
-"""Schedules of the step size over a number of rounds."""
-
-
-def _in_own_rounds(factor: float, run: Any, local: Callable[..., Any]) -> Callable[..., Any]:
-    """Return local steps whose size is multiplied by a factor after every round in which the client takes part."""
-
-    def changed(gradient: Any, model: Any, step_size: Any, *others: Any) -> Any:
-        rounds = added_up(run, f"rounds of {next_client(run)}", 1)
-        return local(gradient, model, step_size * factor ** (rounds - 1), *others)
-
-    return changed
+        changes = dict(self.changes)
+        for place, constant in enumerate(constants):
+            changes = {name: text.replace(f"<{place}>", repr(constant)) for name, text in changes.items()}
+        return {"slips": [Slip(changes, self.sentence), *further]}
 
 
 def _families(definition: type[Definition]) -> Iterator[Family]:
     """Yield the deviations that an algorithm's code can have; of one name, the first that explains the runs counts."""
-    # a client's optimiser sees corrections, or the gradient alone
-    places = {"descend": in_directions, "gradients": in_local_steps}
-    descends = "descend" in functions_of((definition.rule, *definition.calls))  # type: ignore[arg-type]
-    for place, (name, (sentence, starts, change)) in itertools.product(
-        list(places)[not descends :], DEVIATIONS.items()
-    ):
-
-        def changes(*constants: float, place: str = place, change: Any = change) -> Mapping[str, Any]:
-            def of_step(step: LocalStep) -> Any:
-                return change(step, *constants)
-
-            return {place: lambda run, value: places[place](run, value, of_step)}
-
-        yield Family(name, sentence, starts, changes)
-    yield Family(
-        "gradient-scaled",
-        "the gradient is multiplied by {}: a factor of the loss or of the step size",
-        ((0.5,), (2.0,)),
-        lambda factor: {
-            "gradients": lambda run, value: in_local_steps(run, value, lambda step: factor * step.gradient)
-        },
-    )
-    yield Family(
-        "step-decayed",
-        "the step size is multiplied by {0} after every round" + DECLARE_RATE,
-        ((0.9,),),
-        lambda factor: {"step_size": lambda run, value: value * factor**run.finished},
-    )
-    if descends:
-        yield Family(
-            "step-decayed",
-            "the step size is multiplied by {0} after every round in which the client takes part",
-            ((0.9,),),
-            lambda factor: {"descend": partial(_in_own_rounds, factor)},
-        )
-    for name, sentence in SCHEDULED.items():
-        beside = (("schedule", name),)
-        sentence = f"{sentence}; if that is meant, declare schedule = {name}, schedule_rounds = {{0}}"
-        yield Family(
-            f"schedule-{name}", sentence, ((3.0,), (10.0,), (50.0,)), setting="schedule_rounds", beside=beside
-        )
-    for rounds in range(2, 6):
-        yield Family(
-            "schedule-step",
-            f"the step size is multiplied by {{0}} after every {rounds} rounds; if that is meant, declare "
-            f"schedule = step, schedule_rounds = {rounds}, schedule_rate = {{0}}",
-            ((0.5,),),
-            setting="schedule_rate",
-            beside=(("schedule", "step"), ("schedule_rounds", rounds)),
-        )
+    functions = functions_of((definition.rule, *definition.calls))  # type: ignore[arg-type]
+    for row in table("general")["constants"]:
+        starts, beside = tuple(map(tuple, row["starts"])), tuple(row.get("beside", {}).items())
+        family = Family(row["name"], row["sentence"], starts, setting=row.get("setting", ""), beside=beside)
+        if "setting" in row:
+            yield family
+        for name, text in row.get("changes", {}).items():
+            if name != "descend" or name in functions:
+                yield replace(family, changes=((name, text),))
     for name, default in definition.defaults().items():
         # a constant server step is a variant
         if isinstance(default, float) and name != definition.server_step:

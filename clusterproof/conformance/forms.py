@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.conformance.definitions.averaging import FedAvg
+from clusterproof.conformance.definitions import DEFINITIONS
 from clusterproof.conformance.observation import Start, Unusable, as_array
 from clusterproof.conformance.tasks import ConformanceTask
 
@@ -36,7 +36,7 @@ def from_rules(*, client: Any = None, server: Any = None) -> Start:
         first.
     """
 
-    class RuleRun(FedAvg):
+    class RuleRun(DEFINITIONS["fedavg"]):
         def __init__(self, task: ConformanceTask, settings: Mapping[str, Any]) -> None:
             super().__init__(task, settings)
             self.client_states: dict[int, Any] = {}
@@ -111,7 +111,7 @@ class ScheduledCoin:
     """
 
     def __init__(self, task: ConformanceTask, settings: Mapping[str, Any]) -> None:
-        self.local_steps, self._draws = FedAvg(task, settings).steps(0), 0
+        self.local_steps, self._draws = DEFINITIONS["fedavg"](task, settings).steps(0), 0
 
     def random(self, shape: tuple[int, ...] = ()) -> np.ndarray:
         """Return 0, which is below every probability, in each K-th call, and 1 in the others."""

@@ -150,8 +150,8 @@ def in_local_steps(run: Any, gradients: Any, change: Callable[[LocalStep], Any])
     """Return gradients that are changed in local steps, not where a client sends or keeps them."""
 
     def changed(gradient: Callable[[Any], Any], steps: int) -> Callable[[Any], Any]:
-        calls, memory = itertools.count(-run.sent), {}  # type: ignore[var-annotated]
-        per_step = run.settings.get(run.gradients_of_step, run.gradients_of_step)
+        calls = itertools.count(-run.changed("gradients before steps", 0))
+        per_step, memory = run.changed("gradients of a step", 1), {}  # type: ignore[var-annotated]
 
         def at(y: Any) -> Any:
             number, value = next(calls) // per_step, gradient(y)
@@ -218,6 +218,40 @@ def negative(step: LocalStep) -> Any:
 def damped(step: LocalStep) -> Any:
     """Return (1 - beta) times the gradient."""
     return (1 - step.run.settings["momentum"]) * step.gradient
+
+
+def with_momentum(
+    beta: float, decay: float = 0.0, kept_between: bool = False, ahead: bool = False
+) -> Callable[[LocalStep], Any]:
+    """Return the change to steps with momentum and weight decay, kept between rounds, or ahead by Nesterov."""
+
+    def change(step: LocalStep) -> Any:
+        memory = step.run.memory if kept_between else step.memory
+        key, moved = ("buffer", step.client), step.gradient + decay * step.y
+        memory[key] = moved + beta * memory.get(key, 0.0)
+        return moved + beta * memory[key] if ahead else memory[key]
+
+    return change
+
+
+def clipped(norm: float) -> Callable[[LocalStep], Any]:
+    """Return the change to gradients of at most a norm."""
+    return lambda step: step.gradient * min(1.0, norm / max(float(np.linalg.norm(step.gradient)), 1e-300))
+
+
+def shortened(factor: float) -> Callable[[LocalStep], Any]:
+    """Return the change to steps that are multiplied by a factor after each."""
+    return lambda step: step.gradient * factor**step.number
+
+
+def in_own_rounds(run: Any, local: Callable[..., Any], factor: float) -> Callable[..., Any]:
+    """Return local steps whose size is multiplied by a factor after every round in which the client takes part."""
+
+    def changed(gradient: Any, model: Any, step_size: Any, *others: Any) -> Any:
+        rounds = added_up(run, f"rounds of {next_client(run)}", 1)
+        return local(gradient, model, step_size * factor ** (rounds - 1), *others)
+
+    return changed
 
 
 def passes_over_samples(run: Any) -> Any:

@@ -1,7 +1,9 @@
 """Runs that implementation and definition are compared on, from the plainest to all at once; and the definition's."""
 
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,12 +15,6 @@ from clusterproof.conformance.tolerance import Snapshot, first_difference, is_bo
 
 SUPPORTS = ("batches", "server-step", "participation", "strengths")
 """What an implementation may be unable to vary."""
-
-ALL = ((0, 1, 2, 3),)
-ABSENCES = ((0, 2, 3), (1, 3), (0, 1), (2,), (0, 1, 2, 3), (1, 2))
-SEVEN = ((0, 1, 2, 3, 4, 5, 6),)
-SOME_OF_SEVEN = (*SEVEN, *((0, 1, 2, 4, 5, 6),) * 4, *SEVEN, (1, 3, 5), *SEVEN * 2)
-TURNS = ((0, 1, 2), (0, 1), (1, 2), (0, 2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +56,8 @@ class Plan:
         Of its task.
     meaning, schedule, settings
         As those of the probe; settings that an algorithm does not have are left out.
+    repeats
+        How often the schedule is repeated.
     scale
         Factor of all lengths of the task, so that large norms are reached.
     clusters
@@ -70,9 +68,10 @@ class Plan:
 
     seed: int
     meaning: str
-    samples: tuple[int, ...]
-    schedule: tuple[tuple[int, ...], ...]
-    settings: Mapping[str, Any]
+    samples: Sequence[int]
+    schedule: Sequence[Sequence[int]]
+    repeats: int = 1
+    settings: Mapping[str, Any] = field(default_factory=dict)
     groups: int = 0
     dimension: int = 3
     scale: float = 1.0
@@ -80,66 +79,9 @@ class Plan:
     undecided: int | None = None
 
 
-EQUAL = (2, 2, 2, 2)
-TWO, THREE = {"local_epochs": 2}, {"local_epochs": 3}
-STEP = {"local_epochs": 2, "step_size": 0.08}
-
 PLANS = {
-    "one-step": Plan(1, "the local step, the start, or the mean", EQUAL, ALL, {}),
-    "local-epochs": Plan(2, "what local steps add away from x, or their number", EQUAL, ALL, THREE),
-    "step-size": Plan(10, "the step size: the one that is asked for, or another", EQUAL, ALL, STEP),
-    "rounds": Plan(3, "what is carried between rounds", EQUAL, ALL * 4, THREE),
-    "sizes": Plan(4, "the weights of the clients", (1, 2, 3, 5), ALL * 3, TWO),
-    "batches": Plan(
-        5,
-        "the number of steps, batches times epochs, which differs between clients",
-        (2, 4, 4, 8),
-        ALL * 3,
-        {**TWO, "batch_size": 2},
-    ),
-    "server-step": Plan(6, "the server's step", EQUAL, ALL * 3, {**TWO, "server_step_size": 0.6, "eta": 0.1}),
-    "participation": Plan(7, "absent clients: N or |S|, or stale state", EQUAL, ABSENCES, TWO),
-    "strengths": Plan(8, "a strength that is fixed or without effect", EQUAL, ALL * 3, TWO),
-    "seven-clients": Plan(
-        371,  # the undecided client leaves the third cluster, which all that take part then leave empty
-        "more clients, coordinates and clusters, and larger norms",
-        (3, 1, 6, 2, 5, 4, 8),
-        SOME_OF_SEVEN,
-        {**TWO, "step_size": 0.1},
-        dimension=5,
-        scale=10.0,
-        clusters=3,
-        undecided=3,
-    ),
-    "many-rounds": Plan(
-        15,
-        "what happens late: a schedule, a counter, or a state that is reset",
-        (1, 2, 1),
-        TURNS * 30,
-        TWO,
-    ),
-    "everything": Plan(
-        9,
-        "a combination of batches, sizes, server step and participation",
-        (2, 5, 4, 8),
-        ABSENCES,
-        {**TWO, "batch_size": 2, "server_step_size": 0.7, "noise_ratio": 0.72},
-    ),
-    "clusters": Plan(
-        14,
-        "a client that changes its cluster, or a cluster that becomes empty",
-        (2, 3, 2, 4),
-        ALL * 8 + ((0,), (0, 1, 2, 3)),
-        {**TWO, "step_size": 0.2, "weight": 0.6},
-    ),
-    "groups": Plan(
-        22,
-        "clients that are grouped, or a group that is split",
-        (2, 3, 2, 4, 3, 2, 4),
-        tuple(tuple(range(7)) for _ in range(9)),
-        {**TWO, "step_size": 0.2, "pretraining": 3, "warm_up": 3, "mean_threshold": 0.12},
-        groups=3,
-    ),
+    name: Plan(**plan)
+    for name, plan in tomllib.loads(Path(__file__).with_name("probes.toml").read_text("utf-8")).items()
 }
 
 
@@ -231,9 +173,9 @@ def make_probes(
             task = task if plan.scale == 1 else task.moved(0.0, plan.scale)
             task = task if plan.undecided is None else _with_undecided(task, plan.undecided)
         everyone = tuple(range(len(samples)))
-        schedule = (everyone,) * len(plan.schedule) if all_clients else plan.schedule
+        planned = [everyone if all_clients else tuple(each) for each in plan.schedule] * plan.repeats
         least = definition.least_participants(settings)
-        schedule = tuple(participants for participants in schedule if len(participants) >= least)
+        schedule = tuple(participants for participants in planned if len(participants) >= least)
         probes.append(Probe(name, plan.meaning, task, settings, schedule))
     return tuple(probes), tuple(skipped)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clusterproof.algorithms.validation import check_name
-from clusterproof.conformance.conform import check_names, conform
+from clusterproof.conformance.judge import check_names, conform
 from clusterproof.conformance.observation import Start
 from clusterproof.conformance.report import Report
 from clusterproof.conformance.settings import find_definition

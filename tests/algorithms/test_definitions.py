@@ -12,7 +12,7 @@ import pytest
 from clusterproof.algorithms import ALGORITHMS, FedBCD, PerFedAvg, Randomness
 from clusterproof.conformance import DEFINITIONS, check_names, conform
 from clusterproof.conformance.adapters.library import from_algorithm
-from clusterproof.conformance.checks import CHECKS
+from clusterproof.conformance.further_checks import CHECKS
 from clusterproof.conformance.observation import observe
 from clusterproof.conformance.probes import Probe, agree, snapshots
 from clusterproof.conformance.tasks import random_task

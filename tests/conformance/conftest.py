@@ -1,13 +1,12 @@
 """Runs of the definitions are computed once: explanations try the same slips on the same probes again and again."""
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import pytest
 
-from clusterproof.conformance import diagnosis, probes
+from clusterproof.conformance import diagnosis, judge, probes
 from clusterproof.conformance.probes import Probe, snapshots
 from clusterproof.conformance.slips import SLIPS, Slip
 
@@ -43,6 +42,6 @@ def stored_snapshots(
 @pytest.fixture(scope="module", autouse=True)
 def runs_of_definitions_are_stored() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        for module in (sys.modules["clusterproof.conformance.conform"], diagnosis, probes):
+        for module in (judge, diagnosis, probes):
             patch.setattr(module, "snapshots", stored_snapshots)
         yield

@@ -18,7 +18,7 @@ from clusterproof.conformance import (
     conform,
 )
 from clusterproof.conformance.adapters.library import from_algorithm
-from clusterproof.conformance.checks import CHECKS
+from clusterproof.conformance.further_checks import CHECKS
 from clusterproof.conformance.probes import SUPPORTS, make_probes, strengths
 
 SOURCE = Path(numpy_federated.__file__).read_text()

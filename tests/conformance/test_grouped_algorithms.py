@@ -12,7 +12,7 @@ from tiers import slow_after
 
 from clusterproof.conformance import DEFINITIONS, Report, check_names, conform
 from clusterproof.conformance.changes import table
-from clusterproof.conformance.checks import CHECKS
+from clusterproof.conformance.further_checks import CHECKS
 from clusterproof.conformance.probes import SUPPORTS, Probe, make_probes, snapshots
 
 OPTIONS: list[tuple[str, dict[str, Any]]] = [

@@ -19,7 +19,7 @@ from clusterproof.conformance import (
     conform,
     random_task,
 )
-from clusterproof.conformance.checks import EQUIVARIANCE_UNITS
+from clusterproof.conformance.further_checks import EQUIVARIANCE_UNITS
 from clusterproof.conformance.probes import PLANS
 from clusterproof.conformance.slips import SLIPS
 from clusterproof.conformance.tolerance import first_difference, fixed_point_tolerance, is_bounded

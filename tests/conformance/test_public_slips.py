@@ -10,7 +10,7 @@ from tiers import slow_after
 pytest.importorskip("torch")
 
 from clusterproof.conformance import DEFINITIONS, check_names, conform
-from clusterproof.conformance.checks import CHECKS
+from clusterproof.conformance.further_checks import CHECKS
 
 SOURCE = Path(__file__).with_name("torch_federated.py").read_text()
 

@@ -8,8 +8,8 @@ import pytest
 from tiers import slow_after
 
 from clusterproof.conformance import DEFINITIONS, check_names, conform
-from clusterproof.conformance.checks import CHECKS
 from clusterproof.conformance.functions import in_directions
+from clusterproof.conformance.further_checks import CHECKS
 from clusterproof.conformance.probes import SUPPORTS, Probe, make_probes, snapshots
 from clusterproof.conformance.slips import SLIPS
 from clusterproof.conformance.tolerance import Snapshot, unit

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from clusterproof.conformance.changes import Change, changed, changed_functions, parameters, table
 from clusterproof.conformance.tasks import ConformanceTask
 from clusterproof.conformance.tolerance import Snapshot
+from clusterproof.theory.definitions.fedavg import descend, mean
 
 SHARED = {
     "step_size": 0.05,
@@ -102,15 +104,12 @@ class Definition:
     """Whether the rule is given the gradients and steps of all clients."""
     local_steps: ClassVar[tuple[str, ...]] = ("descend",)
     """Functions of a gradient that make local steps."""
-    sent: ClassVar[int] = 0
-    """Number of gradients that a client evaluates before its local steps."""
-    gradients_of_step: int | str = 1
-    """Number of gradients in a local step, or the setting that says it."""
-
+    pinning: ClassVar[Mapping[str, Sequence[Any]]] = {}
+    """Settings under which the first participants are assigned a cluster each, in place of random ones."""
     rule: ClassVar[Callable[..., Any]]
     """A round, from the arguments that it names to the values of ``states``."""
     calls: ClassVar[tuple[Any, ...]] = ()
-    """Functions beside the rule that can be changed."""
+    """Further functions that can be changed, which changes call."""
 
     def __init_subclass__(cls, name: str = "") -> None:
         """Take what the file of an algorithm says, if a name is given."""
@@ -120,6 +119,9 @@ class Definition:
                 setattr(cls, key, tuple(known[key]) if isinstance(known[key], list) else known[key])
             own = {key: tuple(values) for key, values in known.get("variants", {}).items()}
             cls.variants = {**own, **WEIGHTED[known.get("weighted", "participants")]}
+            places = [place.split(":") for place in known["rules"]]
+            rule, *cls.calls = [getattr(import_module(module), function) for module, function in places]
+            cls.rule = staticmethod(rule)  # type: ignore[assignment]
 
     def __init__(
         self,
@@ -163,19 +165,25 @@ class Definition:
         return clients if settings.get("start") == "own" else cls.clusters
 
     @classmethod
+    def is_pinning(cls, settings: Mapping[str, Any]) -> bool:
+        """Return whether one participant is assigned to each cluster."""
+        return any(settings[name] in values for name, values in cls.pinning.items())
+
+    @classmethod
     def least_participants(cls, settings: Mapping[str, Any]) -> int:
         """Return the number of participants below which a round is not defined."""
-        return 1
+        return cls.clusters if cls.is_pinning(settings) else 1
 
     @classmethod
     def order_matters(cls, settings: Mapping[str, Any]) -> bool:
         """Return whether the order of the clients has an effect, as it stands for a random choice."""
-        return False
+        return cls.is_pinning(settings) or bool(cls.required)
 
     @classmethod
     def judged(cls, settings: Mapping[str, Any], states: Sequence[Snapshot]) -> Mapping[str, Any]:
-        """Return the settings that a run is compared under, which may contain what was drawn at random in the run."""
-        return settings
+        """Return the settings that a run is compared under, with what it reports, if it is judged by that."""
+        reported = {name: [state[name].astype(int) for state in states] for name in cls.required}
+        return {**settings, "reported": reported} if reported else settings
 
     def declared(self, name: str) -> Any:
         """Return a setting of ``DECLARED``."""
@@ -196,8 +204,12 @@ class Definition:
         return int(max(1, samples // size)) if self.settings["drop_last"] else int(-(-samples // size))
 
     def steps(self, client: int) -> int:
-        """Return the client's number of local steps, K_i = local_epochs x batches."""
-        return int(self.settings["local_epochs"] * self.batches(client))
+        """Return the client's number of local steps, K_i = local_epochs x batches; 1 if a round is a step."""
+        return (
+            int(self.settings["local_epochs"] * self.batches(client))
+            if "local_epochs" in self.settings
+            else 1
+        )
 
     def weights(self, participants: Sequence[int]) -> np.ndarray:
         """Return p_i of the participants, which add up to 1 unless they are unbiased."""
@@ -224,6 +236,7 @@ class Definition:
             "trained": clients,
             "clients": self.task.clients,
             "samples": self.task.samples,
+            "groups_of_task": self.task.groups,
             "gradients": [partial(of, self.task.gradient, i) for i in clients],
             "losses": [partial(of, self.task.loss, i) for i in clients],
             "products": [partial(self.task.hessian_product, i) for i in clients],
@@ -263,6 +276,16 @@ class Definition:
                 table = getattr(self, name).copy()
                 table[rows], value = value, table
             setattr(self, name, np.array(value))
+
+    def trained(self, client: int, received: np.ndarray) -> np.ndarray:
+        """Return FedAvg's model of a client after its local steps."""
+        gradient = partial(self.task.gradient, client)
+        return np.asarray(descend(gradient, received, self.step_size, self.steps(client)))
+
+    def average(self, participants: Sequence[int], ends: Sequence[np.ndarray]) -> None:
+        """Move the server's model towards the mean of the participants', as FedAvg."""
+        moved = mean(ends, self.weights(participants)) - self.model
+        self.model = self.model + self.settings["server_step_size"] * moved
 
 
 def _decayed(decay: float, _: Any, function: Callable[..., Any]) -> Callable[..., Any]:

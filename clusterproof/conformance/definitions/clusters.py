@@ -1,11 +1,9 @@
 """Algorithms with a model for each cluster, which a client chooses: IFCA, CFL-MGD and GL-CFL."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from clusterproof.conformance.definitions.base import Definition
 from clusterproof.theory.definitions.cfl_mgd import option_1_round, option_2_round
 from clusterproof.theory.definitions.fedavg import add_up, descend, mean
 from clusterproof.theory.definitions.ifca import (
@@ -132,23 +130,3 @@ def gradient_loss_round(
 
     after = [moved(k) for k in every]
     return after, [new - old for new, old in zip(after, models, strict=True)], chosen  # (2)
-
-
-class GradientLoss(Definition, name="gradient-loss"):
-    """GL-CFL, of which a round is one step, and a rule of empty clusters stands for a random one."""
-
-    rule = staticmethod(gradient_loss_round)
-
-    @classmethod
-    def least_participants(cls, settings: Mapping[str, Any]) -> int:
-        """Return K if one participant is assigned to each cluster."""
-        return 1 if settings["empty_cluster"] == "never" else cls.clusters
-
-    @classmethod
-    def order_matters(cls, settings: Mapping[str, Any]) -> bool:
-        """Return whether the first participants are assigned to clusters."""
-        return bool(settings["empty_cluster"] != "never")
-
-    def steps(self, client: int) -> int:
-        """Return 1."""
-        return 1

@@ -1,12 +1,10 @@
 """Algorithms whose server splits the clients into groups with one model each: CFL and SoFL."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from clusterproof.conformance.definitions.base import Definition
-from clusterproof.conformance.tolerance import Snapshot
 from clusterproof.theory.definitions.fedavg import descend
 
 
@@ -108,7 +106,8 @@ def sofl_round(
     step_size: Any,
     steps: Any,
     weights_of: Callable[[Any], Any],
-    found_groups: Any,
+    groups_of_task: Any,
+    reported: Any,
     pretraining: int,
     trigger: str,
     method: str,
@@ -131,31 +130,10 @@ def sofl_round(
     if due and trigger == "stationary":
         sent = np.array(list(updates.values()))
         due = bool(np.linalg.norm(sent.mean(axis=0)) < 0.1 * np.linalg.norm(sent, axis=1).max())
-    first = due and not clustered
-    groups = found_groups if first else groups
-    return averaged(models, updates, groups, weights_of), groups, clustered or first
-
-
-class SoFL(Definition, name="sofl"):
-    """SoFL, whose map and k-means are random: it is judged by the groups that a run reports."""
-
-    rule = staticmethod(sofl_round)
-
-    @classmethod
-    def order_matters(cls, settings: Mapping[str, Any]) -> bool:
-        """Return True, as the map and k-means depend on the order."""
-        return True
-
-    @classmethod
-    def judged(cls, settings: Mapping[str, Any], states: Sequence[Snapshot]) -> Mapping[str, Any]:
-        """Return the settings with the groups that the run reports after each round."""
-        return {**settings, "reported": [state["groups"].astype(int).tolist() for state in states]}
-
-    def given(self, participants: Sequence[int]) -> dict[str, Any]:
-        """Return what the rule may name, with the groups that the run reports; the definition itself has the task's."""
-        groups, reported = self.task.groups, self.settings.get("reported")
-        if reported is not None:
-            groups = reported[min(self.finished + 1, len(reported) - 1)]
-        found = self.groups if groups is None else np.array(groups)
-        self.gradients_of_step = 2 if self.settings["method"] == "per-fedavg" else 1
-        return {**super().given(participants), "found_groups": found}
+    if (
+        due and not clustered
+    ):  # into the groups that the run reports, or the definition itself into those of the task
+        clustered = True
+        after = groups_of_task if reported is None else reported["groups"][finished + 1 :][:1]
+        groups = groups if after is None or len(after) == 0 else np.reshape(after, -1)
+    return averaged(models, updates, groups, weights_of), groups, clustered

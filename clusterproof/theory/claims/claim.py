@@ -263,7 +263,7 @@ def claim(
 
     def decorate(function: Callable[P, R]) -> Claim[P, R]:
         _check_function(id, function)
-        own = function.__module__.startswith("clusterproof.theory.")
+        own = str(function.__module__).startswith("clusterproof.theory.")
         earlier = dict.get(REGISTRY, id) if own else REGISTRY.get(id)
         if earlier is not None and not _is_same(function, earlier.function):
             raise InvalidArgument("id", id, "must be new", "rename one of the two claims")

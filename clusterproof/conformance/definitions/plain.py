@@ -1,30 +1,9 @@
-"""Rounds of algorithms with one model that are more than a definition of ``theory``, and FedAvg in two halves."""
+"""Rounds that are one or several of a definition of ``theory``: of ProxSkip until its coin falls, and of LOCAL."""
 
-from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
-import numpy as np
-
-from clusterproof.conformance.definitions.base import Definition
-from clusterproof.theory.definitions.fedavg import descend, fedavg_round, mean
+from clusterproof.theory.definitions.fedavg import descend
 from clusterproof.theory.definitions.proxskip import proxskip_iteration
-
-
-class FedAvg(Definition, name="fedavg"):
-    """FedAvg, whose halves are those of implementations that give only one."""
-
-    rule = staticmethod(fedavg_round)
-
-    def trained(self, client: int, received: np.ndarray) -> np.ndarray:
-        """Return a client's model after its local steps."""
-        gradient = partial(self.task.gradient, client)
-        return np.asarray(descend(gradient, received, self.step_size, self.steps(client)))
-
-    def average(self, participants: Sequence[int], ends: Sequence[np.ndarray]) -> None:
-        """Move the server's model towards the mean of the participants'."""
-        moved = mean(ends, self.weights(participants)) - self.model
-        self.model = self.model + self.settings["server_step_size"] * moved
 
 
 def proxskip_round(

@@ -13,9 +13,9 @@ from clusterproof.algorithms.base import Algorithm
 from clusterproof.algorithms.calls import checked
 from clusterproof.algorithms.validation import check_name, check_number
 from clusterproof.conformance.adapters.library import from_algorithm
-from clusterproof.conformance.checks import CHECKS, additional_checks
 from clusterproof.conformance.definitions import DEFINITIONS, Definition
 from clusterproof.conformance.diagnosis import Hypothesis, admissible_variant, explain, follows
+from clusterproof.conformance.further_checks import CHECKS, additional_checks
 from clusterproof.conformance.observation import LONGEST, TIMEOUT, Start, Unusable, observe
 from clusterproof.conformance.probes import (
     SUPPORTS,
