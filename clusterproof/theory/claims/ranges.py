@@ -358,7 +358,7 @@ class Drawn(Range):
         return self.make(stream, **{name: so_far[name] for name in self.depends_on})
 
 
-def integers(low: End, high: End, *, upwards: bool = False, downwards: bool = False) -> Integers:
+def integers(low: End, high: End, *, upwards: bool = False, downwards: bool = False) -> Any:
     """Integers from ``low`` to ``high``.
 
     Parameters

@@ -79,7 +79,7 @@ class Sequences(Entrywise):
         return tuple(drawn)
 
 
-def sequences(values: Range, length: End) -> Sequences:
+def sequences(values: Range, length: End) -> Any:
     """Sequences: tuples of values of one range, exact if these are.
 
     They are drawn constant, periodic, in 2 to 4 phases and at random. Beyond that the search builds them greedily:
