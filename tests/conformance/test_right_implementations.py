@@ -232,6 +232,7 @@ def test_how_often_proxskip_communicates_is_a_law() -> None:
         ("pfedme", {}, {"theta": "restarts"}, "theta = restarts"),
         ("ifca", {}, {"averaging": "gradient"}, "averaging = gradient"),
         ("fedavg", {}, {"drop_last": True}, "drop_last = True"),
+        ("fpfc", {}, {"penalty": "l1"}, "penalty = l1"),
     ],
 )
 def test_another_admissible_form_is_a_variant(
