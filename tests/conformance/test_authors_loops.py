@@ -3,72 +3,30 @@
 from typing import Any
 
 import numpy as np
+import numpy_federated
 import pytest
 
 from clusterproof.conformance import conform
 
 
-class GradientIFCA:
-    """jichan3751/ifca at 61e44b8, synthetic/train_cluster.py, lines 158-206 and 306-313: gradients, all clients."""
-
-    supports: tuple[str, ...] = ()
-
-    def __init__(self, task: Any, settings: dict[str, Any]) -> None:
-        self.task, self.settings, self.model = task, settings, np.array(task.starts)
-        self.assignments = np.full(task.clients, -1)
-
-    def choose(self, i: int) -> int:
-        return int(np.argmin([self.task.loss(i, model) for model in self.model]))
-
-    def round(self, participants: list[int]) -> None:
-        self.assignments = np.array([self.choose(i) for i in range(self.task.clients)])
-        sums = np.zeros_like(self.model)
-        for i, j in enumerate(self.assignments):
-            sums[j] += self.task.gradient(i, self.model[j])
-        self.model = self.model - self.settings["step_size"] * sums / self.task.clients
-
-
-class ModelIFCA(GradientIFCA):
-    """The same at mnist/train_cluster_mnist.py, lines 256-333: full-batch local steps, equal weights, all clients.
+class ModelIFCA(numpy_federated.IFCA):  # type: ignore[misc]
+    """jichan3751/ifca at 61e44b8, mnist/train_cluster_mnist.py, lines 256-333: all clients, equal weights.
 
     The clusters of a round are chosen where the round before is evaluated.
     """
 
-    def __init__(self, task: Any, settings: dict[str, Any]) -> None:
-        super().__init__(task, settings)
-        self.evaluated = [self.choose(i) for i in range(task.clients)]
+    supports: tuple[str, ...] = ()
 
-    def round(self, participants: list[int]) -> None:
-        self.assignments = np.array(self.evaluated)
-        self.average(range(self.task.clients), np.ones(self.task.clients))
-        self.evaluated = [self.choose(i) for i in range(self.task.clients)]
+    def prepare(self) -> None:
+        super().prepare()
+        self.evaluated = [super(ModelIFCA, self).choose(i) for i in range(self.task.clients)]
 
-    def average(self, participants: Any, weights: np.ndarray) -> None:
-        models = self.model.copy()
-        for j in range(len(models)):
-            members = [i for i in participants if self.assignments[i] == j]
-            if members:
-                models[j] = np.average([self.train(i) for i in members], axis=0, weights=weights[members])
-        self.model = models
+    def choose(self, i: int) -> int:
+        return self.evaluated[i]
 
-    def train(self, i: int) -> Any:
-        y, size = self.model[self.assignments[i]].copy(), self.settings["batch_size"] or self.task.samples[i]
-        for _ in range(self.settings["local_epochs"]):
-            for _ in range(0, self.task.samples[i], size):
-                y -= self.settings["step_size"] * self.task.gradient(i, y)
-        return y
-
-
-class SampledIFCA(ModelIFCA):
-    """The same at femnist/ifca/models/server.py, lines 63-137: batches, some clients, weights n_i."""
-
-    supports = ("batches", "participation")
-
-    def round(self, participants: list[int]) -> None:
-        self.assignments = np.full(self.task.clients, -1)
-        for i in participants:
-            self.assignments[i] = self.choose(i)
-        self.average(participants, self.task.samples)
+    def round(self, clients: list[int]) -> None:
+        super().round(clients)
+        self.evaluated = [super(ModelIFCA, self).choose(i) for i in range(self.task.clients)]
 
 
 class FPFC:
@@ -123,9 +81,7 @@ class FPFCWithPairs(FPFC):
 @pytest.mark.parametrize(
     ("start", "algorithm", "form", "declared"),
     [
-        (GradientIFCA, "ifca", {"averaging": "gradient"}, {}),
         (ModelIFCA, "ifca", {}, {}),
-        (SampledIFCA, "ifca", {"weighting": "samples"}, {}),
         (FPFCWithPairs, "fpfc", {"pair_rule": "either-twice"}, {"augmentation": 1.0}),
     ],
 )

@@ -4,29 +4,29 @@ import re
 from typing import Any
 
 import numpy as np
+import numpy_federated
 import pytest
 
-from clusterproof.conformance import DEFINITIONS, ConformanceTask, conform
+from clusterproof.conformance import DEFINITIONS, conform
 
 
-class FedProx:
+class FedProx(numpy_federated.FedProx):  # type: ignore[misc]
     """FedProx (FedAvg without ``proximal``) by hand; subclasses deviate in one number."""
 
     momentum = decay = 0.0
     ahead = False
     keeps, norm, by_round, factor, proximal = False, np.inf, 1.0, 1.0, None
 
-    def __init__(self, task: ConformanceTask, settings: dict[str, Any]) -> None:
-        self.task, self.settings, self.model = task, settings, task.start.copy()
-        self.buffers = np.zeros((task.clients, task.dimension))
-        self.step_size = settings["step_size"]
+    def prepare(self) -> None:
+        self.buffers = np.zeros((self.task.clients, self.task.dimension))
+        self.step_size = self.settings["step_size"]
 
     def train(self, client: int) -> np.ndarray:
-        y, size = self.model.copy(), self.settings["batch_size"] or self.task.samples[client]
+        y = self.model.copy()
         mu = self.settings.get("proximal", 0.0) if self.proximal is None else self.proximal
         if not self.keeps:
             self.buffers[client] = 0
-        for _ in range(self.settings["local_epochs"] * -(-self.task.samples[client] // size)):
+        for _ in range(self.steps(client)):
             direction = self.factor * self.task.gradient(client, y) + mu * (y - self.model) + self.decay * y
             direction *= min(1, self.norm / np.linalg.norm(direction))
             self.buffers[client] = self.momentum * self.buffers[client] + direction
@@ -34,10 +34,8 @@ class FedProx:
             y -= self.step_size * moved
         return y
 
-    def round(self, participants: list[int]) -> None:
-        models = [self.train(client) for client in participants]
-        mean = np.average(models, axis=0, weights=self.task.samples[participants])
-        self.model = self.model + self.settings["server_step_size"] * (mean - self.model)
+    def aggregate(self, clients: Any, mean: np.ndarray) -> None:
+        super().aggregate(clients, mean)
         self.step_size *= self.by_round
 
 

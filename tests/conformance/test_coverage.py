@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import numpy_federated
 import pytest
-from tiers import slow_after
 
 from clusterproof.algorithms import ALGORITHMS
 from clusterproof.conformance import (
@@ -109,128 +108,6 @@ def test_single_precision_conforms_on_every_run(name: str) -> None:
 
     report = conform(start, algorithm_of(name), explained=False, dtype="float32")
     assert report.verdict == "conforms", str(report)
-
-
-STEP = 'self.settings["step_size"] * (self.gradient(i, y) + self.correction(i, y))'
-LATE_OR_LARGE: list[tuple[tuple[str, ...], str]] = [
-    (("FedAvg", STEP, f"(0.5 if self.rounds > 60 else 1) * {STEP}"), "the first 60 rounds are right"),
-    (
-        (
-            "Scaffold",
-            "total / self.task.clients",
-            "total / self.task.clients - self.c * (self.rounds % 10 == 0)",
-        ),
-        "after round 10",
-    ),
-    (
-        (
-            "FedAdam",
-            "self.v = self.second(delta)",
-            "self.v = self.second(delta) if self.rounds < 100 else self.v",
-        ),
-        "99",
-    ),
-    (
-        ("PFedMe", "self.theta[i] = theta\n", "self.theta[i] = theta if self.rounds < 64 else w\n"),
-        "the quantity `personal` is not",
-    ),
-    (
-        ("FedAvg", "self.weights(clients) @ models", "self.weights(clients[:5]) @ models[:5]"),
-        "which tests more clients, coordinates and clusters",
-    ),
-    (
-        ("IFCA", "for w in self.model]", "for w in self.model[:2]]"),
-        "which tests more clients, coordinates and clusters",
-    ),
-    (("IFCA", "self.task.loss(i, w) for", "round(self.task.loss(i, w), 1) for"), "which tests more clients"),
-]
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"), slow_after(3, "no cause is found, and all are tried", LATE_OR_LARGE)
-)
-def test_late_and_large_faults_are_seen_and_described(changes: tuple[str, ...], words: str) -> None:
-    report = conform(implementation(*changes), algorithm_of(changes[0]))
-    assert (report.verdict, report.likely) == ("differs", ()), str(report)
-    assert words in str(report)
-    # one probe has more of everything: it does not tell which of them matters
-    assert "that differ are those with more than" not in report.sentence
-
-
-EQUAL = 'if self.settings["weighting"] == "samples" else np.ones(len(clients))'
-SHARES = "np.full(len(clients), len(clients) / self.task.clients)"
-NAMED: list[tuple[tuple[str, ...], tuple[str, ...], dict[str, str]]] = [
-    (("FedAvg", "self.weights(clients) @ models", f"{SHARES} @ models"), ("share-times-sum-model",), {}),
-    (
-        (
-            "FedAvg",
-            "self.weights(clients) @ models",
-            f"self.model + {SHARES} @ (models - self.model)",
-        ),
-        ("share-times-sum",),
-        {},
-    ),
-    (("FedAdam", "* delta**2\n\n    def agg", "* self.m**2\n\n    def agg"), ("second-moment-from-m",), {}),
-    (
-        (
-            "FedAvg",
-            "mean = self",
-            "self.total = getattr(self, 'total', 0) + self.weights(clients) @ (models - self.model)\n"
-            "        mean = self.model + self.total if models.any() else self",
-        ),
-        ("sum-not-reset",),
-        {},
-    ),
-    (
-        ("FedAvg", "* (mean - self.model)", '* self.settings["step_size"] * (mean - self.model)'),
-        ("step-size-on-change",),
-        {},
-    ),
-    (
-        (
-            "FedDyn",
-            "alpha / self.task.clients * (models",
-            "alpha * len(clients) / self.task.clients * (models",
-        ),
-        ("h-share-times-sum",),
-        {},
-    ),
-    (
-        ("FedDyn", EQUAL, "", "alpha / self.task.clients", "alpha / len(clients)"),
-        ("h-over-participants",),
-        {"weighting": "samples"},
-    ),
-    (
-        (
-            "Scaffold",
-            EQUAL,
-            "",
-            "self.c - self.ci[i]\n\n",
-            "self.ci[i] - self.c\n\n",
-            "total / self.task.clients",
-            "total / len(clients)",
-        ),
-        ("correction-sign", "controls-averaged-over-participants"),
-        {"weighting": "samples"},
-    ),
-]
-
-
-@pytest.mark.slow(reason="several seconds")
-@pytest.mark.parametrize(("changes", "slips", "forms"), NAMED)
-def test_causes_are_named_together_with_the_form(
-    changes: tuple[str, ...], slips: tuple[str, ...], forms: dict[str, str]
-) -> None:
-    report = conform(implementation(*changes), algorithm_of(changes[0]))
-    assert report.verdict == "differs", str(report)
-    assert (slips, forms) in [(one.slips, dict(one.forms)) for one in report.likely], str(report)
-
-
-@pytest.mark.slow(reason="several seconds")
-def test_what_never_moves_is_said() -> None:
-    report = conform(implementation("Ditto", "self.v[i] = self.v[i] - s", "_ = self.v[i] - s"), "ditto")
-    assert report.verdict == "differs"
-    assert "`personal` never moves" in report.sentence
 
 
 def test_hardly_moving_is_not_ignoring_participants() -> None:

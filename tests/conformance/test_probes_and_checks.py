@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy_federated import FedAvg
 from tiers import slow_after
 
 from clusterproof.conformance import (
@@ -143,27 +144,6 @@ def test_every_probe_has_a_mistake_that_it_finds_first() -> None:
     assert [probe for _, _, probe in FIRST] == list(PLANS)
 
 
-class FedAvg:
-    """A right implementation, from which the ones that only a check finds inherit."""
-
-    def __init__(self, task: ConformanceTask, settings: Mapping[str, Any]) -> None:
-        self.task, self.settings, self.model, self.rounds = task, settings, task.start.copy(), 0
-
-    def gradient(self, client: int, y: np.ndarray) -> np.ndarray:
-        return self.task.gradient(client, y)
-
-    def round(self, participants: Sequence[int]) -> None:
-        models = []
-        self.rounds += 1
-        for i in participants:
-            y, size = self.model.copy(), self.settings["batch_size"] or self.task.samples[i]
-            for _ in range(self.settings["local_epochs"] * -(-self.task.samples[i] // size)):
-                y -= self.settings["step_size"] * self.gradient(i, y)
-            models.append(y)
-        mean = np.average(models, axis=0, weights=self.task.samples[list(participants)])
-        self.model = self.model + self.settings["server_step_size"] * (mean - self.model)
-
-
 class MovesALittle(FedAvg):
     def gradient(self, client: int, y: np.ndarray) -> np.ndarray:
         return self.task.gradient(client, y) + 1e-8 * (y > 2.2).all()
@@ -219,7 +199,10 @@ def test_a_mistake_that_no_probe_shows_is_found_by_a_check(start: type, check: s
 
 
 def test_a_check_that_fails_makes_a_variant_a_difference() -> None:
-    weighted = conform(DecaysLate, "fedavg", settings={"weighting": "clients"})
+    def start(task: ConformanceTask, settings: Mapping[str, Any]) -> Any:
+        return DecaysLate(task, {**settings, "weighting": "samples"})
+
+    weighted = conform(start, "fedavg", settings={"weighting": "clients"})
     assert weighted.verdict == "differs"
     assert weighted.sentence.startswith("conforms to fedavg with weighting = samples")
     assert "but fixed-point fails" in weighted.sentence

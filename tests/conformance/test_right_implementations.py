@@ -67,68 +67,48 @@ def test_every_definition_has_a_second_writing() -> None:
     assert {algorithm for _, algorithm, _ in forms} == set(DEFINITIONS)
 
 
-def steps(task: Any, settings: dict[str, Any], i: int) -> int:
-    size = settings["batch_size"] or task.samples[i]
-    return int(settings["local_epochs"] * np.ceil(task.samples[i] / size))
+class ScaffoldByDifferences(numpy_federated.Scaffold):  # type: ignore[misc]
+    """SCAFFOLD II whose controls have the opposite sign, by changes of models and not by a sum of changes."""
+
+    def correction(self, i: int, y: Any) -> Any:
+        return self.ci[i] - self.c
+
+    def after_training(self, clients: list[int], models: Any) -> None:
+        old = self.ci.copy()
+        for i, y in zip(clients, models, strict=True):
+            drift = (self.model - y) / (self.steps(i) * self.settings["step_size"])
+            self.ci[i] = old[i] - self.c - drift
+        self.c = self.c + (self.ci - old).sum(axis=0) / self.task.clients
 
 
-class ScaffoldByDifferences:
-    """SCAFFOLD II whose controls have the opposite sign, by changes of models and not by a sum of gradients."""
-
-    def __init__(self, task: Any, settings: dict[str, Any]) -> None:
-        self.task, self.settings = task, settings
-        self.model = task.start.copy()
-        self.control = np.zeros(task.dimension)
-        self.controls = np.zeros((task.clients, task.dimension))
-
-    def round(self, participants: list[int]) -> None:
-        s, x, moves, old = self.settings, self.model, [], self.controls.copy()
-        for i in participants:
-            y, count = x.copy(), steps(self.task, s, i)
-            for _ in range(count):
-                y -= s["step_size"] * (self.task.gradient(i, y) + old[i] - self.control)
-            self.controls[i] = old[i] - self.control - (x - y) / (count * s["step_size"])
-            moves.append(y - x)
-        sizes = self.task.samples[participants]
-        weights = sizes if s["weighting"] == "samples" else np.ones(len(moves))
-        self.model = x + s["server_step_size"] * np.average(moves, axis=0, weights=weights)
-        self.control = self.control + (self.controls - old).sum(axis=0) / self.task.clients
-
-
-class FedDynByChanges:
+class FedDynByChanges(numpy_federated.FedAvg):  # type: ignore[misc]
     """FedDyn with the sum of changes kept, and weight decay in the place of the quadratic term."""
 
-    def __init__(self, task: Any, settings: dict[str, Any]) -> None:
-        self.task, self.settings, self.model = task, settings, task.start.copy()
-        self.sums = np.zeros((task.clients, task.dimension))
+    def prepare(self) -> None:
+        self.sums = np.zeros((self.task.clients, self.task.dimension))
 
-    def round(self, participants: list[int]) -> None:
-        s, x, ends = self.settings, self.model, []
-        alpha = s["alpha"]
-        for i in participants:
-            y, linear = x.copy(), alpha * self.sums[i] - alpha * x
-            for _ in range(steps(self.task, s, i)):
-                y = (1 - s["step_size"] * alpha) * y - s["step_size"] * (self.task.gradient(i, y) + linear)
-            ends.append(y)
-            self.sums[i] += y - x
-        sizes = self.task.samples[participants]
-        weights = sizes if s["weighting"] == "samples" else np.ones(len(ends))
-        self.model = np.average(ends, axis=0, weights=weights) + self.sums.mean(axis=0)
+    def train(self, i: int) -> np.ndarray:
+        alpha, eta, y = self.settings["alpha"], self.settings["step_size"], self.model.copy()
+        linear = alpha * self.sums[i] - alpha * self.model
+        for _ in range(self.steps(i)):
+            y = (1 - eta * alpha) * y - eta * (self.task.gradient(i, y) + linear)
+        return y
+
+    def after_training(self, clients: list[int], models: Any) -> None:
+        self.sums[clients] += models - self.model
+
+    def aggregate(self, clients: Any, mean: Any) -> None:
+        self.model = mean + self.sums.mean(axis=0)
 
 
-class FedNovaByGradients:
+class FedNovaByGradients(numpy_federated.FedAvg):  # type: ignore[misc]
     """FedNova by accumulated gradients."""
-
-    def __init__(self, task: Any, settings: dict[str, Any]) -> None:
-        self.task, self.settings, self.model = task, settings, task.start.copy()
 
     def round(self, participants: list[int]) -> None:
         s = self.settings
-        sizes = self.task.samples[participants] if s["weighting"] == "samples" else np.ones(len(participants))
-        shares = sizes / sizes.sum()
         direction, effective = 0.0, 0.0
-        for share, i in zip(shares, participants, strict=True):
-            y, total, count = self.model.copy(), np.zeros(self.task.dimension), steps(self.task, s, i)
+        for share, i in zip(self.weights(participants), participants, strict=True):
+            y, total, count = self.model.copy(), np.zeros(self.task.dimension), self.steps(i)
             for _ in range(count):
                 gradient = self.task.gradient(i, y)
                 total, y = total + gradient, y - s["step_size"] * gradient
@@ -232,6 +212,7 @@ def test_how_often_proxskip_communicates_is_a_law() -> None:
         ("pfedme", {}, {"theta": "restarts"}, "theta = restarts"),
         ("ifca", {}, {"averaging": "gradient"}, "averaging = gradient"),
         ("fedavg", {}, {"drop_last": True}, "drop_last = True"),
+        ("fpfc", {}, {"penalty": "l1"}, "penalty = l1"),
     ],
 )
 def test_another_admissible_form_is_a_variant(
@@ -283,22 +264,12 @@ def test_runs_that_cannot_tell_it_from_fedavg_are_undecided() -> None:
     assert few.sentence.endswith("support batches")
 
 
-class DropsLast:
-    """FedAvg by hand that leaves out incomplete batches, as a loader with ``drop_last`` does."""
+class DropsLast(numpy_federated.FedAvg):  # type: ignore[misc]
+    """FedAvg that leaves out incomplete batches, as a loader with ``drop_last`` does."""
 
-    def __init__(self, task: Any, settings: dict[str, Any]) -> None:
-        self.task, self.settings, self.model = task, settings, task.start.copy()
-
-    def round(self, participants: list[int]) -> None:
-        models = []
-        for i in participants:
-            y, size = self.model.copy(), self.settings["batch_size"] or self.task.samples[i]
-            for _ in range(self.settings["local_epochs"]):
-                for _ in range(size, self.task.samples[i] + 1, size):
-                    y -= self.settings["step_size"] * self.task.gradient(i, y)
-            models.append(y)
-        mean = np.average(models, axis=0, weights=self.task.samples[participants])
-        self.model = self.model + self.settings["server_step_size"] * (mean - self.model)
+    def steps(self, i: int) -> int:
+        size = self.settings["batch_size"] or self.task.samples[i]
+        return int(self.settings["local_epochs"] * len(range(size, self.task.samples[i] + 1, size)))
 
 
 @pytest.mark.parametrize("size", [None, 2, 3, 40])
@@ -312,27 +283,17 @@ def test_batches_of_any_size_can_be_dropped_if_incomplete(size: int | None) -> N
         assert probe.name not in ("sizes", "everything") or len(set(probe.task.samples)) == 4
 
 
-class Scaffold:
-    """SCAFFOLD by hand, which hands out the model only; c moves by 1/N of a sum or by the mean over participants."""
+class Scaffold(numpy_federated.Scaffold):  # type: ignore[misc]
+    """SCAFFOLD that hands out the model only; c moves by 1/N of a sum or by the mean over participants."""
 
+    control = controls = None
     over_participants = False
 
-    def __init__(self, task: Any, settings: dict[str, Any]) -> None:
-        self.task, self.settings, self.model = task, settings, task.start.copy()
-        self.c, self.own = np.zeros(task.dimension), np.zeros((task.clients, task.dimension))
-
-    def round(self, participants: list[int]) -> None:
-        eta, changes, before = self.settings["step_size"], [], self.own.copy()
-        for i in participants:
-            y, size = self.model.copy(), self.settings["batch_size"] or self.task.samples[i]
-            steps = self.settings["local_epochs"] * -(-self.task.samples[i] // size)
-            for _ in range(steps):
-                y -= eta * (self.task.gradient(i, y) - before[i] + self.c)
-            self.own[i] = before[i] - self.c + (self.model - y) / (steps * eta)
-            changes.append(y - self.model)
-        count = len(participants) if self.over_participants else self.task.clients
-        self.c = self.c + (self.own - before).sum(axis=0) / count
-        self.model = self.model + self.settings["server_step_size"] * np.mean(changes, axis=0)
+    def after_training(self, clients: list[int], models: Any) -> None:
+        before = self.c
+        super().after_training(clients, models)
+        if self.over_participants:
+            self.c = before + self.task.clients / len(clients) * (self.c - before)
 
 
 @pytest.mark.slow(reason="a second or more")
@@ -389,20 +350,17 @@ def test_controls_in_another_unit_are_not_said_to_change_the_model() -> None:
 
 
 def test_causes_that_runs_do_not_tell_apart_are_a_list() -> None:
-    class Short:
+    class Short(numpy_federated.FedAvg):  # type: ignore[misc]
         """FedAvg that ignores sizes, batches and the server's step."""
 
-        def __init__(self, task: Any, settings: Any) -> None:
-            self.task, self.settings, self.model = task, settings, task.start.copy()
+        def steps(self, i: int) -> Any:
+            return self.settings["local_epochs"]
 
-        def round(self, participants: Any) -> None:
-            models = []
-            for client in participants:
-                y = self.model.copy()
-                for _ in range(self.settings["local_epochs"]):
-                    y -= self.settings["step_size"] * self.task.gradient(client, y)
-                models.append(y)
-            self.model = np.mean(models, axis=0)
+        def weights(self, clients: list[int]) -> Any:
+            return np.full(len(clients), 1 / len(clients))
+
+        def aggregate(self, clients: Any, mean: Any) -> None:
+            self.model = mean
 
     report = conform(Short, "fedavg")
     assert len(report.likely) > 1

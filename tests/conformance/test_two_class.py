@@ -1,6 +1,5 @@
 """Code that hard-wires cross-entropy: two classes, full batches, exact softmax gradients."""
 
-import copy
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from clusterproof.conformance import DEFINITIONS, conform, two_class
 
 torch = pytest.importorskip("torch")
 
-from clusterproof.conformance.adapters.torch_side import flat, load_flat, loader, module  # noqa: E402
+import torch_federated  # noqa: E402
 
 
 def test_gradients_and_hessians_are_those_of_automatic_differentiation() -> None:
@@ -33,38 +32,20 @@ def test_gradients_and_hessians_are_those_of_automatic_differentiation() -> None
         )
 
 
-class HardWired:
+class HardWired(torch_federated.FedProx):  # type: ignore[misc]
     """FedProx whose loss cannot be chosen."""
 
     loss = "cross-entropy"
-    factor = 0.5
 
     def __init__(self, task: Any, settings: dict[str, Any]) -> None:
-        self.task, self.settings, self.net = task, settings, module(task)
-
-    @property
-    def model(self) -> np.ndarray:
-        return flat(self.net)
-
-    def round(self, participants: list[int]) -> None:
-        criterion, models = torch.nn.CrossEntropyLoss(), []
-        for i in participants:
-            model = copy.deepcopy(self.net)
-            optimizer = torch.optim.SGD(model.parameters(), lr=self.settings["step_size"])
-            for _ in range(self.settings["local_epochs"]):
-                for x, y in loader(self.task, i, self.settings["batch_size"]):
-                    optimizer.zero_grad()
-                    pairs = zip(model.parameters(), self.net.parameters(), strict=True)
-                    distance = sum(((p - q.detach()) ** 2).sum() for p, q in pairs)
-                    (criterion(model(x), y) + self.factor * self.settings["proximal"] * distance).backward()
-                    optimizer.step()
-            models.append(flat(model))
-        mean = np.average(models, axis=0, weights=self.task.samples[participants])
-        load_flat(self.net, self.model + self.settings["server_step_size"] * (mean - self.model))
+        super().__init__(task, settings)
+        for client in self.clients:
+            client.criterion = torch.nn.CrossEntropyLoss()
 
 
 class Doubled(HardWired):
-    factor = 1.0
+    def __init__(self, task: Any, settings: dict[str, Any]) -> None:
+        super().__init__(task, {**settings, "proximal": 2 * settings["proximal"]})
 
 
 @pytest.mark.slow(reason="several seconds")

@@ -317,7 +317,11 @@ FORMS = [
     (NesterovFedAvgM, "fedavgm", {"nesterov": True}),
     *((Ditto, "ditto", {}), (PFedMe, "pfedme", {}), (PerFedAvg, "per-fedavg", {}), (Local, "local", {})),
     *((FedBCD, "fedbcd", {}), (FedBCD, "fedbcd", {"variant": "separate"})),
-    *((IFCA, "ifca", {}), (GradientIFCA, "ifca", {"averaging": "gradient"})),
+    *(
+        (IFCA, "ifca", {}),
+        (IFCA, "ifca", {"weighting": "samples"}),
+        (GradientIFCA, "ifca", {"averaging": "gradient"}),
+    ),
     *((CFLMGD, "cfl-mgd", {}), (ModelCFLMGD, "cfl-mgd", {"averaging": "model"})),
 ]
 """A class, the algorithm that it is, and in which form."""
