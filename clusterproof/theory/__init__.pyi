@@ -7,10 +7,10 @@ from .claims.claim import find_claim as find_claim
 from .claims.load import load_claims as load_claims
 from .claims.statistics import Confidence as Confidence
 from .report.code import code_of as code_of
-from .report.decide import Kind as Kind
 from .report.decide import check as check
 from .report.falsify import falsify as falsify
 from .report.replay import replay as replay
+from .report.verdict import Kind as Kind
 from .report.verdict import Line as Line
 from .report.verdict import Verdict as Verdict
 from .runs.bound import Inconclusive as Inconclusive

@@ -12,9 +12,10 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.notebook import html_table
 from clusterproof.theory.claims.claim import Claim, arguments_of, source_of
 from clusterproof.theory.claims.statistics import Confidence
-from clusterproof.theory.kernel import Word as Kind
+from clusterproof.theory.kernel import Word
 from clusterproof.theory.report.sentences import plural
 
+Kind = Word
 L = TypeVar("L", bound="Line")
 
 HOLDS = (Kind.CERTIFIED, Kind.CONSISTENT)
