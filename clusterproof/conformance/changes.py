@@ -114,7 +114,8 @@ def changed_functions(run: Any) -> Mapping[str, Callable[..., Any]]:
     changes = [(key, each) for made in run.changes for key, each in made.items() if key not in given]
     if not changes:
         return functions
-    places, written = table(run.name).get("places", {}), {name: {} for name in functions}
+    places = table(run.name).get("places", {})
+    written: dict[str, dict[Span, list[str]]] = {name: {} for name in functions}
     for key, change in changes:
         if key not in functions:
             for place in [places[key]] if isinstance(places[key], str) else places[key]:

@@ -10,7 +10,7 @@ import numpy as np
 from clusterproof.conformance.constants import explain_by_constants
 from clusterproof.conformance.definitions import DEFINITIONS, Definition
 from clusterproof.conformance.probes import Observed, agree, snapshots
-from clusterproof.conformance.slips import SLIPS
+from clusterproof.conformance.slips import SLIPS, Slip
 from clusterproof.conformance.statements import statements
 from clusterproof.conformance.tolerance import Snapshot, first_difference, unit
 
@@ -18,6 +18,8 @@ LONG = 20
 """Runs of more rounds are compared last; of a difference that only they show, single slips alone are tried."""
 MOST_FORMS = 2
 """Settings of a form that is not declared, where a mistake is looked for under it."""
+MOST_SLIPS = 3
+"""Slips that are looked for together."""
 STATES = 12
 """Partial explanations that are carried from run to run."""
 
@@ -46,12 +48,10 @@ class Hypothesis:
         return f"{self.sentence} ({' with '.join(names)})"
 
 
-@dataclass(frozen=True)
-class _Causes:
-    """Slips in the order in which they change a line, under another admissible form."""
-
-    slips: tuple[str, ...] = ()
-    forms: tuple[tuple[str, Any], ...] = ()
+Cause = str | tuple[str, Any]
+"""The name of a slip, or a setting and its value in another admissible form."""
+Causes = tuple[Cause, ...]
+"""Made together, slips of one line in this order."""
 
 
 class _Search:
@@ -59,6 +59,14 @@ class _Search:
 
     def __init__(self, definition: type[Definition], runs: Sequence[Observed], dtype: str) -> None:
         self.definition, self.dtype, self.bank = definition, dtype, SLIPS[definition.name]
+        settings = runs[0].probe.settings
+        self.forms = {
+            (name, value): Slip({}, f"{name} is {value}, a form that can be declared", {name: value})
+            for name, values in definition.variants.items()
+            for value in values
+            if value != settings[name]
+        }
+        self.known: dict[Any, Slip] = {**self.bank, **self.forms}
         self.runs = sorted(runs, key=lambda run: len(run.probe.schedule) > LONG)
         heads = [(run, head) for run in self.runs if (head := self.head(run)) is not None]
         self.heads = [head for _, head in heads]
@@ -66,21 +74,18 @@ class _Search:
         # short runs first: most causes fail there
         self.ordered = sorted([*self.heads, *self.runs], key=_cost)
 
-    def agree(self, causes: _Causes, runs: Sequence[Observed]) -> bool:
+    def agree(self, causes: Causes, runs: Sequence[Observed]) -> bool:
         """Return whether causes explain runs; wrong weights of models are slips of their own, and no form's weights."""
-        slips = [self.bank[name] for name in causes.slips]
-        if ("weighting", "unbiased-models") in causes.forms and any(
-            "weights" in one.changes for one in slips
-        ):
+        slips = [self.known[cause] for cause in causes]
+        if ("weighting", "unbiased-models") in causes and any("weights" in slip.changes for slip in slips):
             return False
-        return agree(self.definition, runs, self.dtype, slips=slips, changed=dict(causes.forms))
+        return agree(self.definition, runs, self.dtype, slips=slips)
 
-    def states(self, causes: _Causes, run: Observed) -> Sequence[Snapshot]:
+    def states(self, causes: Causes, run: Observed) -> Sequence[Snapshot]:
         """Return what the definition with causes does on the probe of a run."""
-        slips = [self.bank[name] for name in causes.slips]
-        return snapshots(self.definition, run.probe, slips=slips, changed=dict(causes.forms))
+        return snapshots(self.definition, run.probe, slips=[self.known[cause] for cause in causes])
 
-    def head(self, run: Observed, causes: _Causes = _Causes()) -> Observed | None:
+    def head(self, run: Observed, causes: Causes = ()) -> Observed | None:
         """Return a run up to the first round that causes do not explain; None if they explain it."""
         difference = first_difference(run.states, self.states(causes, run), self.dtype)
         if difference is None:
@@ -90,55 +95,46 @@ class _Search:
             run, probe=replace(run.probe, schedule=schedule), states=run.states[: len(schedule) + 1]
         )
 
-    def hypothesis(self, causes: _Causes) -> Hypothesis:
-        """Return causes with their sentence."""
-        sentences = [self.bank[name].sentence for name in causes.slips]
-        sentences += [f"{name} is {value}, a form that can be declared" for name, value in causes.forms]
-        return Hypothesis(causes.slips, ", and ".join(sentences), dict(causes.forms))
+    def hypothesis(self, causes: Causes) -> Hypothesis:
+        """Return causes with their sentences, slips first."""
+        slips = tuple(cause for cause in causes if isinstance(cause, str))
+        forms = dict(cause for cause in causes if not isinstance(cause, str))
+        sentences = [self.known[cause].sentence for cause in (*slips, *forms.items())]
+        return Hypothesis(slips, ", and ".join(sentences), forms)
 
-    def singles(self) -> Iterator[Hypothesis]:
-        """Yield the slips that explain every run."""
-        for name in self.bank:
-            if self.agree(_Causes((name,)), self.ordered):
-                yield self.hypothesis(_Causes((name,)))
+    def singles(self, forms: Causes = ()) -> list[Hypothesis]:
+        """Return the slips that explain every run, under an admissible form."""
+        return [
+            self.hypothesis((name, *forms)) for name in self.bank if self.agree((name, *forms), self.ordered)
+        ]
 
     def singles_in_forms(self) -> Sequence[Hypothesis]:
         """Return the slips that explain every run under an admissible form, of the forms that change least."""
-        for forms in admissible_forms(self.definition, self.runs[0].probe.settings):
-            if len(forms) > MOST_FORMS:
-                break
-            changed = tuple(forms.items())
-            found = [one for name in self.bank if self.agree(one := _Causes((name,), changed), self.ordered)]
-            if found:
-                return [self.hypothesis(one) for one in found]
-        return ()
+        forms = admissible_forms(self.definition, self.runs[0].probe.settings)
+        found = (self.singles(tuple(each.items())) for each in forms if len(each) <= MOST_FORMS)
+        return next(filter(None, found), [])
 
-    def share_a_line(self, some: Iterable[str], others: Iterable[str]) -> bool:
-        """Return whether slips change a line that others change, so that their order matters."""
-        lines, other_lines = (
-            {line for one in names for line in self.bank[one].changes} for names in (some, others)
-        )
-        return bool(lines & other_lines)
+    def share_a_line(self, cause: Cause, other: Cause) -> bool:
+        """Return whether slips change the same line, so that their order matters."""
+        return bool(self.known[cause].changes.keys() & self.known[other].changes.keys())
 
-    def extended(self, causes: _Causes) -> Iterator[_Causes]:
+    def extended(self, causes: Causes) -> Iterator[Causes]:
         """Yield causes with one more: a slip, in each order if it shares a line with another, or a setting's form."""
-        for name in self.bank:
-            if name in causes.slips or len(causes.slips) == 3:
+        taken = {cause if isinstance(cause, str) else cause[0] for cause in causes}
+        full = sum(isinstance(cause, str) for cause in causes) == MOST_SLIPS
+        for cause in self.known:
+            is_slip = isinstance(cause, str)
+            if (cause if is_slip else cause[0]) in taken or (is_slip and full):
                 continue
-            shared = [
-                place for place, other in enumerate(causes.slips) if self.share_a_line((name,), (other,))
-            ]
-            for place in {len(causes.slips), *shared}:
-                yield _Causes((*causes.slips[:place], name, *causes.slips[place:]), causes.forms)
-        settings, changed = self.runs[0].probe.settings, dict(causes.forms)
-        for name, values in self.definition.variants.items():
-            for value in values:
-                if name not in changed and value != settings[name]:
-                    yield _Causes(causes.slips, (*causes.forms, (name, value)))
+            shared = [place for place, other in enumerate(causes) if self.share_a_line(cause, other)]
+            for place in {len(causes), *shared}:
+                yield (*causes[:place], cause, *causes[place:])
 
     def several(self) -> Iterator[Sequence[Hypothesis]]:
         """Yield the pairs that explain every run; then at most three slips and forms, one more for each next run."""
-        found, done, pairs = [_Causes()], [], True
+        found: list[Causes] = [()]
+        done: list[Observed] = []
+        pairs = True
         for run in self.runs:
             done.append(run)
             explained = [one for one in found if self.agree(one, [run])]
@@ -149,38 +145,36 @@ class _Search:
                     complete = [pair for pair in doubled if self.agree(pair, self.ordered)]
                     yield [self.hypothesis(one) for one in _unordered(complete)]
                     # a second cause without effect so far is added by the run that shows it
-                    doubled = [pair for pair in doubled if not any(_contains(pair, one) for one in explained)]
+                    doubled = [pair for pair in doubled if not any({*one} <= {*pair} for one in explained)]
                     explained, pairs = [*explained, *doubled], False
             found = _unordered(explained)[:STATES]
             if not found:
                 return
-        least = min(len(one.slips) + len(one.forms) for one in found)
-        yield [self.hypothesis(one) for one in found if len(one.slips) + len(one.forms) == least]
+        least = min(map(len, found))
+        yield [self.hypothesis(one) for one in found if len(one) == least]
 
-    def _next(self, causes: _Causes, run: Observed, done: Sequence[Observed]) -> Iterator[_Causes]:
+    def _next(self, causes: Causes, run: Observed, done: Sequence[Observed]) -> Iterator[Causes]:
         """Yield what explains the runs so far with one more cause."""
         head = self.head(run, causes)
         runs = sorted([*done, *([] if head is None else [head])], key=_cost)
         yield from (new for new in self.extended(causes) if self.agree(new, runs))
 
-    def _pairs(self, run: Observed, done: Sequence[Observed]) -> Iterator[_Causes]:
+    def _pairs(self, run: Observed, done: Sequence[Observed]) -> Iterator[Causes]:
         """Yield the pairs that explain the first run that differs and those before it."""
         head = self.head(run)
         assert head is not None
         runs = sorted([*done[:-1], head], key=_cost)
-        right = [self.states(_Causes(), run) for run in runs]
+        right = [self.states((), run) for run in runs]
         # what two causes do not change alone, they do not change together: this saves most of the time
         changes = {
-            one: [
-                first_difference(self.states(one, run), states, self.dtype) is not None
+            cause: [
+                first_difference(self.states((cause,), run), states, self.dtype) is not None
                 for run, states in zip(runs, right, strict=True)
             ]
-            for one in self.extended(_Causes())
+            for cause in self.known
         }
         for one, other in itertools.combinations(changes, 2):
-            orders = [_Causes(one.slips + other.slips, one.forms + other.forms)]
-            if self.share_a_line(one.slips, other.slips):
-                orders.append(_Causes(other.slips + one.slips))
+            orders = [(one, other), (other, one)] if self.share_a_line(one, other) else [(one, other)]
             for pair in orders:
                 if all(
                     self.agree(pair, [run]) if first or second else run is not head
@@ -195,13 +189,9 @@ class _Search:
         for size in range(1, 4):
             found = []
             for chosen in itertools.combinations(names, size):
-                if agree(
-                    self.definition,
-                    self.ordered,
-                    self.dtype,
-                    changed={name: defaults[name] for name in chosen},
-                ):
-                    listed = ", ".join(f"{name} = {defaults[name]}" for name in chosen)
+                changed = {name: defaults[name] for name in chosen}
+                if agree(self.definition, self.ordered, self.dtype, changed=changed):
+                    listed = ", ".join(f"{name} = {value}" for name, value in changed.items())
                     other = " (or one batch an epoch is trained)" if "batch_size" in chosen else ""
                     sentence = f"{listed}{other} whatever is asked for: pass the settings on"
                     found.append(Hypothesis(("settings-ignored",), sentence))
@@ -217,19 +207,15 @@ class _Search:
 
     def constants_in_forms(self) -> Iterator[Hypothesis]:
         """Yield settings that are constant under an admissible form of one other setting."""
-        for forms in admissible_forms(self.definition, self.runs[0].probe.settings):
-            causes = _Causes((), tuple(forms.items()))
-            heads = [head for run in self.runs if (head := self.head(run, causes)) is not None]
-            if len(forms) > 1 or not heads:
-                continue
-            runs = [min(heads, key=_cost), *self.ordered]
-            words = self.hypothesis(causes).sentence
-            for names, sentence in explain_by_constants(self.definition, runs, self.dtype, forms=forms):
-                yield Hypothesis(names, f"{sentence}, and {words}", forms)
-
-
-def _contains(causes: _Causes, others: _Causes) -> bool:
-    return set(others.slips) <= set(causes.slips) and set(others.forms) <= set(causes.forms)
+        for form, known in self.forms.items():
+            heads = [head for run in self.runs if (head := self.head(run, (form,))) is not None]
+            if heads:
+                runs = [min(heads, key=_cost), *self.ordered]
+                found = explain_by_constants(self.definition, runs, self.dtype, forms=known.settings)
+                yield from (
+                    Hypothesis(names, f"{sentence}, and {known.sentence}", known.settings)
+                    for names, sentence in found
+                )
 
 
 def _cost(run: Observed) -> int:
@@ -237,9 +223,9 @@ def _cost(run: Observed) -> int:
     return sum(map(len, run.probe.schedule))
 
 
-def _unordered(found: Iterable[_Causes]) -> list[_Causes]:
+def _unordered(found: Iterable[Causes]) -> list[Causes]:
     """Return causes, of several orders of the same the first."""
-    seen = {(frozenset(one.slips), frozenset(one.forms)): one for one in reversed(list(found))}
+    seen = {frozenset(one): one for one in reversed(list(found))}
     return list(seen.values())[::-1]
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.conformance.definitions import DEFINITIONS
+from clusterproof.conformance.definitions import Definition
 from clusterproof.conformance.observation import Start, Unusable, as_array
 from clusterproof.conformance.tasks import ConformanceTask
+from clusterproof.theory.definitions.fedavg import descend, mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +21,20 @@ class Message:
     change: np.ndarray
     samples: int
     steps: int
+
+
+class FedAvgInHalves(Definition, name="fedavg"):
+    """FedAvg for what gives one half of it."""
+
+    def trained(self, client: int, received: np.ndarray) -> np.ndarray:
+        """Return a client's model after its local steps."""
+        gradient = partial(self.task.gradient, client)
+        return np.asarray(descend(gradient, received, self.step_size, self.steps(client)))
+
+    def average(self, participants: Sequence[int], ends: Sequence[np.ndarray]) -> None:
+        """Move the server's model towards the mean of the participants'."""
+        moved = mean(ends, list(self.weights(participants))) - self.model
+        self.model = self.model + self.settings["server_step_size"] * moved
 
 
 def from_rules(*, client: Any = None, server: Any = None) -> Start:
@@ -36,7 +51,7 @@ def from_rules(*, client: Any = None, server: Any = None) -> Start:
         first.
     """
 
-    class RuleRun(DEFINITIONS["fedavg"]):
+    class RuleRun(FedAvgInHalves):
         def __init__(self, task: ConformanceTask, settings: Mapping[str, Any]) -> None:
             super().__init__(task, settings)
             self.client_states: dict[int, Any] = {}
@@ -111,7 +126,7 @@ class ScheduledCoin:
     """
 
     def __init__(self, task: ConformanceTask, settings: Mapping[str, Any]) -> None:
-        self.local_steps, self._draws = DEFINITIONS["fedavg"](task, settings).steps(0), 0
+        self.local_steps, self._draws = FedAvgInHalves(task, settings).steps(0), 0
 
     def random(self, shape: tuple[int, ...] = ()) -> np.ndarray:
         """Return 0, which is below every probability, in each K-th call, and 1 in the others."""

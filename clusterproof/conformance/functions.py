@@ -18,6 +18,11 @@ def half(value: Any) -> np.ndarray:
     return np.asarray(value, dtype="float16").astype(float)
 
 
+def at_most(value: np.ndarray, norm: float) -> np.ndarray:
+    """Return a vector that is clipped to a norm."""
+    return value * min(1.0, norm / max(float(np.linalg.norm(value)), 1e-300))
+
+
 def not_squared(pull: np.ndarray, strength: float, *parts: slice) -> np.ndarray:
     """Return the gradient of mu / 2 ||y - x||, 0 at x as in autograd, from that of mu / 2 ||y - x||^2.
 
@@ -79,38 +84,38 @@ def other_weights(run: Any, _: Any, clients: Any) -> np.ndarray:
     return np.asarray(other / other.sum())
 
 
-def absent_counted(run: Any, weights: Any, clients: Any) -> np.ndarray:
+def absent_counted(run: Any, weights: Any, clients: Any) -> Any:
     """Return weights that are divided by the total of all clients."""
     return share(run, clients) * np.array(weights)
 
 
-def first_twice(_: Any, weights: Any, __: Any) -> np.ndarray:
+def first_twice(_: Any, weights: Any, __: Any) -> Any:
     """Return the weights with twice the first."""
     return np.array([2 * weights[0], *weights[1:]])
 
 
-def ones(_: Any, weights: Any, __: Any) -> np.ndarray:
+def ones(_: Any, weights: Any, __: Any) -> Any:
     """Return the weights of a sum."""
     return np.ones(len(weights))
 
 
-def last(_: Any, weights: Any, __: Any) -> np.ndarray:
+def last(_: Any, weights: Any, __: Any) -> Any:
     """Return the weights without all but the last."""
     return np.array(weights) * np.eye(len(weights))[-1]
 
 
-def share_each(run: Any, weights: Any, _: Any) -> np.ndarray:
+def share_each(run: Any, weights: Any, _: Any) -> Any:
     """Return k / N for each of k clients."""
     return np.full(len(weights), len(weights) / run.task.clients)
 
 
-def old_total(run: Any, weights: Any, clients: Any) -> np.ndarray:
+def old_total(run: Any, weights: Any, clients: Any) -> Any:
     """Return weights over a sum that is not set to 0 between rounds."""
     total = float(counts(run, clients).sum())
     return np.array(weights) * total / added_up(run, "total", total)
 
 
-def of_all_clusters(run: Any, weights: Any, clients: Any) -> np.ndarray:
+def of_all_clusters(run: Any, weights: Any, clients: Any) -> Any:
     """Return members' weights as shares of all participants'."""
     shares = zip(run.of_round["participants"], run.of_round["weights"], strict=True)
     return np.array(weights) * sum(weight for client, weight in shares if client in clients)
@@ -143,7 +148,7 @@ class LocalStep(NamedTuple):
     gradient: Any
     y: Any
     number: int
-    memory: dict[str, Any]
+    memory: dict[Any, Any]
 
 
 def in_local_steps(run: Any, gradients: Any, change: Callable[[LocalStep], Any]) -> list[Any]:
@@ -189,35 +194,10 @@ def summed(step: LocalStep) -> Any:
     return min(size or samples, samples - first) * step.gradient
 
 
-def summed_over_outputs(step: LocalStep) -> Any:
-    """Return the gradient times the number of rows and outputs."""
-    return len(step.gradient) * summed(step)
-
-
 def not_zeroed(step: LocalStep) -> Any:
     """Return the sum of the gradients of a round."""
     step.memory["sum"] = step.gradient if step.number == 0 else step.memory["sum"] + step.gradient
     return step.memory["sum"]
-
-
-def rounded(step: LocalStep) -> Any:
-    """Return the gradient, rounded to float16."""
-    return half(step.gradient)
-
-
-def at_received(step: LocalStep) -> Any:
-    """Return the gradient at the received model."""
-    return step.run.task.gradient(step.client, step.run.model)
-
-
-def negative(step: LocalStep) -> Any:
-    """Return the gradient with the opposite sign."""
-    return -step.gradient
-
-
-def damped(step: LocalStep) -> Any:
-    """Return (1 - beta) times the gradient."""
-    return (1 - step.run.settings["momentum"]) * step.gradient
 
 
 def with_momentum(
@@ -234,16 +214,6 @@ def with_momentum(
     return change
 
 
-def clipped(norm: float) -> Callable[[LocalStep], Any]:
-    """Return the change to gradients of at most a norm."""
-    return lambda step: step.gradient * min(1.0, norm / max(float(np.linalg.norm(step.gradient)), 1e-300))
-
-
-def shortened(factor: float) -> Callable[[LocalStep], Any]:
-    """Return the change to steps that are multiplied by a factor after each."""
-    return lambda step: step.gradient * factor**step.number
-
-
 def in_own_rounds(run: Any, local: Callable[..., Any], factor: float) -> Callable[..., Any]:
     """Return local steps whose size is multiplied by a factor after every round in which the client takes part."""
 
@@ -252,16 +222,6 @@ def in_own_rounds(run: Any, local: Callable[..., Any], factor: float) -> Callabl
         return local(gradient, model, step_size * factor ** (rounds - 1), *others)
 
     return changed
-
-
-def passes_over_samples(run: Any) -> Any:
-    """Return the number of local steps that the last client would make if each sample was a batch."""
-    return run.settings["local_epochs"] * run.task.samples[run.of_round["client"]]
-
-
-def average_over_own_samples(run: Any) -> float:
-    """Return the mean number of samples of all clients over that of the last one."""
-    return float(run.task.samples.mean() / run.task.samples[run.of_round["client"]])
 
 
 def next_client(run: Any) -> int:
@@ -298,16 +258,15 @@ def from_own(run: Any, local: Callable[..., Any]) -> Callable[..., Any]:
     return changed
 
 
-def half_ends(local: Callable[..., Any]) -> Callable[..., Any]:
-    """Return local steps whose ends are rounded to float16."""
-    return lambda *given: half(local(*given))
-
-
 def starts_in_a_row(model: Any, gradients: Any, controls: Any, step_size: Any, steps: Any) -> Iterator[Any]:
     """Yield where ProxSkip's clients start if each starts where the one before ended."""
+
+    def corrected(gradient: Callable[[Any], Any], control: Any) -> Callable[[Any], Any]:
+        return lambda y: gradient(y) - control
+
     for gradient, control, count in zip(gradients, controls, steps, strict=True):
         yield model
-        model = descend(lambda y, g=gradient, h=control: g(y) - h, model, step_size, count)
+        model = descend(corrected(gradient, control), model, step_size, count)
 
 
 # Choices of a cluster

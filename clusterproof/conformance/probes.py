@@ -209,6 +209,8 @@ def snapshots(
         Settings in place of the probe's.
     """
     settings = {**probe.settings, **(changed or {})}
+    for slip in slips:
+        settings |= slip.settings
     with np.errstate(all="ignore"):
         run = definition(probe.task, settings, [slip.changes for slip in slips])
         states = [run.snapshot()]

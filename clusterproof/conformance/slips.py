@@ -1,15 +1,16 @@
 """The bank of slips: for each algorithm, the mistakes that its code is known to be prone to."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from clusterproof.conformance.changes import Change, table
 from clusterproof.conformance.definitions import DEFINITIONS
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Slip:
-    """A known mistake.
+    """A known mistake, or a form that was not declared.
 
     Attributes
     ----------
@@ -17,23 +18,23 @@ class Slip:
         What it changes of the definition, see ``changes``.
     sentence
         What code with this mistake does, to help its author find it.
+    settings
+        Settings that it has whatever is asked for.
     """
 
     changes: Mapping[str, Change]
     sentence: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 def _bank(algorithm: str) -> dict[str, Slip]:
     own, general = table(algorithm), table("general")
+    groups = [general.get(name) or table(name)["mistakes"] for name in own["known_mistakes"]]
     found: dict[str, Slip] = {}
-    for group in (
-        own.get("mistakes", {}),
-        *(general.get(name) or table(name)["mistakes"] for name in own["known_mistakes"]),
-    ):
+    for group in (own.get("mistakes", {}), *groups):
         for name, (sentence, *changes) in group.items():
-            found.setdefault(
-                name, Slip({key: text for each in changes for key, text in each.items()}, sentence)
-            )
+            together = {key: text for each in changes for key, text in each.items()}
+            found.setdefault(name, Slip(together, sentence))
     return found
 
 

@@ -9,13 +9,13 @@ from unittest.mock import patch
 
 import numpy as np
 
-from clusterproof.conformance.definitions import DEFINITIONS
+from clusterproof.conformance.forms import FedAvgInHalves
 from clusterproof.conformance.observation import Start
 from clusterproof.conformance.tasks import ConformanceTask
 from clusterproof.theory.definitions.fedavg import descend
 
 
-class _StrategyRun(DEFINITIONS["fedavg"]):
+class _StrategyRun(FedAvgInHalves):
     """The clients of a strategy; the model is sent as two arrays."""
 
     supports = ("batches", "participation", "strengths")

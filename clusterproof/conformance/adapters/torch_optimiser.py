@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from clusterproof.conformance.adapters.torch_side import flat, load_flat, loader, loss, module
-from clusterproof.conformance.definitions import DEFINITIONS
+from clusterproof.conformance.forms import FedAvgInHalves
 from clusterproof.conformance.observation import Start
 
 
@@ -33,7 +33,7 @@ def torch_optimiser(
     """
     kind = getattr(torch, dtype)
 
-    class OptimiserRun(DEFINITIONS["fedavg"]):
+    class OptimiserRun(FedAvgInHalves):
         def trained(self, client: int, received_model: np.ndarray) -> np.ndarray:
             settings, model = self.settings, module(self.task, kind)
             load_flat(model, received_model)

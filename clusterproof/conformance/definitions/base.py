@@ -11,35 +11,10 @@ import numpy as np
 from clusterproof.conformance.changes import Change, changed, changed_functions, parameters, table
 from clusterproof.conformance.tasks import ConformanceTask
 from clusterproof.conformance.tolerance import Snapshot
-from clusterproof.theory.definitions.fedavg import descend, mean
 
-SHARED = {
-    "step_size": 0.05,
-    "local_epochs": 1,
-    "batch_size": None,
-    "server_step_size": 1.0,
-    "weighting": "samples",
-    "drop_last": False,
-    "reshuffle": False,
-}
+SHARED = {"batch_size": None, **table("general")["settings"]}
 """Settings of every algorithm, with their defaults."""
-
-STEPS = {"drop_last": (False, True), "reshuffle": (False, True)}
-WEIGHTINGS = ("samples", "clients", "steps")
-WEIGHTED = {
-    "own": {},
-    "none": STEPS,
-    "members": {"weighting": WEIGHTINGS, **STEPS},
-    "participants": {"weighting": (*WEIGHTINGS, "unbiased", "unbiased-models"), **STEPS},
-}
-"""Settings of algorithms with local steps, and with weighted means, whose every value is an admissible form.
-
-With ``reshuffle`` a local step has the gradient of one sample, and every pass takes the samples in a new order.
-``"unbiased"`` adds changes with the weights (N / |S|) n_i / n, which add up to 1 in expectation; ``"unbiased-models"``
-adds models with them (Li et al. 2020, On the convergence of FedAvg on non-IID data, scheme II).
-"""
-
-DECLARED = {"weight_decay": 0.0, "schedule": "constant", "schedule_rate": 0.5, "schedule_rounds": 4}
+DECLARED = table("general")["declared"]
 """Settings that an implementation is given only if they are declared, with their values otherwise."""
 
 SCHEDULES: dict[str, Callable[[int, float, int], float]] = {
@@ -117,11 +92,12 @@ class Definition:
             cls.name, known = name, table(name)
             for key in known.keys() & Definition.__annotations__.keys():
                 setattr(cls, key, tuple(known[key]) if isinstance(known[key], list) else known[key])
-            own = {key: tuple(values) for key, values in known.get("variants", {}).items()}
-            cls.variants = {**own, **WEIGHTED[known.get("weighted", "participants")]}
+            shared = table("general")["variants"][known.get("weighted", "participants")]
+            both = {**known.get("variants", {}), **shared}
+            cls.variants = {key: tuple(values) for key, values in both.items()}
             places = [place.split(":") for place in known["rules"]]
-            rule, *cls.calls = [getattr(import_module(module), function) for module, function in places]
-            cls.rule = staticmethod(rule)  # type: ignore[assignment]
+            rule, *calls = [getattr(import_module(module), function) for module, function in places]
+            cls.rule, cls.calls = staticmethod(rule), tuple(calls)
 
     def __init__(
         self,
@@ -231,6 +207,7 @@ class Definition:
 
         return {
             **self.settings,
+            "settings": self.settings,
             **{name: getattr(self, name) for name in self.states},
             "participants": participants,
             "trained": clients,
@@ -276,16 +253,6 @@ class Definition:
                 table = getattr(self, name).copy()
                 table[rows], value = value, table
             setattr(self, name, np.array(value))
-
-    def trained(self, client: int, received: np.ndarray) -> np.ndarray:
-        """Return FedAvg's model of a client after its local steps."""
-        gradient = partial(self.task.gradient, client)
-        return np.asarray(descend(gradient, received, self.step_size, self.steps(client)))
-
-    def average(self, participants: Sequence[int], ends: Sequence[np.ndarray]) -> None:
-        """Move the server's model towards the mean of the participants', as FedAvg."""
-        moved = mean(ends, self.weights(participants)) - self.model
-        self.model = self.model + self.settings["server_step_size"] * moved
 
 
 def _decayed(decay: float, _: Any, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,5 +1,6 @@
 """Algorithms with a model for each cluster, which a client chooses: IFCA, CFL-MGD and GL-CFL."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -84,14 +85,15 @@ def cfl_mgd_round(
     return models, momenta, client_momenta, chosen
 
 
-def likeness(gradient: Any, change: Any, similarity: str, sign: str, step_size: Any, count: int) -> float:
+def likeness(gradient: Any, change: Any, step_size: Any, count: int, settings: Mapping[str, Any]) -> float:
     """Return S_ik: (3), or the distance below it; the printed sign has the gradient, not its negative."""
-    if similarity == "euclidean":
-        apart = gradient + change / step_size if sign == "descent" else count * gradient - change
+    descent = settings["sign"] == "descent"
+    if settings["similarity"] == "euclidean":
+        apart = gradient + change / step_size if descent else count * gradient - change
         return -float(np.linalg.norm(apart))
     product, lengths = gradient @ change, np.linalg.norm(gradient) * np.linalg.norm(change)
     cosine = float(product / lengths) if lengths else 0.0
-    return -cosine if sign == "descent" else cosine
+    return -cosine if descent else cosine
 
 
 def gradient_loss_round(
@@ -101,25 +103,22 @@ def gradient_loss_round(
     moves: Any,
     step_size: Any,
     batches: Any,
-    weight: Any,
-    similarity: str,
-    sign: str,
-    loss_reduction: str,
-    empty_cluster: str,
+    settings: Mapping[str, Any],
     finished: int,
     weights: Any,
 ) -> tuple[Any, Any, Any]:
     """Return the models after a round, their moves, and each participant's choice: lines 3 to 14 of Algorithm 1."""
+    weight, rule, summed = settings["weight"], settings["empty_cluster"], settings["loss_reduction"] == "sum"
 
     def score(i: int, k: int) -> Any:  # (4); batches are the numbers of samples in a client's mini-batch
-        count = batches[i] if loss_reduction == "sum" else 1  # (1)
-        alike = likeness(gradients[i](models[k]), moves[k], similarity, sign, step_size, count)
+        count = batches[i] if summed else 1  # (1)
+        alike = likeness(gradients[i](models[k]), moves[k], step_size, count, settings)
         return weight * (alike if finished else 0.0) - (1 - weight) * count * losses[i](models[k])
 
     every = range(len(models))
     chosen = [max(every, key=lambda k: score(i, k)) for i in range(len(losses))]
     trained = list(chosen)
-    if empty_cluster == "always" or (empty_cluster == "when-empty" and len(set(chosen)) < len(models)):
+    if rule == "always" or (rule == "when-empty" and len(set(chosen)) < len(models)):
         trained[: len(models)] = every[
             : len(chosen)
         ]  # after II-C, the first participants in place of random ones

@@ -1,5 +1,6 @@
 """FPFC: a model for each client, fused by a penalty on the differences of all pairs."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,24 +17,22 @@ def fusion_round(
     step_size: Any,
     steps: Any,
     augmentation: Any,
-    penalty: str,
     strength: Any,
-    concavity: Any,
     smoothing: Any,
-    threshold: Any,
     samples: Any,
+    settings: Mapping[str, Any],
 ) -> tuple[Any, Any, Any, Any, Any]:
     """Return all w_i, theta_ij and v_ij after a round, and the groups with their models."""
 
     def shrink(delta: Any) -> Any:
         length = float(np.linalg.norm(delta))
-        if penalty == "l1":
+        if settings["penalty"] == "l1":
             return max(0.0, 1 - strength / (augmentation * length)) * delta if length else delta
-        return shrinkage(length, strength, concavity, smoothing, augmentation) * delta
+        return shrinkage(length, strength, settings["concavity"], smoothing, augmentation) * delta
 
     given = (gradients, participants, models, differences, duals, step_size, steps, augmentation)
     models, differences, duals = map(np.array, fpfc_round(*given, shrink))
-    groups = groups_of(differences, threshold)
+    groups = groups_of(differences, settings["threshold"])
     return models, differences, duals, groups, group_models_of(models, groups, samples)
 
 

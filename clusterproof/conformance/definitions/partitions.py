@@ -1,6 +1,6 @@
 """Algorithms whose server splits the clients into groups with one model each: CFL and SoFL."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,13 +19,13 @@ def averaged(models: Any, updates: Any, groups: Any, weights_of: Callable[[Any],
     return after
 
 
-def is_ready(
-    sent: Any, weights: Any, mean_threshold: float, client_threshold: float, reference: float, relative: bool
-) -> bool:
+def is_ready(sent: Any, weights: Any, reference: float, settings: Mapping[str, Any]) -> bool:
     """Return whether updates of a group have a small mean, and one of them is large."""
     norms = np.linalg.norm(sent, axis=1)
     mean, largest = float(np.linalg.norm(weights @ sent)), float(norms.max())
-    small, large = (largest / 10, reference / 4) if relative else (mean_threshold, client_threshold)
+    small, large = settings["mean_threshold"], settings["client_threshold"]
+    if settings["thresholds"] == "relative":
+        small, large = largest / 10, reference / 4
     return bool(mean < small and largest > large)
 
 
@@ -43,14 +43,14 @@ def bipartition(similarities: np.ndarray, linkage: str) -> np.ndarray:
     return np.isin(np.arange(len(similarities)), parts[1])
 
 
-def halves(sent: np.ndarray, linkage: str, noise_ratio: float) -> np.ndarray | None:
+def halves(sent: np.ndarray, settings: Mapping[str, Any]) -> np.ndarray | None:
     """Return booleans (n,) of the two parts of a group with these updates; None if noise explains the cut."""
     lengths = np.linalg.norm(sent, axis=1)
     units = sent / np.where(lengths > 0, lengths, 1.0)[:, None]
     cosines = np.clip(units @ units.T, -1, 1)
-    side = bipartition(cosines, linkage)
+    side = bipartition(cosines, settings["linkage"])
     across = float(cosines[np.ix_(side, ~side)].max())
-    return side if np.sqrt((1 - across) / 2) > noise_ratio else None
+    return side if np.sqrt((1 - across) / 2) > settings["noise_ratio"] else None
 
 
 def cfl_round(
@@ -62,12 +62,7 @@ def cfl_round(
     step_size: Any,
     steps: Any,
     weights_of: Callable[[Any], Any],
-    thresholds: str,
-    mean_threshold: float,
-    client_threshold: float,
-    linkage: str,
-    warm_up: int,
-    noise_ratio: float,
+    settings: Mapping[str, Any],
     finished: int,
 ) -> tuple[Any, Any, Any]:
     """Return models, groups and the largest update of the first round after a round.
@@ -81,18 +76,17 @@ def cfl_round(
 
     def ready(members: Any) -> bool:
         sent = np.array([updates[i] for i in members])
-        limits = (mean_threshold, client_threshold, reference, thresholds == "relative")
-        return len(members) > 2 and is_ready(sent, weights_of(members), *limits)
+        return len(members) > 2 and is_ready(sent, weights_of(members), reference, settings)
 
     updates = {i: update(i) for i in participants}
     if finished == 0:
         reference = max(float(np.linalg.norm(each)) for each in updates.values())
     before, groups = groups, groups.copy()
-    for group in np.unique(before) if finished >= warm_up else ():
+    for group in np.unique(before) if finished >= settings["warm_up"] else ():
         if ready([i for i in participants if before[i] == group]):
             members = np.flatnonzero(before == group)
             updates |= {i: update(i) for i in members.tolist() if i not in updates}
-            side = halves(np.array([updates[i] for i in members]), linkage, noise_ratio)
+            side = halves(np.array([updates[i] for i in members]), settings)
             if ready(members) and side is not None:
                 groups[members[side]] = groups.max() + 1
     return averaged(models, updates, groups, weights_of), groups, reference
@@ -107,33 +101,34 @@ def sofl_round(
     steps: Any,
     weights_of: Callable[[Any], Any],
     groups_of_task: Any,
-    reported: Any,
-    pretraining: int,
-    trigger: str,
-    method: str,
-    proximal: float,
+    settings: Mapping[str, Any],
     finished: int,
 ) -> tuple[Any, Any, bool]:
     """Return models and groups after a round, and whether clients have been grouped."""
+    method = settings["method"]
 
     def update(i: int) -> Any:
         def direction(y: Any) -> Any:
             if method == "fedprox":
-                return gradients[i](y) + proximal * (y - models[i])
+                return gradients[i](y) + settings["proximal"] * (y - models[i])
             # to first order, with half of eta as the inner step
             return gradients[i](y - step_size / 2 * gradients[i](y) if method == "per-fedavg" else y)
 
         return descend(direction, models[i], step_size, steps[i]) - models[i]
 
     updates = {i: update(i) for i in range(len(models))}
-    due = finished >= pretraining
-    if due and trigger == "stationary":
+    due = finished >= settings["pretraining"]
+    if due and settings["trigger"] == "stationary":
         sent = np.array(list(updates.values()))
         due = bool(np.linalg.norm(sent.mean(axis=0)) < 0.1 * np.linalg.norm(sent, axis=1).max())
     if (
         due and not clustered
     ):  # into the groups that the run reports, or the definition itself into those of the task
         clustered = True
-        after = groups_of_task if reported is None else reported["groups"][finished + 1 :][:1]
+        after = (
+            groups_of_task
+            if "reported" not in settings
+            else settings["reported"]["groups"][finished + 1 :][:1]
+        )
         groups = groups if after is None or len(after) == 0 else np.reshape(after, -1)
     return averaged(models, updates, groups, weights_of), groups, clustered

@@ -17,9 +17,9 @@ def proxskip_round(
         return start
 
     starts = [model for _ in gradients]
-    models = list(map(before, gradients, starts, controls, steps))
+    ends = list(map(before, gradients, starts, controls, steps))
     models, controls = proxskip_iteration(
-        gradients, models, controls, step_size, probability, True, weights=weights
+        gradients, ends, controls, step_size, probability, True, weights=weights
     )
     return models[0], controls
 

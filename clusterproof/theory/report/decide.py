@@ -20,7 +20,7 @@ from clusterproof.theory.claims.judge import WHOLE
 from clusterproof.theory.claims.rounding import as_float
 from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
-from clusterproof.theory.kernel import Word as Kind
+from clusterproof.theory.kernel import Word
 from clusterproof.theory.report import sentences
 from clusterproof.theory.report.doubts import doubts_of, exclude_each_other
 from clusterproof.theory.report.verdict import FALSE, Line, Verdict, line_of, main_of, version, with_facts
@@ -30,6 +30,8 @@ from clusterproof.theory.search.findings import Findings
 from clusterproof.theory.search.plan import search
 from clusterproof.theory.search.tried import Tried
 from clusterproof.theory.search.worst_functions import WorstCase
+
+Kind = Word
 
 
 def check(claim_id: str, *, seed: int = 0, evaluations: int | None = None) -> Verdict:
