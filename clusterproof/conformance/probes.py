@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,43 +46,9 @@ class Observed:
     seconds: float
 
 
-@dataclass(frozen=True)
-class Plan:
-    """A probe before an algorithm is known: what it changes; it needs the support of its name, if there is one.
-
-    Attributes
-    ----------
-    seed, samples, dimension
-        Of its task.
-    meaning, schedule, settings
-        As those of the probe; settings that an algorithm does not have are left out.
-    repeats
-        How often the schedule is repeated.
-    scale
-        Factor of all lengths of the task, so that large norms are reached.
-    clusters
-        Number of models that a clustered algorithm starts from; the definition's number if None.
-    undecided
-        The client whose loss at the last start is only just the least, if any.
-    """
-
-    seed: int
-    meaning: str
-    samples: Sequence[int]
-    schedule: Sequence[Sequence[int]]
-    repeats: int = 1
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    groups: int = 0
-    dimension: int = 3
-    scale: float = 1.0
-    clusters: int | None = None
-    undecided: int | None = None
-
-
-PLANS = {
-    name: Plan(**plan)
-    for name, plan in tomllib.loads(Path(__file__).with_name("probes.toml").read_text("utf-8")).items()
-}
+FILE = Path(__file__).with_name("probes.toml")
+PLANS: dict[str, dict[str, Any]] = tomllib.loads(FILE.read_text(encoding="utf-8"))
+"""Probes before an algorithm is known."""
 
 
 def probe_names(definition: type[Definition]) -> tuple[str, ...]:
@@ -155,28 +121,28 @@ def make_probes(
             skipped.append((name, reasons[name]))
             continue
         plan = PLANS[name]
-        changes = {**plan.settings, **(strengths(definition) if name == "strengths" else {})}
+        changes = {**plan.get("settings", {}), **(strengths(definition) if name == "strengths" else {})}
         changes = {one: value for one, value in changes.items() if one in defaults and one not in fixed}
         settings = {**defaults, **changes, **chosen}
         equal = definition.equal_steps and settings["batch_size"]
-        samples = (4,) * len(plan.samples) if equal else plan.samples
+        samples = (4,) * len(plan["samples"]) if equal else plan["samples"]
         samples = filling_a_batch(samples, settings["batch_size"])
         starts = definition.starts(settings, len(samples))
-        if plan.clusters and starts == definition.clusters:
-            starts = starts and plan.clusters
+        if "clusters" in plan and starts == definition.clusters:
+            starts = starts and plan["clusters"]
         if loss == "cross-entropy":
-            task = two_class(plan.seed, samples, clusters=starts)
+            task = two_class(plan["seed"], samples, clusters=starts)
         else:
-            task = random_task(
-                plan.seed, samples, clusters=starts, groups=plan.groups, dimension=plan.dimension
-            )
-            task = task if plan.scale == 1 else task.moved(0.0, plan.scale)
-            task = task if plan.undecided is None else _with_undecided(task, plan.undecided)
+            sizes = {one: plan[one] for one in ("groups", "dimension") if one in plan}
+            task = random_task(plan["seed"], samples, clusters=starts, **sizes)
+            task = task.moved(0.0, plan["scale"]) if "scale" in plan else task
+            task = _with_undecided(task, plan["undecided"]) if "undecided" in plan else task
         everyone = tuple(range(len(samples)))
-        planned = [everyone if all_clients else tuple(each) for each in plan.schedule] * plan.repeats
+        planned = [everyone if all_clients else tuple(each) for each in plan["schedule"]]
         least = definition.least_participants(settings)
-        schedule = tuple(participants for participants in planned if len(participants) >= least)
-        probes.append(Probe(name, plan.meaning, task, settings, schedule))
+        planned = [participants for participants in planned if len(participants) >= least]
+        schedule = (*planned,) * plan.get("repeats", 1)
+        probes.append(Probe(name, plan["meaning"], task, settings, schedule))
     return tuple(probes), tuple(skipped)
 
 

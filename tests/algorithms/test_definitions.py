@@ -126,6 +126,7 @@ def test_it_is_so_in_late_rounds_at_the_fixed_point_and_on_images_of_the_task(na
     report = report_of(name, {}, [one for one in known if one in checks])
     assert report.verdict == "conforms", str(report)
     assert all(check.outcome != "failed" for check in report.checks), str(report)
+    assert set(report.runs[0].states[-1]) == set(DEFINITIONS[name].quantities)
 
 
 def test_fpfc_may_overwrite_its_pairs():

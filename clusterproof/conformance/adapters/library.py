@@ -86,6 +86,13 @@ class _Clients(QuadraticMixture):
         return super().local_steps(points, clients, generator, descent, **others)
 
 
+def _of_all_pairs(clients: int, values: np.ndarray) -> np.ndarray:
+    """Return vectors of the pairs i < j, (M, d), as those of all ordered pairs, (N, N, d)."""
+    table = np.zeros((clients, clients, values.shape[-1]))
+    table[np.triu_indices(clients, 1)] = values
+    return np.asarray(table - np.swapaxes(table, 0, 1))
+
+
 def from_algorithm(algorithm: str | type[Algorithm[Any]] | Algorithm[Any], **parameters: Any) -> Start:
     """Make an implementation of one of the library's algorithms.
 
@@ -129,6 +136,7 @@ def from_algorithm(algorithm: str | type[Algorithm[Any]] | Algorithm[Any], **par
             if isinstance(self._algorithm, GradientLoss):
                 orders: Any = _InOrder()
                 self._randomness = replace(self._randomness, clustering=orders)
+            self._hand_out()
 
         def round(self, participants: Sequence[int]) -> None:
             self._stream.participants = list(participants)
@@ -138,57 +146,29 @@ def from_algorithm(algorithm: str | type[Algorithm[Any]] | Algorithm[Any], **par
             for _ in range(self._iterations):
                 self._state = algorithm.step(self._state, self._task, self._randomness)
 
-        @property
-        def model(self) -> np.ndarray:
-            models = np.array(self._state.models)
-            return models if len(models) > 1 else models[0]
+            self._hand_out()
 
-        @property
-        def assignments(self) -> np.ndarray | None:
-            if of_name.target == "clients" or len(self._state.models) == 1 or self._state.clients is None:
-                return None
-            spread = np.full(self._task.clients, -1)
-            spread[self._state.clients] = self._state.assignments
-            return spread
-
-        @property
-        def groups(self) -> np.ndarray | None:
-            grouped = of_name.target == "clients" and self._state.assignments is not None
-            return np.array(self._state.assignments) if grouped else None
-
-        @property
-        def group_models(self) -> np.ndarray | None:
-            if not isinstance(self._state, FusionState):
-                return None
-            weights = self._samples.astype(float)
-            return np.array(group_averages(self._state.models, self._state.assignments, weights))
-
-        @property
-        def pair_variables(self) -> tuple[np.ndarray, np.ndarray]:
-            """The theta and v of all pairs, both (N, N, d)."""
-            models, pairs = self._state.models, self._state.pairs
-            theta = models[:, None] - models[None]
-            v = np.zeros_like(theta)
-            for page, span in pairs.spans():
-                first, second, factors = pairs.first[span], pairs.second[span], pairs.factors[span][:, None]
-                for table, values in (
-                    (theta, factors * page),
-                    (v, self._algorithm.augmentation * (1 - factors) * page),
-                ):
-                    table[first, second], table[second, first] = values, -values
-            return theta, v
-
-        differences = property(
-            lambda self: self.pair_variables[0] if isinstance(self._state, FusionState) else None
-        )
-        duals = property(
-            lambda self: self.pair_variables[1] if isinstance(self._state, FusionState) else None
-        )
-
-        def __getattr__(self, name: str) -> Any:
-            if name not in ("control", "controls", "personal"):
-                raise AttributeError(name)
-            value = getattr(self._state, name)
-            return np.array(value[0] if name == "control" else value)  # (1, d) of one model
+        def _hand_out(self) -> None:
+            """Set what the state says of the quantities that are compared."""
+            state, models = self._state, np.array(self._state.models)
+            self.model = models if len(models) > 1 else models[0]
+            if of_name.target == "clients":
+                if state.assignments is not None:
+                    self.groups = np.array(state.assignments)
+            elif len(models) > 1 and state.clients is not None:
+                self.assignments = np.full(self._task.clients, -1)
+                self.assignments[state.clients] = state.assignments
+            if isinstance(state, FusionState):
+                weights = self._samples.astype(float)
+                self.group_models = np.array(group_averages(models, state.assignments, weights))
+                delta, factors = state.pairs.delta, state.pairs.factor[:, None]
+                self.differences = _of_all_pairs(len(models), factors * delta)
+                self.duals = _of_all_pairs(len(models), self._algorithm.augmentation * (1 - factors) * delta)
+            for name in ("control", "controls", "personal"):
+                if hasattr(state, name):
+                    value = getattr(state, name)
+                    setattr(
+                        self, name, np.array(value[0] if name == "control" else value)
+                    )  # (1, d) of one model
 
     return AlgorithmRun
