@@ -17,10 +17,12 @@ SHOWN = {
    those that the source computes at this instance: where it repeats or decides something, the numbers on
    which that depends are listed as branches, which the instance meets. Texts and truth values are put in. Of a
    function of a class its points, gradients and values stand above the formulas: left out is that it is of the
-   class, and that the numbers of the conclusion are what the source makes of it; replay.py computes both.""",
+   class (the conditions of interpolation.py are sufficient, too), and that the numbers of the conclusion are what the
+   source makes of it; replay.py computes both.""",
     "exhausted": """at every instance of the finite space the hypotheses imply the conclusion. Instances for which the
-   source computes the same formulas are listed together. That the lists are the whole space is left out:
-   compare them with the signature.""",
+   source computes the same formulas are listed together. Texts, truth values and what the source computes of numbers
+   of its own are put in; replay.py computes them. That the lists are the whole space is left out: compare them with
+   the signature.""",
     "signs": """for all real numbers of the space that meet the hypotheses the conclusion holds, and there are such.
    Each case of the choices, of integers that are listed and of the branches that the source takes has its
    theorem, with the branches as further hypotheses; where they contradict each other, the case is empty. That
@@ -44,10 +46,12 @@ SHOWN = {
    the hypotheses.""",
 }
 SHOWN["squares"] = SHOWN["signs"]
-BELIEVED = """What is to be believed: Rocq; its real numbers (the axioms that make prints); and that the
-   definitions below are what the source above says, which a reader compares. Of prelude.v only
-   the definitions that they use are to be read: what it shows is proved. A name of the source has a number behind it
-   where Rocq or the prelude has it, where several values have it, and for the entries of a sequence, from 0 on."""
+BELIEVED = """The space may be narrower than the hypotheses and the statement in the docstring: ranges that stay off 0,
+   fixed numbers, families of clients. What is shown is of the space. What is to be believed: Rocq; its real
+   numbers (the axioms that make prints); and that the definitions below are what the source above says, which a
+   reader compares. Of prelude.v only the definitions that they use are to be read: what it shows is proved. A name of
+   the source has a number behind it where Rocq or the prelude has it, where several values have it, and for the
+   entries of a sequence, from 0 on."""
 IMPORTS = """\
 From Coq Require Import Rbase Rfunctions QArith List.
 From Clusterproof Require Import prelude.
