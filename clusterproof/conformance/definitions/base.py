@@ -12,7 +12,7 @@ from clusterproof.conformance.changes import Change, changed, changed_functions,
 from clusterproof.conformance.tasks import ConformanceTask
 from clusterproof.conformance.tolerance import Snapshot
 
-SHARED = {"batch_size": None, **table("general")["settings"]}
+SHARED = {**table("general")["settings"], "batch_size": None}
 """Settings of every algorithm, with their defaults."""
 DECLARED = table("general")["declared"]
 """Settings that an implementation is given only if they are declared, with their values otherwise."""
