@@ -34,7 +34,7 @@ USED = {
 @pytest.mark.parametrize("claim_id", USED)
 def test_the_search_finds_what_a_closed_form_says_and_no_more(claim_id: str) -> None:
     finding = checked(claim_id)
-    assert finding.worst == pytest.approx(USED[claim_id], rel=5e-3)
+    assert finding.worst == pytest.approx(USED[claim_id], rel=0.02)  # 50 foreign clients leave 1 in 51
     assert BEST[claim_id]() / 1.1 <= USED[claim_id] <= BEST[claim_id]()
 
 
@@ -117,7 +117,7 @@ appendix-a2#(A2), sharper; appendix-a10#(A10), meant: geometry; appendix-a12#(A1
 USES = [(line.strip(), 1 - 1e-6, 1 + 1e-6) for line in ATTAINED.replace("\n", ";").split(";") if line.strip()]
 USES += [(f"equation-24#({number})", 0.99, 1.0) for number in (24, 29, 30)]
 USES += [("appendix-a15#(A17), two values", 1 / 4.5, 1 / 4), ("appendix-a3#(A8)", 1 / 2, 1.0)]
-USES += [(name, 1e-9, 0.9999) for name in ("appendix-a2#(A7)", "appendix-a10#(A26), in units")]
+USES += [(name, 1e-9, 0.9999) for name in ("appendix-a10#(A26), in units",)]
 
 
 @pytest.mark.slow(reason="evaluates claims with all their instances")
