@@ -65,6 +65,14 @@ def no_line_tells_how_far_a_slow_command_is() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def the_catalogue_is_there() -> None:
+    """Load the papers before a test replaces the registry, whose claims would be gone with the replacement."""
+    from clusterproof import theory
+
+    theory.catalogue()
+
+
 @pytest.fixture
 def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, object]]:
     """The registry of claims, empty for the claims that a test makes, which worker processes would not know."""
