@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -12,8 +11,6 @@ from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.claims import Q, Sides, Stream, among, claim, equal, integers, iterate, sequences
 from clusterproof.theory.papers.gradient_loss.scalar import POINT, STEP, exact_rounds
 
-DEVICES: Any = integers(0, 6, upwards=True)
-OF_DEVICES: Any = sequences(POINT, lambda devices: devices)
 PACE, SHARE = Q[Fraction(1, 20) : 1 : 20], Q[0:1:10]
 """alpha L, and lambda."""
 
@@ -57,8 +54,8 @@ def draw_task(stream: np.random.Generator, condition: float = 3.0) -> QuadraticM
 
 @claim("gradient-loss/equation-2-descent", label="(2) with its sign", judges="ours")
 def equation_2_descent(
-    devices: int = DEVICES,
-    gradients: tuple[Fraction, ...] = OF_DEVICES,
+    devices: int = integers(0, 6, upwards=True),
+    gradients: tuple[Fraction, ...] = sequences(POINT, lambda devices: devices),
     step: Fraction = POINT,
     model: Fraction = POINT,
 ) -> Sides:

@@ -13,8 +13,7 @@ from clusterproof.theory.papers.sofl.cells import intervals, mean_field_fixed_po
 
 PLACE = Q[-3:3:8]
 NEURONS: Any = sequences(PLACE, 3)
-UPDATES: Any = integers(1, 8, upwards=True)
-ANY_UPDATES: Any = integers(0, 5, upwards=True)
+UPDATES = integers(1, 8, upwards=True)
 SAMPLES: Any = sequences(PLACE, lambda updates: updates)
 Row = tuple[tuple[Any, Any, Any], ...]
 """Of each neuron its place, how many samples it has won, and their sum."""
@@ -89,7 +88,7 @@ def frozen_cell_variance(
     start: Fraction = Q[::2],
     mean: Fraction = Q[::2],
     variance: Fraction = Q[0::2],
-    updates: int = ANY_UPDATES,
+    updates: int = integers(0, 5, upwards=True),
 ) -> Sides:
     """At a constant rate a neuron keeps the share eta / (2 - eta) of its cell's variance for ever.
 
