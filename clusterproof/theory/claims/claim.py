@@ -160,15 +160,8 @@ def _asking(name: str) -> Any:
 
 
 for _name in (
-    "__contains__",
-    "__getitem__",
-    "__iter__",
-    "__len__",
-    "__eq__",
-    "get",
-    "items",
-    "keys",
-    "values",
+    *("__contains__", "__eq__", "__getitem__", "__iter__", "__len__", "__ne__", "__repr__", "__reversed__"),
+    *("clear", "copy", "get", "items", "keys", "pop", "popitem", "values"),
 ):
     setattr(_Claims, _name, _asking(_name))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
@@ -36,6 +37,25 @@ from clusterproof.commands.application import main
 from clusterproof.theory import REGISTRY, Kind, find_claim
 
 Step = Annotated[Fraction, rationals(0, 2, 8)]
+
+ASKING = {
+    "copied": lambda claims: claims.copy(),
+    "listed": lambda claims: list(claims),
+    "merged": lambda claims: {**claims},
+    "printed": lambda claims: "{}" not in repr(claims),
+    "removed": lambda claims: claims.pop("toy/one", None),
+    "reversed": lambda claims: list(reversed(claims)),
+}
+
+
+@pytest.mark.parametrize("how", ASKING)
+def test_claims_are_imported_however_the_registry_is_asked(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    claims = type(REGISTRY)("All claims by id.")
+    module = sys.modules[type(REGISTRY).__module__]
+    monkeypatch.setattr(module, "modules_below", lambda _: claims.update({"toy/one": 1}))
+    assert ASKING[how](claims)
+    claims.clear()
+    assert not claims
 
 
 def contraction(step: Step) -> Sides:
