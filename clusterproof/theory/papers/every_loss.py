@@ -83,8 +83,8 @@ def asymptotic_rate_every_loss(
     """After T rounds the error is at most (1 - l mu / 8L)^T of the first, on every loss, with the paper's momentum.
 
     Statement
-        ||chi^T - chi*||^2 <= (1 - l mu / 8L)^(2T) ||chi^0 - chi*||^2, if all models start at rest, anywhere (a loss that is
-        scaled scales the distances), no client is misassigned, there is no noise, and eta = 1/L.
+        ||chi^T - chi*||^2 <= (1 - l mu / 8L)^(2T) ||chi^0 - chi*||^2, if all models start at rest, no client is
+        misassigned, there is no noise, and eta = 1/L. They start anywhere: a loss that is scaled scales the distances.
 
     Source
         Ours. (A39) of Zhao et al. (2023) adds (8L / l mu) rho_0, which this error never exceeds.
