@@ -18,7 +18,7 @@ from clusterproof.theory.export.expressions import (
 from clusterproof.theory.kernel.evaluation import Outside, Refused, running
 from clusterproof.theory.kernel.induction import aim_at, like, solved
 from clusterproof.theory.kernel.operations import unchanged
-from clusterproof.theory.kernel.polynomials import Fact, Quotient, constant
+from clusterproof.theory.kernel.polynomials import Fact, Many, Quotient, constant
 from clusterproof.theory.kernel.vocabulary import facts_of
 
 
@@ -61,6 +61,8 @@ class Unknown:
         Of a loop the path to its first state, and the number of rounds.
     passed, state, before
         Of a round the number of those before it, its state, and what is said of that.
+    whole
+        Whether it is an integer.
     """
 
     leaves: Sequence[Expression] = ()
@@ -71,6 +73,7 @@ class Unknown:
     passed: Any = None
     state: Sequence[Expression] = ()
     before: Sequence[Fact] = ()
+    whole: bool = False
 
 
 def fresh(record: Record) -> Expression:
@@ -97,7 +100,7 @@ def whole_part(record: Record, value: Expression, divisor: int) -> Expression:
     found = fresh(record)
     facts = [plain(found * divisor <= value), plain(value <= found * divisor + (divisor - 1))]
     _say(record, facts)
-    record.unknowns.append(Unknown([found], said=facts))
+    record.unknowns.append(Unknown([found], said=facts, whole=True))
     return found
 
 
@@ -117,8 +120,12 @@ def known(record: Record, make: Callable[[], Any], says: Callable[[Any], Any]) -
     return state
 
 
-def iterate(record: Record, step: Callable[[Any], Any], start: Any, rounds: Symbolic, invariant: Any) -> Any:
-    """Return the state after as many rounds as a symbol says by its invariant."""
+def iterate(
+    record: Record, step: Callable[..., Any], start: Any, rounds: Symbolic | Many, invariant: Any
+) -> Any:
+    """Return the state after as many rounds as a symbol says, or as there are entries, by its invariant."""
+    entries = rounds if isinstance(rounds, Many) else None
+    rounds = rounds.length if isinstance(rounds, Many) else rounds
     unknown = Unknown(count=rounds)
     begun = like(start, (in_place(record, each) for each in _numbers(start)))
 
@@ -137,7 +144,7 @@ def iterate(record: Record, step: Callable[[Any], Any], start: Any, rounds: Symb
                 running().fresh()
             state = like(start, iter(unknown.state))
             running().facts.extend(fact for fact in unknown.before if id(fact) in record.said)
-        value = step(state)
+        value = step(state) if entries is None else step(state, _entry(record, entries))
         after = like(value, (in_place(record, each) for each in _numbers(value)))
         return after, _facts(invariant(after, unknown.passed + 1))
 
@@ -147,6 +154,16 @@ def iterate(record: Record, step: Callable[[Any], Any], start: Any, rounds: Symb
         state, unknown.leaves, unknown.said = _unknown(record, start, lambda s: invariant(s, rounds))
     record.unknowns.append(unknown)
     return state
+
+
+def _entry(record: Record, entries: Many) -> Expression:
+    """Return a number that may be any of the entries."""
+    entry = fresh(record)
+    facts = [] if entries.low is None else [plain(entry >= entries.low)]
+    facts += [] if entries.high is None else [plain(entry <= entries.high)]
+    _say(record, facts)
+    record.unknowns.append(Unknown([entry], said=facts))
+    return entry
 
 
 def _following(

@@ -29,7 +29,7 @@ from clusterproof.theory.kernel.evaluation import (
     running,
 )
 from clusterproof.theory.kernel.numbers import Abstract, absolute, compare, number
-from clusterproof.theory.kernel.polynomials import Fact, Quotient
+from clusterproof.theory.kernel.polynomials import Fact, Many, Quotient
 from clusterproof.theory.kernel.spaces import Choice, Interval, OfClass, Range, Tuples, hull, value_of
 from clusterproof.theory.kernel.statement import Statement as Stated
 from clusterproof.theory.kernel.vocabulary import Sides
@@ -181,7 +181,7 @@ class Exporter:
     def _iterate(
         self, known: Callable[..., Any], step: Any, start: Any, rounds: Any, *, invariant: Any = None
     ) -> Any:
-        if isinstance(rounds, Symbolic):
+        if isinstance(rounds, Symbolic | Many):
             return following.iterate(self._record, step, start, rounds, invariant)
         return known(step, start, number(rounds) if isinstance(rounds, Expression) else rounds)
 
@@ -303,6 +303,9 @@ class Exporter:
         value = given.get(name)
         if type(allowed) is Tuples:
             length = value_of(allowed.length, so_far) if value is None else len(value)
+            if type(length) is not int and type(allowed.entries) is Interval:  # taken round by round
+                low, high = allowed.entries.ends(so_far)
+                return Many(low, high, length)
             several = [
                 self._number(f"{name}_{k}", allowed.entries, None if value is None else value[k], so_far)
                 for k in range(length)

@@ -18,7 +18,7 @@ from clusterproof.theory.export.rocq_section import entries_of
 from clusterproof.theory.export.rocq_text import Scope, comment
 from clusterproof.theory.kernel.polynomials import Fact
 
-BOUND = re.compile(r"exists [\w ]+ : R|let '?\([\w ,]+\) :=")
+BOUND = re.compile(r"exists [\w ]+ : R|let (?:'\([\w ,]+\)|\w+) :=")
 """What names quantities within a proposition."""
 
 
@@ -136,7 +136,8 @@ class _Story:
     def _told(self, unknown: Unknown) -> str:
         text, leaves = self._scope.text, self._names(unknown.leaves).split()
         if not unknown.paths:
-            return f"({_and([f'integer {leaves[0]}', *map(self._text, unknown.said)])})"
+            whole = [f"integer {leaves[0]}"] if unknown.whole else []
+            return f"({_and([*whole, *map(self._text, unknown.said)])})"
         if unknown.count is None:
             equal = [
                 [f"{v} = {text(e)}" for v, e in zip(leaves, p.values, strict=True)] for p in unknown.paths
@@ -155,7 +156,7 @@ class _Story:
 
     def _opened(self, unknown: Unknown) -> str:
         states = self._names(unknown.state).split()
-        return f"let {_tuple(states) if len(states) == 1 else chr(39) + _tuple(states)} := before in\n  "
+        return f"let {states[0] if len(states) == 1 else chr(39) + _tuple(states)} := before in\n  "
 
     def _way(self, path: Path, ends: Sequence[str]) -> str:
         before = "".join(
@@ -182,7 +183,9 @@ class _Story:
         """Prove what is said of a value."""
         named = [self._named(fact, "K") for fact in unknown.said]
         if not unknown.paths:
-            return [f"destruct {supposed} as {_pattern([self._new('I'), *named])}."]
+            named = [*([self._new("I")] if unknown.whole else []), *named]
+            several = f"destruct {supposed} as {_pattern(named)}."
+            return [several if len(named) > 1 else f"rename {supposed} into {named[0]}."] if named else []
         if not named:
             return []
         whole = self._new("K") if len(named) > 1 else named[0]

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
 
-import numpy as np
-
-from clusterproof.theory.claims import Sides, at_most, claim, equal, integers, known, rationals, suppose
+from clusterproof.theory.claims import Sides, at_most, claim, equal, known, rationals, suppose
 from clusterproof.theory.definitions.proxskip import proxskip_iteration
 from clusterproof.theory.exact.algebra import NotNegative
 from clusterproof.theory.exact.algebra import Share as Part
-from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, squares, vector
+from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients
 from clusterproof.theory.exact.planar_kinds import (
     Vector,
     combined,
@@ -27,16 +25,16 @@ from clusterproof.theory.exact.planar_kinds import (
 
 @dataclass(frozen=True)
 class Start:
-    """Where the clients start and how they step.
+    """Where the clients are and how they step: any state in which those of a kind agree, as they do ever after.
 
     Attributes
     ----------
     x, y
         Mean of the x_i - x*.
-    spread
-        Their deviations from the mean, along the first axis.
+    spread_x, spread_y
+        Their deviations from the mean, in turn with both signs, minus their mean.
     control_x, control_y
-        h_i - g_i*, in turn with both signs, minus their mean.
+        h_i - g_i*, likewise.
     step_length
         gamma L.
     probability
@@ -45,61 +43,55 @@ class Start:
 
     x: Coordinate
     y: Coordinate
-    spread: Coordinate
+    spread_x: Coordinate
+    spread_y: Coordinate
     control_x: Coordinate
     control_y: Coordinate
     step_length: Annotated[Fraction, rationals(0, 2, 4, upwards=True)]
     probability: Annotated[Fraction, rationals(0, 1, 4)]
 
 
-def expected_psi(
+def sharp_rate(flat: Any, steep: Any, probability: Any) -> Any:
+    """max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 - p^2}, of 1 - gamma mu and 1 - gamma L."""
+    return max(flat**2, steep**2, 1 - probability**2)
+
+
+def printed_rate(flat: Any, _: Any, probability: Any) -> Any:
+    """max{1 - gamma mu, 1 - p^2}, of 1 - gamma mu."""
+    return max(flat, 1 - probability**2)
+
+
+def one_iteration(
     clients: PlanarClients,
     start: Start,
-    iterations: int = 0,
-    noise: Sequence[np.ndarray | None] = (None,),
-) -> Fraction:
-    """E Psi after some iterations, where all g_i* are 0, and gradients have one of equally likely errors (N, 2)."""
-    p, step_size = start.probability, start.step_length / clients.smoothness
-    suppose("gamma > 0 and p > 0", step_size > 0 and p > 0)
-    models = list(vector(start.x, start.y) + clients.deviations(start.spread, Fraction(0)))
-    states: list[Any] = [(Fraction(1), models, list(clients.deviations(start.control_x, start.control_y)))]
-    for _ in range(iterations):
-        states = [
-            (
-                chance * share / len(noise),
-                *proxskip_iteration(clients.functions(error), x, h, step_size, p, coin),
-            )
-            for chance, x, h in states
-            for error in noise
-            for coin, share in ((True, p), (False, 1 - p))
-        ]
-    weight = (step_size / p) ** 2
-    return sum(
-        (chance * (squares(np.array(x)) + weight * squares(np.array(h))).sum() for chance, x, h in states),
-        start=Fraction(0),
-    )
+    noise: tuple[Vector, Vector] | None = None,
+    *,
+    short_steps: bool = False,
+) -> tuple[Any, ...]:
+    """Return rate, Psi, E Psi+, sums of ||x_i - x* - gamma (grad f_i(x_i) - g_i*)||^2, controls, ||x_i - x*||^2, noise.
 
-
-def one_iteration(clients: PlanarClients, start: Start) -> tuple[Any, ...]:
-    """Return rate, Psi, E Psi+ and sums: ||x_i - x* - gamma (grad f_i(x_i) - g_i*)||^2 and controls, ||x_i - x*||^2.
-
-    The rate is max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 - p^2}, and controls are gamma^2 / p^2 ||h_i - g_i*||^2. A
-    vector is a pair of numbers, of which an iteration treats each in the same way, and a pair has a value for either
-    kind of clients.
+    The rate is the sharp one, and that of Theorem 6 for ``short_steps``, those up to 1 / L. Controls are gamma^2 / p^2
+    ||h_i - g_i*||^2. The gradients of a kind have the error ``noise`` or minus that, equally
+    likely. A vector is a pair of numbers, of which an iteration treats each in the same way, and a pair has a value for
+    either kind of clients.
     """
     p, number = start.probability, counts(clients)
     suppose("gamma > 0 and p > 0", start.step_length > 0 and p > 0)
-    gamma = known(lambda: start.step_length / clients.smoothness, lambda step: step > 0)
+    gamma = known(
+        lambda: start.step_length / clients.smoothness,
+        lambda step: (step > 0, step * clients.smoothness <= start.step_length),
+    )
     weight = known(lambda: gamma / p, lambda quotient: quotient > 0)
     suppose("gamma > 0", weight * p > 0)
     flat, steep = known(
-        lambda: (1 - gamma * clients.strong_convexity, 1 - gamma * clients.smoothness), lambda _: ()
+        lambda: (1 - gamma * clients.strong_convexity, 1 - gamma * clients.smoothness),
+        lambda of: (of[1] >= 1 - start.step_length, of[0] >= of[1], of[0] <= 1) if short_steps else (),
     )
     rate = known(
-        lambda: max(flat**2, steep**2, 1 - p**2),
+        lambda: printed_rate(flat, steep, p) if short_steps else sharp_rate(flat, steep, p),
         lambda most: (most >= flat**2, most >= steep**2, most >= flat * steep, most >= 1 - p**2),
     )
-    apart = deviations(number, (start.spread, 0))
+    apart = deviations(number, (start.spread_x, start.spread_y))
     models = known(lambda: tuple(combined((1, (start.x, start.y)), (1, one)) for one in apart), lambda _: ())
     moved = tuple(gradient_step(clients, kind, models[kind], flat, steep, rate) for kind in range(2))
     controls = deviations(number, (start.control_x, start.control_y))
@@ -107,13 +99,14 @@ def one_iteration(clients: PlanarClients, start: Start) -> tuple[Any, ...]:
     def of(vectors: Sequence[Vector]) -> Any:
         return total(number, [square(one) for one in vectors])
 
-    def gradient(kind: int, axis: int) -> Callable[[Any], Any]:
-        return lambda x: (x - moved[kind][axis]) / (weight * p)
+    def gradient(kind: int, axis: int, sign: int) -> Callable[[Any], Any]:
+        error = 0 if noise is None else sign * noise[kind][axis]
+        return lambda x: (x - moved[kind][axis]) / (weight * p) + error
 
-    def after(communicates: bool) -> Any:
+    def after(communicates: bool, sign: int) -> Any:
         (x, along_x), (y, along_y) = [
             proxskip_iteration(
-                [gradient(0, axis), gradient(1, axis)],
+                [gradient(0, axis, sign), gradient(1, axis, sign)],
                 [one[axis] for one in models],
                 [one[axis] for one in controls],
                 weight * p,
@@ -125,9 +118,36 @@ def one_iteration(clients: PlanarClients, start: Start) -> tuple[Any, ...]:
         ]
         return of(list(zip(x, y, strict=True))) + weight**2 * of(list(zip(along_x, along_y, strict=True)))
 
-    weighed = weight**2 * of(controls)
-    expected = p * after(True) + (1 - p) * after(False)
-    return rate, of(models) + weighed, expected, of(moved), weighed, of(models)
+    signs, weighed = (1,) if noise is None else (1, -1), weight**2 * of(controls)
+    expected = sum(p * after(True, sign) + (1 - p) * after(False, sign) for sign in signs) / len(signs)
+    added = () if noise is None else ((weight * p) ** 2 * of(noise),)
+    return rate, of(models) + weighed, expected, of(moved), weighed, of(models), *added
+
+
+def contraction(
+    clients: PlanarClients,
+    start: Start,
+    noise: tuple[Vector, Vector] | None = None,
+    *,
+    short_steps: bool = False,
+) -> tuple[Any, Any, Any, Any]:
+    """Return rate, Psi, E Psi+ and the noise of an iteration, of which a proof knows ``proxskip/identity``."""
+    rate, before, after, *parts = one_iteration(clients, start, noise, short_steps=short_steps)
+    p = start.probability
+
+    def by_identity(found: tuple[Any, ...]) -> tuple[bool, ...]:
+        moved, controls, models, *added, before, after = found
+        kept = (1 - p**2) * controls
+        return (
+            moved <= rate * models,
+            controls >= 0,
+            *(each >= 0 for each in added),
+            before == models + controls,
+            after == moved + kept + sum(added),
+        )
+
+    _, _, _, *added, before, after = known(lambda: (*parts, before, after), by_identity)
+    return rate, before, after, sum(added)
 
 
 @claim("proxskip/identity", label="(P)", judges="ours", evaluations=40)
@@ -148,17 +168,8 @@ def identity(clients: PlanarClients, start: Start) -> Sides:
         Psi = sum over i of ||x_i - x*||^2 + (gamma^2 / p^2) ||h_i - g_i*||^2, + is after one iteration, 0 at the
         start, E over the coins; g_i* = grad f_i(x*).
     """
-    _, _, expected, moved, controls, _ = one_iteration(clients, start)
+    _, _, expected, moved, controls, *_ = one_iteration(clients, start)
     return equal((expected, moved + (1 - start.probability**2) * controls))
-
-
-Iterations = Annotated[int, integers(1, 3)]
-
-
-def sharp_rate(step_size: Any, smoothness: Any, strong_convexity: Any, probability: Any) -> Any:
-    """max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 - p^2}."""
-    flat, steep = 1 - step_size * strong_convexity, 1 - step_size * smoothness
-    return max(flat**2, steep**2, 1 - probability**2)
 
 
 @claim("proxskip/sharp", label="One-step rate", judges="ours", tight=True, evaluations=60)
@@ -176,51 +187,36 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
         one step, attained by f_i = mu ||.||^2 / 2 or L ||.||^2 / 2 with h_i = g_i*, and, for N >= 2, by x_i = x*;
         asymptotic rates are smaller. With it Psi_T <= rate^T Psi_0 in expectation.
     """
-    rate, *sums = one_iteration(clients, start)
-
-    def by_identity(found: tuple[Any, ...]) -> tuple[bool, ...]:
-        before, after, moved, controls, models = found
-        kept = (1 - start.probability**2) * controls
-        return moved <= rate * models, controls >= 0, before == models + controls, after == moved + kept
-
-    before, after, *_ = known(lambda: tuple(sums), by_identity)
+    rate, before, after, _ = contraction(clients, start)
     return at_most(after, start=rate * before, decrease_from=before)
 
 
-def printed_rate(step_size: Any, strong_convexity: Any, probability: Any) -> Any:
-    """max{1 - gamma mu, 1 - p^2}."""
-    return max(1 - step_size * strong_convexity, 1 - probability**2)
-
-
 @claim("proxskip/theorem-6", label="Theorem 6, as transcribed", judges="reading", evaluations=50)
-def theorem_6(clients: PlanarClients, start: Start, iterations: Iterations) -> Sides:
+def theorem_6(clients: PlanarClients, start: Start) -> Sides:
     """ProxSkip converges linearly, at max{1 - gamma mu, 1 - p^2}.
 
     Hypotheses
         f_i L-smooth and mu-strongly convex, exact gradients; 0 < gamma <= 1 / L, p in (0, 1]; sum of h_i = 0.
 
     Statement
-        E Psi_T <= max{(1 - gamma mu)^T, (1 - p^2)^T} Psi_0, with Psi as in ``proxskip/identity``.
+        E Psi_T <= max{(1 - gamma mu)^T, (1 - p^2)^T} Psi_0. Psi is that of
+        ``proxskip/identity``. Here T = 1, from any state: as the start is any, this is the statement for every T, by
+        induction over the expectations given the past.
 
     Source
         Variance Reduced ProxSkip (2022), Theorem 6, read in a transcription. Upper bound; where the first branch
         decides it is loose by 2 in the exponent, ``proxskip/sharp`` has its square.
     """
     suppose("gamma <= 1 / L", start.step_length <= 1)
-    step_size = start.step_length / clients.smoothness
-    rate = printed_rate(step_size, clients.strong_convexity, start.probability)
-    before = expected_psi(clients, start)
-    after = expected_psi(clients, start, iterations)
-    return at_most(after, start=rate**iterations * before, decrease_from=before)
+    rate, before, after, _ = contraction(clients, start, short_steps=True)
+    return at_most(after, start=rate * before, decrease_from=before)
 
 
 @theorem_6.step("induction", needed=False)
-def induction(
-    before: NotNegative, spare: NotNegative, rate: Part, above: NotNegative, lost: NotNegative
-) -> Sides:
-    """Step T - 1 to T: (1 - gamma mu)^2 <= 1 - gamma mu, and ``proxskip/sharp``.
+def induction(before: NotNegative, spare: NotNegative, rate: Part, lost: NotNegative) -> Sides:
+    """Step T - 1 to T.
 
-    ``before`` is E Psi_(T-1), of which ``before`` + ``spare`` is allowed, ``rate`` that of ``proxskip/sharp``, ``rate``
-    + ``above`` the printed one, and ``lost`` what the iteration is below ``rate`` times ``before``.
+    ``before`` is E Psi_(T-1), of which ``before`` + ``spare`` is allowed, and ``lost`` what the iteration is below
+    ``rate`` times ``before``.
     """
-    return at_most(rate * before - lost, start=(rate + above) * (before + spare))
+    return at_most(rate * before - lost, start=rate * (before + spare))

@@ -7,9 +7,8 @@ from typing import Annotated, Any
 
 from clusterproof.theory.claims import Sides, at_most, claim, integers, iterate, known, rationals, suppose
 from clusterproof.theory.exact.algebra import NotNegative
-from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, squares
-from clusterproof.theory.papers.proxskip import Iterations as FewIterations
-from clusterproof.theory.papers.proxskip import Start, expected_psi, sharp_rate
+from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients
+from clusterproof.theory.papers.proxskip import Start, contraction
 
 Anywhere = Annotated[Fraction, rationals(-2, 2, 2, upwards=True, downwards=True)]
 Tenths = Annotated[Fraction, rationals(Fraction(1, 10), 1, 10)]
@@ -82,7 +81,12 @@ def repaired(
 
 @claim("sproxskip/additive", label="Additive noise", judges="ours", tight=True, evaluations=40)
 def additive(
-    clients: PlanarClients, start: Start, noise_x: Coordinate, noise_y: Coordinate, iterations: FewIterations
+    clients: PlanarClients,
+    start: Start,
+    noise_x: Coordinate,
+    noise_y: Coordinate,
+    other_noise_x: Coordinate,
+    other_noise_y: Coordinate,
 ) -> Sides:
     """With additive noise the floor is gamma^2 V over 1 - rate, with the rate of ``proxskip/sharp``.
 
@@ -92,18 +96,15 @@ def additive(
 
     Statement
         E Psi_T <= rho^T Psi_0 + gamma^2 V (1 + rho + ... + rho^(T-1)), rho = max{(1 - gamma mu)^2, (1 - gamma L)^2, 1
-        - p^2}.
+        - p^2}. Here T = 1, from any state: as the start is any, this is the statement for every T, by induction.
 
     Source
         Ours: ``proxskip/identity``, in which the noise adds gamma^2 V. Upper bound, attained at each T by
         f_i = mu ||.||^2 / 2 with p = 1. Compared with the floor of ``sproxskip/repaired`` it is smaller.
     """
-    step_size = start.step_length / clients.smoothness
-    rate = sharp_rate(step_size, clients.smoothness, clients.strong_convexity, start.probability)
-    noise = clients.deviations(noise_x, noise_y) + noise_y
-    added = step_size**2 * squares(noise).sum() * sum(rate**k for k in range(iterations))
-    after = expected_psi(clients, start, iterations, (noise, -noise))
-    return at_most(after, start=rate**iterations * expected_psi(clients, start), noise=added)
+    errors = (noise_x, noise_y), (other_noise_x, other_noise_y)
+    rate, before, after, noise = contraction(clients, start, errors)
+    return at_most(after, start=rate * before, noise=noise)
 
 
 @additive.step("induction", needed=False)
@@ -115,7 +116,7 @@ def induction(
     noise: NotNegative,
     lost: NotNegative,
 ) -> Sides:
-    """Step T - 1 to T: the noise adds gamma^2 V to ``proxskip/identity``, and the rest is ``proxskip/sharp``.
+    """Step T - 1 to T.
 
     ``before`` is E Psi_(T-1), of which ``before`` + ``spare`` is allowed, ``floors`` of that for noise; ``noise`` is
     gamma^2 V, and ``lost`` what the iteration is below ``rate`` times ``before`` plus ``noise``.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -36,13 +36,9 @@ LARGEST = 400
 """Rows of the second moments up to which they are computed."""
 
 
-def _sharp_rate(of: OneModelRun) -> float:
-    return float(proxskip.sharp_rate(of.algorithm.step_size, *of.curvatures, of.algorithm.probability))
-
-
-def _printed_rate(of: OneModelRun) -> float:
-    algorithm = of.algorithm
-    return float(proxskip.printed_rate(algorithm.step_size, of.curvatures[1], algorithm.probability))
+def _rate(of: OneModelRun, rate_of: Callable[..., Any]) -> float:
+    steep, flat = (1 - of.algorithm.step_size * curvature for curvature in of.curvatures)
+    return float(rate_of(flat, steep, of.algorithm.probability))
 
 
 def _short_steps(of: OneModelRun) -> Iterator[Need]:
@@ -75,14 +71,14 @@ ROWS = (
     Row(
         "Theorem 6",
         "proxskip/theorem-6",
-        lambda of: _on_runs(of, _printed_rate(of), "at the end"),
+        lambda of: _on_runs(of, _rate(of, proxskip.printed_rate), "at the end"),
         _short_steps,
         source="(Variance Reduced ProxSkip 2022) ",
     ),
     Row(
         "One step",
         "proxskip/sharp",
-        lambda of: _on_runs(of, _sharp_rate(of), "in all rounds"),
+        lambda of: _on_runs(of, _rate(of, proxskip.sharp_rate), "in all rounds"),
         OneModelRun.exact_rounds,
         ours=True,
     ),
@@ -104,7 +100,7 @@ def skipping_page(of: OneModelRun) -> Page:
 
 def _expectation(of: OneModelRun, moments: np.ndarray | None) -> Entry:
     """Return the bounds on the expectation beside its exact value."""
-    rates = [_printed_rate(of), _sharp_rate(of)]
+    rates = [_rate(of, proxskip.printed_rate), _rate(of, proxskip.sharp_rate)]
     allowed = [short(float(np.sqrt(rate**of.rounds * float(_start(of).max())))) for rate in rates]
     bounds = f"<= {allowed[0]}" if rates[0] == rates[1] else f"<= {allowed[0]}, ours {allowed[1]}"
     exact = "" if moments is None else f" = {short(float(np.sqrt(moments[-1])))}, exactly;"

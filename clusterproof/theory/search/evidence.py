@@ -16,7 +16,7 @@ from clusterproof.theory.kernel.rules import cases
 from clusterproof.theory.search.squares import NO_FORMULA, blocks
 from clusterproof.theory.search.tried import Tried
 
-MOST_STATES = 24
+MOST_STATES = 26
 """Most symbols for rounds, and the states to which they lead."""
 
 

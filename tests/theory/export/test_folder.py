@@ -22,6 +22,7 @@ NAMES = (
     "cfl-mgd/a7-step",
     "cfl-mgd/appendix-a39",
     "proxskip/identity",
+    "cfl-mgd/appendix-a1",
 )
 
 

@@ -20,6 +20,7 @@ from clusterproof.theory.claims import (
     iterate,
     known,
     reals,
+    sequences,
     suppose,
 )
 from clusterproof.theory.claims.claim import find_claim
@@ -38,6 +39,8 @@ Wide = Annotated[Fraction, reals(0, 2)]
 Positive = Annotated[Fraction, reals(0, 9, upwards=True)]
 Count = Annotated[int, integers(1, 3)]
 Rounds = Annotated[int, integers(0, 5, upwards=True)]
+Entries = Annotated[tuple[Fraction, ...], sequences(reals(0, 1), lambda rounds: rounds)]
+Wider = Annotated[tuple[Fraction, ...], sequences(reals(0, 2), lambda rounds: rounds)]
 Smooth = Annotated[Function, functions(smoothness=1)]
 
 
@@ -260,6 +263,28 @@ def mean_larger(x: Share, y: Share, rounds: Rounds) -> Sides:
     return at_most(last, bound=1)
 
 
+def added(rounds: Rounds, entries: Entries) -> Sides:
+    """A sum of as many shares as a symbol says."""
+    total = iterate(
+        lambda so_far, one: so_far + one, 0, entries, invariant=lambda so_far, count: so_far <= count
+    )
+    return at_most(total, bound=rounds)
+
+
+def added_hypothesis(rounds: Rounds, entries: Wider) -> Sides:
+    total = iterate(
+        lambda so_far, one: so_far + one, 0, entries, invariant=lambda so_far, count: so_far <= count
+    )
+    return at_most(total, bound=rounds)
+
+
+def added_percent(rounds: Rounds, entries: Entries) -> Sides:
+    total = iterate(
+        lambda so_far, one: so_far + one, 0, entries, invariant=lambda so_far, count: so_far <= count
+    )
+    return at_most(total, bound=Fraction(99, 100) * rounds)
+
+
 def branches(x: Share, n: Count, k: Annotated[Fraction, choice(Fraction(1, 2), Fraction(2))]) -> Sides:
     """Signs, by a branch, a list and the numbers between two choices."""
     return at_most((x if x < Fraction(1, 2) else 1 - x) * n / 2, bound=k * n)
@@ -297,6 +322,7 @@ def multipliers(**changed: Any) -> dict[str, Any]:
     return {"rule": "dual", "settings": [{"setting": {"steps": 1}, "paths": [[{"multipliers": own}]]}]}
 
 
+SEQUENCE = {"rule": "induction", "witness": {"rounds": 2, "entries": [1, 0]}, "blocks": [], "states": 4}
 ONE, HALF, START = {"x": 1, "y": 1}, {"n": 3, "x": "1/2"}, {"x": 1, "y": 1, "rounds": 2}
 RIGHT = [
     (signs, {"rule": "signs", "witness": ONE}),
@@ -307,6 +333,7 @@ RIGHT = [
     (exhausted, {"rule": "exhausted"}),
     (descent, multipliers()),
     (mean, {"rule": "induction", "witness": START, "blocks": [], "states": 5}),
+    (added, SEQUENCE),
     (branches, {"rule": "signs", "witness": {"x": 1, "n": 1, "k": 2}, "listed": ["n"], "between": ["k"]}),
 ]
 WRONG = [
@@ -341,6 +368,7 @@ WRONG = [
         (f, {"rule": "induction", "witness": START, "blocks": [], "states": 5})
         for f in (mean_multiplier, mean_sign, mean_hypothesis, mean_percent, mean_larger)
     ),
+    *((f, SEQUENCE) for f in (added_hypothesis, added_percent)),
     (descent, multipliers(**{"0:0,1:0": "1/4"})),
     (descent, multipliers(**{"0:0,1:0": None})),
     (descent_sign, multipliers()),
@@ -362,7 +390,7 @@ def test_a_proof_is_accepted(prelude: Path, function: Any, record: Any) -> None:
     }, "those of the real numbers"
 
 
-@pytest.mark.slow(reason="36 files, a second each")
+@pytest.mark.slow(reason="37 files, a second or two each")
 @pytest.mark.parametrize(("function", "record"), WRONG, ids=lambda value: getattr(value, "__name__", ""))
 def test_what_is_wrong_is_refused(prelude: Path, function: Any, record: Any) -> None:
     found = answer(prelude, function, record)

@@ -77,10 +77,7 @@ def of_kernel(line: Any) -> list[Any]:
     return [max(each) if type(each) is tuple else each for each in line.slacks]
 
 
-PARTLY = {
-    (name, "")
-    for name in ("cfl-mgd/appendix-a39", "cfl-mgd/lemma-1-cantelli", "proxskip/sharp", "proxskip/theorem-6")
-}
+PARTLY = {(name, "") for name in ("cfl-mgd/appendix-a39", "cfl-mgd/lemma-1-cantelli", "proxskip/sharp")}
 """Statements of which a record has a property that is not of the language: a logarithm, a float, an array."""
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from clusterproof.theory.claims import Q, Sides, Z, among, claim, equal, integers, iterate, sequences, suppose
 from clusterproof.theory.papers.gradient_loss.scalar import POINT, WEIGHT, best, score, sign
 
-ROWS = integers(1, 6, upwards=True)
+ROWS: Any = integers(1, 6, upwards=True)
 OF_ROWS: Any = sequences(Q[::2], lambda rows: rows)
 
 

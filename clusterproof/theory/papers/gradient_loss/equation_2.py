@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.claims import Q, Sides, Stream, among, claim, equal, integers, iterate, sequences
 from clusterproof.theory.papers.gradient_loss.scalar import POINT, STEP, exact_rounds
 
+DEVICES: Any = integers(0, 6, upwards=True)
+OF_DEVICES: Any = sequences(POINT, lambda devices: devices)
 PACE, SHARE = Q[Fraction(1, 20) : 1 : 20], Q[0:1:10]
 """alpha L, and lambda."""
 
@@ -54,8 +57,8 @@ def draw_task(stream: np.random.Generator, condition: float = 3.0) -> QuadraticM
 
 @claim("gradient-loss/equation-2-descent", label="(2) with its sign", judges="ours")
 def equation_2_descent(
-    devices: int = integers(0, 6, upwards=True),
-    gradients: tuple[Fraction, ...] = sequences(POINT, lambda devices: devices),
+    devices: int = DEVICES,
+    gradients: tuple[Fraction, ...] = OF_DEVICES,
     step: Fraction = POINT,
     model: Fraction = POINT,
 ) -> Sides:
@@ -71,11 +74,11 @@ def equation_2_descent(
     Source
         Ours; (5) inserted into (7). Identity.
     """
-    points, gradient = iterate(
-        lambda sums, one: (sums[0] + (model - step * one), sums[1] + one),
+    gradient, points = iterate(
+        lambda sums, one: (sums[0] + one, sums[1] + (model - step * one)),
         (Fraction(0), Fraction(0)),
         gradients,
-        invariant=lambda sums, count: sums[0] == count * model - step * sums[1],
+        invariant=lambda sums, count: sums[1] == count * model - step * sums[0],
     )
     after, average = (points / devices, gradient / devices) if devices > 0 else (model, Fraction(0))
     return equal((after - model, -step * average))

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from clusterproof.algorithms import GradientLoss, Randomness
 from clusterproof.algorithms.gradient_loss import MovingState
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import Q, Sides, Stream, Z, among, at_least, at_most, claim, equal, suppose
-from clusterproof.theory.exact.algebra import NotNegative, Number, Share
+from clusterproof.theory.claims import (
+    Q,
+    Sides,
+    Stream,
+    Z,
+    among,
+    at_least,
+    at_most,
+    claim,
+    equal,
+    integers,
+    iterate,
+    sequences,
+    suppose,
+)
 from clusterproof.theory.papers.gradient_loss.scalar import (
     FIFTH,
     POINT,
@@ -68,6 +82,8 @@ def equation_3(
     return at_most([scores[0][1] - scores[0][0], scores[1][0] - scores[1][1]], zero=0)
 
 
+DIMENSION: Any = integers(1, 6, upwards=True)
+OFFSET: Any = sequences(POINT, lambda dimension: dimension)
 PACE = Q[Fraction(1, 20) : Fraction(19, 20) : 20]
 """alpha L."""
 
@@ -124,22 +140,36 @@ def equation_3_descent(stream: Stream, condition: Fraction = Q[1:30:2], step: Fr
     return at_least(own, kantorovich=2 * math.sqrt(r * s) / (r + s))
 
 
-@equation_3_descent.line("as printed", evaluations=50)
-def equation_3_worst(stream: Stream, step: Fraction = PACE) -> Sides:
-    """Delta w = -alpha a (w - b), and the next gradient a (1 - alpha a)(w - b) is parallel to it."""
-    _, gradients, moves = second_round(stream, step)
-    lengths = np.linalg.norm(gradients, axis=-1) * np.linalg.norm(moves, axis=-1)
-    return equal(((gradients * moves).sum(axis=-1), -lengths))
+@equation_3_descent.line("as printed")
+def equation_3_worst(
+    dimension: int = DIMENSION,
+    offset: tuple[Fraction, ...] = OFFSET,
+    curvature: Fraction = Q[0::2],
+    share: Fraction = Q[0:1:4],
+) -> Sides:
+    """Delta w = -alpha a (w - b) with alpha a = ``share``, and the next gradient a (1 - alpha a)(w - b) is parallel.
 
-
-@equation_3_descent.step("as printed, algebra", needed=False)
-def equation_3_worst_on_symbols(coordinate: Number, curvature: NotNegative, step: Share) -> Sides:
-    """The term of each coordinate of w - b in G . Delta w and in |G| |Delta w|; ``step`` is alpha a, at most 1.
-
-    Delta w is -step (w - b), and G is a (w - b) after it: both norms are multiples of |w - b|.
+    G . Delta w = -|G| |Delta w|: it is at most 0, and its square that of the lengths.
     """
-    move, gradient = -step * coordinate, curvature * (coordinate - step * coordinate)
-    return equal((gradient * move, -step * curvature * (1 - step) * coordinate**2))
+
+    def add(sums: tuple[Any, ...], one: Any) -> tuple[Any, ...]:
+        """Squares of w - b, G and Delta w, and the product of the last two, with one coordinate more."""
+        move, gradient = -share * one, curvature * (1 - share) * one
+        square, of_gradient, of_move, product = sums
+        return square + one**2, of_gradient + gradient**2, of_move + move**2, product + gradient * move
+
+    _, of_gradient, of_move, product = iterate(
+        add,
+        (Fraction(0),) * 4,
+        offset,
+        invariant=lambda sums, _: (
+            sums[0] >= 0,
+            sums[1] == (curvature * (1 - share)) ** 2 * sums[0],
+            sums[2] == share**2 * sums[0],
+            sums[3] == -share * curvature * (1 - share) * sums[0],
+        ),
+    )
+    return equal((product**2, of_gradient * of_move), (abs(product), -product))
 
 
 @equation_3_descent.step("as printed, similarity", evaluations=50, needed=False)

@@ -60,12 +60,13 @@ def purity_as_accuracy(true: str = among("001122", "000111", "0011"), found: str
 
 
 CLUSTERS = 4
-COUNT = integers(0, 4, upwards=True)
+COUNT: Any = integers(0, 4, upwards=True)
 OF_CLUSTER: Any = sequences(COUNT, CLUSTERS)
+TABLE: Any = sequences(COUNT, CLUSTERS**2)
 
 
 @claim("gradient-loss/purity-bound", label="Section III-A3, purity", judges="ours")
-def purity_bound(counts: tuple[int, ...] = sequences(COUNT, CLUSTERS**2)) -> dict[str, Sides]:
+def purity_bound(counts: tuple[int, ...] = TABLE) -> dict[str, Sides]:
     """Purity is at least the share of correct devices, and never falls when clusters are split.
 
     Statement

@@ -31,6 +31,8 @@ from clusterproof.theory.papers.cfl_mgd.appendix.a1_to_a9 import (
     total,
 )
 
+OF_OTHERS: Any = sequences(ANY, lambda others: others)
+OF_ROUNDS: Any = sequences(ANY, lambda rounds: rounds)
 NOTHING_RANDOM = (
     # the last client is false in rounds 0 and 2, so that u_i before line 15 is not S_i either
     ScalarRun(3, 2, Fraction(1, 2), Fraction(1, 2), 2, 5, Fraction(0)),
@@ -121,7 +123,7 @@ def parts_of_the_momentum(
     clients: int = CLIENTS,
     own: tuple[Fraction, ...] = OF_CLIENTS,
     others: int = CLIENTS,
-    false: tuple[Fraction, ...] = sequences(ANY, lambda others: others),
+    false: tuple[Fraction, ...] = OF_OTHERS,
     weight: Fraction = ANY,
 ) -> Sides:
     """Of any buffers of the own members, and of the false ones."""
@@ -138,7 +140,7 @@ def parts_of_the_momentum(
 @own_momentum.line("(A19)-(A21), meant")
 def momentum_of_fixed_members(
     rounds: int = Z[0:6],
-    gradients: tuple[Fraction, ...] = sequences(ANY, lambda rounds: rounds),
+    gradients: tuple[Fraction, ...] = OF_ROUNDS,
     clients: int = Z[1:],
     members: int = Z[1 : lambda clients: clients],
     momentum: Fraction = SHARE,

@@ -28,8 +28,9 @@ from clusterproof.theory.exact.one_point import square_after
 from clusterproof.theory.exact.prescribed_samples import Rounds, Table, play
 from clusterproof.theory.exact.two_clusters import carried
 
-ANY, SHARE, KAPPA, CLIENTS = Q[::2], Q[0:1:4], Q[1::2], integers(1, 6, upwards=True)
+ANY, SHARE, KAPPA = Q[::2], Q[0:1:4], Q[1::2]
 """Numbers: what is linear in vectors holds of them if it does of each coordinate."""
+CLIENTS: Any = integers(1, 6, upwards=True)
 OF_CLIENTS: Any = sequences(ANY, lambda clients: clients)
 
 
