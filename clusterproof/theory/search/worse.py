@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
+from clusterproof.theory.claims.drawing import FARTHEST
 from clusterproof.theory.claims.ranges import Instance, Interval
 from clusterproof.theory.search.tried import Tried
 
@@ -72,11 +73,13 @@ def go_far(tried: Tried, line: str) -> None:
         return
     start, coverage = findings.tightest.instance, tried.coverage
     for name, allowed in _open_ranges(space.ranges):
+        before, coverage.farthest = coverage.farthest, FARTHEST  # other quantities may be the ones that cost work
         for multiple in (each for each in FAR if each <= coverage.farthest):
             for sign in [1] * allowed.upwards + [-1] * allowed.downwards:
                 far = space.at_multiple(start, name, sign * multiple)
                 if far is not None:
                     tried.evaluate_within_limit(far)
+        coverage.farthest = min(before, coverage.farthest)
         if (
             allowed.upwards
             and coverage.reached.get(name, 0) < FAR[1] // 2
