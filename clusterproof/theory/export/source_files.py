@@ -15,7 +15,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from types import FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
@@ -133,7 +133,11 @@ def statement(source):
         """Return the source of the function, the ranges of its quantities, and what else has been written."""
         function, ranges = self._statement.function, self.stated.space.ranges
         parts = [inspect.getsource(function), "Ranges" if ranges else ""]
-        parts += [f"    {name}: {NAMED.sub('', str(allowed))}" for name, allowed in ranges.items()]
+        meanings = _meanings(function)
+        parts += [
+            f"    {name}: {NAMED.sub('', str(allowed))}{meanings.get(name, '')}"
+            for name, allowed in ranges.items()
+        ]
         for module, file in self._files.items():
             named = [f"{name} = {value}" for name, value in file.constants.items()]
             for name, (_, text) in sorted(file.definitions.items(), key=lambda item: item[1]):
@@ -279,6 +283,19 @@ def statement(source):
             for default in defaults:
                 if isinstance(default, ast.Name) and id(outside.get(default.id)) not in self._loaded:
                     file.constants.setdefault(default.id, "[]")
+
+
+def _meanings(function: FunctionType) -> dict[str, str]:
+    """Return what the module says of the constants that are the ranges of a function's quantities, by quantity."""
+    said: dict[str, str] = {}
+    for constant, text in pairwise(ast.parse(inspect.getsource(sys.modules[function.__module__])).body):
+        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
+            for node in ast.walk(constant) if isinstance(constant, ast.Assign | ast.AnnAssign) else ():
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                    said[node.id] = f" ({node.id}: {text.value.value})"
+    arguments = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0].args  # type: ignore[attr-defined]
+    named = zip(reversed(arguments.args), reversed(arguments.defaults), strict=False)
+    return {own.arg: said.get(default.id, "") for own, default in named if isinstance(default, ast.Name)}
 
 
 def _around(function: FunctionType) -> Iterator[tuple[str, Any]]:
