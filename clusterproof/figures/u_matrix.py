@@ -77,7 +77,7 @@ class UMatrix(OfUpdates):
         )
         figure, panels = style.new_figure(self.caption(words), panels=2, height=4.6)
         highest = max(float(one.heights.max()) for one in maps)
-        titles = ("a  Neurons start as random unit vectors", "b  Neurons start as clients' updates")
+        titles = ("a  From random unit vectors", "b  From clients' updates")
         for panel, one, title in zip(panels, maps, titles, strict=True):
             mesh = self._paint(panel, one, task.labels, highest)
             style.label_axes(panel, title, "column of the map", "row of the map")
