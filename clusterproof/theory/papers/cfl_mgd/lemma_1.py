@@ -21,7 +21,7 @@ from clusterproof.theory.exact.two_point_losses import TwoPointLosses
 SomeRegression = Annotated[RegressionMixture, drawn(random_regression)]
 
 CONSTANT = 128
-"""c_1 of the proof: 64 from each of (29) and (30)."""
+"""c_1 of the proof: 64 from each of (29) and (30). In rho_0 of Theorem 1 c_1 is 3 times it, by (A17)."""
 
 
 @claim("cfl-mgd/equation-21", label="(21)", ill_posed=False, evaluations=80)
