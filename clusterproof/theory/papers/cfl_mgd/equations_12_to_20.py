@@ -252,8 +252,8 @@ def equations_19_and_20(
         (17), and A = (M^(t+2) - 1) / (M - 1) in (19), A = M^(T+3) / (M - 1) in (20).
 
     Source
-        Zhao et al. (2023), (19), and (20), "the upper bound of the rate of convergence". Both bound eps_0, not eps_T. The
-        rate O~(1/T) that Section 7 draws from it is judged by ``cfl-mgd/model-averaging-rate``.
+        Zhao et al. (2023), (19), and (20), "the upper bound of the rate of convergence". Both bound eps_0, not eps_T.
+        The rate O~(1/T) that Section 7 draws from it is judged by ``cfl-mgd/model-averaging-rate``.
 
     Proof that they say nothing
         The first term is not negative for eps_0 <= 1, and A > 1: in (19) A = 1 + M + ... + M^(t+1); in (20)
