@@ -106,7 +106,9 @@ def test_the_head_says_what_a_reader_compares(out: Path, tmp_path: Path) -> None
 
     of_a_line = head(out, "cfl_mgd_theorem_1_A38")
     assert "'After T = (8L / l mu) log(Delta / 2 rho) rounds" in of_a_line, "the claim's title"
-    assert "    root_of_kappa: rationals from 1 to oo (ROOT: sqrt(L / mu).)\n" in of_a_line, "a range that has a name in the source, and its meaning"
+    assert "    root_of_kappa: rationals from 1 to oo (ROOT: sqrt(L / mu).)\n" in of_a_line, (
+        "a range that has a name in the source, and its meaning"
+    )
     assert "def allowed_floor(share: Fraction" in of_a_line, "a helper's source"
     assert "C_4 = Fraction(1, 4)" in of_a_line
     assert "    own: integers from 1 to clients - 1\n" in head(out, "cfl_mgd_a7_step_at_least"), "an end"
