@@ -52,13 +52,3 @@ def classes_below(package: str, base: type[Kind], *, direct: bool = False) -> It
             defined = isinstance(value, type) and value.__module__ == module.__name__
             if defined and issubclass(value, base) and not inspect.isabstract(value):
                 yield value
-
-
-def instances_below(package: str, kind: type[Kind]) -> Iterator[tuple[str, Kind]]:
-    """Yield ``"module:NAME"`` and the object for all instances of ``kind`` in the modules below a package."""
-    seen: list[Kind] = []
-    for module in modules_below(package):
-        for name, value in vars(module).items():
-            if isinstance(value, kind) and not any(value is earlier for earlier in seen):
-                seen.append(value)
-                yield f"{module.__name__}:{name}", value
