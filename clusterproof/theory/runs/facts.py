@@ -109,6 +109,43 @@ def error_entry(run: Run, distance: str = "", errors: np.ndarray | None = None) 
     return [entry("Error", *lines)]
 
 
+FEWEST_ROUNDS = 3
+"""A factor is measured over at least so many rounds."""
+
+
+def factor_entry(distances: np.ndarray, least: float, towards: str, limit: float | None) -> Entry:
+    """Return the entry Factor of runs without noise: over the last half of the rounds above rounding.
+
+    Parameters
+    ----------
+    distances
+        From where they converge, (rounds + 1, R).
+    least
+        Length up to which they are rounding.
+    towards
+        Where that is.
+    limit
+        The exact factor after many rounds; None where it is not known.
+    """
+    exact = "" if limit is None else f"(limit, exactly: {limit:.4f})"
+    largest = distances.max(axis=1)
+    if not np.isfinite(largest).all():
+        return entry("Factor", "none: the models overflow", exact)
+    end = rounds_above(largest, least)
+    start = end // 2
+    if end - start < FEWEST_ROUNDS:
+        return entry("Factor", "none: too few rounds", exact)
+    value = float((largest[end] / largest[start]) ** (1 / (end - start)))
+    grows = "; it grows" if value > 1 else ""
+    return entry("Factor", f"{value:.4f} a round {towards}, rounds {start} to {end}{grows}", exact)
+
+
+def rounds_above(values: np.ndarray, least: float) -> int:
+    """Return the round before that after which values (rounds + 1,) are first below ``least``, else the last one."""
+    below = np.flatnonzero(~(values >= least))
+    return int(below[0]) - 1 if len(below) else len(values) - 1
+
+
 def _a_model(errors: np.ndarray) -> str:
     return f"{'a' if errors.shape[-1] > 1 else 'the'} model from its optimum"
 
