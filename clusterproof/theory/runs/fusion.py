@@ -30,6 +30,7 @@ from clusterproof.theory.runs.page import (
     Said,
     Section,
     entry,
+    following,
 )
 from clusterproof.theory.runs.run import Run
 
@@ -263,9 +264,9 @@ def fusion_page(run: FusionRun) -> Page:
     if run.excluded is not None:
         said, option = run.excluded
         shown = entry("Theorem 1", f"(Yu et al. 2023) {said.words}")
-        following = entry("Next", f"clusterproof run fpfc {option}")
+        after = following((f"run fpfc {option}", ""))
         theorems = tuple(said.of(claim) for claim in (*PRINTED, *REPAIRED))
-        return Page(title, (known, ("Theorems", (shown, following))), theorems)
+        return Page(title, (known, ("Theorems", (shown, after))), theorems)
     (printed, lines), (repaired, line, sentence) = _printed(run), _repaired(run)
     theorems = tuple(one.of(claim) for claim, one in (*zip(PRINTED, printed, strict=True), *repaired.items()))
     lines[1:1] = [entry("", line)] if line else []
@@ -276,10 +277,10 @@ def fusion_page(run: FusionRun) -> Page:
         meaning[:2] = ["Bounds on Models and Duals hold."]
     words = " ".join(part for part in (*meaning, sentence, _remark(run)) if part)
     option = _next_option(run)
-    following = entry("Next", f"{f'clusterproof run fpfc {option[0]}':<46}{option[1]}" if option else "")
+    after = [following((f"run fpfc {option[0]}", option[1]))] if option else []
     means = f"{'worst mean' if run.runs > 1 else 'mean'}, rounds 1 to {run.rounds}"
     header = f"{means:<31}{'measured':>8}{'bound':>9}{'bound/measured':>16}  falls as"
-    table = (header, (*lines, entry("Meaning", words), *[following] * bool(following.lines)))
+    table = (header, (*lines, entry("Meaning", words), *after))
     sections: tuple[Section, ...] = (known, (HEADING, (_needs(run), _constants(run))), table)
     return Page(title, sections, theorems, picture=_picture(run, [*about.lines, *settings.lines]))
 

@@ -16,7 +16,7 @@ from clusterproof.theory.bounds.numbers import many, short
 from clusterproof.theory.bounds.trace_bound import ROUNDING, Compared, largest_length
 from clusterproof.theory.runs import facts
 from clusterproof.theory.runs.judged import judged
-from clusterproof.theory.runs.page import Entry, Said, entry
+from clusterproof.theory.runs.page import Entry, Said, entry, following
 from clusterproof.theory.runs.run import Run
 
 MEASURED = 1e-10
@@ -184,8 +184,6 @@ class OneModelRun(Run):
 
     def judged(self, compared: Sequence[Compared], failure: float = 0.0) -> Said:
         """Judge what a theorem allows; nothing holds, and nothing is broken, of a run that is not of its settings."""
-        if self.rounds == 0:
-            return Said("says nothing", "says nothing of a run without rounds")
         found = judged(compared, failure, self.law.differs)
         if not self.law.differs:
             return found
@@ -284,5 +282,4 @@ def factor_entry(of: OneModelRun, distances: np.ndarray, towards: str, limit: fl
 
 def tail(of: OneModelRun, *commands: tuple[str, str]) -> tuple[Entry, Entry]:
     """Return the entries Law, and Next: commands, each with what it shows."""
-    following = entry("Next", *(f"clusterproof {command:<31}  {shows}" for command, shows in commands))
-    return entry("Law", of.law.words), following
+    return entry("Law", of.law.words), following(*commands)

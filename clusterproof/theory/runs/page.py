@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -122,6 +122,12 @@ def entry(label: str, *lines: str) -> Entry:
     return Entry(label, tuple(line for line in lines if line))
 
 
+def following(*commands: tuple[str, str]) -> Entry:
+    """Return the entry Next: commands, each with what it shows."""
+    width = max(len(command) for command, _ in commands)
+    return entry("Next", *(f"clusterproof {command:<{width}}   {shows}" for command, shows in commands))
+
+
 @dataclass(frozen=True)
 class TheoremOnRun:
     """What a theorem says of a run, as a row of ``Page.frame``.
@@ -171,6 +177,9 @@ def says(
 def does_not_apply(needed: str) -> Said:
     """Return what a theorem says one of whose hypotheses is not met."""
     return says("does not apply", f"needs {needed}")
+
+
+NO_ROUND = says("inconclusive", "no round was run")
 
 
 @dataclass(frozen=True)
@@ -303,6 +312,8 @@ def page_of(
 
     ``told`` has the labels of the theorems that the page itself has; all that have one if None.
     """
+    if not run.rounds:
+        rows = [replace(row, says=NO_ROUND) if callable(row.says) else row for row in rows]
     judged = [(row, *row.on(run)) for row in rows]
     shown = [entry for row, _, entry in judged if (row.label if told is None else row.label in told)]
     theorems = tuple(theorem for _, theorem, _ in judged)

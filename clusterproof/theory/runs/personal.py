@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from clusterproof.theory.definitions.per_fedavg import per_fedavg_round
 from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.runs import facts
 from clusterproof.theory.runs.facts import comes_to_rest, range_words
-from clusterproof.theory.runs.page import Entry, Page, Row, Said, entry, page_of, says
+from clusterproof.theory.runs.page import Entry, Page, Row, Said, entry, following, page_of, says
 from clusterproof.theory.runs.run import AT_REST, Run
 
 MOST_UNKNOWNS = 1200
@@ -175,8 +175,6 @@ def rest_on_run(run: AffineRun) -> Said:
 
     A run whose rounds are the stated ones, which contract to the closed form, is one that rests there.
     """
-    if run.rounds == 0:
-        return says("inconclusive", "no round was run")
     assert run.affine is not None
     off = run.affine.leads_to_rest
     if off > 100 * ROUNDING * run.size:
@@ -186,8 +184,6 @@ def rest_on_run(run: AffineRun) -> Said:
 
 def _optimum_on_run(run: AffineRun) -> Said:
     """Compare with the reading that first-order Per-FedAvg minimises F."""
-    if run.rounds == 0:
-        return says("inconclusive", "no round was run")
     gap, end = _gap(run), float(run.distances[-1].max())
     tag, words = " (Fallah et al. 2020, as read)", f"{run.algorithm.name} rests"
     if gap == 0:
@@ -210,8 +206,7 @@ def _gap(run: AffineRun) -> float:
 def _needs(run: AffineRun, option: str = "", value: str = "", *, one_step: bool = False) -> Iterator[Need]:
     """Yield the hypotheses of a claim on one of an algorithm's variants."""
     if option:
-        given = getattr(run.algorithm, option)
-        yield Need(given == value, f"--{option} {value}", given)
+        yield run.option(option, value)
     if one_step:
         yield Need(run.local_steps == 1, "1 local step", str(run.local_steps))
     yield from run.usual_needs()
@@ -243,26 +238,6 @@ ROWS: dict[str, tuple[Row, ...]] = {
     ),
     "local": (_rests("At rest", "local"),),
 }
-Command = tuple[str, str]
-NEXT: dict[str, Callable[[Any], tuple[Command, Command]]] = {
-    "per-fedavg": lambda algorithm: (
-        ("run per-fedavg", "not at F's minimum")
-        if algorithm.gradient == "second-order"
-        else ("run per-fedavg --gradient second-order", "minimises F"),
-        ("check baselines/per-fedavg-fo-optimum", "two clients"),
-    ),
-    "fedbcd": lambda algorithm: (
-        ("run fedbcd --local-steps 5", "rests where one step does")
-        if algorithm.variant == "separate"
-        else ("run fedbcd --variant separate", "another fixed point"),
-        ("check baselines/fedbcd", "on 50 drawn tasks"),
-    ),
-    "local": lambda _: (
-        ("run fedbcd --proximal 0.1", "where a common model pulls"),
-        ("run fpfc", "groups share a model"),
-    ),
-}
-"""Commands that show something else."""
 
 
 def personal_page(run: AffineRun) -> Page:
@@ -274,12 +249,26 @@ def personal_page(run: AffineRun) -> Page:
         known.append(_model_entry(run))
     whose = "largest distance from a cluster's optimum" if local else "distance from the common optimum"
     known += [*facts.error_entry(run, whose), *_rest_entries(run)]
-    commands = NEXT[algorithm.name](algorithm)
-    width = max(len(command) for command, _ in commands) + 3
-    following = [f"clusterproof {command:<{width}}{remark}" for command, remark in commands]
+    return page_of(facts.title(run), known, ROWS[algorithm.name], run, following(*_commands(run)))
+
+
+def _commands(run: AffineRun) -> list[tuple[str, str]]:
+    """Return commands that show something else."""
+    algorithm = run.algorithm
     if run.quadratics is None:
-        following = [f"clusterproof run {algorithm.name}   on quadratics: its fixed point, exactly"]
-    return page_of(facts.title(run), known, ROWS[algorithm.name], run, entry("Next", *following))
+        return [(f"run {algorithm.name}", "on quadratics: its fixed point, exactly")]
+    if isinstance(algorithm, Local):
+        some = "run fedbcd --proximal 0.1", "where a common model pulls"
+        return [some, ("run fpfc", "groups share a model")]
+    if isinstance(algorithm, FedBCD):
+        some = "run fedbcd --variant separate", "another fixed point"
+        if algorithm.variant == "separate":
+            some = "run fedbcd --local-steps 5", "rests where one step does"
+        return [some, ("check baselines/fedbcd", "on 50 drawn tasks")]
+    some = "run per-fedavg --gradient second-order", "minimises F"
+    if algorithm.gradient == "second-order":
+        some = "run per-fedavg", "not at F's minimum"
+    return [some, ("check baselines/per-fedavg-fo-optimum", "two clients")]
 
 
 def _options(run: AffineRun) -> str:

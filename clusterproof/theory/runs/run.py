@@ -175,6 +175,11 @@ class Run:
         except InvalidArgument:
             return None
 
+    def option(self, name: str, value: str) -> Need:
+        """Return the hypothesis that an option of the algorithm has a value."""
+        given = getattr(self.algorithm, name)
+        return Need(given == value, f"--{name.replace('_', '-')} {value}", str(given))
+
     def exact_needs(self) -> Iterator[Need]:
         """Yield the hypotheses that make a round known."""
         yield Need(self.quadratics is not None, "quadratics without noise (--task quadratic)", self.kind)
