@@ -26,21 +26,17 @@ from clusterproof.theory.runs.law import Law, compare_law, law_needs
 from clusterproof.theory.runs.page import (
     LABEL,
     WIDTH,
-    Curve,
     Entry,
-    ErrorPicture,
     Outcome,
     Page,
-    Row,
-    Said,
     Section,
     TheoremOnRun,
     entry,
     following,
-    says,
-    three_digits,
 )
+from clusterproof.theory.runs.picture import Curve, ErrorPicture
 from clusterproof.theory.runs.run import Run
+from clusterproof.theory.runs.theorem import Row, Said, says, three_digits
 
 BESIDE = ("cfl-mgd/theorem-a", "cfl-mgd/theorem-a-prime")
 """Theorems that are in the table of the page only."""

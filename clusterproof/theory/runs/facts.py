@@ -11,14 +11,16 @@ from clusterproof.algorithms import purity
 from clusterproof.synthetic import Mixture, RegressionMixture
 from clusterproof.theory.bounds.numbers import many, short
 from clusterproof.theory.papers.cfl_mgd.on_runs import variances
-from clusterproof.theory.runs.page import Curve, Entry, ErrorPicture, Page, Said, entry, says
+from clusterproof.theory.runs.page import Entry, Page, entry
+from clusterproof.theory.runs.picture import Curve, ErrorPicture
 from clusterproof.theory.runs.run import AT_REST, FEWEST_RUNS, MOVED, Run
+from clusterproof.theory.runs.theorem import Said, says
 
 MOST_SIZES = 5
 """Clusters up to which each one's size is written."""
 
 MOST_NAMED = 3
-"""Merged clusters up to which each pair is named."""
+"""Pairs of merged clusters that are named."""
 
 DATA = {"fresh": "new samples per client and round", "fixed": "fixed samples per client"}
 
@@ -258,19 +260,14 @@ def groups_entry(run: Run, *more: str) -> Entry:
 
 def merged_words(run: Run, remedy: str) -> str:
     """Name true clusters that share a group after the last round of the first run in which some do, with a remedy."""
-    runs = [end for end in run.labels[-1:].reshape(-1, len(run.trace.labels)) if (end >= 0).all()]
-    found = [pairs for end in runs if (pairs := _merged(end, run.trace.labels))]
-    if not found:
-        return ""
-    where = f" in {len(found)} of {len(runs)} runs" if len(runs) > 1 else ""
-    names = "; ".join(f"clusters {one + 1} and {other + 1} are in one group" for one, other in found[0])
-    if len(found[0]) > MOST_NAMED or len(found) > 1:
-        names = "some clusters are in one group"
-    return f"{names}{where}; {remedy}"
-
-
-def _merged(labels: np.ndarray, truth: np.ndarray) -> list[tuple[int, int]]:
-    """Return pairs of true clusters whose clients have the same group most often."""
-    usual = [int(np.bincount(labels[truth == cluster]).argmax()) for cluster in range(int(truth.max()) + 1)]
-    first = {group: usual.index(group) for group in usual}
-    return [(first[group], cluster) for cluster, group in enumerate(usual) if first[group] != cluster]
+    truth = run.trace.labels
+    for end in run.labels[-1:].reshape(-1, len(truth)):
+        members = [end[truth == cluster] for cluster in np.unique(truth)]
+        if (end < 0).any():
+            continue
+        usual = [int(np.bincount(groups).argmax()) for groups in members]  # that of most of its clients
+        pairs = [(usual.index(group), other) for other, group in enumerate(usual) if group in usual[:other]]
+        if pairs:
+            names = [f"clusters {one + 1} and {other + 1} are in one group" for one, other in pairs]
+            return "; ".join([*names[:MOST_NAMED], remedy])
+    return ""

@@ -20,19 +20,10 @@ from clusterproof.theory.papers.fpfc.theorem_1 import Constants, printed_needs, 
 from clusterproof.theory.runs import facts
 from clusterproof.theory.runs.bound import FAILURE, bound
 from clusterproof.theory.runs.judged import needs
-from clusterproof.theory.runs.page import (
-    Curve,
-    Entry,
-    Outcome,
-    Page,
-    ResidualPicture,
-    Role,
-    Said,
-    Section,
-    entry,
-    following,
-)
+from clusterproof.theory.runs.page import Entry, Outcome, Page, Section, entry, following
+from clusterproof.theory.runs.picture import Curve, ResidualPicture, Role
 from clusterproof.theory.runs.run import Run
+from clusterproof.theory.runs.theorem import Said
 
 SETTLED = 0.1
 """Largest share of the sum over all rounds in the second half for which the first rounds make the mean."""

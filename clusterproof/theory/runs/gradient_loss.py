@@ -20,8 +20,9 @@ from clusterproof.theory.papers.gradient_loss.race import APART, FEW, LIMIT, ONE
 from clusterproof.theory.runs import facts
 from clusterproof.theory.runs.grouped import IN_GROUPS, GroupRun, rest_entries, usual_needs
 from clusterproof.theory.runs.judged import counted, outcome_of
-from clusterproof.theory.runs.page import Entry, Page, Row, Said, entry, following, page_of, says
+from clusterproof.theory.runs.page import Entry, Page, entry, following
 from clusterproof.theory.runs.run import FEWEST_RUNS, Run
+from clusterproof.theory.runs.theorem import Row, Said, page_of, says
 
 LEVEL = 0.9
 """Purity that ends a race."""

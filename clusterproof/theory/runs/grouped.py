@@ -16,8 +16,9 @@ from clusterproof.theory.bounds.numbers import short
 from clusterproof.theory.bounds.trace_bound import ROUNDING
 from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.runs.facts import comes_to_rest, is_true, settled
-from clusterproof.theory.runs.page import Entry, Row, Said, entry
+from clusterproof.theory.runs.page import Entry, entry
 from clusterproof.theory.runs.run import AT_REST, Run
+from clusterproof.theory.runs.theorem import Row, Said
 
 
 class GroupRun(Run):

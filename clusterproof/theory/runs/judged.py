@@ -12,8 +12,9 @@ from clusterproof.theory.bounds.trace_bound import Compared, TraceBound
 from clusterproof.theory.claims.statistics import binomial_tail
 from clusterproof.theory.runs import hold
 from clusterproof.theory.runs.bound import FAILURE, bound
-from clusterproof.theory.runs.page import Outcome, Said, says, three_digits
+from clusterproof.theory.runs.page import Outcome
 from clusterproof.theory.runs.run import FEWEST_RUNS, Run
+from clusterproof.theory.runs.theorem import Said, says, three_digits
 
 SIGNIFICANCE = 1e-6
 """A bound is called broken where so many runs are outside by chance with at most this probability."""

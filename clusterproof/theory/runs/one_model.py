@@ -16,8 +16,9 @@ from clusterproof.theory.bounds.numbers import many, short
 from clusterproof.theory.bounds.trace_bound import ROUNDING, Compared, largest_length
 from clusterproof.theory.runs import facts
 from clusterproof.theory.runs.judged import judged
-from clusterproof.theory.runs.page import Entry, Said, entry, following
+from clusterproof.theory.runs.page import Entry, entry, following
 from clusterproof.theory.runs.run import Run
+from clusterproof.theory.runs.theorem import Said
 
 MEASURED = 1e-10
 """Distances below this share of ``OneModelRun.unit`` are not measured."""

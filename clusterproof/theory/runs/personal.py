@@ -19,8 +19,9 @@ from clusterproof.theory.definitions.per_fedavg import per_fedavg_round
 from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.runs import facts
 from clusterproof.theory.runs.facts import comes_to_rest, range_words
-from clusterproof.theory.runs.page import Entry, Page, Row, Said, entry, following, page_of, says
+from clusterproof.theory.runs.page import Entry, Page, entry, following
 from clusterproof.theory.runs.run import AT_REST, Run
+from clusterproof.theory.runs.theorem import Row, Said, page_of, says
 
 MOST_UNKNOWNS = 1200
 """Size of a round's matrix up to which its eigenvalues are computed: a second or two."""

@@ -15,7 +15,8 @@ from clusterproof.theory.bounds.trace_bound import ROUNDING
 from clusterproof.theory.papers.fpfc.fusion import weakest_link
 from clusterproof.theory.runs import facts
 from clusterproof.theory.runs.grouped import IN_GROUPS, GroupRun, rest_entries
-from clusterproof.theory.runs.page import Entry, Page, Row, Said, entry, following, page_of, says
+from clusterproof.theory.runs.page import Entry, Page, entry, following
+from clusterproof.theory.runs.theorem import Row, Said, page_of, says
 
 MOST_CUTS = 2
 """Cuts of the first run that are named."""

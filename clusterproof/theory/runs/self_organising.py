@@ -17,18 +17,9 @@ from clusterproof.theory.papers.sofl.elbow import ALLOWED, COUNTS
 from clusterproof.theory.runs import facts
 from clusterproof.theory.runs.grouped import GroupRun, rest_entries
 from clusterproof.theory.runs.judged import counted, outcome_of
-from clusterproof.theory.runs.page import (
-    Entry,
-    Page,
-    Row,
-    Said,
-    does_not_apply,
-    entry,
-    following,
-    page_of,
-    says,
-)
+from clusterproof.theory.runs.page import Entry, Page, entry, following
 from clusterproof.theory.runs.run import FEWEST_RUNS
+from clusterproof.theory.runs.theorem import Row, Said, does_not_apply, page_of, says
 
 ABOUT = 0.1
 """Mean cosines that differ by so much are about the same."""

@@ -20,8 +20,9 @@ from clusterproof.theory.runs import facts
 from clusterproof.theory.runs.bound import FAILURE
 from clusterproof.theory.runs.judged import SIGNIFICANCE
 from clusterproof.theory.runs.one_model import MEASURED, OneModelRun, Path, error_entry, head, tail
-from clusterproof.theory.runs.page import Entry, Page, Row, Said, entry, page_of
+from clusterproof.theory.runs.page import Entry, Page, entry
 from clusterproof.theory.runs.run import FEWEST_RUNS, RESOLUTION
+from clusterproof.theory.runs.theorem import Row, Said, page_of
 
 FEWEST_ROUNDS = 5
 """A factor is measured over at least so many rounds."""

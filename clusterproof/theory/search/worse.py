@@ -73,7 +73,10 @@ def go_far(tried: Tried, line: str) -> None:
         return
     start, coverage = findings.tightest.instance, tried.coverage
     for name, allowed in _open_ranges(space.ranges):
-        before, coverage.farthest = coverage.farthest, FARTHEST  # other quantities may be the ones that cost work
+        before, coverage.farthest = (
+            coverage.farthest,
+            FARTHEST,
+        )  # other quantities may be the ones that cost work
         for multiple in (each for each in FAR if each <= coverage.farthest):
             for sign in [1] * allowed.upwards + [-1] * allowed.downwards:
                 far = space.at_multiple(start, name, sign * multiple)

@@ -10,20 +10,8 @@ import pytest
 from helpers.plain_rounds import averaging_round, matrix_of
 
 from clusterproof import theory
-from clusterproof.algorithms import (
-    Algorithm,
-    FedAvg,
-    FedLin,
-    FedProx,
-    ProxSkip,
-    Scaffold,
-    Trace,
-    run,
-)
-from clusterproof.synthetic import (
-    LogisticMixture,
-    QuadraticMixture,
-)
+from clusterproof.algorithms import Algorithm, FedAvg, FedLin, FedProx, ProxSkip, Scaffold, Trace, run
+from clusterproof.synthetic import LogisticMixture, QuadraticMixture
 from clusterproof.theory.papers.fedprox import gain
 from clusterproof.theory.runs.page import Page
 

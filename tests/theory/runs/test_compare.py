@@ -13,7 +13,8 @@ from clusterproof.algorithms import CFLMGD, IFCA, FedAvg, InvalidArgument, Trace
 from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
 from clusterproof.theory.runs.clustered import lemma_2_on_run
 from clusterproof.theory.runs.judged import outcome_of
-from clusterproof.theory.runs.page import Page, three_digits
+from clusterproof.theory.runs.page import Page
+from clusterproof.theory.runs.theorem import three_digits
 
 CFL_MGD = CFLMGD(step_size=1.0, momentum=0.5)
 
