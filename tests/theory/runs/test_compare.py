@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from run_pages import called, entries, outcomes
 
 from clusterproof import theory
 from clusterproof.algorithms import CFLMGD, IFCA, FedAvg, InvalidArgument, Trace, run
@@ -34,25 +35,6 @@ def task_of(**given: Any) -> RegressionMixture:
 def run_of(algorithm: Any, task: Mixture, runs: int | None = 100, rounds: int = 60, seed: int = 0) -> Trace:
     start = run(algorithm, task, rounds=0, seed=seed).models[0]
     return run(algorithm, task, rounds=rounds, replicates=runs, seed=seed, initial=start)
-
-
-def called(trace: Trace, task: Mixture, **settings: float) -> Trace:
-    """Return the trace as if it were a run on this task, with these settings of the algorithm."""
-    named = {
-        name: {**given, **settings}
-        for name, given in trace.settings.items()
-        if name in ("algorithm", "dynamics")
-    }
-    return replace(trace, settings={**trace.settings, "task": task.settings, **named})
-
-
-def entries(page: Page) -> dict[str, str]:
-    """Return the words beside each label, unwrapped."""
-    return {one.label: " ".join(one.lines) for _, shown in page.sections for one in shown}
-
-
-def outcomes(page: Page) -> dict[str, str]:
-    return {one.claim: one.outcome for one in page.theorems}
 
 
 @pytest.fixture(scope="module")

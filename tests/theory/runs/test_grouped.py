@@ -1,30 +1,17 @@
 """The pages of GL-CFL, CFL and SoFL: cuts, groups and moves by plain loops, and words on wrong runs."""
 
-import re
 from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from run_pages import called, entries, outcomes
 
 from clusterproof import theory
-from clusterproof.algorithms import CFL, GradientLoss, SoFL, Trace, run
+from clusterproof.algorithms import CFL, GradientLoss, SoFL, run
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
-from clusterproof.theory.runs.page import Page
 
-PROVED = {
-    "cfl/single-linkage",
-    "cfl/client-ids",
-    "cfl/two-clusters",
-    "cfl/stationary-cosine",
-    "baselines/clustered",
-    "sofl/aggregation-in-cluster",
-    "gradient-loss/equation-2-descent",
-    "gradient-loss/loss-margin",
-    "gradient-loss/purity-bound",
-    "gradient-loss/pinning",
-}
 ON_ROUNDS = {
     "cfl/single-linkage",
     "cfl/two-clusters",
@@ -36,21 +23,6 @@ ON_ROUNDS = {
     "gradient-loss/equation-2",
     "gradient-loss/equation-2-descent",
 }
-
-
-def entries(page: Page) -> dict[str, str]:
-    return {one.label: " ".join(one.lines) for _, shown in page.sections for one in shown}
-
-
-def outcomes(page: Page) -> dict[str, str]:
-    return {one.claim: one.outcome for one in page.theorems}
-
-
-def called(trace: Trace, **settings: Any) -> Trace:
-    """Return the trace as if it were a run with these options."""
-    return replace(
-        trace, settings={**trace.settings, "algorithm": {**trace.settings["algorithm"], **settings}}
-    )
 
 
 def clusters_of(count: int, **options: Any) -> QuadraticMixture:
@@ -305,55 +277,6 @@ def test_the_race_against_ifca() -> None:
         "needs models that start about Delta from the pooled optimum"
         in entries(theory.compare(task, near))["Sooner"]
     )
-
-
-def random_setting(stream: np.random.Generator) -> tuple[QuadraticMixture, Any]:
-    clusters = int(stream.integers(1, 5))
-    task = QuadraticMixture.random(
-        clusters=clusters,
-        clients=clusters * int(stream.integers(2, 5)),
-        dimension=int(stream.integers(2, 6)),
-        condition_number=float(stream.choice([1.0, 1.0, 4.0])),
-        separation=float(10 ** stream.uniform(-2, 2)),
-        spread=float(stream.choice([0.0, 0.1])),
-        seed=int(stream.integers(1000)),
-    )
-    step, steps = float(stream.uniform(0.2, 1.2)), int(stream.integers(1, 4))
-    methods = {"fedavg": 0.0, "fedprox": 0.3, "per-fedavg": 0.0}
-    method = str(stream.choice(list(methods)))
-    made = [
-        CFL(step_size=step, local_steps=steps, warm_up=int(stream.choice([0, 60]))),
-        CFL(step_size=step, local_steps=steps, warm_up=10, linkage="complete"),
-        SoFL(step_size=step, local_steps=steps, pretraining=5, method=method, proximal=methods[method]),
-        GradientLoss(
-            step_size=step,
-            weight=float(stream.uniform(0, 0.9)),
-            sign=str(stream.choice(["descent", "as-printed"])),
-        ),
-        GradientLoss(step_size=step, empty_cluster="when-empty"),
-    ]
-    return task, made[int(stream.integers(len(made)))]
-
-
-@pytest.mark.slow(reason="several seconds")
-def test_theorems_are_never_broken_by_right_runs_nor_hold_of_wrong_ones() -> None:
-    stream, held = np.random.default_rng(1), set()
-    for _ in range(40):
-        task, algorithm = random_setting(stream)
-        runs = int(stream.choice([0, 2])) or None
-        trace = run(algorithm, task, rounds=80, replicates=runs, seed=1)
-        found = outcomes(page := theory.compare(task, trace))
-        assert not {claim for claim in PROVED & set(found) if found[claim] == "broken"}, str(page)
-        held |= {claim for claim, outcome in found.items() if outcome == "holds"}
-        slower = run(
-            replace(algorithm, step_size=0.97 * algorithm.step_size), task, rounds=30, replicates=runs
-        )
-        page = theory.compare(task, called(slower, step_size=algorithm.step_size))
-        found = outcomes(page)
-        assert {found[claim] for claim in ON_ROUNDS & set(found)} <= {"does not apply"}, str(page)
-        if getattr(algorithm, "empty_cluster", "never") == "never":
-            assert re.search(r"round \d+ ends \S+ from where", entries(page)["Rest"])
-    assert held >= PROVED
 
 
 @pytest.mark.parametrize("task", ["quadratic", "regression"])
