@@ -112,29 +112,20 @@ def test_a_fault_is_seen_to_rounding_in_one_run_without_noise(algorithm: str, fa
         assert_same_law(setting[0], declared(setting, **fault))
 
 
-NOISY = {"noise": 0.75}
-
-
 @pytest.mark.slow(reason="2000 replicates each")
 @pytest.mark.parametrize(
     ("setting", "fault", "rounds"),
     [
         # the variance of the participants hides that of the gradients in fewer rounds
         (ifca(200, participation=0.5), {"samples": 100}, 40),
-        (fpfc(50), NOISY, 40),
+        (fpfc(50), {"noise": 1.0}, 12),
         (fpfc(participation=0.5), {"participation": 1.0}, 2),
+        (ifca(participation=0.5), {"participation": 1.0}, 2),
     ],
 )
 def test_a_fault_is_seen_in_replicates(setting: Setting, fault: dict[str, Any], rounds: int) -> None:
     with pytest.raises(AssertionError, match=r"estimate .*, expectation .* \(200 replicates"):
         assert_same_law(setting[0], declared(setting, rounds=rounds, replicates=REPLICATES, **fault))
-
-
-@pytest.mark.slow(reason="a second or more")
-def test_more_participants_than_declared_are_seen_in_replicates() -> None:
-    setting = ifca(participation=0.5)
-    with pytest.raises(AssertionError, match="200 replicates against 2000"):
-        assert_same_law(setting[0], declared(setting, rounds=2, replicates=REPLICATES, participation=1.0))
 
 
 @pytest.mark.parametrize(
@@ -249,6 +240,6 @@ def judge_runs(seeds: Iterable[int], replicates: int = 150) -> tuple[Counter[tup
 @pytest.mark.slow(reason="2000 replicates for each run, and every bound of the catalogue")
 def test_right_runs_are_never_called_broken_or_different() -> None:
     """``RIGHT_RUNS=500`` in the environment asks for more; hypotheses that fail are counted apart."""
-    counts, wrong = judge_runs(range(int(os.environ.get("RIGHT_RUNS", "12"))))
+    counts, wrong = judge_runs(range(int(os.environ.get("RIGHT_RUNS", "5"))))
     assert not wrong
     assert sum(number for (_, kind), number in counts.items() if kind == "holds") > 0

@@ -94,14 +94,6 @@ def test_all_levels_together_raise_a_false_alarm_with_probability_1e_9_at_most(r
     assert least[0][1] == 1
 
 
-def test_rarer_levels_are_evaluated_only_where_some_replicate_breaks_a_bound() -> None:
-    assert [level.rate for level in levels(0, 200)] == [0.5]
-    # all of 20 are none too many where each fails with probability 1/2
-    assert [level.rate for level in levels(0, 20)] == [0.2, 0.5]
-    # one replicate cannot decide at any level but the rarest
-    assert [level.rate for level in levels(0, 1)] == pytest.approx([1e-9 / 6, *FREQUENT])
-
-
 def test_a_level_without_a_bound_is_left_out_and_named(registry: object) -> None:
     @claim("toy/frequent", bound=lambda task, trace: 1.0)
     def frequent() -> Expectation:
