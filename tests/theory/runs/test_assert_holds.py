@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from clusterproof import theory
 from clusterproof.algorithms import CFLMGD, FedAvg, InvalidArgument, Trace, run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory import Kind
 from clusterproof.theory.bounds.audit_settings import experiment
 from clusterproof.theory.runs.hold import compare
 
@@ -157,25 +156,3 @@ def test_what_a_claim_allows_can_be_had_as_numbers() -> None:
     assert (np.asarray(usual.bound)[1:] < rare.bound[1:]).all()
     assert usual.failure_probability == pytest.approx(0.03)
     assert rare.failure_probability == pytest.approx(0.02)
-
-
-def test_replay_does_not_confirm_an_instance_that_keeps_the_claim() -> None:
-    """Without momentum (31) is plain descent's contraction: e_1 = 1/4 < (15/16) / 2 + 1/8."""
-    harmless = {"clients": 34, "own": 17, "momentum": 0, "start": "1/2", "round": 0}
-    finding = theory.replay("cfl-mgd/lemma-2", harmless)
-    assert finding.verdict is Kind.CONSISTENT
-    assert (finding.measured, finding.bound) == (0.25, 0.59375)
-    with pytest.raises(InvalidArgument, match="1 - P lambda_5 > 0"):
-        theory.replay("cfl-mgd/lemma-2", harmless | {"clients": 32, "own": 16})
-
-
-def test_replay_refuses_what_is_not_an_instance() -> None:
-    for numbers in (
-        {},
-        {"clients": "x"},
-        {"clients": 2, "own": 1, "momentum": "1/0", "start": 0, "round": 1},
-    ):
-        with pytest.raises(InvalidArgument, match="counterexample"):
-            theory.replay("cfl-mgd/lemma-2", numbers)
-    with pytest.raises(InvalidArgument, match=r"counterexample\.case"):
-        theory.replay("cfl-mgd/momentum-certified", {})

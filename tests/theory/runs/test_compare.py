@@ -153,16 +153,10 @@ def test_a_lost_cluster_is_named() -> None:
 def test_where_there_is_no_linear_phase() -> None:
     noisy = entries(theory.compare(task_of(samples=20), run_of(CFL_MGD, task_of(samples=20))))
     assert re.fullmatch(r"none: noise from round \d on; more --samples", noisy["Factor"])
-    short = entries(theory.compare(task_of(), run_of(CFL_MGD, task_of(), rounds=30)))
-    assert short["Factor"].endswith("exactly floor not reached in 30 rounds")
     # the small cluster is the slowest, and has no factor yet, while the large one has
     uneven = task_of(clusters=2, proportions=[99, 1], noise=0.001)
     told = entries(theory.compare(uneven, run_of(CFL_MGD, uneven, runs=5)))
     assert told["Factor"] == "none: less than 5 rounds above 4 x the last errors"
-    # slow directions are left after the fast ones: the error falls by less than 10 % in the last rounds
-    steep = task_of(condition_number=1e4, noise=0.001)
-    told = entries(theory.compare(steep, run_of(CFL_MGD, steep, runs=5, rounds=150)))
-    assert "noise" not in told["Factor"]
     # noise covers the large step of the large cluster from the start, and not the small one
     covered = task_of(clusters=2, proportions=[9, 1], noise=2.0)
     start = covered.optima + np.array([[0.02], [0.2]]) / math.sqrt(20)
@@ -175,10 +169,6 @@ def test_where_there_is_no_linear_phase() -> None:
     told = entries(theory.compare(task_of(), apart))
     assert told["Factor"] == "none: the runs start from different models"
     assert "5 runs from starts of their own" in told["Run"]
-    wide = replace(CFL_MGD, step_size=14.0)
-    growing = entries(theory.compare(task_of(), run_of(wide, task_of(), runs=3, rounds=8)))
-    assert re.match(r"none: the error of cluster [123] does not fall", growing["Factor"])
-    assert growing["Theorem 1"] == "does not apply: needs eta = 1/L, here 14/L"
 
 
 def test_outcomes_by_counts() -> None:
