@@ -27,7 +27,6 @@ from clusterproof.theory.runs.page import (
     LABEL,
     WIDTH,
     Entry,
-    Outcome,
     Page,
     Section,
     TheoremOnRun,
@@ -120,45 +119,24 @@ def _rounds_in_one(factor: SlowestFactor | None, rate: float) -> str:
     return f"; a round here does {shown} of them" if count > 1 else f"; the run's is {value:.4f}"
 
 
-def _lemma_2(run: ClusterRun) -> Said:
-    one = run.printed
-    unit = largest_length(run.trace)
-    return lemma_2_on_run(run.errors, one.factor, one.floor, one.known, one.certain, unit)
-
-
-def lemma_2_on_run(
-    errors: np.ndarray, rate: float, floor: float, known: bool, deterministic: bool, unit: float
-) -> Said:
-    """Compare every round with the printed Lemma 2, error <= rate * error before + rho_0.
-
-    Parameters
-    ----------
-    errors
-        (rounds + 1, R, P).
-    rate, floor
-        1 - l mu / 8L and rho_0.
-    known
-        Whether ``floor`` is rho_0, and not below it.
-    deterministic
-        Whether nothing is random and the printed probability is positive, so that a run can break the lemma.
-    unit
-        What rounding is relative to.
-    """
-    last = rate * float(errors[-2].max()) + floor if len(errors) > 1 else floor
-    numbers, allows = (quantile(errors[-1].max(axis=-1)), last), f"it allows + {floor:.2g} in every round"
-    if floor >= errors[0].max():
+def lemma_2_on_run(run: ClusterRun) -> Said:
+    """Compare every round with the printed Lemma 2, error <= rate * error before + rho_0."""
+    errors, one = run.errors, run.printed
+    last = one.factor * float(errors[-2].max()) + one.floor if len(errors) > 1 else one.floor
+    numbers, allows = (quantile(errors[-1].max(axis=-1)), last), f"it allows + {one.floor:.2g} in every round"
+    if one.floor >= errors[0].max():
         return Said("says nothing", f"says nothing here: {allows}; false elsewhere", *numbers)
-    if not known:
-        words = f"rho_0 is at least {floor:.2g}, and not known; false elsewhere"
+    if not one.known:
+        words = f"rho_0 is at least {one.floor:.2g}, and not known; false elsewhere"
         return says("inconclusive", words, *numbers)
-    excess = errors[1:] - rate * errors[:-1] - floor
-    if not (excess > ROUNDING * unit).any():
+    excess = errors[1:] - one.factor * errors[:-1] - one.floor
+    if not (excess > ROUNDING * largest_length(run.trace)).any():
         return Said("holds", f"holds here: {allows}; false elsewhere", *numbers)
-    at, run, cluster = np.unravel_index(int(np.argmax(excess)), excess.shape)
-    seen, bound = errors[at + 1, run, cluster], rate * errors[at, run, cluster] + floor
-    outcome: Outcome = "broken" if deterministic else "inconclusive"
+    at, number, cluster = np.unravel_index(int(np.argmax(excess)), excess.shape)
+    seen, limit = errors[at + 1, number, cluster], one.factor * errors[at, number, cluster] + one.floor
     where = f"cluster {cluster + 1}, round {at + 1}"
-    return says(outcome, f"{seen:.3g} > {three_digits(bound)}, {where}", *numbers)
+    words = f"{seen:.3g} > {three_digits(limit)}, {where}"
+    return says("broken" if one.certain else "inconclusive", words, *numbers)
 
 
 def _remark_1(run: ClusterRun) -> Said:
@@ -172,7 +150,7 @@ def _hypotheses(run: ClusterRun) -> Iterator[Need]:
 
 PRINTED = (
     Row("Theorem 1", "cfl-mgd/theorem-1", _theorem_1, _hypotheses),
-    Row("Lemma 2", "cfl-mgd/lemma-2", _lemma_2, _hypotheses),
+    Row("Lemma 2", "cfl-mgd/lemma-2", lemma_2_on_run, _hypotheses),
     Row("Remark 1", "cfl-mgd/remark-1", _remark_1),
 )
 

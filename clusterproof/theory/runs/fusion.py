@@ -143,12 +143,12 @@ def held(run: FusionRun, name: str, values: np.ndarray, bounds: np.ndarray) -> t
     return Said(outcome, f"{name} {outcome}: {words}.", mean, limit), nearest
 
 
-def _mapping(run: FusionRun, name: str, limit: float | None) -> Said:
+def _mapping(run: FusionRun, name: str, limit: float) -> Said:
     """Return what is said of |G|^2: pairs follow the printed rule, for which a bound holds whatever the models are."""
     largest, concavity = float(run.series.mapping[1:].max()), run.setting.penalty.concavity
     if run.unmet:
         return Said("does not apply", f"Theorem 1 does not apply: needs {run.unmet}.", largest)
-    if limit is None or not concavity > 2:
+    if not concavity > 2:
         return Said(
             "does not apply", f"{name} does not apply: needs a > 2, here {short(concavity)}.", largest
         )

@@ -26,7 +26,7 @@ def slowed(trace: Trace, factor: float) -> Trace:
 
 
 @pytest.mark.slow(reason="a second or more")
-@settings(max_examples=examples(25))
+@settings(max_examples=examples(10))
 @given(momentum=st.floats(0, 0.97), step=st.floats(0.05, 1.0), seed=st.integers(0, 50))
 def test_lemma_h_holds_on_every_noise_free_run(momentum: float, step: float, seed: int) -> None:
     task = quadratic()

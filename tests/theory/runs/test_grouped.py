@@ -289,7 +289,7 @@ def test_partial_participation(task: str) -> None:
         SoFL(step_size=0.5, pretraining=3, participation=0.5),
         GradientLoss(step_size=0.5, participation=0.25),
     ):
-        page = theory.compare(made, run(algorithm, made, rounds=12, replicates=2))
+        page = theory.compare(made, run(algorithm, made, rounds=6))
         found = outcomes(page)
         assert {found[claim] for claim in ON_ROUNDS & set(found)} <= {"does not apply"}
         assert "12 clients" in str(page)
