@@ -23,16 +23,7 @@ from clusterproof.theory.runs.bound import FAILURE
 from clusterproof.theory.runs.factor import SlowestFactor, factor_entry, slowest_factor
 from clusterproof.theory.runs.judged import end_words, judged_twice, quantile, said_of
 from clusterproof.theory.runs.law import Law, compare_law, law_needs
-from clusterproof.theory.runs.page import (
-    LABEL,
-    WIDTH,
-    Entry,
-    Page,
-    Section,
-    TheoremOnRun,
-    entry,
-    following,
-)
+from clusterproof.theory.runs.page import LABEL, WIDTH, Entry, Page, Section, TheoremOnRun, entry, following
 from clusterproof.theory.runs.picture import Curve, ErrorPicture
 from clusterproof.theory.runs.run import Run
 from clusterproof.theory.runs.theorem import Row, Said, says, three_digits

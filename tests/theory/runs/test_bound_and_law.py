@@ -18,14 +18,7 @@ from clusterproof.theory.runs.hold import compare, compare_with_law
 
 THEOREM = "cfl-mgd/theorem-d"
 TASK = RegressionMixture.random(
-    clusters=2,
-    clients=12,
-    dimension=2,
-    condition_number=4.0,
-    separation=2.0,
-    noise=0.5,
-    samples=1000,
-    seed=0,
+    clusters=2, clients=12, dimension=2, condition_number=4.0, separation=2.0, noise=0.5, samples=1000, seed=0
 )
 PLAIN = QuadraticMixture.random(clusters=2, clients=8, dimension=3, condition_number=4.0, seed=1)
 ALGORITHM = CFLMGD(step_size=1 / TASK.smoothness, momentum=0.5)

@@ -27,14 +27,7 @@ THREE = {
     "seed": 0,
     "proportions": (0.5, 0.3, 0.2),
 }
-TWO = {
-    "clusters": 2,
-    "clients": 8,
-    "dimension": 3,
-    "condition_number": 3.0,
-    "separation": 3.0,
-    "seed": 1,
-}
+TWO = {"clusters": 2, "clients": 8, "dimension": 3, "condition_number": 3.0, "separation": 3.0, "seed": 1}
 Setting = tuple[Mixture, IFCA | FPFC, np.ndarray | None]
 
 

@@ -89,10 +89,7 @@ def test_rounds_are_compared_where_models_and_choices_determine_them(
 @pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     ("algorithm", "fault"),
-    [
-        (HEAVY, {"momentum": 0.97 * HEAVY.momentum}),
-        (IFCA(step_size=STEP), {"noise": 0.97 * TASK.noise}),
-    ],
+    [(HEAVY, {"momentum": 0.97 * HEAVY.momentum}), (IFCA(step_size=STEP), {"noise": 0.97 * TASK.noise})],
 )
 def test_what_is_3_percent_off_is_seen_in_200_replicates(
     algorithm: Algorithm[Any], fault: dict[str, Any]
