@@ -255,9 +255,9 @@ def fusion_page(run: FusionRun) -> Page:
     if run.excluded is not None:
         said, option = run.excluded
         shown = entry("Theorem 1", f"(Yu et al. 2023) {said.words}")
-        after = following((f"run fpfc {option}", ""))
+        start = following((f"run fpfc {option}", ""))
         theorems = tuple(said.of(claim) for claim in (*PRINTED, *REPAIRED))
-        return Page(title, (known, ("Theorems", (shown, after))), theorems)
+        return Page(title, (known, ("Theorems", (shown, start))), theorems)
     (printed, lines), (repaired, line, sentence) = _printed(run), _repaired(run)
     theorems = tuple(one.of(claim) for claim, one in (*zip(PRINTED, printed, strict=True), *repaired.items()))
     lines[1:1] = [entry("", line)] if line else []
@@ -267,8 +267,8 @@ def fusion_page(run: FusionRun) -> Page:
     elif run.sure and printed[0].outcome == printed[1].outcome == "holds":
         meaning[:2] = ["Bounds on Models and Duals hold."]
     words = " ".join(part for part in (*meaning, sentence, _remark(run)) if part)
-    option = _next_option(run)
-    after = [following((f"run fpfc {option[0]}", option[1]))] if option else []
+    found = _next_option(run)
+    after = [following((f"run fpfc {found[0]}", found[1]))] if found else []
     means = f"{'worst mean' if run.runs > 1 else 'mean'}, rounds 1 to {run.rounds}"
     header = f"{means:<31}{'measured':>8}{'bound':>9}{'bound/measured':>16}  falls as"
     table = (header, (*lines, entry("Meaning", words), *after))

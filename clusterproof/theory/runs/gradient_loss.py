@@ -161,13 +161,13 @@ def _purity(run: GroupRun) -> Said:
     """Compare the last purity with the share of clients in their cluster, which it is read as."""
     shares, clients, tag = _purities(run), len(run.trace.labels), " (as read)"
     above = shares[:, 0] - shares[:, 1]
-    wrong, worst = int((above > ROUNDING).sum()), shares[int(np.argmax(above))].tolist()
+    wrong, (value, share) = int((above > ROUNDING).sum()), shares[int(np.argmax(above))].tolist()
     if wrong:
         where = f"; {wrong} of {run.runs} runs" * (run.runs > 1)
-        words = f"{short(worst[0])}, but {round(worst[1] * clients)} of {clients} right one to one{where}"
-        return says("broken", words, *worst, tag)
+        words = f"{short(value)}, but {round(share * clients)} of {clients} right one to one{where}"
+        return says("broken", words, value, share, tag)
     words = f"the share right one to one, {short(float(shares[:, 1].min()))} at least"
-    return says("holds", words, *worst, tag)
+    return says("holds", words, value, share, tag)
 
 
 def _purity_bound(run: GroupRun) -> Said:
@@ -299,4 +299,5 @@ def _empty_words(run: GroupRun) -> str:
         return ""
     names = f"model {', '.join(map(str, lost[0]))} has no clients in the end"
     where = f" in {len(lost)} of {run.runs} runs" * (run.runs > 1)
-    return names + where + "; --empty-cluster when-empty" * (run.algorithm.empty_cluster == "never")
+    remedy = "; --empty-cluster when-empty" if run.algorithm.empty_cluster == "never" else ""
+    return names + where + remedy

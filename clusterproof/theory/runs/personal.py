@@ -137,7 +137,7 @@ def _per_fedavg(run: AffineRun, hessians: np.ndarray, centers: np.ndarray) -> Ma
 
 
 def _times(matrix: np.ndarray, _: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    return matrix @ vectors
+    return np.asarray(matrix @ vectors)
 
 
 def _fedbcd(run: AffineRun, hessians: np.ndarray, centers: np.ndarray) -> Made:
@@ -148,8 +148,8 @@ def _fedbcd(run: AffineRun, hessians: np.ndarray, centers: np.ndarray) -> Made:
     def after(state: np.ndarray) -> np.ndarray:
         model, *personal = state.reshape(1 + len(hessians), centers.shape[1], -1)
         given = gradients, clients, model, personal, step, [count] * len(hessians), penalised, strength
-        model, personal = fedbcd_round(*given, server_step=algorithm.server_step_size)
-        return np.concatenate([model, *personal])
+        moved, own = fedbcd_round(*given, server_step=algorithm.server_step_size)
+        return np.concatenate([moved, *own])
 
     if penalised:
         common, personal = affine_rounds.fedbcd_rest(hessians, centers, proximal=strength)
@@ -198,8 +198,10 @@ def _optimum_on_run(run: AffineRun) -> Said:
 def _gap(run: AffineRun) -> float:
     """Return the distance of Per-FedAvg's fixed point from the minimiser of F, 0 up to rounding."""
     assert run.quadratics is not None
-    steps = {"step_size": 1.0, "inner_step_size": run.inner_step}
-    minimiser = affine_rounds.per_fedavg_rest(*run.quadratics, **steps, second_order=True)
+    hessians, centers = run.quadratics
+    minimiser = affine_rounds.per_fedavg_rest(
+        hessians, centers, step_size=1.0, inner_step_size=run.inner_step, second_order=True
+    )
     gap = float(np.linalg.norm(run.rest[0] - minimiser))
     return gap if gap > AT_REST * run.size else 0.0
 
