@@ -100,8 +100,9 @@ def test_the_numbers_of_a_page_by_another_route(default: tuple[RegressionMixture
     assert "0 of 600000 choices of a cluster wrong" in told["Run"]
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_the_table_has_the_theorems_that_the_page_leaves_out() -> None:
-    task = task_of(dimension=4, clients=20)
+    task = task_of(clients=20)
     page = theory.compare(task, run_of(CFL_MGD, task, runs=3, rounds=5))
     frame = page.frame()
     names = ("theorem-1", "lemma-2", "remark-1", "theorem-d", "theorem-a", "theorem-a-prime")
