@@ -46,7 +46,7 @@ def entry(label: str, *lines: str) -> Entry:
 def following(*commands: tuple[str, str]) -> Entry:
     """Return the entry Next: commands, each with what it shows."""
     width = max(len(command) for command, _ in commands)
-    return entry("Next", *(f"clusterproof {command:<{width}}   {shows}" for command, shows in commands))
+    return entry("Next", *(f"clusterproof {command:<{width}}  {shows}" for command, shows in commands))
 
 
 @dataclass(frozen=True)
