@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -105,22 +105,25 @@ class FusionRun(Run):
     @property
     def excluded(self) -> tuple[Said, str] | None:
         """Why no theorem is about it, and the option that changes that."""
-        algorithm, task = self.algorithm, self.task
+        algorithm, task, no = self.algorithm, self.task, "does not apply: needs"
         wait = algorithm.pair_rule == "both" and algorithm.participation < 1
-        cases: tuple[tuple[bool, Outcome, str, str], ...] = (
-            (algorithm.penalty != "scad", "does not apply",
-             f": needs the penalty SCAD, here {algorithm.penalty}", "--penalty scad"),
-            (algorithm.start != "common", "does not apply",
-             ": needs one start, here every client's own", "--start common"),
-            (wait, "does not apply",
-             ": needs every pair with a participant updated, here with two", "--pair-rule either"),
-            (self.rounds == 0, "says nothing", " of a run without rounds", "--rounds 300"),
-            (task.clients == 1, "says nothing", " of one client, which has no pairs", "--clients 40"),
-            (not isinstance(task, QuadraticMixture), "inconclusive",
-             f": no lower bound of F* and no exact gradients for {task.name} losses", "--task quadratic"),
-        )  # fmt: skip
-        found = ((Said(outcome, outcome + words), option) for case, outcome, words, option in cases if case)
-        return next(found, None)
+        unknown = f"inconclusive: no lower bound of F* and no exact gradients for {task.name} losses"
+        cases = (
+            (
+                algorithm.penalty != "scad",
+                f"{no} the penalty SCAD, here {algorithm.penalty}",
+                "--penalty scad",
+            ),
+            (algorithm.start != "common", f"{no} one start, here every client's own", "--start common"),
+            (wait, f"{no} every pair with a participant updated, here with two", "--pair-rule either"),
+            (self.rounds == 0, "says nothing of a run without rounds", "--rounds 300"),
+            (task.clients == 1, "says nothing of one client, which has no pairs", "--clients 40"),
+            (not isinstance(task, QuadraticMixture), unknown, "--task quadratic"),
+        )
+        for case, words, option in cases:
+            if case:
+                return Said(next(one for one in get_args(Outcome) if words.startswith(one)), words), option
+        return None
 
 
 def held(run: FusionRun, name: str, values: np.ndarray, bounds: np.ndarray) -> tuple[Said, int]:

@@ -87,13 +87,22 @@ PROVED: dict[Callable[[Stream, float, int], Any], set[str]] = {
     per_fedavg: {"baselines/per-fedavg-fo", "baselines/per-fedavg-hf"},
     fedbcd: {"baselines/fedbcd", "baselines/fedbcd-separate"},
     local: {"baselines/local"},
-    cfl: {"cfl/single-linkage", "cfl/client-ids", "cfl/two-clusters", "cfl/stationary-cosine", "baselines/clustered"},
+    cfl: {
+        "cfl/single-linkage",
+        "cfl/client-ids",
+        "cfl/two-clusters",
+        "cfl/stationary-cosine",
+        "baselines/clustered",
+    },
     **{partial(sofl, method=method): {"sofl/aggregation-in-cluster"} for method in METHODS},
     gradient_loss: {
-        "gradient-loss/equation-2-descent", "gradient-loss/loss-margin", "gradient-loss/purity-bound",
-        "gradient-loss/pinning", "baselines/clustered",
+        "gradient-loss/equation-2-descent",
+        "gradient-loss/loss-margin",
+        "gradient-loss/purity-bound",
+        "gradient-loss/pinning",
+        "baselines/clustered",
     },
-}  # fmt: skip
+}
 OF_ANY_ROUNDS = {f"gradient-loss/{name}" for name in ("purity", "purity-bound", "pinning", "loss-margin")}
 OF_ANY_ROUNDS |= {"cfl/client-ids"}
 
@@ -105,10 +114,14 @@ def test_right_runs_break_nothing_and_nothing_holds_of_wrong_ones(make: Callable
     for _ in range(2 if isinstance(make, partial) else 12):  # the clusterings of SoFL take long
         clusters = int(stream.integers(1, 5))
         task = QuadraticMixture.random(
-            clusters=clusters, clients=clusters * int(stream.integers(2, 4)), dimension=int(stream.integers(3, 6)),
-            condition_number=float(stream.choice([1, 1, 4])), separation=float(10 ** stream.uniform(-2, 2)),
-            spread=float(stream.choice([0.0, 0.1])), seed=int(stream.integers(1000)),
-        )  # fmt: skip
+            clusters=clusters,
+            clients=clusters * int(stream.integers(2, 4)),
+            dimension=int(stream.integers(3, 6)),
+            condition_number=float(stream.choice([1, 1, 4])),
+            separation=float(10 ** stream.uniform(-2, 2)),
+            spread=float(stream.choice([0.0, 0.1])),
+            seed=int(stream.integers(1000)),
+        )
         algorithm = make(stream, float(stream.uniform(0.2, 0.9)), int(stream.integers(1, 4)))
         given: dict[str, Any] = {"rounds": 80, "replicates": stream.choice([None, 2]), "seed": 1}
         found = outcomes(page := theory.compare(task, run(algorithm, task, **given)))
