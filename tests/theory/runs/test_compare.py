@@ -213,6 +213,19 @@ def test_the_basin_holds_down_to_rounding() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"participation": 0.5}, "needs all clients, here 50 %"),
+        ({"averaging": "model"}, "needs averaged gradients, here averaged models"),
+    ],
+)
+def test_hypotheses_of_the_basin(change: dict[str, Any], words: str) -> None:
+    task = task_of(data="population")
+    page = theory.compare(task, run_of(IFCA(step_size=1.0, **change), task, runs=2, rounds=3))
+    assert entries(page)["Basin"] == f"does not apply: {words}"
+
+
 def test_lemma_2_is_judged_where_it_allows_less_than_the_start() -> None:
     errors = np.array([[[1.0]], [[0.9]], [[0.95]]])
 
