@@ -1,5 +1,6 @@
 """The pages of GL-CFL, CFL and SoFL: cuts, groups and moves by plain loops, and words on wrong runs."""
 
+import re
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -80,6 +81,27 @@ def test_a_cut_by_all_cuts() -> None:
         assert f"from round {since}; purity " in told["Groups"]
         other = {"single": "complete", "complete": "single"}[linkage]
         assert outcomes(page)[f"cfl/{other}-linkage"] == "does not apply"
+
+
+def test_where_a_group_of_unlike_clients_rests_by_plain_loops() -> None:
+    task = clusters_of(2, condition_number=4.0, spread=0.3)
+    trace = run(CFL(step_size=0.9, local_steps=3, warm_up=100), task, rounds=4)
+
+    def after(model: np.ndarray) -> np.ndarray:
+        return np.array(model + np.mean([plain_update(task, i, model, 0.9, 3) for i in range(6)], axis=0))
+
+    rest = trace.models[-1, 0]
+    for _ in range(100):
+        rest = after(rest)
+    columns = [after(unit) - after(0 * unit) for unit in np.eye(4)]
+    limit = np.abs(np.linalg.eigvals(np.stack(columns, axis=1))).max()
+    told = re.fullmatch(
+        r"ends (\S+) from the groups' fixed points; limit (\S+) a round, exactly",
+        entries(theory.compare(task, trace))["Rest"],
+    )
+    assert told is not None
+    assert float(told[1]) == pytest.approx(np.linalg.norm(trace.models[-1, 0] - rest), rel=6e-3)
+    assert float(told[2]) == pytest.approx(limit, abs=6e-5)
 
 
 def test_complete_linkage_is_broken_where_it_misses_the_best_cut() -> None:
