@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from itertools import product
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from run_pages import called, entries, outcomes
 from clusterproof import theory
 from clusterproof.algorithms import CFL, GradientLoss, SoFL, run
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
+from clusterproof.theory.runs.self_organising import _count
 
 ON_ROUNDS = {
     "cfl/single-linkage",
@@ -196,6 +198,18 @@ def test_line_30_of_sofl_and_its_reading() -> None:
     robbins = SoFL(step_size=0.5, pretraining=4, schedule="robbins-monro")
     found = theory.compare(task, run(robbins, task, rounds=12))
     assert outcomes(found)["sofl/theorem-1-robbins-monro"] == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "runs", "outcome"), [(0, 40, "holds"), (40, 40, "broken"), (0, 3, "inconclusive")]
+)
+def test_the_count_of_groups_is_judged_over_runs(wrong: int, runs: int, outcome: str) -> None:
+    labels = np.tile(np.repeat(np.arange(4), 6), (1, runs, 1))
+    labels[0, :wrong] //= 2
+    run: Any = SimpleNamespace(labels=labels, task=SimpleNamespace(clusters=4))
+    found = _count(run)
+    assert (found.outcome, found.measured) == (outcome, wrong / runs)
+    assert f"another number of groups in {wrong} of {runs} runs" in found.words
 
 
 def test_moves_margins_and_empty_models_of_gl_cfl() -> None:
