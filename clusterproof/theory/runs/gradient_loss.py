@@ -19,9 +19,9 @@ from clusterproof.theory.bounds.trace_bound import ROUNDING
 from clusterproof.theory.papers.gradient_loss.race import APART, FEW, LIMIT, ONE_POINT, Setting
 from clusterproof.theory.runs import facts
 from clusterproof.theory.runs.grouped import IN_GROUPS, GroupRun, rest_entries, usual_needs
-from clusterproof.theory.runs.judged import counted, outcome_of
+from clusterproof.theory.runs.judged import judged_events
 from clusterproof.theory.runs.page import Entry, Page, entry, following
-from clusterproof.theory.runs.run import FEWEST_RUNS, Run
+from clusterproof.theory.runs.run import Run
 from clusterproof.theory.runs.theorem import Row, Said, page_of, says
 
 LEVEL = 0.9
@@ -30,11 +30,8 @@ LEVEL = 0.9
 SHARE = 0.5
 """Largest probability of what the claims say to be the exception."""
 
-Counts = tuple[int, int]
-"""Runs in which an event surely happened, and in which it may have."""
 
-
-def happens(race: np.ndarray, last: int, ours: int, baseline: int, more_than: int = 0) -> Counts:
+def happens(race: np.ndarray, last: int, ours: int, baseline: int, more_than: int = 0) -> tuple[int, int]:
     """Count the runs in which ours T + baseline T_IFCA > more_than surely, and in which that may be.
 
     ``race`` has T and T_IFCA, (2, R); a run that ended before, after its ``last`` round, has last + 1.
@@ -47,17 +44,6 @@ def happens(race: np.ndarray, last: int, ours: int, baseline: int, more_than: in
     return int((least > more_than).sum()), int((most > more_than).sum())
 
 
-def judged(event: str, runs: int, *happened: Counts, shown: str = "") -> Said:
-    """Compare how often events happened with at most half of the runs; a few runs say nothing for that."""
-    (certain, possible), outcome = happened[-1], outcome_of([(sure, SHARE) for sure, _ in happened], runs)
-    if outcome == "holds" and (runs < FEWEST_RUNS or any(most > SHARE * runs for _, most in happened)):
-        outcome = "inconclusive"
-    words = f"{event} in {counted(certain, runs, SHARE)}"
-    words += f", {possible - certain} inconclusive" * (possible > certain) + shown
-    words += f"; --replicates {10 * runs}" * (outcome == "inconclusive")
-    return says(outcome, words, max(sure for sure, _ in happened) / runs, SHARE)
-
-
 def lead_rows(of: Run) -> Sequence[Row]:
     """Return the claims on the rounds that the similarity saves; printed ones first."""
     if not all(need.met for need in _needs(of)):
@@ -67,17 +53,17 @@ def lead_rows(of: Run) -> Sequence[Row]:
     # GL-CFL with weight 0 is IFCA; on the same batches from the same models
     ifca = run(replace(algorithm, weight=0.0), of.task, rounds=of.rounds, initial=trace.models[0], **given)
     race = np.stack([arrivals(each) for each in (of, Run(of.task, ifca))])
-    count = partial(happens, race, of.rounds)
+    count, judge = partial(happens, race, of.rounds), partial(judged_events, runs=of.runs, rate=SHARE)
     if _distances(of).max() <= 2 * ONE_POINT:
-        few = judged("T_IFCA - T > 2", of.runs, count(-1, 1, FEW))
+        few = judge("T_IFCA - T > 2", count(-1, 1, FEW))
         return (Row("One point", "gradient-loss/same-start", few),)
     medians = "; T = {:g}, T_IFCA = {:g} in the median".format(*np.median(race, axis=1))
     above, below = count(4, -3), count(-20, 11)
     ends = f"T/T_IFCA > 0.75 in {above[0]}, < 0.55"
     rows = {
-        "sooner": ("Sooner", judged("T > T_IFCA", of.runs, count(1, -1), shown=medians)),
-        "fewer-passes": ("Passes", judged("12 T > 6 T_IFCA", of.runs, count(12, -6))),
-        "sooner#by a quarter": ("By", judged(ends, of.runs, above, below)),
+        "sooner": ("Sooner", judge("T > T_IFCA", count(1, -1), shown=medians)),
+        "fewer-passes": ("Passes", judge("12 T > 6 T_IFCA", count(12, -6))),
+        "sooner#by a quarter": ("By", judge(ends, above, below)),
     }
     return [Row(label, f"gradient-loss/{claim}", said) for claim, (label, said) in rows.items()]
 

@@ -112,6 +112,20 @@ def outcome_of(counts: Sequence[Count], runs: int) -> Outcome:
     return "holds" if all(failures <= rate * runs for failures, rate in counts) else "inconclusive"
 
 
+def judged_events(event: str, *happened: tuple[int, int], runs: int, rate: float, shown: str = "") -> Said:
+    """Compare how often events happened with a rate; of fewer than 20 runs nothing holds.
+
+    ``happened`` has the runs in which an event surely happened, and in which it may have; the last is told.
+    """
+    (certain, possible), outcome = happened[-1], outcome_of([(sure, rate) for sure, _ in happened], runs)
+    if outcome == "holds" and (runs < FEWEST_RUNS or any(most > rate * runs for _, most in happened)):
+        outcome = "inconclusive"
+    words = f"{event} in {counted(certain, runs, rate)}"
+    words += f", {possible - certain} inconclusive" * (possible > certain) + shown
+    words += f"; --replicates {10 * runs}" * (outcome == "inconclusive")
+    return says(outcome, words, max(sure for sure, _ in happened) / runs, rate)
+
+
 def end_words(runs: int) -> str:
     """Say which error of so many runs a bound is compared with after the last round."""
     if runs == 1:

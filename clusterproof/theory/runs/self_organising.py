@@ -16,9 +16,8 @@ from clusterproof.theory.bounds.trace_bound import ROUNDING
 from clusterproof.theory.papers.sofl.elbow import ALLOWED, COUNTS
 from clusterproof.theory.runs import facts
 from clusterproof.theory.runs.grouped import GroupRun, rest_entries
-from clusterproof.theory.runs.judged import counted, outcome_of
+from clusterproof.theory.runs.judged import judged_events
 from clusterproof.theory.runs.page import Entry, Page, entry, following
-from clusterproof.theory.runs.run import FEWEST_RUNS
 from clusterproof.theory.runs.theorem import Row, Said, does_not_apply, page_of, says
 
 ABOUT = 0.1
@@ -144,14 +143,9 @@ def _count_needs(run: ClusteredRun) -> Iterator[Need]:
 
 def _count(run: ClusteredRun) -> Said:
     """Compare the number of groups with ``sofl/guarded-count``, where the updates are such as it supposes."""
-    found, clusters = [len(np.unique(groups)) for groups in run.labels[-1]], run.task.clusters
-    wrong, runs = sum(count != clusters for count in found), len(found)
-    outcome = outcome_of([(wrong, ALLOWED)], runs)
-    if outcome == "holds" and runs < FEWEST_RUNS:
-        outcome = "inconclusive"
-    more = f"; --replicates {10 * runs}" * (outcome == "inconclusive")
-    words = f"another number of groups in {counted(wrong, runs, ALLOWED)}{more}"
-    return says(outcome, words, wrong / runs, ALLOWED)
+    wrong = sum(len(np.unique(groups)) != run.task.clusters for groups in run.labels[-1])
+    event, runs = "another number of groups", len(run.labels[-1])
+    return judged_events(event, (wrong, wrong), runs=runs, rate=ALLOWED)
 
 
 def _theorem_1(run: ClusteredRun) -> Said:
