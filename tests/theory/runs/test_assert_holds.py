@@ -126,17 +126,6 @@ def test_a_run_that_is_too_small_to_tell_never_holds() -> None:
         theory.assert_holds("cfl-mgd/theorem-a", one.task, far, inconclusive="pass")
 
 
-@pytest.mark.slow(reason="a second or more")
-def test_suspicious_runs_are_inconclusive() -> None:
-    one = experiment("S1", None)
-    initial = one.initial(np.random.default_rng(0), 8)
-    trace = run(one.algorithm, one.task, rounds=12, seed=3, replicates=8, initial=initial)
-    errors = np.asarray(trace.errors).copy()
-    errors[1:, :3] *= 1000
-    with pytest.raises(theory.Inconclusive, match=r"3 of 8 replicates .* by chance with probability"):
-        theory.assert_holds("cfl-mgd/theorem-a", one.task, dataclasses.replace(trace, errors=errors))
-
-
 def test_the_task_must_be_that_of_the_trace_setting_by_setting() -> None:
     one = experiment("S1", None)
     noisy = dataclasses.replace(one.task, noise=2 * one.task.noise)
