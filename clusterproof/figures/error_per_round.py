@@ -19,7 +19,8 @@ from clusterproof.figures.pages import LOOKS, draw_page, in_symbols
 from clusterproof.figures.runs import check_one_quantity
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.runs.compare import compare
-from clusterproof.theory.runs.page import Curve, ErrorPicture, Page, Role
+from clusterproof.theory.runs.page import Page
+from clusterproof.theory.runs.picture import Curve, ErrorPicture, Role
 
 Name: TypeAlias = Literal["cfl-mgd", "ifca", "fedavg", "scaffold", "fedlin"]
 Clients: TypeAlias = Annotated[int, Meta(ge=1, le=100_000)]

@@ -9,7 +9,8 @@ import numpy as np
 
 import clusterproof.figures.style as style
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory.runs.page import Curve, ErrorPicture, Page, ResidualPicture, Role
+from clusterproof.theory.runs.page import Page
+from clusterproof.theory.runs.picture import Curve, ErrorPicture, ResidualPicture, Role
 
 LOOKS: dict[Role, style.Look] = {
     "run": {"color": style.BLUE, "linewidth": 1.8},

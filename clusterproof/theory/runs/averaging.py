@@ -18,14 +18,9 @@ from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.papers.fedavg import drift
 from clusterproof.theory.papers.fedprox import gain
 from clusterproof.theory.runs import facts
-from clusterproof.theory.runs.one_model import (
-    OneModelRun,
-    error_entry,
-    factor_entry,
-    head,
-    tail,
-)
-from clusterproof.theory.runs.page import Entry, Page, Row, Said, does_not_apply, entry, page_of
+from clusterproof.theory.runs.one_model import OneModelRun, error_entry, factor_entry, head, tail
+from clusterproof.theory.runs.page import Entry, Page, entry
+from clusterproof.theory.runs.theorem import Row, Said, does_not_apply, page_of
 
 SETTLED = 0.01
 """A run stays at its fixed point if it ends nearer to it than this share of the point's distance from the optimum."""

@@ -28,9 +28,6 @@ FAILURE = 0.05
 SUSPICIOUS = 1e-3
 """So many failures, or more, come by chance with at most this probability: no run with them is said to hold."""
 
-Bounder = Callable[[Mixture, Trace, float | None], TraceBound]
-"""What a claim allows on a run of a task, with a failure probability or its own where None."""
-
 SHARPEST_FIRST: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {
     "cfl-mgd": (
         (("cfl-mgd/lemma-h",), ("cfl-mgd/theorem-d",), ("cfl-mgd/theorem-a-prime", "cfl-mgd/theorem-a")),
@@ -76,11 +73,6 @@ def bound(
     InvalidArgument
         If the claim is not about runs, the task is another, or a hypothesis fails: the message names it.
     """
-    return bounder(claim_id, task, trace, failure_probability)(task, trace, failure_probability)
-
-
-def bounder(claim_id: str, task: Mixture, trace: Trace, failure_probability: float | None) -> Bounder:
-    """Find what a claim allows on runs, and require what ``bound`` requires."""
     claim = find_claim(claim_id)
     if (allowed := claim.bound) is None:
         able = ", ".join(other.id for other in REGISTRY.values() if other.bound is not None)
@@ -92,7 +84,8 @@ def bounder(claim_id: str, task: Mixture, trace: Trace, failure_probability: flo
     check_same_task(task, trace)
     if trace.errors is None:
         raise InvalidArgument("trace", "...", "must have errors", "run on a task that knows its optima")
-    return lambda task, trace, rate: as_trace_bound(_numbers(allowed, task, trace, rate), trace, rate)
+    found = _numbers(allowed, task, trace, failure_probability)
+    return as_trace_bound(found, trace, failure_probability)
 
 
 def _numbers(allowed: Callable[..., Any], task: Mixture, trace: Trace, rate: float | None) -> Any:
@@ -181,15 +174,14 @@ def _sharpest(
     refused = InvalidArgument("trace", "...", "has no claim that bounds it", "load its algorithm's claims")
     for group in groups:
         found: list[tuple[str, TraceBound, np.ndarray]] = []
-        for claim_id in (claim_id for claim_id in group if claim_id in REGISTRY):
+        for claim_id in filter(REGISTRY.__contains__, group):
             try:
                 with np.errstate(all="ignore"):
                     allowed = bound(claim_id, task, trace, failure_probability=FAILURE)
+                found.append((claim_id, allowed, last_bound(allowed, trace)))
             except InvalidArgument as error:
                 rule = f"{error.rule} ({claim_id})"
                 refused = InvalidArgument(error.argument, error.value, rule, error.remedy)
-            else:
-                found.append((claim_id, allowed, last_bound(allowed, trace)))
         if found:
             return min(found, key=lambda one: float(np.max(one[2])))
     raise refused

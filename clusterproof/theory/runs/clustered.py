@@ -8,10 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from clusterproof.algorithms import InvalidArgument
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.gaussian import SHARES
-from clusterproof.theory.bounds.hypotheses import Need
+from clusterproof.theory.bounds.hypotheses import Need, unmet
 from clusterproof.theory.bounds.numbers import many
 from clusterproof.theory.bounds.setting import largest_radius
 from clusterproof.theory.bounds.trace_bound import ROUNDING, Compared, largest_length
@@ -22,25 +21,12 @@ from clusterproof.theory.papers.ifca.basin import contraction
 from clusterproof.theory.runs import facts
 from clusterproof.theory.runs.bound import FAILURE
 from clusterproof.theory.runs.factor import SlowestFactor, factor_entry, slowest_factor
-from clusterproof.theory.runs.judged import end_words, judged_twice, needs, quantile, said_of
-from clusterproof.theory.runs.law import Law, compare_law
-from clusterproof.theory.runs.page import (
-    LABEL,
-    WIDTH,
-    Curve,
-    Entry,
-    ErrorPicture,
-    Outcome,
-    Page,
-    Row,
-    Said,
-    Section,
-    TheoremOnRun,
-    entry,
-    says,
-    three_digits,
-)
+from clusterproof.theory.runs.judged import end_words, judged_twice, quantile, said_of
+from clusterproof.theory.runs.law import Law, compare_law, law_needs
+from clusterproof.theory.runs.page import LABEL, WIDTH, Entry, Page, Section, TheoremOnRun, entry, following
+from clusterproof.theory.runs.picture import Curve, ErrorPicture
 from clusterproof.theory.runs.run import Run
+from clusterproof.theory.runs.theorem import Row, Said, says, three_digits
 
 BESIDE = ("cfl-mgd/theorem-a", "cfl-mgd/theorem-a-prime")
 """Theorems that are in the table of the page only."""
@@ -71,12 +57,12 @@ class ClusterRun(Run):
 
     @cached_property
     def law(self) -> tuple[Law | None, str]:
-        """How it compares with its exact law; without one, why."""
-        try:
-            with np.errstate(all="ignore"):
-                return compare_law(self.task, self.trace), ""
-        except InvalidArgument as error:
-            return None, needs(error).replace("does not apply", "not compared")
+        """How it compares with its exact law; without one, what that needs."""
+        if needed := unmet(law_needs(self.task, self.trace)):
+            return None, needed
+        assert isinstance(self.task, RegressionMixture)
+        with np.errstate(all="ignore"):
+            return compare_law(self.task, self.trace), "Gaussian noise above rounding in some round"
 
     @property
     def law_differs(self) -> bool:
@@ -124,45 +110,24 @@ def _rounds_in_one(factor: SlowestFactor | None, rate: float) -> str:
     return f"; a round here does {shown} of them" if count > 1 else f"; the run's is {value:.4f}"
 
 
-def _lemma_2(run: ClusterRun) -> Said:
-    one = run.printed
-    unit = largest_length(run.trace)
-    return lemma_2_on_run(run.errors, one.factor, one.floor, one.known, one.certain, unit)
-
-
-def lemma_2_on_run(
-    errors: np.ndarray, rate: float, floor: float, known: bool, deterministic: bool, unit: float
-) -> Said:
-    """Compare every round with the printed Lemma 2, error <= rate * error before + rho_0.
-
-    Parameters
-    ----------
-    errors
-        (rounds + 1, R, P).
-    rate, floor
-        1 - l mu / 8L and rho_0.
-    known
-        Whether ``floor`` is rho_0, and not below it.
-    deterministic
-        Whether nothing is random and the printed probability is positive, so that a run can break the lemma.
-    unit
-        What rounding is relative to.
-    """
-    last = rate * float(errors[-2].max()) + floor if len(errors) > 1 else floor
-    numbers, allows = (quantile(errors[-1].max(axis=-1)), last), f"it allows + {floor:.2g} in every round"
-    if floor >= errors[0].max():
+def lemma_2_on_run(run: ClusterRun) -> Said:
+    """Compare every round with the printed Lemma 2, error <= rate * error before + rho_0."""
+    errors, one = run.errors, run.printed
+    last = one.factor * float(errors[-2].max()) + one.floor if len(errors) > 1 else one.floor
+    numbers, allows = (quantile(errors[-1].max(axis=-1)), last), f"it allows + {one.floor:.2g} in every round"
+    if one.floor >= errors[0].max():
         return Said("says nothing", f"says nothing here: {allows}; false elsewhere", *numbers)
-    if not known:
-        words = f"rho_0 is at least {floor:.2g}, and not known; false elsewhere"
+    if not one.known:
+        words = f"rho_0 is at least {one.floor:.2g}, and not known; false elsewhere"
         return says("inconclusive", words, *numbers)
-    excess = errors[1:] - rate * errors[:-1] - floor
-    if not (excess > ROUNDING * unit).any():
+    excess = errors[1:] - one.factor * errors[:-1] - one.floor
+    if not (excess > ROUNDING * largest_length(run.trace)).any():
         return Said("holds", f"holds here: {allows}; false elsewhere", *numbers)
-    at, run, cluster = np.unravel_index(int(np.argmax(excess)), excess.shape)
-    seen, bound = errors[at + 1, run, cluster], rate * errors[at, run, cluster] + floor
-    outcome: Outcome = "broken" if deterministic else "inconclusive"
+    at, number, cluster = np.unravel_index(int(np.argmax(excess)), excess.shape)
+    seen, limit = errors[at + 1, number, cluster], one.factor * errors[at, number, cluster] + one.floor
     where = f"cluster {cluster + 1}, round {at + 1}"
-    return says(outcome, f"{seen:.3g} > {three_digits(bound)}, {where}", *numbers)
+    words = f"{seen:.3g} > {three_digits(limit)}, {where}"
+    return says("broken" if one.certain else "inconclusive", words, *numbers)
 
 
 def _remark_1(run: ClusterRun) -> Said:
@@ -176,7 +141,7 @@ def _hypotheses(run: ClusterRun) -> Iterator[Need]:
 
 PRINTED = (
     Row("Theorem 1", "cfl-mgd/theorem-1", _theorem_1, _hypotheses),
-    Row("Lemma 2", "cfl-mgd/lemma-2", _lemma_2, _hypotheses),
+    Row("Lemma 2", "cfl-mgd/lemma-2", lemma_2_on_run, _hypotheses),
     Row("Remark 1", "cfl-mgd/remark-1", _remark_1),
 )
 
@@ -310,9 +275,9 @@ def _picture(run: ClusterRun, bounds: tuple[Curve, ...], caption: str) -> ErrorP
 
 
 def _law_entry(run: ClusterRun) -> Entry:
-    law, why = run.law
+    law, needed = run.law
     if law is None:
-        return entry("Law", why)
+        return entry("Law", f"not compared: needs {needed}")
     parts = ["mean path (step, momentum, weights)"] * law.path_differs
     parts += [f"noise {law.noise:.3f} x"] * law.noise_differs
     if parts:
@@ -322,11 +287,11 @@ def _law_entry(run: ClusterRun) -> Entry:
 
 
 def _next_entry(run: ClusterRun) -> Entry:
-    command = "check cfl-mgd/lemma-2        where Lemma 2 is false"
-    if run.is_ifca:
-        command = "run ifca --data population   the basin with exact losses"
-        command = "run ifca                     new samples: a noise floor" if run.exact else command
-    return entry("Next", f"clusterproof {command}")
+    if not run.is_ifca:
+        return following(("check cfl-mgd/lemma-2", "where Lemma 2 is false"))
+    if run.exact:
+        return following(("run ifca", "new samples: a noise floor"))
+    return following(("run ifca --data population", "the basin with exact losses"))
 
 
 def _settings_line(run: ClusterRun) -> str:
@@ -357,10 +322,8 @@ def _choices_lines(run: ClusterRun) -> list[str]:
     lost = _lost_clusters(last, trace.labels, task.clusters)
     of_all = f"{wrong} of {f'{total / 1e6:.3g} million' if total >= 1e6 else total} choices"
     lines = [f"{of_all} of a cluster wrong"]
-    if len(lost) > 1:
-        lines = [f"clusters {', '.join(map(str, lost))} lost in some of the runs{REMEDY}; {of_all} wrong"]
-    elif lost:
-        lines = [f"{words}{REMEDY}; {of_all} wrong" for words in lost.values()]
+    if lost:
+        lines = [f"{lost[0]}{'; others, too' * (len(lost) > 1)}{REMEDY}; {of_all} wrong"]
     elif trace.rounds > 0 and (last >= 0).all():
         found = FOUND.get(task.clusters, f"all {task.clusters} clusters")
         lines = [f"{found} found; {lines[0]}"]
@@ -373,19 +336,19 @@ def _choices_lines(run: ClusterRun) -> list[str]:
     return lines
 
 
-def _lost_clusters(last: np.ndarray, labels: np.ndarray, clusters: int) -> dict[int, str]:
-    """Return lost clusters, counted from 1, of last choices (R, m), with what their clients chose."""
-    lost: dict[int, str] = {}
+def _lost_clusters(last: np.ndarray, labels: np.ndarray, clusters: int) -> list[str]:
+    """Name the lost clusters, counted from 1, of last choices (R, m), with what their clients chose."""
+    lost = []
     for cluster in range(clusters):
         chosen = last[:, labels == cluster]
         known = (chosen >= 0).sum(axis=1)
         where = (known > 0) & (2 * (chosen == cluster).sum(axis=1) <= known)
         if where.any():
             others = chosen[where]
-            counts = np.bincount(others[others >= 0], minlength=clusters)
-            counts[cluster] = 0
-            number, runs = int(where.sum()), len(last)
-            in_runs = "" if number == runs else f" in {number} of {runs} runs"
-            they = f"they chose model {int(np.argmax(counts)) + 1}"
-            lost[cluster + 1] = f"cluster {cluster + 1} ({chosen.shape[1]} clients) lost{in_runs}: {they}"
+            model = np.bincount(others[(others >= 0) & (others != cluster)]).argmax() + 1
+            in_runs = "" if where.all() else f" in {where.sum()} of {len(last)} runs"
+            words = (
+                f"cluster {cluster + 1} ({chosen.shape[1]} clients) lost{in_runs}: they chose model {model}"
+            )
+            lost.append(words)
     return lost

@@ -1,4 +1,4 @@
-"""A run beside the theorems about its algorithm."""
+"""``compare``: from a task and a run to the page of its algorithm, and the theorems that are in the table only."""
 
 from __future__ import annotations
 

@@ -17,15 +17,9 @@ from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.papers.fedlin import recalled_rate
 from clusterproof.theory.papers.scaffold.rounds import contraction
 from clusterproof.theory.runs import facts
-from clusterproof.theory.runs.one_model import (
-    MEASURED,
-    OneModelRun,
-    error_entry,
-    factor_entry,
-    head,
-    tail,
-)
-from clusterproof.theory.runs.page import Page, Row, Said, page_of, says
+from clusterproof.theory.runs.one_model import MEASURED, OneModelRun, error_entry, factor_entry, head, tail
+from clusterproof.theory.runs.page import Page
+from clusterproof.theory.runs.theorem import Row, Said, page_of, says
 
 LARGEST = 500
 """Rows of the matrix of a round up to which its spectral radius is computed."""
@@ -40,17 +34,14 @@ class CorrectedRun(OneModelRun):
         groups, algorithm = self.groups, self.algorithm
         if groups is None or self.random or np.ptp(self.weights):
             return None
-        given = {"step_size": algorithm.step_size, "local_steps": algorithm.local_steps}
+        given: dict[str, Any] = {"step_size": algorithm.step_size, "local_steps": algorithm.local_steps}
         given["shares"] = groups.shares(self.weights)
-        if not isinstance(algorithm, Scaffold):
-            matrix = affine_rounds.fedlin_map(groups.hessians, **given)
-        elif (1 + len(groups.hessians)) * self.task.dimension > LARGEST:
-            return None
-        else:
-            server = algorithm.server_step_size
-            matrix = affine_rounds.scaffold_map(
-                groups.hessians, option=algorithm.option, server_step_size=server, **given
-            )
+        if isinstance(algorithm, Scaffold):
+            if (1 + len(groups.hessians)) * self.task.dimension > LARGEST:
+                return None
+            given |= {"option": algorithm.option, "server_step_size": algorithm.server_step_size}
+        round_map = affine_rounds.scaffold_map if "option" in given else affine_rounds.fedlin_map
+        matrix = round_map(groups.hessians, **given)
         return affine_rounds.radius(matrix) if np.isfinite(matrix).all() else None
 
     @property
@@ -60,19 +51,10 @@ class CorrectedRun(OneModelRun):
         return float(contraction(step_size, self.curvatures[1], self.local_steps) ** 0.5)
 
     @property
-    def pace(self) -> Any:
-        """Eta L K."""
-        return self.algorithm.step_size * self.curvatures[0] * self.local_steps
-
-    @property
     def control_weight(self) -> float:
-        """What Psi of SCAFFOLD has before its mean over clients."""
-        return float((self.local_steps * self.algorithm.step_size) ** 2 / (3 if self.third else 1))
-
-    @property
-    def third(self) -> bool:
-        """Whether that weight is a third."""
-        return bool(self.algorithm.option == "I")
+        """What Psi of SCAFFOLD has before its mean over clients: (K eta)^2, a third of it with option I."""
+        third = 3 if self.algorithm.option == "I" else 1
+        return float((self.local_steps * self.algorithm.step_size) ** 2 / third)
 
     @property
     def measure(self) -> dict[str, Callable[..., object]]:
@@ -93,7 +75,8 @@ def _curved(of: CorrectedRun) -> Iterator[Need]:
 def round_needs(of: CorrectedRun) -> Iterator[Need]:
     """Yield the hypotheses of the theorems about one round."""
     yield from _curved(of)
-    yield Need(of.pace <= 1 + ROUNDING, "eta L K <= 1", apart(of.pace, 1.0)[0])
+    pace = of.algorithm.step_size * of.curvatures[0] * of.local_steps
+    yield Need(pace <= 1 + ROUNDING, "eta L K <= 1", apart(pace, 1.0)[0])
 
 
 def _scaffold(of: CorrectedRun) -> Said:
@@ -106,7 +89,8 @@ def _scaffold(of: CorrectedRun) -> Said:
         roots = np.sqrt(np.broadcast_to(np.asarray(psi).reshape(len(psi), -1), of.distances.shape))
         compared.append(of.compared(np.concatenate([roots[:1], rate * roots[:-1]]), roots, "sqrt Psi"))
         lines.append(_largest_ratio(of, roots, "sqrt Psi"))
-    lines.append(f"Psi = |x - x*|^2 + (K eta)^2{'/3' * of.third} mean |c_i - c - g_i*|^2")
+    third = "/3" * (of.algorithm.option == "I")
+    lines.append(f"Psi = |x - x*|^2 + (K eta)^2{third} mean |c_i - c - g_i*|^2")
     return replace(of.judged(compared), lines=tuple(lines))
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clusterproof.algorithms import InvalidArgument
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.numbers import many
-from clusterproof.theory.runs.law import Recursion, recursion_of
+from clusterproof.theory.runs.facts import rounds_above
+from clusterproof.theory.runs.law import Recursion, recursion_needs, recursion_of
 from clusterproof.theory.runs.page import Entry, entry
 from clusterproof.theory.runs.run import Run
 
@@ -75,8 +75,7 @@ def measured_factor(errors: np.ndarray, variances: np.ndarray | None = None) -> 
     floor_square = float(means[-window:].mean())
     before = means[-2 * window : -window]
     reached = len(before) == window and abs(np.sqrt(floor_square / before.mean()) - 1) <= CLOSE
-    below = np.flatnonzero(~(means >= ABOVE_FLOOR**2 * floor_square))
-    tau = int(below[0]) - 1 if len(below) else len(errors) - 1
+    tau = rounds_above(means, ABOVE_FLOOR**2 * floor_square)
     falls = bool(floor_square < means[0])
     value, interval = None, None
     if falls and tau >= FEWEST_ROUNDS:
@@ -164,11 +163,11 @@ def slowest_factor(run: Run) -> SlowestFactor | None:
 
 def _followed(run: Run) -> Recursion | None:
     """Return the recursion that the errors followed; None where it is not known, or a client was misassigned."""
-    try:
-        recursion = recursion_of(run.task, run.trace)
-    except InvalidArgument:
+    known = all(need.met for need in recursion_needs(run.task, run.trace))
+    if not known or (run.votes != run.trace.labels).any():
         return None
-    return recursion if (run.votes == run.trace.labels).all() else None
+    assert isinstance(run.task, RegressionMixture)
+    return recursion_of(run.task, run.trace)
 
 
 def _computed_floor(recursion: Recursion, cluster: int, rounds: int) -> float:

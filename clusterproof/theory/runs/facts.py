@@ -11,14 +11,16 @@ from clusterproof.algorithms import purity
 from clusterproof.synthetic import Mixture, RegressionMixture
 from clusterproof.theory.bounds.numbers import many, short
 from clusterproof.theory.papers.cfl_mgd.on_runs import variances
-from clusterproof.theory.runs.page import Curve, Entry, ErrorPicture, Page, Said, entry, says
+from clusterproof.theory.runs.page import Entry, Page, entry
+from clusterproof.theory.runs.picture import Curve, ErrorPicture
 from clusterproof.theory.runs.run import AT_REST, FEWEST_RUNS, MOVED, Run
+from clusterproof.theory.runs.theorem import Said, says
 
 MOST_SIZES = 5
 """Clusters up to which each one's size is written."""
 
 MOST_NAMED = 3
-"""Merged clusters up to which each pair is named."""
+"""Pairs of merged clusters that are named."""
 
 DATA = {"fresh": "new samples per client and round", "fixed": "fixed samples per client"}
 
@@ -107,6 +109,43 @@ def error_entry(run: Run, distance: str = "", errors: np.ndarray | None = None) 
     distance = distance or f"largest distance of {_a_model(errors)}"
     lines = f"{distance}: {first:.3g} at the start,", f"{last:.3g} after round {run.rounds}{spread}"
     return [entry("Error", *lines)]
+
+
+FEWEST_ROUNDS = 3
+"""A factor is measured over at least so many rounds."""
+
+
+def factor_entry(distances: np.ndarray, least: float, towards: str, limit: float | None) -> Entry:
+    """Return the entry Factor of runs without noise: over the last half of the rounds above rounding.
+
+    Parameters
+    ----------
+    distances
+        From where they converge, (rounds + 1, R).
+    least
+        Length up to which they are rounding.
+    towards
+        Where that is.
+    limit
+        The exact factor after many rounds; None where it is not known.
+    """
+    exact = "" if limit is None else f"(limit, exactly: {limit:.4f})"
+    largest = distances.max(axis=1)
+    if not np.isfinite(largest).all():
+        return entry("Factor", "none: the models overflow", exact)
+    end = rounds_above(largest, least)
+    start = end // 2
+    if end - start < FEWEST_ROUNDS:
+        return entry("Factor", "none: too few rounds", exact)
+    value = float((largest[end] / largest[start]) ** (1 / (end - start)))
+    grows = "; it grows" if value > 1 else ""
+    return entry("Factor", f"{value:.4f} a round {towards}, rounds {start} to {end}{grows}", exact)
+
+
+def rounds_above(values: np.ndarray, least: float) -> int:
+    """Return the round before that after which values (rounds + 1,) are first below ``least``, else the last one."""
+    below = np.flatnonzero(~(values >= least))
+    return int(below[0]) - 1 if len(below) else len(values) - 1
 
 
 def _a_model(errors: np.ndarray) -> str:
@@ -221,19 +260,14 @@ def groups_entry(run: Run, *more: str) -> Entry:
 
 def merged_words(run: Run, remedy: str) -> str:
     """Name true clusters that share a group after the last round of the first run in which some do, with a remedy."""
-    runs = [end for end in run.labels[-1:].reshape(-1, len(run.trace.labels)) if (end >= 0).all()]
-    found = [pairs for end in runs if (pairs := _merged(end, run.trace.labels))]
-    if not found:
-        return ""
-    where = f" in {len(found)} of {len(runs)} runs" if len(runs) > 1 else ""
-    names = "; ".join(f"clusters {one + 1} and {other + 1} are in one group" for one, other in found[0])
-    if len(found[0]) > MOST_NAMED or len(found) > 1:
-        names = "some clusters are in one group"
-    return f"{names}{where}; {remedy}"
-
-
-def _merged(labels: np.ndarray, truth: np.ndarray) -> list[tuple[int, int]]:
-    """Return pairs of true clusters whose clients have the same group most often."""
-    usual = [int(np.bincount(labels[truth == cluster]).argmax()) for cluster in range(int(truth.max()) + 1)]
-    first = {group: usual.index(group) for group in usual}
-    return [(first[group], cluster) for cluster, group in enumerate(usual) if first[group] != cluster]
+    truth = run.trace.labels
+    for end in run.labels[-1:].reshape(-1, len(truth)):
+        members = [end[truth == cluster] for cluster in np.unique(truth)]
+        if (end < 0).any():
+            continue
+        usual = [int(np.bincount(groups).argmax()) for groups in members]  # that of most of its clients
+        pairs = [(usual.index(group), other) for other, group in enumerate(usual) if group in usual[:other]]
+        if pairs:
+            names = [f"clusters {one + 1} and {other + 1} are in one group" for one, other in pairs]
+            return "; ".join([*names[:MOST_NAMED], remedy])
+    return ""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,13 +16,13 @@ from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.hypotheses import Need
 from clusterproof.theory.bounds.numbers import many, short
 from clusterproof.theory.bounds.trace_bound import ROUNDING
-from clusterproof.theory.claims.statistics import binomial_tail
 from clusterproof.theory.papers.gradient_loss.race import APART, FEW, LIMIT, ONE_POINT, Setting
 from clusterproof.theory.runs import facts
-from clusterproof.theory.runs.grouped import IN_GROUPS, NO_ROUND, GroupRun, rest_entries, usual_needs
-from clusterproof.theory.runs.judged import SIGNIFICANCE, counted
-from clusterproof.theory.runs.page import Entry, Outcome, Page, Row, Said, entry, page_of, says
-from clusterproof.theory.runs.run import FEWEST_RUNS, Run
+from clusterproof.theory.runs.grouped import IN_GROUPS, GroupRun, rest_entries, usual_needs
+from clusterproof.theory.runs.judged import judged_events
+from clusterproof.theory.runs.page import Entry, Page, entry, following
+from clusterproof.theory.runs.run import Run
+from clusterproof.theory.runs.theorem import Row, Said, page_of, says
 
 LEVEL = 0.9
 """Purity that ends a race."""
@@ -29,44 +30,18 @@ LEVEL = 0.9
 SHARE = 0.5
 """Largest probability of what the claims say to be the exception."""
 
-Counts = tuple[int, int]
-"""Runs in which an event surely happened, and in which it may have."""
 
+def happens(race: np.ndarray, last: int, ours: int, baseline: int, more_than: int = 0) -> tuple[int, int]:
+    """Count the runs in which ours T + baseline T_IFCA > more_than surely, and in which that may be.
 
-@dataclass(frozen=True, eq=False)
-class Race:
-    """First rounds with purity 0.9 of GL-CFL and of IFCA, (R,); ``last`` + 1 where the run ended before."""
-
-    proposed: np.ndarray
-    baseline: np.ndarray
-    last: int
-
-    def happens(self, event: Callable[[Any, Any], Any], *, later: bool) -> Counts:
-        """Count the runs in which an event of (T, T_IFCA) surely happens, and in which it may.
-
-        ``later`` says that it happens sooner with a larger T and a smaller T_IFCA, else the other way round.
-        """
-        low = [np.asarray(rounds, dtype=float) for rounds in (self.proposed, self.baseline)]
-        high = [np.where(rounds > self.last, np.inf, rounds) for rounds in low]
-        least, most = (low[0], high[1]), (high[0], low[1])
-        if not later:
-            least, most = most, least
-        with np.errstate(invalid="ignore"):
-            return int(event(*least).sum()), int(event(*most).sum())
-
-    def judged(self, event: str, *happened: Counts, shown: str = "") -> Said:
-        """Compare how often events happened with at most half of the runs; a few runs say nothing for that."""
-        runs, sure = len(self.proposed), max(count for count, _ in happened)
-        outcome: Outcome = "inconclusive"
-        if any(binomial_tail(count, runs, SHARE) <= SIGNIFICANCE for count, _ in happened if count):
-            outcome = "broken"
-        elif runs >= FEWEST_RUNS and all(possible <= SHARE * runs for _, possible in happened):
-            outcome = "holds"
-        unknown = happened[-1][1] - happened[-1][0]
-        words = f"{event} in {counted(happened[-1][0], runs, SHARE)}"
-        words += f", {unknown} inconclusive" * bool(unknown) + shown
-        words += f"; --replicates {10 * runs}" * (outcome == "inconclusive")
-        return says(outcome, words, sure / runs, SHARE)
+    ``race`` has T and T_IFCA, (2, R); a run that ended before, after its ``last`` round, has last + 1.
+    """
+    factors, late = np.array([[ours], [baseline]]), np.where(race > last, np.inf, race)
+    with np.errstate(invalid="ignore"):
+        least, most = (
+            (factors * np.where(positive, race, late)).sum(axis=0) for positive in (factors > 0, factors < 0)
+        )
+    return int((least > more_than).sum()), int((most > more_than).sum())
 
 
 def lead_rows(of: Run) -> Sequence[Row]:
@@ -77,23 +52,20 @@ def lead_rows(of: Run) -> Sequence[Row]:
     given = {name: trace.settings[name] for name in ("seed", "replicates")}
     # GL-CFL with weight 0 is IFCA; on the same batches from the same models
     ifca = run(replace(algorithm, weight=0.0), of.task, rounds=of.rounds, initial=trace.models[0], **given)
-    race = Race(arrivals(of), arrivals(Run(of.task, ifca)), of.rounds)
+    race = np.stack([arrivals(each) for each in (of, Run(of.task, ifca))])
+    count, judge = partial(happens, race, of.rounds), partial(judged_events, runs=of.runs, rate=SHARE)
     if _distances(of).max() <= 2 * ONE_POINT:
-        few = race.happens(lambda t, t_ifca: t_ifca - t > FEW, later=False)
-        return (Row("One point", "gradient-loss/same-start", race.judged("T_IFCA - T > 2", few)),)
-    later = race.happens(lambda t, t_ifca: t > t_ifca, later=True)
-    passes = race.happens(lambda t, t_ifca: 12 * t > 6 * t_ifca, later=True)
-    above = race.happens(lambda t, t_ifca: 4 * t > 3 * t_ifca, later=True)
-    below = race.happens(lambda t, t_ifca: 20 * t < 11 * t_ifca, later=False)
-    medians = "; T = {:g}, T_IFCA = {:g} in the median".format(
-        *(float(np.median(rounds)) for rounds in (race.proposed, race.baseline))
-    )
+        few = judge("T_IFCA - T > 2", count(-1, 1, FEW))
+        return (Row("One point", "gradient-loss/same-start", few),)
+    medians = "; T = {:g}, T_IFCA = {:g} in the median".format(*np.median(race, axis=1))
+    above, below = count(4, -3), count(-20, 11)
     ends = f"T/T_IFCA > 0.75 in {above[0]}, < 0.55"
-    return (
-        Row("Sooner", "gradient-loss/sooner", race.judged("T > T_IFCA", later, shown=medians)),
-        Row("Passes", "gradient-loss/fewer-passes", race.judged("12 T > 6 T_IFCA", passes)),
-        Row("By", "gradient-loss/sooner#by a quarter", race.judged(ends, above, below)),
-    )
+    rows = {
+        "sooner": ("Sooner", judge("T > T_IFCA", count(1, -1), shown=medians)),
+        "fewer-passes": ("Passes", judge("12 T > 6 T_IFCA", count(12, -6))),
+        "sooner#by a quarter": ("By", judge(ends, above, below)),
+    }
+    return [Row(label, f"gradient-loss/{claim}", said) for claim, (label, said) in rows.items()]
 
 
 def arrivals(of: Run) -> np.ndarray:
@@ -115,33 +87,33 @@ def _needs(of: Run) -> Iterator[Need]:
     if not isinstance(task, RegressionMixture):
         yield Need(False, "linear regression with new samples", of.kind)
         return
-    yield Need(task.data == "fresh", "new samples (--data fresh)", task.data)
-    sizes = np.bincount(task.labels)
-    tens = task.clusters == 4 and task.clients == 40 and np.ptp(sizes) == 0
-    yield Need(bool(tens), "40 clients in 4 clusters of 10", f"{task.clients} in {task.clusters}")
-    yield Need(task.samples == setting.rows, f"n' = {setting.rows}", str(task.samples))
-    kappa, dimension = task.condition_number, task.dimension
-    flat = dimension == 20 and kappa <= 1 + 1e-9
-    yield Need(flat, "d = 20 and L = mu", f"d = {dimension}, L/mu = {kappa:.3g}")
-    scaled, noise = algorithm.step_size * task.smoothness, float(task.noise / task.separation)
-    near = abs(noise - setting.noise) <= 1e-9
-    yield Need(near, f"noise {setting.noise} Delta", f"{noise:.3g} Delta")
-    near = abs(scaled - setting.step_size) <= 1e-9
-    yield Need(near, f"eta = {setting.step_size}/L", f"{scaled:.4g}/L")
-    yield Need(algorithm.weight == 0.2, "lambda = 0.2", short(algorithm.weight))
-    kinds = algorithm.similarity, algorithm.sign
-    yield Need(kinds == ("cosine", "descent"), "the cosine with the descent", ", ".join(kinds))
-    yield Need(algorithm.loss_reduction == "mean", "the mean loss", "its sum")
-    empty = algorithm.empty_cluster
-    yield Need(empty == "when-empty", "--empty-cluster when-empty", empty)
-    share = algorithm.participation
-    yield Need(share == 1, "all clients", f"{100 * share:.3g} %")
-    count = of.models.shape[2]
-    yield Need(count == 4, "4 models", str(count))
+    hypotheses: tuple[tuple[str, Any, Any], ...] = (
+        ("new samples (--data fresh)", "fresh", task.data),
+        ("4 clusters of 10 clients", [10] * 4, np.bincount(task.labels).tolist()),
+        (f"n' = {setting.rows}", setting.rows, task.samples),
+        ("d = 20", 20, task.dimension),
+        ("L = mu", 1.0, float(task.condition_number)),
+        (f"noise {setting.noise} Delta", setting.noise, float(task.noise / task.separation)),
+        (f"eta = {setting.step_size}/L", setting.step_size, float(algorithm.step_size * task.smoothness)),
+        ("lambda = 0.2", 0.2, float(algorithm.weight)),
+        ("all clients", 1.0, float(algorithm.participation)),
+        ("4 models", 4, of.models.shape[2]),
+    )
+    for words, wanted, here in hypotheses:
+        real = isinstance(wanted, float)
+        met = math.isclose(wanted, here, rel_tol=1e-9) if real else wanted == here
+        yield Need(met, words, short(here) if real else str(here))
+    options = {
+        "similarity": "cosine",
+        "sign": "descent",
+        "loss_reduction": "mean",
+        "empty_cluster": "when-empty",
+    }
+    yield from (of.option(*option) for option in options.items())
     distance, start = _distances(of), of.models[0]
-    gaps = np.linalg.norm(start[:, :, None] - start[:, None], axis=-1)[:, *np.triu_indices(count, 1)]
+    gaps = np.linalg.norm(start[:, :, None] - start[:, None], axis=-1)[:, *np.triu_indices(4, 1)]
     own = np.linalg.norm(start[..., None, :] - task.optima, axis=-1)
-    apart = min(float(gaps.min(initial=np.inf)), float(own.min())) / task.separation
+    apart = min(float(gaps.min()), float(own.min())) / task.separation
     near = distance.min() >= APART / 2 and distance.max() <= 2 * APART and apart >= APART / 2
     near = bool(near or distance.max() <= 2 * ONE_POINT)
     shown = f"{short(float(distance.min()))} to {short(float(distance.max()))} of it"
@@ -159,39 +131,35 @@ def _purity_needs(run: GroupRun) -> Iterator[Need]:
         yield Need(most <= len(sizes), f"at most {len(sizes)} groups", str(most))
 
 
-def _in_their_cluster(labels: np.ndarray, truth: np.ndarray) -> int:
-    """Return the most clients in the true cluster that names theirs, over one-to-one namings."""
+def _purities(run: GroupRun) -> np.ndarray:
+    """Return the last purity, and the share of clients in the true cluster that names theirs one to one, (R, 2)."""
     from scipy.optimize import linear_sum_assignment
 
-    table = contingency(labels, truth)
-    return int(table[linear_sum_assignment(table, maximize=True)].sum())
+    truth, found = run.trace.labels, []
+    for end in run.labels[-1]:
+        table = contingency(end, truth)
+        right = table[linear_sum_assignment(table, maximize=True)].sum()
+        found.append((purity(end, truth), right / max(int((end >= 0).sum()), 1)))
+    return np.array(found)
 
 
 def _purity(run: GroupRun) -> Said:
     """Compare the last purity with the share of clients in their cluster, which it is read as."""
-    if not run.rounds:
-        return NO_ROUND
-    truth, ends = run.trace.labels, run.labels[-1]
-    clients = len(truth)
-    counted = np.array([round(purity(end, truth) * clients) for end in ends])
-    correct = np.array([_in_their_cluster(end, truth) for end in ends])
-    wrong, worst = int((counted > correct).sum()), int(np.argmax(counted - correct))
-    shares, tag = (counted[worst] / clients, correct[worst] / clients), " (as read)"
+    shares, clients, tag = _purities(run), len(run.trace.labels), " (as read)"
+    above = shares[:, 0] - shares[:, 1]
+    wrong, (value, share) = int((above > ROUNDING).sum()), shares[int(np.argmax(above))].tolist()
     if wrong:
-        where = f"; {wrong} of {len(ends)} runs" if len(ends) > 1 else ""
-        words = f"{short(shares[0])}, but {correct[worst]} of {clients} right one to one{where}"
-        return says("broken", words, *shares, tag)
-    words = f"the share right one to one, {short(correct.min() / clients)} at least"
-    return says("holds", words, *shares, tag)
+        where = f"; {wrong} of {run.runs} runs" * (run.runs > 1)
+        words = f"{short(value)}, but {round(share * clients)} of {clients} right one to one{where}"
+        return says("broken", words, value, share, tag)
+    words = f"the share right one to one, {short(float(shares[:, 1].min()))} at least"
+    return says("holds", words, value, share, tag)
 
 
 def _purity_bound(run: GroupRun) -> Said:
     """Compare the last purity with the share of clients in their cluster, which it is at least."""
-    if not run.rounds:
-        return NO_ROUND
-    truth, known = run.trace.labels, [end for end in run.labels[-1] if (end >= 0).any()]
-    pairs = [(purity(end, truth), _in_their_cluster(end, truth) / (end >= 0).sum()) for end in known]
-    value, share = max(pairs, key=lambda pair: pair[1] - pair[0])
+    shares = _purities(run)
+    value, share = shares[int(np.argmax(shares[:, 1] - shares[:, 0]))].tolist()
     if share - value > ROUNDING:
         words = f"purity {short(value)} < {short(share)}, the share right one to one"
         return says("broken", words, value, share)
@@ -202,8 +170,6 @@ def _purity_bound(run: GroupRun) -> Said:
 def _move(run: GroupRun, *, printed: bool) -> Said:
     """Compare moves with the sentence after (2): the average gradient as printed, or minus the rate times it."""
     step, furthest, largest = run.algorithm.step_size, 0.0, 0.0
-    if not run.rounds:
-        return NO_ROUND
     for number in range(run.rounds):
         for one in range(run.runs):
             mean = run.means(number, one, -run.updates(number, one) / step)
@@ -230,8 +196,6 @@ def _margin_needs(run: GroupRun) -> Iterator[Need]:
 
 def _margin(run: GroupRun) -> Said:
     """Compare the losses of the chosen models with the least, in every round."""
-    if not run.rounds:
-        return NO_ROUND
     algorithm, task = run.algorithm, run.task
     clients, stream = np.arange(task.clients), np.random.default_rng(0)  # exact losses: nothing is drawn
     losses = np.asarray(task.losses(run.models[:-1], clients, stream))
@@ -295,11 +259,11 @@ def gradient_loss_page(run: GroupRun) -> Page:
     rows = EXACT if run.quadratics is not None else (*lead_rows(run), *PURITY)
     if algorithm.empty_cluster == "when-empty":
         rows = (*rows, PINNING)
-    first = "clusterproof run gradient-loss                    against IFCA"
+    first = "run gradient-loss", "against IFCA"
     if isinstance(run.task, RegressionMixture) and run.task.data == "fresh":
-        first = "clusterproof run gradient-loss --task quadratic   exact rounds"
-    following = entry("Next", first, "clusterproof check gradient-loss/purity           counted twice")
-    return page_of(facts.title(run), known, rows, run, following)
+        first = "run gradient-loss --task quadratic", "exact rounds"
+    after = following(first, ("check gradient-loss/purity", "counted twice"))
+    return page_of(facts.title(run), known, rows, run, after)
 
 
 def _run_entry(run: GroupRun) -> Entry:
@@ -312,18 +276,14 @@ def _run_entry(run: GroupRun) -> Entry:
 
 
 def _empty_words(run: GroupRun) -> str:
-    """Name models without clients after the last round, with the remedy."""
-    if not run.rounds:
-        return ""
-    without = [np.setdiff1d(np.arange(run.trace.models.shape[-2]), end) + 1 for end in run.labels[-1]]
-    lost = [one for one in without if len(one)]
+    """Name the models without clients after the last round of the first run that has some, with the remedy."""
+    models = np.arange(run.models.shape[2])
+    lost = [
+        without for end in run.labels[-1:] for one in end if len(without := np.setdiff1d(models, one) + 1)
+    ]
     if not lost:
         return ""
+    names = f"model {', '.join(map(str, lost[0]))} has no clients in the end"
+    where = f" in {len(lost)} of {run.runs} runs" * (run.runs > 1)
     remedy = "; --empty-cluster when-empty" if run.algorithm.empty_cluster == "never" else ""
-    if len(without) > 1:
-        return f"a model without clients in {len(lost)} of {len(without)} runs{remedy}"
-    if len(lost[0]) == 1:
-        return f"model {lost[0][0]} has no clients in the end{remedy}"
-    if len(lost[0]) > 5:
-        return f"{len(lost[0])} models have no clients in the end{remedy}"
-    return f"models {', '.join(map(str, lost[0]))} have no clients in the end{remedy}"
+    return names + where + remedy

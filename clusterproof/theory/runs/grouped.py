@@ -16,8 +16,9 @@ from clusterproof.theory.bounds.numbers import short
 from clusterproof.theory.bounds.trace_bound import ROUNDING
 from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.runs.facts import comes_to_rest, is_true, settled
-from clusterproof.theory.runs.page import Entry, Row, Said, entry, says
+from clusterproof.theory.runs.page import Entry, entry
 from clusterproof.theory.runs.run import AT_REST, Run
+from clusterproof.theory.runs.theorem import Row, Said
 
 
 class GroupRun(Run):
@@ -51,8 +52,8 @@ class GroupRun(Run):
     def exact_needs(self) -> Iterator[Need]:
         """Yield the hypotheses that make a client's update known."""
         yield from super().exact_needs()
-        pinned = getattr(self.algorithm, "empty_cluster", "never")
-        yield Need(pinned == "never", "--empty-cluster never", pinned)
+        if isinstance(self.algorithm, GradientLoss):
+            yield self.option("empty_cluster", "never")
 
     @cached_property
     def moves(self) -> np.ndarray | None:
@@ -149,4 +150,3 @@ def _clustered(run: GroupRun) -> Said:
 
 
 IN_GROUPS = Row("In groups", "baselines/clustered", _clustered, _clustered_needs)
-NO_ROUND = says("inconclusive", "no round was run")

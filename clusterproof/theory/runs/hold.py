@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,7 +19,7 @@ from clusterproof.theory.claims.expectation import EQUAL, FEWEST, Expectation
 from clusterproof.theory.claims.judge import judge
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE, binomial_tail
 from clusterproof.theory.report.sentences import asymptotic, digits_apart, estimate
-from clusterproof.theory.runs.bound import SUSPICIOUS, Inconclusive, bounder
+from clusterproof.theory.runs.bound import SUSPICIOUS, Inconclusive, bound
 from clusterproof.theory.runs.same_law import same_law
 
 FREQUENT = (1e-4, 0.01, 0.05, 0.2, 0.5)
@@ -32,6 +30,9 @@ MOST_REPLICATES = 10**6
 
 ROUNDED = 1 + 1e-6
 """What rounding may add to a probability: one failure at 1e-9 is called broken."""
+
+
+Kind = Literal["holds", "broken", "inconclusive", "other law"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,16 +46,12 @@ class Answer:
         the law of its algorithm.
     sentence
         Why, with the place and the seed where something is above its bound.
-    failures, replicates
-        Runs that break the bound, and all of them.
     slack
         Least allowed / measured, over everything that is compared; infinite where nothing is measured.
     """
 
-    kind: Literal["holds", "broken", "inconclusive", "other law"]
+    kind: Kind
     sentence: str
-    failures: int
-    replicates: int
     slack: float
 
 
@@ -92,25 +89,22 @@ class Level:
     @property
     def chance(self) -> float:
         """Probability of so many failing replicates, or more."""
-        return self._chance(self.failures)
+        return self.chance_of(self.failures)
 
-    def _chance(self, failures: int) -> float:
+    def chance_of(self, failures: int) -> float:
+        """Return the probability of so many failing replicates, or more."""
         if self.rate == 0:
             return 0.0 if failures else 1.0
         return binomial_tail(failures, len(self.failing), self.rate)
 
-    @property
-    def broken(self) -> bool:
+    def breaks(self, failures: int) -> bool:
         """Whether so many failing replicates come by chance with at most the level's significance."""
-        return self.failures > 0 and self.chance <= self.significance * ROUNDED
+        return failures > 0 and self.chance_of(failures) <= self.significance * ROUNDED
 
     @property
-    def least_failures(self) -> int | None:
-        """Fewest failures that are called broken; None where not even all replicates are."""
-        limit = self.significance * ROUNDED
-        if self._chance(len(self.failing)) > limit:
-            return None
-        return bisect_left(range(1, len(self.failing)), True, key=lambda k: self._chance(k) <= limit) + 1
+    def decides(self) -> bool:
+        """Whether some number of failing replicates would be called broken."""
+        return self.breaks(len(self.failing))
 
     @property
     def deciding(self) -> int:
@@ -161,7 +155,7 @@ def levels_of(
         if allowed.failure_probability == 0 or allowed.failure_probability in found:
             return [_held(allowed, trace, CLAIM_SIGNIFICANCE)], {}
         level = found[allowed.failure_probability] = _held(allowed, trace, share)
-        if level.failures == 0 and any(one.least_failures is not None for one in found.values()):
+        if level.failures == 0 and any(one.decides for one in found.values()):
             break
     if not found:
         return [_held(bound(None), trace, CLAIM_SIGNIFICANCE)], {}
@@ -192,39 +186,34 @@ def compare(
     InvalidArgument
         As for ``bound``.
     """
-    allowed_on = bounder(claim_id, task, trace, failure_probability)
-    levels, left_out = levels_of(lambda rate: allowed_on(task, trace, rate), trace, failure_probability)
+    allowed_on = partial(bound, claim_id, task, trace)
+    levels, left_out = levels_of(
+        lambda rate: allowed_on(failure_probability=rate), trace, failure_probability
+    )
     if (estimated := levels[0].allowed.expectation) is not None:
         return _compare_expectation(estimated)
     worst = min(levels, key=lambda level: (level.chance / level.significance, level.rate))
-    answer = partial(
-        Answer, failures=worst.failures, replicates=len(worst.failing), slack=_slack(levels[0].compared)
-    )
-    where = _place(worst.compared, trace) if worst.failures else ""
-    share = _share(worst)
-    if worst.broken:
-        return answer("broken", f"{where}; {share}{_left_out(left_out)}")
-    if all(level.least_failures is None for level in levels):
+    where, share = _place(worst.compared, trace) if worst.failures else "", _share(worst)
+    kind: Kind = "inconclusive"
+    if worst.breaks(worst.failures):
+        kind, words = "broken", f"{where}; {share}"
+    elif not any(level.decides for level in levels):
         needed = min(level.deciding for level in levels)
         number = "no number of them" if needed >= MOST_REPLICATES else str(needed)
         rates = ", ".join(f"{level.rate:.3g}" for level in levels)
-        return answer(
-            "inconclusive",
+        words = (
             f"{len(worst.failing)} replicates could not break a bound that each may break with probability {rates}: "
             f"{number} would decide, or a smaller failure_probability{'; ' + where if where else ''}"
-            + _left_out(left_out),
         )
-    if worst.failures and worst.chance <= SUSPICIOUS / len(levels):
-        return answer(
-            "inconclusive",
+    elif worst.failures and worst.chance <= SUSPICIOUS / len(levels):
+        words = (
             f"{where}; {share}: by chance with probability {worst.chance:.2g}, above {worst.significance:.2g}; "
-            f"more replicates would decide{_left_out(left_out)}",
+            "more replicates would decide"
         )
-    number = f" at any of {len(levels)} failure probabilities" if len(levels) > 1 else ""
-    return answer(
-        "holds",
-        (share if worst.failures else f"no replicate is above the bound{number}") + _left_out(left_out),
-    )
+    else:
+        number = f" at any of {len(levels)} failure probabilities" if len(levels) > 1 else ""
+        kind, words = "holds", share if worst.failures else f"no replicate is above the bound{number}"
+    return Answer(kind, words + _left_out(left_out), _slack(levels[0].compared))
 
 
 def _share(level: Level) -> str:
@@ -246,15 +235,8 @@ def _left_out(reasons: Mapping[float, str]) -> str:
 
 def _compare_expectation(one: Expectation) -> Answer:
     """Judge an expectation over the replicates of a run: by both halves where its interval is asymptotic."""
-    halves = (
-        [one]
-        if one.exact
-        else [
-            dataclasses.replace(one, samples=one.samples[start::2])
-            for start in (0, 1)
-            if len(one.samples) > start
-        ]
-    )
+    starts = range(1 if one.exact else min(2, len(one.samples)))
+    halves = [replace(one, samples=one.samples[start :: 1 if one.exact else 2]) for start in starts]
     judged = [judge({"": half}, CLAIM_SIGNIFICANCE / 2)[""] for half in halves]
     first, count = judged[0], len(one.samples)
     if len(judged) > 1:
@@ -264,14 +246,13 @@ def _compare_expectation(one: Expectation) -> Answer:
         f"{estimate(halves[0], first, f'{len(halves[0].samples)} of {count} replicates')}, "
         f"{one.sense.replace('_', ' ')} {first.allowed:.{digits}g}"
     )
-    slack = first.allowed / first.measured if first.measured > 0 else math.inf
+    kind: Kind = "holds"
     if first.broken:
-        return Answer("broken", text + asymptotic(one, first), count, count, slack)
-    if first.inconclusive:
+        kind, text = "broken", text + asymptotic(one, first)
+    elif first.inconclusive:
         remedy = f"give range=, or at least {2 * FEWEST} replicates none of which dominates"
-        sentence = f"{text}; {EQUAL if first.inconclusive == EQUAL else remedy}"
-        return Answer("inconclusive", sentence, 0, count, slack)
-    return Answer("holds", text, 0, count, slack)
+        kind, text = "inconclusive", f"{text}; {EQUAL if first.inconclusive == EQUAL else remedy}"
+    return Answer(kind, text, first.allowed / first.measured if first.measured > 0 else math.inf)
 
 
 def _slack(compared: list[Compared]) -> float:
@@ -325,17 +306,17 @@ def compare_with_law(
     answers = {
         name: compare(name, task, trace, failure_probability=failure_probability) for name in claim_ids
     }
-    if any(answer.kind == "holds" for answer in answers.values()):
-        differs, words = _law_of_run(task, trace)
-        for name, answer in answers.items():
-            if answer.kind != "holds":
-                continue
-            if differs:
-                sentence = f"held, but not the law of this algorithm: {words}"
-                answers[name] = replace(answer, kind="other law", sentence=sentence)
-            else:
-                answers[name] = replace(answer, sentence=f"{answer.sentence}; {words}")
-    return answers
+    if all(answer.kind != "holds" for answer in answers.values()):
+        return answers
+    differs, words = _law_of_run(task, trace)
+
+    def with_law(answer: Answer) -> Answer:
+        if differs:
+            sentence = f"held, but not the law of this algorithm: {words}"
+            return replace(answer, kind="other law", sentence=sentence)
+        return replace(answer, sentence=f"{answer.sentence}; {words}")
+
+    return {name: with_law(answer) if answer.kind == "holds" else answer for name, answer in answers.items()}
 
 
 def _law_of_run(task: Mixture, trace: Trace) -> tuple[bool, str]:
@@ -345,13 +326,13 @@ def _law_of_run(task: Mixture, trace: Trace) -> tuple[bool, str]:
         kind, sentence = same_law(task, trace, for_bound=True)
     except InvalidArgument as error:
         return False, f"the law was not compared: {' '.join(str(error).split())}"
-    if kind == "holds":
-        return False, f"no difference from the law of {name}"
-    if kind == "inconclusive":
-        return False, f"the law of {name} was compared without a result: {sentence}"
-    if kind == "not compared":
-        return False, f"the law was not compared: {sentence}"
-    return True, sentence
+    said = {
+        "holds": f"no difference from the law of {name}",
+        "inconclusive": f"the law of {name} was compared without a result: {sentence}",
+        "not compared": f"the law was not compared: {sentence}",
+        "differs": sentence,
+    }
+    return kind == "differs", said[kind]
 
 
 @checked

@@ -12,8 +12,9 @@ from clusterproof.theory.bounds.trace_bound import Compared, TraceBound
 from clusterproof.theory.claims.statistics import binomial_tail
 from clusterproof.theory.runs import hold
 from clusterproof.theory.runs.bound import FAILURE, bound
-from clusterproof.theory.runs.page import Outcome, Said, says, three_digits
+from clusterproof.theory.runs.page import Outcome
 from clusterproof.theory.runs.run import FEWEST_RUNS, Run
+from clusterproof.theory.runs.theorem import Said, says, three_digits
 
 SIGNIFICANCE = 1e-6
 """A bound is called broken where so many runs are outside by chance with at most this probability."""
@@ -84,24 +85,24 @@ def _outside(compared: Sequence[Compared]) -> np.ndarray:
 
 def _judged(compared: Sequence[Compared], counts: list[Count], law_differs: bool) -> Said:
     one, runs = compared[0], compared[0].measured.shape[1]
-    outcome = outcome_of(counts, runs)
-    if outcome == "holds" and _says_nothing(one):
-        outcome = "says nothing"
+    numbers, outcome = (end(one), float(one.allowed[-1].max())), outcome_of(counts, runs)
     if outcome == "broken":
-        worse = counts[0]
-        for other in counts[1:]:  # in relation to its probability
-            worse = other if worse[0] * other[1] < other[0] * worse[1] else worse
-        return says("broken", f"{place(compared)}; {counted(worse[0], runs, worse[1])}", *_numbers(one))
+        worse = max(counts, key=lambda count: count[0] / max(count[1], 1e-300))
+        return says("broken", f"{place(compared)}; {counted(worse[0], runs, worse[1])}", *numbers)
     if outcome == "inconclusive":
         worse = next(count for count in counts if count[0] > count[1] * runs)
         words = f"{counted(worse[0], runs, worse[1])} outside; --replicates {10 * runs}"
-        return says("inconclusive", words, *_numbers(one))
-    return Said(outcome, sentence(outcome, one, law_differs), *_numbers(one))
-
-
-def _numbers(one: Compared) -> tuple[float, float]:
-    """Return what was measured after the last round, and what is allowed."""
-    return end(one), float(one.allowed[-1].max())
+        return says("inconclusive", words, *numbers)
+    size, limit = numbers
+    words = f"{one.name} <= {three_digits(limit)} after round {len(one.measured) - 1}"
+    start, last = (float(one.measured[at].max()) for at in (0, -1))
+    # no better than the start, below which the error fell, or of no round
+    no_news = one.name == "error" and (limit >= start > last or len(one.measured) == 1)
+    if no_news or not np.isfinite(limit):
+        return says("says nothing", f"{words}, the start has {start:.3g}", *numbers)
+    of = "the run's" if runs == 1 and one.name != "error" else end_words(runs)
+    ratio = f", {short(limit / size, 2)} x {of}" if size > 1e-12 * one.unit else ""
+    return Said("holds", f"{'not broken' if law_differs else 'holds'}: {words}{ratio}", *numbers)
 
 
 def outcome_of(counts: Sequence[Count], runs: int) -> Outcome:
@@ -111,24 +112,18 @@ def outcome_of(counts: Sequence[Count], runs: int) -> Outcome:
     return "holds" if all(failures <= rate * runs for failures, rate in counts) else "inconclusive"
 
 
-def _says_nothing(one: Compared) -> bool:
-    """Whether a bound on the error is no better than the start, below which the error fell, or no round was run."""
-    limit, start, last = (
-        float(values.max()) for values in (one.allowed[-1], one.measured[0], one.measured[-1])
-    )
-    no_news = one.name == "error" and (limit >= start > last or len(one.measured) == 1)
-    return not np.isfinite(limit) or no_news
+def judged_events(event: str, *happened: tuple[int, int], runs: int, rate: float, shown: str = "") -> Said:
+    """Compare how often events happened with a rate; of fewer than 20 runs nothing holds.
 
-
-def sentence(outcome: Outcome, one: Compared, law_differs: bool) -> str:
-    """Say what a bound that holds, or says nothing, allows after the last round."""
-    limit, runs, size = float(one.allowed[-1].max()), one.measured.shape[1], end(one)
-    words = f"{one.name} <= {three_digits(limit)} after round {len(one.measured) - 1}"
-    if outcome == "says nothing":
-        return f"says nothing: {words}, the start has {one.measured[0].max():.3g}"
-    of = "the run's" if runs == 1 and one.name != "error" else end_words(runs)
-    ratio = f", {short(limit / size, 2)} x {of}" if size > 1e-12 * one.unit else ""
-    return f"{'not broken' if law_differs else 'holds'}: {words}{ratio}"
+    ``happened`` has the runs in which an event surely happened, and in which it may have; the last is told.
+    """
+    (certain, possible), outcome = happened[-1], outcome_of([(sure, rate) for sure, _ in happened], runs)
+    if outcome == "holds" and (runs < FEWEST_RUNS or any(most > rate * runs for _, most in happened)):
+        outcome = "inconclusive"
+    words = f"{event} in {counted(certain, runs, rate)}"
+    words += f", {possible - certain} inconclusive" * (possible > certain) + shown
+    words += f"; --replicates {10 * runs}" * (outcome == "inconclusive")
+    return says(outcome, words, max(sure for sure, _ in happened) / runs, rate)
 
 
 def end_words(runs: int) -> str:

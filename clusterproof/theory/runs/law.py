@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace
+from clusterproof.algorithms import CFLMGD, Trace
 from clusterproof.synthetic import Mixture, RegressionMixture
 from clusterproof.theory.bounds.dynamics import cfl_mgd_of
 from clusterproof.theory.bounds.gaussian import along_eigenvectors
+from clusterproof.theory.bounds.hypotheses import Need
 from clusterproof.theory.exact.heavy_ball import propagators
 
 SIGNIFICANCE = 1e-6
@@ -119,30 +120,24 @@ class Law:
         return self.noise_chance < SIGNIFICANCE / 2
 
 
-def recursion_of(task: Mixture, trace: Trace) -> Recursion:
-    """Return the recursion of a run, which its errors follow where no client is misassigned.
+NEW_SAMPLES = "linear regression with new samples"
 
-    Raises
-    ------
-    InvalidArgument
-        If the run is not of option I with all clients, server momentum updated first, on Gaussian regression with
-        fresh rows or exact losses, or its replicates start from different models.
-    """
-    if not isinstance(task, RegressionMixture) or task.data == "fixed":
-        raise InvalidArgument("task", task.name, "must be linear regression with new samples", "use it")
-    algorithm = cfl_mgd_of(trace)
-    plain = CFLMGD(step_size=1.0, momentum=0.0)
-    names = ("averaging", "participation", "momentum_owner", "update_order")
-    wrong = [name for name in names if getattr(algorithm, name) != getattr(plain, name)]
-    if wrong:
-        value = getattr(algorithm, wrong[0])
-        rule = f"must be {wrong[0].replace('_', ' ')} {getattr(plain, wrong[0])}"
-        raise InvalidArgument(wrong[0], value, rule, "use it")
+
+def recursion_needs(task: Mixture, trace: Trace) -> Iterator[Need]:
+    """Yield what makes the recursion of a run of CFL-MGD or IFCA known."""
+    yield Need(isinstance(task, RegressionMixture) and task.data != "fixed", NEW_SAMPLES, "")
+    algorithm, plain = cfl_mgd_of(trace), CFLMGD(step_size=1.0, momentum=0.0)
+    for name in ("averaging", "participation", "momentum_owner", "update_order"):
+        here, needed = getattr(algorithm, name), getattr(plain, name)
+        yield Need(here == needed, f"{name.replace('_', ' ')} {needed}", str(here))
     starts = trace.models[0].reshape(-1, *trace.models.shape[-2:])
-    if starts.shape[1] != task.clusters or (starts != starts[0]).any():
-        raise InvalidArgument(
-            "trace", "...", "must have one start of all runs, and a model a cluster", "give it"
-        )
+    alike = starts.shape[1] == task.clusters and (starts == starts[0]).all()
+    yield Need(bool(alike), "one start of all runs, and a model a cluster", "")
+
+
+def recursion_of(task: RegressionMixture, trace: Trace) -> Recursion:
+    """Return the recursion of a run that meets ``recursion_needs``: of its errors while no client is misassigned."""
+    algorithm, start = cfl_mgd_of(trace), trace.models[0].reshape(-1, *trace.models.shape[-2:])[0]
     share = np.ones(task.clusters) if algorithm.normalisation == "cluster" else task.proportions
     spectra, _ = np.linalg.eigh(task.covariances.matrices)
     return Recursion(
@@ -151,44 +146,44 @@ def recursion_of(task: Mixture, trace: Trace) -> Recursion:
         rows=task.proportions * task.clients * task.samples,
         momentum=algorithm.momentum,
         noise=float(task.noise),
-        start=along_eigenvectors(task, starts[0]),
+        start=along_eigenvectors(task, start),
     )
 
 
-def compare_law(task: Mixture, trace: Trace) -> Law:
+def law_needs(task: Mixture, trace: Trace) -> Iterator[Need]:
+    """Yield what makes a run comparable with its exact law, but for noise above rounding."""
+    yield from recursion_needs(task, trace)
+    assert isinstance(task, RegressionMixture)
+    several = trace.models.ndim == 4 and trace.models.shape[1] > 1
+    yield Need(several, "at least 2 runs", "1")
+    yield Need(task.data == "fresh", NEW_SAMPLES, "")
+    rows = int(recursion_of(task, trace).rows.min())
+    needed = f"at least {FEWEST_ROWS} new samples a cluster and round"
+    yield Need(rows >= FEWEST_ROWS, needed, str(rows))
+    right = bool((trace.assignments == trace.labels).all())
+    yield Need(right, "no wrong choice of a cluster", "")
+
+
+def compare_law(task: RegressionMixture, trace: Trace) -> Law | None:
     """Compare the mean path and the scale of a run's replicates with the exact law, at ten rounds.
 
     The deviations from the path without noise, whitened by their exact covariances, have mean 0 and covariance I;
     over thousands of rows they are Gaussian, so that both statistics follow chi-square laws.
 
-    Raises
-    ------
-    InvalidArgument
-        If there is no such law: see ``recursion_of``; or a client is misassigned, the rows are not fresh or fewer than
-        1000 a cluster and round, there is one run, or the deviations are rounding.
+    Returns
+    -------
+    Law
+        None if no round has Gaussian noise above rounding. The run is one that meets ``law_needs``.
     """
     from scipy.special import chdtr, chdtrc
 
     recursion = recursion_of(task, trace)
-    if trace.models.ndim == 3 or trace.models.shape[1] < 2:
-        raise InvalidArgument("replicates", 1, "must be at least 2 runs", "add runs")
-    assert isinstance(task, RegressionMixture)
-    rows = int(recursion.rows.min())
-    if task.data != "fresh":
-        raise InvalidArgument("task", task.data, "must be linear regression with new samples", "use it")
-    if rows < FEWEST_ROWS:
-        rule = f"must have at least {FEWEST_ROWS} new samples a cluster and round"
-        raise InvalidArgument("samples", rows, rule, "add some")
-    if (trace.assignments != trace.labels).any():
-        raise InvalidArgument("assignments", "...", "must have no wrong choice of a cluster", "start nearer")
     runs, rounds = trace.models.shape[1], trace.rounds
     chosen = set(np.linspace(1, rounds, min(COMPARED_ROUNDS, rounds)).round().astype(int).tolist())
     path, smallest = recursion.path(rounds), RESOLUTION * float(np.abs(trace.models[0]).max())
     paths, scales, ratios = [], [], []
     for number, (covariance, randomness) in enumerate(recursion.covariances(rounds), start=1):
-        if number not in chosen:
-            continue
-        if not (np.isfinite(covariance).all() and randomness <= STEADY):
+        if number not in chosen or not np.isfinite(covariance).all() or randomness > STEADY:
             continue
         lengths = np.linalg.eigvalsh(covariance)
         if lengths.min() <= smallest**2 or (lengths.min(axis=-1) <= 1e-12 * lengths.max(axis=-1)).any():
@@ -202,9 +197,7 @@ def compare_law(task: Mixture, trace: Trace) -> Law:
         scales.append(2 * min(float(chdtrc(freedom, total)), float(chdtr(freedom, total))))
         ratios.append(total / freedom)
     if not paths:
-        raise InvalidArgument(
-            "noise", "...", "must have Gaussian noise above rounding in some round", "raise it"
-        )
+        return None
     count = len(paths)
     return Law(
         path_chance=min(1.0, count * min(paths)),

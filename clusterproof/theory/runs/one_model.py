@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms import InvalidArgument, generator, run
+from clusterproof.algorithms import InvalidArgument, generator
 from clusterproof.synthetic import NoisyQuadraticMixture, RegressionMixture
 from clusterproof.synthetic.quadratic import ExactQuadratics
 from clusterproof.theory.bounds.hypotheses import Need, unmet
@@ -17,17 +16,12 @@ from clusterproof.theory.bounds.numbers import many, short
 from clusterproof.theory.bounds.trace_bound import ROUNDING, Compared, largest_length
 from clusterproof.theory.runs import facts
 from clusterproof.theory.runs.judged import judged
-from clusterproof.theory.runs.page import Entry, Said, entry
+from clusterproof.theory.runs.page import Entry, entry, following
 from clusterproof.theory.runs.run import Run
-
-RESOLUTION = 1e-9
-"""Differences of two paths below this share of the models' lengths are rounding."""
+from clusterproof.theory.runs.theorem import Said
 
 MEASURED = 1e-10
 """Distances below this share of ``OneModelRun.unit`` are not measured."""
-
-FEWEST_ROUNDS = 5
-"""A factor is measured over at least so many rounds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,8 +185,6 @@ class OneModelRun(Run):
 
     def judged(self, compared: Sequence[Compared], failure: float = 0.0) -> Said:
         """Judge what a theorem allows; nothing holds, and nothing is broken, of a run that is not of its settings."""
-        if self.rounds == 0:
-            return Said("says nothing", "says nothing of a run without rounds")
         found = judged(compared, failure, self.law.differs)
         if not self.law.differs:
             return found
@@ -206,35 +198,20 @@ class OneModelRun(Run):
         """The run beside the deterministic path of its settings from its start."""
         if self.random:
             return Path(f"not compared: needs {self.random}")
-        runs = None if self.same_start else self.runs
-        start = self.path[0, :1] if runs is None else self.path[0][:, None]
-        given: dict[str, Any] = {
-            "rounds": self.rounds,
-            "replicates": runs,
-            "initial": start,
-            "measure": self.measure,
-        }
         try:
-            found = run(self.algorithm, self.task, **given)
+            found = self.rerun(measure=self.measure)
         except InvalidArgument:  # it diverges
             return Path("not compared: the models of its settings overflow")
-        differs, words = self.follows(OneModelRun(self.task, found).path)
-        return Path(words, differs, found.measured)
+        return replace(self.follows(Run(self.task, found).models), measured=found.measured)
 
-    def follows(self, path: np.ndarray) -> tuple[bool, str]:
-        """Return whether the models differ from a path (rounds + 1, R, d) by more than rounding, and the sentence."""
-        away = np.linalg.norm(self.path - path, axis=-1).max(axis=-1)
-        lengths = np.linalg.norm(path, axis=-1).max(axis=-1)
-        length = np.maximum.accumulate(lengths) + largest_length(self.trace)
-        wrong = np.flatnonzero(~(away <= RESOLUTION * length))
-        if len(wrong):
-            first = int(wrong[0])
-            return (
-                True,
-                f"differs: {short(float(away[first]))} from the path of its settings in round {first}",
-            )
-        within = f", to within {short(float(away.max()), 2)}" if away.any() else ""
-        return False, f"the run follows {self.name}'s exact path{within}"
+    def follows(self, models: np.ndarray) -> Path:
+        """Return whether the models differ from those of a path (rounds + 1, R, 1, d) by more than rounding."""
+        wrong = self.departure(models)
+        if wrong is not None:
+            return Path(f"differs: {short(wrong[1])} from the path of its settings in round {wrong[0]}", True)
+        away = float(np.linalg.norm(self.models - models, axis=-1).max())
+        within = f", to within {short(away, 2)}" if away else ""
+        return Path(f"the run follows {self.name}'s exact path{within}")
 
     @property
     def measure(self) -> dict[str, Callable[..., object]]:
@@ -298,36 +275,12 @@ def _length(value: float) -> str:
 
 
 def factor_entry(of: OneModelRun, distances: np.ndarray, towards: str, limit: float | None) -> Entry:
-    """Return the entry Factor of a deterministic run: over the last half of its rounds above rounding.
-
-    Parameters
-    ----------
-    of
-        The run.
-    distances
-        From where it converges, (rounds + 1, R).
-    towards
-        What that is.
-    limit
-        The exact factor after many rounds; None where it is not known.
-    """
-    exact = "" if limit is None else f"(limit, exactly: {limit:.4f})"
+    """Return the entry Factor, as that of ``facts``, of a run without random numbers."""
     if of.random:
         return entry("Factor", f"none: needs {of.random}")
-    largest = distances.max(axis=1)
-    if not np.isfinite(largest).all():
-        return entry("Factor", "none: the models overflow", exact)
-    below = np.flatnonzero(largest < MEASURED * of.unit)
-    end = int(below[0]) - 1 if len(below) else of.rounds
-    start = end // 2
-    if end - start < FEWEST_ROUNDS:
-        return entry("Factor", "none: less than 10 rounds above rounding", exact)
-    value = float((largest[end] / largest[start]) ** (1 / (end - start)))
-    grows = "; it grows" if value > 1 else ""
-    return entry("Factor", f"{value:.4f} a round {towards}, rounds {start} to {end}{grows}", exact)
+    return facts.factor_entry(distances, MEASURED * of.unit, towards, limit)
 
 
 def tail(of: OneModelRun, *commands: tuple[str, str]) -> tuple[Entry, Entry]:
     """Return the entries Law, and Next: commands, each with what it shows."""
-    following = entry("Next", *(f"clusterproof {command:<31}  {shows}" for command, shows in commands))
-    return entry("Law", of.law.words), following
+    return entry("Law", of.law.words), following(*commands)

@@ -14,8 +14,9 @@ from clusterproof.theory.bounds.numbers import many, short
 from clusterproof.theory.bounds.trace_bound import ROUNDING
 from clusterproof.theory.papers.fpfc.fusion import weakest_link
 from clusterproof.theory.runs import facts
-from clusterproof.theory.runs.grouped import IN_GROUPS, NO_ROUND, GroupRun, rest_entries
-from clusterproof.theory.runs.page import Entry, Page, Row, Said, entry, page_of, says
+from clusterproof.theory.runs.grouped import IN_GROUPS, GroupRun, rest_entries
+from clusterproof.theory.runs.page import Entry, Page, entry, following
+from clusterproof.theory.runs.theorem import Row, Said, page_of, says
 
 MOST_CUTS = 2
 """Cuts of the first run that are named."""
@@ -68,8 +69,7 @@ def cuts_of(labels: np.ndarray) -> Iterator[Cut]:
 
 
 def _linkage_needs(run: CutRun, linkage: str) -> Iterator[Need]:
-    given = run.algorithm.linkage
-    yield Need(given == linkage, f"--linkage {linkage}", given)
+    yield run.option("linkage", linkage)
     yield from run.exact_needs()
     yield Need(bool(run.cuts), "a cut", "none")
     yield from run.needs_its_rounds()
@@ -96,8 +96,6 @@ def _linkage(run: CutRun, linkage: str) -> Said:
 
 def _ids(run: CutRun) -> Said:
     """Compare with ``cfl/client-ids``: the clusters of a round refine those of the round before."""
-    if not run.rounds:
-        return NO_ROUND
     torn = 0
     for before, after in zip(run.labels[:-1], run.labels[1:], strict=True):
         for old, new in zip(before, after, strict=True):
@@ -133,8 +131,6 @@ def _cosine_needs(run: CutRun, kind: str) -> Iterator[Need]:
 
 def _cosine(run: CutRun) -> Said:
     """Compare the cosines across clusters before the first cut with those of a stationary point."""
-    if not run.rounds:
-        return NO_ROUND
     labels, value = run.task.labels, -1 / (run.task.clusters - 1)
     same = labels[:, None] == labels
     furthest, limit, seen = 0.0, 0.0, (0.0, 0.0)
@@ -210,16 +206,15 @@ def recursive_page(run: CutRun) -> Page:
     known += facts.error_entry(run, "largest distance from a cluster's optimum") + rest_entries(run)
     cosine = {2: "Two", 3: "Anywhere"}.get(clusters, "Simplex")
     told = (linkage.capitalize(), cosine, "Ids", "In groups")
-    option = ("--clusters 2", "cosines of -1") if clusters != 2 else ("--clusters 3", "other cosines")
-    following = [
-        "clusterproof run cfl --linkage complete --spread 0.5   the public code",
-        f"clusterproof run cfl {option[0]:<34}{option[1]}",
-    ]
+    other = ("run cfl --clusters 2", "cosines of -1")
+    if clusters == 2:
+        other = ("run cfl --clusters 3", "other cosines")
+    commands = [("run cfl --linkage complete --spread 0.5", "the public code"), other]
     if run.quadratics is None:
-        following = ["clusterproof run cfl   on quadratics: its cuts, exactly"]
+        commands = [("run cfl", "on quadratics: its cuts, exactly")]
     elif linkage == "complete":
-        following = ["clusterproof check cfl/complete-linkage   where another cut is better"]
-    return page_of(facts.title(run), known, ROWS, run, entry("Next", *following), told=told)
+        commands = [("check cfl/complete-linkage", "where another cut is better")]
+    return page_of(facts.title(run), known, ROWS, run, following(*commands), told=told)
 
 
 def _run_entry(run: CutRun) -> Entry:

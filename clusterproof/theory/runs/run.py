@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms import Trace
+from clusterproof.algorithms import InvalidArgument, Trace, run
 from clusterproof.algorithms.participation import participant_count
 from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.bounds.hypotheses import Need
 from clusterproof.theory.bounds.numbers import short
+from clusterproof.theory.bounds.trace_bound import largest_length
 
 TASKS = {
     "regression": "linear regression",
@@ -32,6 +33,9 @@ FEWEST_RUNS = 20
 
 AT_REST = 1e-9
 """A model is at rest nearer to the fixed point than this share of its size: farther on, rounding covers the way."""
+
+RESOLUTION = 1e-9
+"""Differences of two paths below this share of the models' lengths are rounding."""
 
 MOVED = 1e-8
 """A round that comes nearer by no more than this share of the size does not tell one step size from another."""
@@ -139,10 +143,42 @@ class Run:
             np.copyto(now, before, where=now < 0)
         return known
 
-    @property
+    def rerun(self, **options: Any) -> Trace:
+        """Return the library's run of these settings from the same models.
+
+        Raises
+        ------
+        InvalidArgument
+            If it diverges.
+        """
+        given: dict[str, Any] = {"rounds": self.rounds, "initial": self.models[0], "replicates": self.runs}
+        if self.same_start:
+            given |= {"initial": self.models[0, 0], "replicates": None}
+        return run(self.algorithm, self.task, **given, **options)
+
+    def departure(self, models: np.ndarray) -> tuple[int, float] | None:
+        """Return the first round after which the models differ from others, beyond rounding, and by how much."""
+        away = np.linalg.norm(self.models - models, axis=-1).max(axis=(1, 2))
+        lengths = np.linalg.norm(models, axis=-1).max(axis=(1, 2))
+        rounding = RESOLUTION * (np.maximum.accumulate(lengths) + largest_length(self.trace))
+        wrong = np.flatnonzero(~(away <= rounding))
+        return (int(wrong[0]), float(away[wrong[0]])) if len(wrong) else None
+
+    @cached_property
     def difference(self) -> tuple[int, float] | None:
-        """The first round that leads elsewhere than the algorithm's, and by how much; None if none does."""
-        return None
+        """The first round that leads elsewhere than the library's, and by how much; None if none does or it diverges.
+
+        Of algorithms without random numbers.
+        """
+        try:
+            return self.departure(Run(self.task, self.rerun()).models)
+        except InvalidArgument:
+            return None
+
+    def option(self, name: str, value: str) -> Need:
+        """Return the hypothesis that an option of the algorithm has a value."""
+        given = getattr(self.algorithm, name)
+        return Need(given == value, f"--{name.replace('_', '-')} {value}", str(given))
 
     def exact_needs(self) -> Iterator[Need]:
         """Yield the hypotheses that make a round known."""

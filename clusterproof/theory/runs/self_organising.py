@@ -16,9 +16,9 @@ from clusterproof.theory.bounds.trace_bound import ROUNDING
 from clusterproof.theory.papers.sofl.elbow import ALLOWED, COUNTS
 from clusterproof.theory.runs import facts
 from clusterproof.theory.runs.grouped import GroupRun, rest_entries
-from clusterproof.theory.runs.judged import counted, outcome_of
-from clusterproof.theory.runs.page import Entry, Page, Row, Said, does_not_apply, entry, page_of, says
-from clusterproof.theory.runs.run import FEWEST_RUNS
+from clusterproof.theory.runs.judged import judged_events
+from clusterproof.theory.runs.page import Entry, Page, entry, following
+from clusterproof.theory.runs.theorem import Row, Said, does_not_apply, page_of, says
 
 ABOUT = 0.1
 """Mean cosines that differ by so much are about the same."""
@@ -105,8 +105,7 @@ def _as_meant(run: ClusteredRun) -> Said:
 
 
 def _stationary(run: ClusteredRun) -> Iterator[Need]:
-    trigger = run.algorithm.trigger
-    yield Need(trigger == "stationary", "--trigger stationary", trigger)
+    yield run.option("trigger", "stationary")
     yield from run.exact_needs()
     yield Need(run.first is not None, "a clustering", "none yet")
     yield from run.needs_its_rounds()
@@ -126,8 +125,7 @@ def _condition(run: ClusteredRun) -> Said:
 
 def _count_needs(run: ClusteredRun) -> Iterator[Need]:
     algorithm, sizes = run.algorithm, np.bincount(run.task.labels)
-    count = algorithm.cluster_count
-    yield Need(count == "silhouette", "--cluster-count silhouette", count)
+    yield run.option("cluster_count", "silhouette")
     yield from run.exact_needs()
     yield Need(None not in run.when, "a clustering", "none yet")
     yield Need(run.task.clients == 24, "24 clients", str(run.task.clients))
@@ -145,14 +143,9 @@ def _count_needs(run: ClusteredRun) -> Iterator[Need]:
 
 def _count(run: ClusteredRun) -> Said:
     """Compare the number of groups with ``sofl/guarded-count``, where the updates are such as it supposes."""
-    found, clusters = [len(np.unique(groups)) for groups in run.labels[-1]], run.task.clusters
-    wrong, runs = sum(count != clusters for count in found), len(found)
-    outcome = outcome_of([(wrong, ALLOWED)], runs)
-    if outcome == "holds" and runs < FEWEST_RUNS:
-        outcome = "inconclusive"
-    more = f"; --replicates {10 * runs}" * (outcome == "inconclusive")
-    words = f"another number of groups in {counted(wrong, runs, ALLOWED)}{more}"
-    return says(outcome, words, wrong / runs, ALLOWED)
+    wrong = sum(len(np.unique(groups)) != run.task.clusters for groups in run.labels[-1])
+    event, runs = "another number of groups", len(run.labels[-1])
+    return judged_events(event, (wrong, wrong), runs=runs, rate=ALLOWED)
 
 
 def _theorem_1(run: ClusteredRun) -> Said:
@@ -163,8 +156,8 @@ def _theorem_1(run: ClusteredRun) -> Said:
 
 
 def _diverging(run: ClusteredRun) -> Iterator[Need]:
-    schedule, least = run.algorithm.schedule, FEWEST_DIVERGING * run.algorithm.learning_rate
-    yield Need(schedule == "robbins-monro", "--schedule robbins-monro", schedule)
+    least = FEWEST_DIVERGING * run.algorithm.learning_rate
+    yield run.option("schedule", "robbins-monro")
     yield Need(least >= 1, "60 eta_0 P(X_c) >= 1", f"60 eta_0 = {short(least)}")
 
 
@@ -187,13 +180,13 @@ def self_organising_page(run: ClusteredRun) -> Page:
     known = [facts.task_entry(run.task), _run_entry(run), facts.groups_entry(run, merged)]
     known += _clustering_entry(run)
     known += facts.error_entry(run, "largest distance from a cluster's optimum") + rest_entries(run)
-    first = "clusterproof run sofl --cluster-count elbow   the count as published"
-    if elbow:
-        first = "clusterproof run sofl                         another count of groups"
-    following = [first, "clusterproof check sofl/elbow-exact-winners   where that fails"]
+    option = ("run sofl", "another count of groups")
+    if not elbow:
+        option = ("run sofl --cluster-count elbow", "the count as published")
+    commands = [option, ("check sofl/elbow-exact-winners", "where that fails")]
     if run.quadratics is None:
-        following = ["clusterproof run sofl   on quadratics: its updates, exactly"]
-    return page_of(facts.title(run), known, ROWS, run, entry("Next", *following))
+        commands = [("run sofl", "on quadratics: its updates, exactly")]
+    return page_of(facts.title(run), known, ROWS, run, following(*commands))
 
 
 def _run_entry(run: ClusteredRun) -> Entry:

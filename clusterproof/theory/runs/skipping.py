@@ -19,18 +19,13 @@ from clusterproof.theory.papers import proxskip
 from clusterproof.theory.runs import facts
 from clusterproof.theory.runs.bound import FAILURE
 from clusterproof.theory.runs.judged import SIGNIFICANCE
-from clusterproof.theory.runs.one_model import (
-    FEWEST_ROUNDS,
-    MEASURED,
-    RESOLUTION,
-    OneModelRun,
-    Path,
-    error_entry,
-    head,
-    tail,
-)
-from clusterproof.theory.runs.page import Entry, Page, Row, Said, entry, page_of
-from clusterproof.theory.runs.run import FEWEST_RUNS
+from clusterproof.theory.runs.one_model import MEASURED, OneModelRun, Path, error_entry, head, tail
+from clusterproof.theory.runs.page import Entry, Page, entry
+from clusterproof.theory.runs.run import FEWEST_RUNS, RESOLUTION
+from clusterproof.theory.runs.theorem import Row, Said, page_of
+
+FEWEST_ROUNDS = 5
+"""A factor is measured over at least so many rounds."""
 
 LARGEST = 400
 """Rows of the second moments up to which they are computed."""
@@ -148,9 +143,9 @@ def law_of_coins(of: OneModelRun) -> Path:
         controls = np.where(coin[:, None, None], learnt, controls)
         after = np.where(coin[:, None, None], options[0][0], options[1][0])
         mean = np.where(coin[:, None], options[0][1], options[1][1])
-    differs, words = of.follows(np.stack(path))
-    if differs:
-        return Path(words, True)
+    found = of.follows(np.stack(path)[:, :, None])
+    if found.differs:
+        return found
     tails = binomial_tail(heads, sure, p), binomial_tail(sure - heads, sure, 1 - p)
     if sure and min(tails) <= SIGNIFICANCE:
         return Path(f"differs: {heads} of {sure} coins communicate, p = {p:.4g}", True)
@@ -198,8 +193,7 @@ def _factor(of: OneModelRun, moments: np.ndarray | None) -> Entry:
         return entry("Factor", f"none: needs {of.random}")
     if not np.isfinite(of.distances).all():
         return entry("Factor", "none: the models overflow")
-    below = np.flatnonzero(np.median(of.distances, axis=1) < MEASURED * of.unit)
-    last = int(below[0]) - 1 if len(below) else of.rounds
+    last = facts.rounds_above(np.median(of.distances, axis=1), MEASURED * of.unit)
     if last < FEWEST_ROUNDS:
         return entry("Factor", "none: less than 5 rounds above rounding")
     factors = (of.distances[last] / of.distances[0]) ** (1 / last)

@@ -8,24 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.plain_rounds import averaging_round, matrix_of
+from run_pages import entries, outcomes, row_of
 
 from clusterproof import theory
-from clusterproof.algorithms import (
-    Algorithm,
-    FedAvg,
-    FedLin,
-    FedProx,
-    ProxSkip,
-    Scaffold,
-    Trace,
-    run,
-)
-from clusterproof.synthetic import (
-    LogisticMixture,
-    QuadraticMixture,
-)
+from clusterproof.algorithms import FedAvg, FedLin, FedProx, ProxSkip, Scaffold, run
+from clusterproof.synthetic import LogisticMixture, QuadraticMixture
 from clusterproof.theory.papers.fedprox import gain
-from clusterproof.theory.runs.page import Page
 
 SIZES: dict[str, Any] = {"clusters": 3, "clients": 10, "dimension": 4, "proportions": [5, 3, 2]}
 
@@ -33,21 +21,6 @@ SIZES: dict[str, Any] = {"clusters": 3, "clients": 10, "dimension": 4, "proporti
 def task_of(**given: Any) -> QuadraticMixture:
     return QuadraticMixture.random(
         **SIZES | {"condition_number": 4.0, "separation": 1.6, "spread": 0.1} | given
-    )
-
-
-def entries(page: Page) -> dict[str, str]:
-    return {one.label: " ".join(one.lines) for _, shown in page.sections for one in shown}
-
-
-def outcomes(page: Page) -> dict[str, str]:
-    return {one.claim: one.outcome for one in page.theorems}
-
-
-def called(trace: Trace, **settings: Any) -> Trace:
-    """Return the trace as if these were the settings of its algorithm."""
-    return replace(
-        trace, settings={**trace.settings, "algorithm": {**trace.settings["algorithm"], **settings}}
     )
 
 
@@ -118,7 +91,7 @@ def test_the_drift_bound_by_its_recursion() -> None:
     for _ in range(rounds):
         allowed *= (1 - step * spectra.min()) ** steps
         allowed += step**2 * spectra.max() * (0 + 1 + 2 + 3) * zeta
-    (row,) = (one for one in page.theorems if one.claim == "fedavg/drift")
+    row = row_of(page, "fedavg/drift")
     assert row.bound == pytest.approx(allowed, rel=1e-12)
     assert row.measured == pytest.approx(float(np.linalg.norm(trace.models[-1, 0] - task.pooled_optimum)))
     assert entries(page)["Drift"].startswith("holds: error <= ")
@@ -145,23 +118,6 @@ def test_numbers_of_the_printed_theorem_of_fedprox() -> None:
     assert f"mu = 6 L B^2 = {6 * dissimilarity**2:.3g}, here 2" in told["Corollary"]
 
 
-def test_one_local_step_and_equal_hessians_rest_at_the_optimum() -> None:
-    unequal, equal = task_of(), task_of(condition_number=1.0)
-    for task, steps in ((unequal, 1), (equal, 4)):
-        for algorithm in (
-            FedAvg(step_size=0.3, local_steps=steps),
-            FedProx(step_size=0.3, local_steps=steps, proximal=0.5),
-        ):
-            page = theory.compare(task, run(algorithm, task, rounds=20))
-            assert "'s fixed point is the common optimum" in entries(page)["Error"]
-    told = entries(theory.compare(equal, run(FedAvg(step_size=0.3, local_steps=4), equal, rounds=20)))
-    assert told["Theorem 4"].endswith(
-        "as stated, of one problem; on this one fixed steps rest at the optimum"
-    )
-    told = entries(theory.compare(unequal, run(FedAvg(step_size=0.3), unequal, rounds=20)))
-    assert told["Theorem 4"].endswith("does not apply: needs E > 1 local steps, here 1")
-
-
 LONG = FedAvg(step_size=1.7, local_steps=2)
 
 
@@ -186,41 +142,8 @@ LONG = FedAvg(step_size=1.7, local_steps=2)
 )  # fmt: skip
 def test_hypotheses_that_are_not_met(algorithm: Any, claim: str, words: str) -> None:
     task = replace(task_of(), client_samples=list(range(1, 11)))
-    page = theory.compare(task, run(algorithm, task, rounds=6))
-    (row,) = (one for one in page.theorems if one.claim == claim)
+    row = row_of(theory.compare(task, run(algorithm, task, rounds=6)), claim)
     assert (row.outcome, row.words) == ("does not apply", f"does not apply: {words}")
-
-
-ALGORITHMS = [
-    FedAvg(step_size=0.1, local_steps=3),
-    FedProx(step_size=0.1, local_steps=3, proximal=0.0),
-    Scaffold(step_size=0.1, local_steps=3),
-    Scaffold(step_size=0.1, local_steps=3, option="I"),
-    FedLin(step_size=0.1, local_steps=3),
-    FedLin(step_size=1 / 18, local_steps=3),
-    ProxSkip(step_size=0.5, probability=0.4),
-]
-
-
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_a_run_of_other_settings_does_not_hold(algorithm: Any) -> None:
-    task = task_of()
-    changes: list[dict[str, Any]] = [{"step_size": algorithm.step_size * 1.03}]
-    changes += [{"step_size": algorithm.step_size * 0.97}]
-    changes += [{"local_steps": 2}, {"local_steps": 4}] if hasattr(algorithm, "local_steps") else []
-    changes += [{"probability": 0.41}] if isinstance(algorithm, ProxSkip) else []
-    for change in changes:
-        trace = run(replace(algorithm, **change), task, rounds=20, replicates=3)
-        original = {name: getattr(algorithm, name) for name in change}
-        page = theory.compare(task, called(trace, **original))
-        told = entries(page)
-        assert re.match(r"differs: \S+ from the path of its settings in round [123]$", told["Law"]), told[
-            "Law"
-        ]
-        assert not {"holds", "broken"} & set(outcomes(page).values())
-        assert "holds:" not in str(page)
-        right = theory.compare(task, trace)
-        assert "exact path" in entries(right)["Law"]
 
 
 def test_a_run_above_a_bound_is_no_proof_against_it_unless_it_is_of_its_settings() -> None:
@@ -233,36 +156,6 @@ def test_a_run_above_a_bound_is_no_proof_against_it_unless_it_is_of_its_settings
     assert re.match(
         r"inconclusive: not a run of its settings: \S+ > \S+, round \d+; 1 of 1 run", entries(page)["Drift"]
     )
-
-
-@pytest.mark.slow(reason="several seconds")
-def test_right_runs_never_break_a_theorem() -> None:
-    """Random settings of every algorithm: whatever applies holds, or says nothing, and the law is that of the run."""
-    stream, seen = np.random.default_rng(7), set()
-    for number in range(40):
-        task = task_of(
-            condition_number=float(stream.choice([1.5, 4, 30])),
-            spread=float(stream.choice([0, 0.3])),
-            separation=float(stream.choice([0.1, 2])),
-            seed=number,
-        )
-        steps = int(stream.integers(1, 5))
-        step = float(stream.choice([1 / (6 * steps), 0.3 / steps, 1 / steps, 1.2]))
-        algorithms: list[Algorithm[Any]] = [
-            FedAvg(step_size=step, local_steps=steps),
-            Scaffold(step_size=step, local_steps=steps, option=str(stream.choice(["I", "II"]))),
-            FedLin(step_size=step, local_steps=steps),
-            ProxSkip(step_size=step, probability=float(stream.choice([0.2, 0.6, 1]))),
-        ]
-        for algorithm in algorithms:
-            rounds, runs = int(stream.choice([1, 7, 60])), [None, 4][number % 2]
-            page = theory.compare(task, run(algorithm, task, rounds=rounds, replicates=runs, seed=number))
-            found = outcomes(page)
-            assert not {"broken", "inconclusive"} & set(found.values()), (algorithm, page)
-            assert "exact path" in entries(page)["Law"]
-            seen |= {(claim, outcome) for claim, outcome in found.items() if outcome == "holds"}
-    claims = ("fedavg/drift", "scaffold/sharp", "scaffold/sharp-option-1", "fedlin/sharp", "fedlin/rate")
-    assert seen == {(claim, "holds") for claim in (*claims, "proxskip/sharp", "proxskip/theorem-6")}
 
 
 def test_an_algorithm_of_another_name_is_judged_by_its_dynamics() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from clusterproof import theory
-from clusterproof.algorithms import CFLMGD, FedAvg, InvalidArgument, Trace, run
+from clusterproof.algorithms import CFLMGD, FedAvg, Trace, run
 from clusterproof.algorithms.storage import save_trace
 from clusterproof.commands.application import main
 from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
@@ -18,14 +18,7 @@ from clusterproof.theory.runs.hold import compare, compare_with_law
 
 THEOREM = "cfl-mgd/theorem-d"
 TASK = RegressionMixture.random(
-    clusters=2,
-    clients=12,
-    dimension=2,
-    condition_number=4.0,
-    separation=2.0,
-    noise=0.5,
-    samples=1000,
-    seed=0,
+    clusters=2, clients=12, dimension=2, condition_number=4.0, separation=2.0, noise=0.5, samples=1000, seed=0
 )
 PLAIN = QuadraticMixture.random(clusters=2, clients=8, dimension=3, condition_number=4.0, seed=1)
 ALGORITHM = CFLMGD(step_size=1 / TASK.smoothness, momentum=0.5)
@@ -62,12 +55,9 @@ def test_a_step_3_percent_off_with_more_noise_keeps_to_theorem_d_and_is_named(
 
 @pytest.mark.slow(reason="several seconds")
 def test_right_runs_hold() -> None:
-    for seed in range(3):
-        trace = run_of(seed=seed, replicates=200)
-        assert answer_of(TASK, trace) == (
-            "holds",
-            compare(THEOREM, TASK, trace).sentence + "; no difference from the law of cfl-mgd",
-        )
+    trace = run_of(replicates=200)
+    sentence = compare(THEOREM, TASK, trace).sentence + "; no difference from the law of cfl-mgd"
+    assert answer_of(TASK, trace) == ("holds", sentence)
 
 
 def test_few_replicates_of_a_random_run_are_not_compared() -> None:
@@ -119,14 +109,3 @@ def test_the_law_of_an_algorithm_that_declares_no_dynamics_is_not_compared(
     assert (
         "; the law was not compared: trace = 'mine': must be a run of an algorithm whose dynamics" in sentence
     )
-
-
-def test_what_breaks_the_bound_is_broken_whatever_its_law() -> None:
-    trace = run_of(factor=1.03, noise=1.22)
-    errors = 100 * np.asarray(trace.errors)
-    assert answer_of(TASK, dataclasses.replace(trace, errors=errors))[0] == "broken"
-
-
-def test_a_run_of_another_task_is_refused() -> None:
-    with pytest.raises(InvalidArgument, match=r"task\.noise"):
-        theory.assert_holds(THEOREM, dataclasses.replace(TASK, noise=0.6), run_of(rounds=2))

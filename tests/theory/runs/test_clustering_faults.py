@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -28,14 +27,7 @@ THREE = {
     "seed": 0,
     "proportions": (0.5, 0.3, 0.2),
 }
-TWO = {
-    "clusters": 2,
-    "clients": 8,
-    "dimension": 3,
-    "condition_number": 3.0,
-    "separation": 3.0,
-    "seed": 1,
-}
+TWO = {"clusters": 2, "clients": 8, "dimension": 3, "condition_number": 3.0, "separation": 3.0, "seed": 1}
 Setting = tuple[Mixture, IFCA | FPFC, np.ndarray | None]
 
 
@@ -112,29 +104,19 @@ def test_a_fault_is_seen_to_rounding_in_one_run_without_noise(algorithm: str, fa
         assert_same_law(setting[0], declared(setting, **fault))
 
 
-NOISY = {"noise": 0.75}
-
-
 @pytest.mark.slow(reason="2000 replicates each")
 @pytest.mark.parametrize(
     ("setting", "fault", "rounds"),
     [
-        # the variance of the participants hides that of the gradients in fewer rounds
-        (ifca(200, participation=0.5), {"samples": 100}, 40),
-        (fpfc(50), NOISY, 40),
+        (ifca(200, participation=0.5), {"samples": 20}, 12),
+        (fpfc(5), {"noise": 2.5}, 4),
         (fpfc(participation=0.5), {"participation": 1.0}, 2),
+        (ifca(participation=0.5), {"participation": 1.0}, 2),
     ],
 )
 def test_a_fault_is_seen_in_replicates(setting: Setting, fault: dict[str, Any], rounds: int) -> None:
     with pytest.raises(AssertionError, match=r"estimate .*, expectation .* \(200 replicates"):
         assert_same_law(setting[0], declared(setting, rounds=rounds, replicates=REPLICATES, **fault))
-
-
-@pytest.mark.slow(reason="a second or more")
-def test_more_participants_than_declared_are_seen_in_replicates() -> None:
-    setting = ifca(participation=0.5)
-    with pytest.raises(AssertionError, match="200 replicates against 2000"):
-        assert_same_law(setting[0], declared(setting, rounds=2, replicates=REPLICATES, participation=1.0))
 
 
 @pytest.mark.parametrize(
@@ -174,49 +156,35 @@ def test_the_replicate_is_named_by_its_number_in_the_run() -> None:
 def draw_setting(seed: int) -> tuple[Mixture, Algorithm[Any], np.ndarray | None]:
     """Draw P 2..6, kappa 1..1000, participation .1..1, momentum 0...95 and unequal clusters; a fifth has no noise."""
     stream = np.random.default_rng(seed)
-    count = int(stream.integers(2, 7))
+    count, uniform = int(stream.integers(2, 7)), stream.uniform
     shares = stream.dirichlet(np.full(count, 2.0)) * 0.8 + 0.2 / count
-    arguments: dict[str, Any] = {
+    sizes: dict[str, Any] = {
         "clusters": count,
         "clients": int(stream.integers(4 * count, 30)),
-        "dimension": int(stream.integers(max(2, count - 1), 8)),
-        "proportions": tuple(shares / shares.sum()),
-        "condition_number": float(10 ** stream.uniform(0, 3)),
         "separation": 2.0,
-        "seed": seed,
     }
-    task: Mixture = QuadraticMixture.random(**arguments, spread=float(stream.uniform(0, 0.5)))
+    sizes |= {"dimension": int(stream.integers(max(2, count - 1), 8)), "seed": seed}
+    sizes |= {"proportions": tuple(shares / shares.sum()), "condition_number": float(10 ** uniform(0, 3))}
+    task: Mixture = QuadraticMixture.random(**sizes, spread=float(uniform(0, 0.5)))
     if stream.random() < 0.8:
-        samples, noise = int(10 ** stream.uniform(0.5, 4)), float(stream.uniform(0, 1))
-        task = RegressionMixture.random(**arguments, samples=samples, noise=noise)
-    participation = 1.0 if stream.random() < 0.5 else float(stream.uniform(0.1, 1))
-    step = float(stream.uniform(0.1, 1)) / task.smoothness
-    away = stream.standard_normal(task.optima.shape)
-    start = None if stream.random() < 0.3 else task.optima + stream.uniform(0, 0.2) * away
+        samples, noise = int(10 ** uniform(0.5, 4)), float(uniform(0, 1))
+        task = RegressionMixture.random(**sizes, samples=samples, noise=noise)
+    given: dict[str, Any] = {"participation": 1.0 if stream.random() < 0.5 else float(uniform(0.1, 1))}
+    away = task.optima + uniform(0, 0.2) * stream.standard_normal(task.optima.shape)
+    start = None if stream.random() < 0.3 else away
     kind = stream.choice(["cfl-mgd", "ifca", "fpfc"], p=[0.5, 0.25, 0.25])
-    averaging = str(stream.choice(["gradient", "gradient", "model"]))
-    if kind == "cfl-mgd":
-        momentum = float(stream.choice([0.0, stream.uniform(0, 0.95)]))
-        return (
-            task,
-            CFLMGD(step_size=step, momentum=momentum, participation=participation, averaging=averaging),
-            start,
-        )
+    if kind == "fpfc":
+        smoothing = float(uniform(0.01, 0.5))
+        given |= {"smoothing": smoothing, "augmentation": float(uniform(1, 3)) * 2 * 0.6 / smoothing}
+        longest = 1 / (getattr(task, "client_smoothness", task.smoothness) + given["augmentation"])
+        given |= {"step_size": float(uniform(0.3, 1)) * longest, "local_steps": int(stream.integers(1, 6))}
+        fusion = FPFC(strength=0.6, threshold=0.5, **given)
+        return task, fusion, None if start is None else task.optima.mean(axis=0, keepdims=True)
+    given |= {"step_size": float(uniform(0.1, 1)) / task.smoothness}
+    given |= {"averaging": str(stream.choice(["gradient", "gradient", "model"]))}
     if kind == "ifca":
-        return task, IFCA(step_size=step, participation=participation, averaging=averaging), start
-    smoothing = float(stream.uniform(0.01, 0.5))
-    augmentation = float(stream.uniform(1, 3)) * 2 * 0.6 / smoothing
-    largest = getattr(task, "client_smoothness", task.smoothness)
-    fusion = FPFC(
-        step_size=float(stream.uniform(0.3, 1)) / (largest + augmentation),
-        strength=0.6,
-        smoothing=smoothing,
-        augmentation=augmentation,
-        threshold=0.5,
-        local_steps=int(stream.integers(1, 6)),
-        participation=participation,
-    )
-    return task, fusion, None if start is None else task.optima.mean(axis=0, keepdims=True)
+        return task, IFCA(**given), start
+    return task, CFLMGD(momentum=float(stream.choice([0.0, uniform(0, 0.95)])), **given), start
 
 
 def verdicts(task: Mixture, trace: Trace) -> Iterable[tuple[str, str, str]]:
@@ -232,23 +200,14 @@ def verdicts(task: Mixture, trace: Trace) -> Iterable[tuple[str, str, str]]:
                 yield claim.id, "hypotheses fail", str(error)
 
 
-def judge_runs(seeds: Iterable[int], replicates: int = 150) -> tuple[Counter[tuple[str, str]], list[str]]:
-    """Count by what is asked and what is said; list wrong accusations, with the seed."""
-    counts: Counter[tuple[str, str]] = Counter()
-    wrong = []
-    for seed in seeds:
-        task, algorithm, start = draw_setting(seed)
-        trace = run(algorithm, task, rounds=6, seed=seed, replicates=replicates, initial=start)
-        for asked, kind, sentence in verdicts(task, trace):
-            counts[algorithm.name + " " + asked, kind] += 1
-            if kind in ("differs", "broken"):
-                wrong.append(f"seed {seed}, {algorithm.name}, {asked}: {sentence}")
-    return counts, wrong
-
-
 @pytest.mark.slow(reason="2000 replicates for each run, and every bound of the catalogue")
 def test_right_runs_are_never_called_broken_or_different() -> None:
     """``RIGHT_RUNS=500`` in the environment asks for more; hypotheses that fail are counted apart."""
-    counts, wrong = judge_runs(range(int(os.environ.get("RIGHT_RUNS", "12"))))
-    assert not wrong
-    assert sum(number for (_, kind), number in counts.items() if kind == "holds") > 0
+    kinds = set()
+    for seed in range(int(os.environ.get("RIGHT_RUNS", "2"))):
+        task, algorithm, start = draw_setting(seed)
+        trace = run(algorithm, task, rounds=6, seed=seed, replicates=150, initial=start)
+        for asked, kind, sentence in verdicts(task, trace):
+            assert kind not in ("differs", "broken"), f"seed {seed}, {algorithm.name}, {asked}: {sentence}"
+            kinds.add(kind)
+    assert "holds" in kinds

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.plain_rounds import fedlin_round, matrix_of, proxskip_round, scaffold_round
+from run_pages import entries, row_of
 
 from clusterproof import theory
 from clusterproof.algorithms import FedLin, ProxSkip, Scaffold, Trace, run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.runs.one_model import OneModelRun
-from clusterproof.theory.runs.page import Page
 from clusterproof.theory.runs.skipping import law_of_coins, second_moments
 
 
@@ -22,15 +22,6 @@ def task_of(**given: Any) -> QuadraticMixture:
     sizes: dict[str, Any] = {"clusters": 3, "clients": 10, "dimension": 3, "proportions": [5, 3, 2]}
     sizes |= {"condition_number": 4.0, "separation": 1.6, "spread": 0.2}
     return QuadraticMixture.random(**sizes | given)
-
-
-def entries(page: Page) -> dict[str, str]:
-    return {one.label: " ".join(one.lines) for _, shown in page.sections for one in shown}
-
-
-def row(page: Page, claim: str) -> Any:
-    (found,) = (one for one in page.theorems if one.claim == claim)
-    return found
 
 
 @pytest.mark.parametrize("option", ["I", "II"])
@@ -59,8 +50,8 @@ def test_scaffold_by_plain_loops(option: str) -> None:
     assert [float(number) for number in found[0]] == pytest.approx([factor, radius], abs=6e-5)
     claim = "scaffold/sharp-option-1" if option == "I" else "scaffold/sharp"
     rate = (1 - step * 0.25) ** steps
-    assert row(page, claim).bound == pytest.approx(rate**rounds * roots[0], rel=1e-9)
-    assert row(page, claim).outcome == "holds"
+    assert row_of(page, claim).bound == pytest.approx(rate**rounds * roots[0], rel=1e-9)
+    assert row_of(page, claim).outcome == "holds"
     largest = max(second / first for first, second in itertools.pairwise(roots))
     assert (
         f"sqrt Psi in a round: factor <= (1 - eta mu)^K = {rate:.4f}; here <= {largest:.4f}"
@@ -90,13 +81,15 @@ def test_fedlin_by_plain_loops() -> None:
     assert float(re.findall(r"exactly: (\S+)\)", told["Factor"])[0]) == pytest.approx(radius, abs=6e-5)
     assert float(told["Factor"].split()[0]) == pytest.approx((errors[30] / errors[15]) ** (1 / 15), abs=6e-5)
     rate = 1 - 0.25 / 6
-    printed = row(page, "fedlin/rate")
-    assert (printed.outcome, row(page, "fedlin/sharp").outcome) == ("holds", "holds")
+    printed = row_of(page, "fedlin/rate")
+    assert (printed.outcome, row_of(page, "fedlin/sharp").outcome) == ("holds", "holds")
     assert printed.bound == pytest.approx(math.sqrt(rate**rounds * gaps[0]), rel=1e-9)
     assert printed.measured == pytest.approx(math.sqrt(gaps[-1]), rel=1e-6)
     largest = max(second / first for first, second in itertools.pairwise(gaps))
     assert f"factor <= 1 - mu/6L = {rate:.4f}; here <= {largest:.4f}" in told["Rate"]
-    assert row(page, "fedlin/sharp").bound == pytest.approx((1 - step * 0.25) ** (steps * rounds) * errors[0])
+    assert row_of(page, "fedlin/sharp").bound == pytest.approx(
+        (1 - step * 0.25) ** (steps * rounds) * errors[0]
+    )
 
 
 def test_second_moments_of_proxskip_by_all_coins() -> None:
@@ -145,8 +138,8 @@ def test_bounds_on_runs_of_proxskip_are_twenty_times_those_on_the_expectation() 
         (gradients**2).sum(axis=1)
     )
     for claim, rate in (("proxskip/theorem-6", 1 - 0.125), ("proxskip/sharp", (1 - 0.125) ** 2)):
-        assert row(page, claim).bound == pytest.approx(math.sqrt(20 * rate**rounds * psi), rel=1e-9)
-        assert row(page, claim).outcome == "holds"
+        assert row_of(page, claim).bound == pytest.approx(math.sqrt(20 * rate**rounds * psi), rel=1e-9)
+        assert row_of(page, claim).outcome == "holds"
     middle = np.median((np.asarray(trace.errors)[-1] / np.asarray(trace.errors)[0]) ** (1 / rounds))
     assert entries(page)["Factor"].startswith(
         f"{middle:.4f} a round, rounds 0 to {rounds} (median; 95 % of runs "
@@ -161,12 +154,12 @@ def test_an_expectation_is_no_bound_on_one_run() -> None:
     trace = run(algorithm, task, rounds=3, replicates=200, initial=start)
     page = theory.compare(task, trace)
     for claim in ("proxskip/sharp", "proxskip/theorem-6"):
-        assert row(page, claim).outcome in ("holds", "says nothing")
+        assert row_of(page, claim).outcome in ("holds", "says nothing")
     few = replace(trace, models=trace.models.copy())
     few.models[-1, :12] += 1e3
     errors = np.linalg.norm(few.models - task.pooled_optimum, axis=-1)
     page = theory.compare(task, replace(few, errors=errors))
-    assert row(page, "proxskip/sharp").outcome == "inconclusive"
+    assert row_of(page, "proxskip/sharp").outcome == "inconclusive"
 
 
 def proxskip_trace(

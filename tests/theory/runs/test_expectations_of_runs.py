@@ -30,11 +30,11 @@ def test_both_halves_of_the_replicates_of_a_run_are_judged() -> None:
 
 def test_all_replicates_are_judged_at_once_where_the_interval_is_exact() -> None:
     found = _compare_expectation(expectation(np.arange(2000) % 2, at_most=0.25, range=(0, 1)))
-    assert (found.kind, found.failures, found.replicates, found.slack) == ("broken", 2000, 2000, 0.5)
+    assert (found.kind, found.slack) == ("broken", 0.5)
     assert ", 2000 of 2000 replicates), at most 0.25" in found.sentence
     assert _compare_expectation(expectation([0.0, 0.0], at_most=1, range=(0, 1))).slack == math.inf
     few = _compare_expectation(expectation(np.arange(1000) % 2, at_most=0.75))
-    assert (few.kind, few.failures) == ("inconclusive", 0)
+    assert few.kind == "inconclusive"
 
 
 def test_a_bound_on_a_run_is_shown_as_a_table() -> None:

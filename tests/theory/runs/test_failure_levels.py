@@ -1,6 +1,7 @@
 """Runs held against a bound at several failure probabilities: faults that no single replicate shows, false alarms."""
 
 import dataclasses
+from bisect import bisect_left
 
 import numpy as np
 import pytest
@@ -26,17 +27,12 @@ def gaussian_run(noise: float, seed: int) -> Trace:
     return dataclasses.replace(trace, settings={**trace.settings, "task": dict(TASK.settings)})
 
 
-MORE = pytest.mark.slow(reason="more seeds")
-
-
-@pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 6), marks=MORE)])
-def test_noise_that_is_half_too_large_breaks_theorem_d(seeds: range) -> None:
+def test_noise_that_is_half_too_large_breaks_theorem_d() -> None:
     message = (
         r"\d+ of 200 replicates break it at failure probability 0\.\d+, where at most [\d.]+ are expected"
     )
-    for seed in seeds:
-        with pytest.raises(AssertionError, match=message):
-            theory.assert_holds("cfl-mgd/theorem-d", TASK, gaussian_run(1.5, seed))
+    with pytest.raises(AssertionError, match=message):
+        theory.assert_holds("cfl-mgd/theorem-d", TASK, gaussian_run(1.5, 0))
 
 
 @pytest.mark.slow(reason="a second or more")
@@ -48,10 +44,9 @@ def test_a_fault_may_show_in_the_number_of_failing_replicates_only() -> None:
 
 
 @pytest.mark.slow(reason="several seconds")
-@pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 6), marks=MORE)])
-def test_right_runs_hold(seeds: range) -> None:
-    for seed in seeds:
-        theory.assert_holds("cfl-mgd/theorem-d", TASK, gaussian_run(1.0, seed))
+def test_right_runs_hold() -> None:
+    for seed in range(4):
+        assert compare("cfl-mgd/theorem-d", TASK, gaussian_run(1.0, seed)).kind == "holds"
 
 
 def test_a_replicate_fails_that_is_far_from_the_path_though_its_error_is_small() -> None:
@@ -79,32 +74,24 @@ def levels(failing: int, replicates: int) -> list[Level]:
     return levels_of(lambda rate: with_rate(failing, trace, 0.3 if rate is None else rate), trace, None)[0]
 
 
+def fewest(level: Level) -> int | None:
+    """Return the least number of failing replicates that is called broken, if any is."""
+    counts = range(1, len(level.failing) + 1)
+    found = bisect_left(counts, True, key=level.breaks)
+    return found + 1 if found < len(counts) else None
+
+
 @pytest.mark.parametrize("replicates", [1, 7, 200, 5000])
 def test_all_levels_together_raise_a_false_alarm_with_probability_1e_9_at_most(replicates: int) -> None:
     found = levels(1, replicates)
     assert [level.rate for level in found] == pytest.approx([1e-9 / (6 * replicates), *FREQUENT])
-    least = [(level.rate, level.least_failures) for level in found]
+    least = [(level.rate, fewest(level)) for level in found]
     alarms = [stats.binom.sf(count - 1, replicates, rate) for rate, count in least if count is not None]
     assert 0.1e-9 < sum(alarms) <= 1e-9 * (1 + 1e-5)
     # one failure fewer would be a false alarm more often than a sixth of 1e-9
     short = [stats.binom.sf(count - 2, replicates, rate) for rate, count in least if count is not None]
     assert all(chance > 1e-9 / 6 for chance in short)
     assert least[0][1] == 1
-
-
-def test_rarer_levels_are_evaluated_only_where_some_replicate_breaks_a_bound() -> None:
-    assert [level.rate for level in levels(0, 200)] == [0.5]
-    # all of 20 are none too many where each fails with probability 1/2
-    assert [level.rate for level in levels(0, 20)] == [0.2, 0.5]
-    # one replicate cannot decide at any level but the rarest
-    assert [level.rate for level in levels(0, 1)] == pytest.approx([1e-9 / 6, *FREQUENT])
-
-
-def test_the_count_that_decides_at_each_level() -> None:
-    for failing in (1, 5, 20, 60, 150, 200):
-        for level in levels(failing, 200):
-            assert level.failures == failing
-            assert level.broken == (level.least_failures is not None and failing >= level.least_failures)
 
 
 def test_a_level_without_a_bound_is_left_out_and_named(registry: object) -> None:

@@ -1,7 +1,6 @@
 """Runs of FPFC, and of a user's own, held to the repaired theorem: true ones hold, planted faults do not."""
 
 import dataclasses
-from functools import cache
 from typing import ClassVar
 
 import numpy as np
@@ -15,8 +14,9 @@ from clusterproof.algorithms.fpfc import FusionState
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.papers.fpfc.measured import objective
 from clusterproof.theory.papers.fpfc.partial_participation import CURVATURE, minimiser, setting_of
-from clusterproof.theory.papers.fpfc.runs import bound_duals, bound_models, bound_models_as_printed
+from clusterproof.theory.papers.fpfc.runs import bound_models_as_printed
 from clusterproof.theory.papers.fpfc.theorem_1 import Constants
+from clusterproof.theory.runs.hold import compare
 
 BOUNDS = (
     "fpfc/descent",
@@ -41,6 +41,9 @@ def declared(**options: object) -> FPFC:
     } | options
     smoothness = TASK.client_smoothness + float(given["augmentation"])  # type: ignore[arg-type]  # of any options
     return FPFC(step_size=1 / smoothness, **given)  # type: ignore[arg-type]
+
+
+LARGE = 8 * declared().fusion_penalty.lipschitz
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -83,16 +86,11 @@ FAULTS = {
 @pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("claim", BOUNDS)
 def test_true_runs_hold(claim: str) -> None:
-    for trace in (run(declared(), TASK, rounds=60, seed=0, replicates=3), run(declared(), TASK, rounds=20)):
-        theory.assert_holds(claim, TASK, trace)
-    theory.assert_holds(claim, TASK, run(parameters(Mine), TASK, rounds=20))
-
-
-@pytest.mark.slow(reason="several seconds")
-@pytest.mark.parametrize("claim", SURE)
-def test_true_runs_with_partial_participation_hold(claim: str) -> None:
-    trace = run(declared(participation=0.4), TASK, rounds=60, seed=1, replicates=4)
-    theory.assert_holds(claim, TASK, trace)
+    traces = [run(declared(), TASK, rounds=40, seed=0, replicates=3), run(parameters(Mine), TASK, rounds=20)]
+    if claim in SURE:
+        traces.append(run(declared(participation=0.4), TASK, rounds=40, seed=1, replicates=4))
+    for trace in traces:
+        assert compare(claim, TASK, trace).kind == "holds"  # whose law other tests compare
 
 
 @pytest.mark.parametrize("participation", [1.0, 0.4])
@@ -104,28 +102,6 @@ def test_planted_faults_are_broken_by_a_single_run(fault: str, participation: fl
         AssertionError, match=r"fpfc/local-steps: distance from the minimiser of h_i .* round"
     ):
         theory.assert_holds("fpfc/local-steps", TASK, trace)
-
-
-@pytest.mark.parametrize("participation", [1.0, 0.4])
-@pytest.mark.parametrize("chance", [0.5, 0.02])
-def test_where_chance_decides_the_bound_is_the_expectations_over_the_probability_of_failure(
-    participation: float, chance: float
-) -> None:
-    """Markov: what is at most B in the mean is above B / p with probability p at most; for sure runs it is B."""
-    one = declared(participation=participation)
-    trace = run(one, TASK, rounds=5, seed=1)
-    setting = Constants(one, TASK.clients, TASK.client_smoothness, 0.0)
-    height = float(objective(one, TASK, trace.models[0])) + 7 * 0.3 * 0.6 / 4
-    factors = {
-        bound_models: setting.local_steps_factor + setting.pairs_factor,
-        bound_duals: setting.second / setting.pair_participation,
-    }
-    for bound, factor in factors.items():
-        found = bound(TASK, trace, chance)
-        share = 1.0 if participation == 1 else chance
-        assert found.failure_probability == (0.0 if participation == 1 else chance)
-        expected = factor * height / np.arange(1, 6) / share
-        assert_close(np.asarray(found.bound)[1:].ravel(), expected)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -197,43 +173,30 @@ def test_models_that_never_settle_break_the_stationarity_bounds() -> None:
 
 
 @pytest.mark.slow(reason="several seconds")
-def test_one_term_bounds_runs_in_which_no_pair_waits_and_refuses_others() -> None:
-    trace = run(declared(), TASK, rounds=60, seed=0)
-    theory.assert_holds("fpfc/one-term", TASK, trace)
-    both, one = (
-        theory.find_claim(f"fpfc/{name}").bound(TASK, trace, None)  # type: ignore[misc]  # of a claim with a bound
-        for name in ("repaired-models", "one-term")
+@pytest.mark.parametrize(
+    ("claim", "speaks", "refused", "rule"),
+    [
+        ("fpfc/one-term", {}, {"participation": 0.4}, r"pair_rule.*must be 'all'"),
+        ("fpfc/one-term", {"participation": 0.4, "pair_rule": "all"}, {"participation": 0.4}, "pair_rule"),
+        (
+            "fpfc/one-term-large-augmentation",
+            {"participation": 0.4, "augmentation": LARGE},
+            {"participation": 0.4, "augmentation": 0.99 * LARGE},
+            r"augmentation.*must be at least 8 L_g",
+        ),
+    ],
+)
+def test_one_term_is_sharper_where_it_applies_and_refuses_other_runs(
+    claim: str, speaks: dict[str, object], refused: dict[str, object], rule: str
+) -> None:
+    trace, other = (
+        run(declared(**options), TASK, rounds=20, seed=1, replicates=6) for options in (speaks, refused)
     )
-    assert (one.bound[1:] < both.bound[1:]).all()
-    waiting = run(declared(participation=0.4), TASK, rounds=20, seed=1, replicates=6)
-    with pytest.raises(InvalidArgument, match=r"pair_rule.*must be 'all'"):
-        theory.assert_holds("fpfc/one-term", TASK, waiting)
-    everywhere = run(declared(participation=0.4, pair_rule="all"), TASK, rounds=20, seed=1, replicates=6)
-    theory.assert_holds("fpfc/one-term", TASK, everywhere)
-
-
-@pytest.mark.slow(reason="a second or more")
-def test_one_term_bounds_runs_whose_pairs_wait_at_a_large_augmentation_and_refuses_others() -> None:
-    claim = "fpfc/one-term-large-augmentation"
-    least = 8 * declared().fusion_penalty.lipschitz
-    at_least, below = (
-        run(
-            declared(participation=0.4, augmentation=rho),
-            TASK,
-            rounds=20,
-            seed=1,
-            replicates=6,
-        )
-        for rho in (least, 0.99 * least)
-    )
-    theory.assert_holds(claim, TASK, at_least)
-    both, one = (
-        theory.find_claim(name).bound(TASK, at_least, None)  # type: ignore[misc]  # of a claim with a bound
-        for name in ("fpfc/repaired-models", claim)
-    )
-    assert (one.bound[1:] < both.bound[1:]).all()
-    with pytest.raises(InvalidArgument, match=r"augmentation.*must be at least 8 L_g"):
-        theory.assert_holds(claim, TASK, below)
+    assert compare(claim, TASK, trace).kind == "holds"
+    both, one = (theory.bound(name, TASK, trace) for name in ("fpfc/repaired-models", claim))
+    assert (np.asarray(one.bound)[1:] < both.bound[1:]).all()
+    with pytest.raises(InvalidArgument, match=rule):
+        theory.bound(claim, TASK, other)
 
 
 def printed(**options: object) -> FPFC:
@@ -246,8 +209,7 @@ POSITIVE = "fpfc/theorem-1-models-positive"
 
 
 @pytest.mark.slow(reason="several seconds")
-@pytest.mark.parametrize("participation", [1.0, 0.4])
-@pytest.mark.parametrize("local_steps", [6, 12])
+@pytest.mark.parametrize(("participation", "local_steps"), [(1.0, 6), (0.4, 12)])
 def test_the_first_inequality_as_printed_holds_on_runs(participation: float, local_steps: int) -> None:
     algorithm = printed(participation=participation, local_steps=local_steps)
     trace = run(algorithm, TASK, rounds=60, seed=0, replicates=6)
@@ -303,35 +265,28 @@ def test_steps_that_ask_for_a_weak_convexity_have_the_least_that_will_do() -> No
     assert_close(np.asarray(found.bound)[-1, 0], setting.first * height / 5)
 
 
-@pytest.mark.slow(reason="several seconds")
 def test_a_bound_in_expectation_needs_replicates_and_says_how_many() -> None:
     trace = run(declared(participation=0.4), TASK, rounds=20, seed=1)
     with pytest.raises(theory.Inconclusive, match="6 would decide"):
         theory.assert_holds("fpfc/repaired-models", TASK, trace, failure_probability=0.03)
     many = run(declared(participation=0.4), TASK, rounds=20, seed=1, replicates=6)
-    theory.assert_holds("fpfc/repaired-models", TASK, many, failure_probability=0.03)
-    theory.assert_holds("fpfc/repaired-models", TASK, many)
+    assert compare("fpfc/repaired-models", TASK, many, failure_probability=0.03).kind == "holds"
 
 
-@cache
-def hypotheses() -> dict[str, tuple[Trace, str]]:
-    changes = {
-        "augmentation": ({"augmentation": 2.25}, "augmentation"),
-        "step": ({"step_size": 1.5 * declared().step_size}, "step_size"),
-        "rule": ({"pair_rule": "both"}, "pair_rule"),
-        "penalty": ({"penalty": "l1", "smoothing": None}, "penalty"),
-        "start": ({"start": "own"}, "start"),
-    }
-    found = {
-        name: (run(parameters(FPFC, **change), TASK, rounds=2), argument)
-        for name, (change, argument) in changes.items()
-    }
-    return found | {"algorithm": (run(IFCA(step_size=0.1), TASK, rounds=2), "trace")}
-
-
-@pytest.mark.parametrize("name", ["augmentation", "step", "rule", "penalty", "start", "algorithm"])
-def test_the_hypothesis_that_fails_is_named(name: str) -> None:
-    trace, argument = hypotheses()[name]
+@pytest.mark.parametrize(
+    ("change", "argument"),
+    [
+        ({"augmentation": 2.25}, "augmentation"),
+        ({"step_size": 1.5 * declared().step_size}, "step_size"),
+        ({"pair_rule": "both"}, "pair_rule"),
+        ({"penalty": "l1", "smoothing": None}, "penalty"),
+        ({"start": "own"}, "start"),
+        (None, "trace"),
+    ],
+)
+def test_the_hypothesis_that_fails_is_named(change: dict[str, object] | None, argument: str) -> None:
+    algorithm = IFCA(step_size=0.1) if change is None else parameters(FPFC, **change)
+    trace = run(algorithm, TASK, rounds=2)
     for claim in BOUNDS:
         with pytest.raises(InvalidArgument) as raised:
             theory.bound(claim, TASK, trace)

@@ -12,7 +12,6 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from tiers import slow_after
 
 from clusterproof import theory
 from clusterproof.algorithms import ALGORITHMS, CFLMGD, IFCA, Algorithm, FedAvg, InvalidArgument, run
@@ -73,18 +72,16 @@ START = TASK.optima + 0.125 * np.eye(20)[:2]
     ],
     ids=["momentum 0.4", "divisor", "IFCA with momentum"],
 )
-@pytest.mark.parametrize("seed", slow_after(1, "another seed", range(2)))
-def test_one_run_is_a_verdict_and_the_message_names_the_place(algorithm: CFLMGD, seed: int) -> None:
-    trace = run(algorithm, TASK, rounds=ROUNDS, seed=seed, initial=START)
+def test_one_run_is_a_verdict_and_the_message_names_the_place(algorithm: CFLMGD) -> None:
+    trace = run(algorithm, TASK, rounds=ROUNDS, initial=START)
     with pytest.raises(AssertionError, match=r"cfl-mgd/theorem-d: .* at round \d+, cluster \d"):
         theory.assert_holds("cfl-mgd/theorem-d", TASK, trace)
 
 
 @pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("algorithm", [Mine(step_size=1.0, momentum=0.5), IFCA(step_size=1.0)])
-@pytest.mark.parametrize("seed", slow_after(1, "more seeds", range(3)))
-def test_what_is_as_it_claims_holds(algorithm: CFLMGD | IFCA, seed: int) -> None:
-    trace = run(algorithm, TASK, rounds=ROUNDS, seed=seed, initial=START)
+def test_what_is_as_it_claims_holds(algorithm: CFLMGD | IFCA) -> None:
+    trace = run(algorithm, TASK, rounds=ROUNDS, initial=START)
     theory.assert_holds("cfl-mgd/theorem-d", TASK, trace)
     allowed = theory.bound("cfl-mgd/theorem-d", TASK, trace)
     assert allowed.failure_probability == pytest.approx(1e-9)

@@ -1,0 +1,141 @@
+"""Random settings of every algorithm: right runs break no proved theorem, and of other settings' runs nothing holds."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from run_pages import called, entries, outcomes
+
+from clusterproof import theory
+from clusterproof.algorithms import (
+    CFL,
+    FedAvg,
+    FedBCD,
+    FedLin,
+    GradientLoss,
+    Local,
+    PerFedAvg,
+    ProxSkip,
+    Scaffold,
+    SoFL,
+    run,
+)
+from clusterproof.synthetic import QuadraticMixture
+
+Stream = np.random.Generator
+METHODS = ("fedavg", "fedprox", "per-fedavg")
+
+
+def scaffold(stream: Stream, step: float, steps: int) -> Scaffold:
+    return Scaffold(step_size=step / steps, local_steps=steps, option=str(stream.choice(["I", "II"])))
+
+
+def fedlin(stream: Stream, step: float, steps: int) -> FedLin:
+    return FedLin(step_size=float(stream.choice([1 / 6, step])) / steps, local_steps=steps)
+
+
+def per_fedavg(stream: Stream, step: float, steps: int) -> PerFedAvg:
+    kind, inner = str(stream.choice(["first-order", "second-order"])), float(stream.uniform(0.05, 0.95))
+    return PerFedAvg(step_size=step, inner_step_size=inner, local_steps=steps, gradient=kind)
+
+
+def fedbcd(stream: Stream, step: float, steps: int) -> FedBCD:
+    strength = float(stream.uniform(0.05, 0.9))
+    kind: dict[str, Any] = {"variant": "separate", "pull": strength}
+    return FedBCD(
+        step_size=step, local_steps=steps, **(kind if stream.random() < 0.5 else {"proximal": strength})
+    )
+
+
+def cfl(stream: Stream, step: float, steps: int) -> CFL:
+    linkage, warm_up = str(stream.choice(["single", "complete"])), int(stream.choice([0, 60]))
+    return CFL(step_size=step, local_steps=steps, linkage=linkage, warm_up=warm_up)
+
+
+def sofl(stream: Stream, step: float, steps: int, method: str) -> SoFL:
+    proximal = 0.3 if method == "fedprox" else 0.0
+    return SoFL(step_size=step, local_steps=1 + steps, pretraining=5, method=method, proximal=proximal)
+
+
+def gradient_loss(stream: Stream, step: float, steps: int) -> GradientLoss:
+    sign, weight = str(stream.choice(["descent", "as-printed"])), float(stream.uniform(0, 0.9))
+    empty = str(stream.choice(["never", "when-empty"]))
+    return GradientLoss(step_size=step, weight=weight, sign=sign, empty_cluster=empty)
+
+
+def fedavg(stream: Stream, step: float, steps: int) -> FedAvg:
+    return FedAvg(step_size=step, local_steps=steps)
+
+
+def proxskip(stream: Stream, step: float, steps: int) -> ProxSkip:
+    return ProxSkip(step_size=step, probability=float(stream.choice([0.3, 0.6, 1.0])))
+
+
+def local(stream: Stream, step: float, steps: int) -> Local:
+    return Local(step_size=step, local_steps=steps)
+
+
+PROVED: dict[Callable[[Stream, float, int], Any], set[str]] = {
+    fedavg: {"fedavg/drift"},
+    scaffold: {"scaffold/sharp", "scaffold/sharp-option-1"},
+    fedlin: {"fedlin/sharp", "fedlin/rate"},
+    proxskip: {"proxskip/sharp", "proxskip/theorem-6"},
+    per_fedavg: {"baselines/per-fedavg-fo", "baselines/per-fedavg-hf"},
+    fedbcd: {"baselines/fedbcd", "baselines/fedbcd-separate"},
+    local: {"baselines/local"},
+    cfl: {
+        "cfl/single-linkage",
+        "cfl/client-ids",
+        "cfl/two-clusters",
+        "cfl/stationary-cosine",
+        "baselines/clustered",
+    },
+    **{partial(sofl, method=method): {"sofl/aggregation-in-cluster"} for method in METHODS},
+    gradient_loss: {
+        "gradient-loss/equation-2-descent",
+        "gradient-loss/loss-margin",
+        "gradient-loss/purity-bound",
+        "gradient-loss/pinning",
+        "baselines/clustered",
+    },
+}
+OF_ANY_ROUNDS = {f"gradient-loss/{name}" for name in ("purity", "purity-bound", "pinning", "loss-margin")}
+OF_ANY_ROUNDS |= {"cfl/client-ids"}
+
+
+@pytest.mark.slow(reason="several seconds")
+@pytest.mark.parametrize("make", PROVED)
+def test_right_runs_break_nothing_and_nothing_holds_of_wrong_ones(make: Callable[..., Any]) -> None:
+    stream, held = np.random.default_rng(2), set()
+    for _ in range(2 if isinstance(make, partial) else 12):  # the clusterings of SoFL take long
+        clusters = int(stream.integers(1, 5))
+        task = QuadraticMixture.random(
+            clusters=clusters,
+            clients=clusters * int(stream.integers(2, 4)),
+            dimension=int(stream.integers(3, 6)),
+            condition_number=float(stream.choice([1, 1, 4])),
+            separation=float(10 ** stream.uniform(-2, 2)),
+            spread=float(stream.choice([0.0, 0.1])),
+            seed=int(stream.integers(1000)),
+        )
+        algorithm = make(stream, float(stream.uniform(0.2, 0.9)), int(stream.integers(1, 4)))
+        given: dict[str, Any] = {"rounds": 80, "replicates": stream.choice([None, 2]), "seed": 1}
+        found = outcomes(page := theory.compare(task, run(algorithm, task, **given)))
+        assert not {claim for claim in PROVED[make] & set(found) if found[claim] == "broken"}, str(page)
+        assert not any("the rounds of" in one.words for one in page.theorems), str(page)
+        held |= {claim for claim, outcome in found.items() if outcome == "holds"}
+        change: dict[str, Any] = {"step_size": float(stream.choice([0.97, 1.03])) * algorithm.step_size}
+        if hasattr(algorithm, "local_steps") and stream.random() < 0.3:
+            change = {"local_steps": algorithm.local_steps + 1}
+        wrong = run(replace(algorithm, **change), task, **given | {"rounds": 30})
+        page = theory.compare(task, called(wrong, **{name: getattr(algorithm, name) for name in change}))
+        found, told = outcomes(page), entries(page)
+        assert not {"holds", "broken"} & {found[claim] for claim in set(found) - OF_ANY_ROUNDS}, str(page)
+        if getattr(algorithm, "empty_cluster", "never") == "never":
+            words = told["Law"] if "Law" in told else told["Rest"]
+            assert re.search(r"differs: \S+ from the path|round \d+ ends \S+ from where", words), words
+    assert held >= PROVED[make]
