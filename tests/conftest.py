@@ -115,10 +115,9 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(700, 10, 1000)
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure() -> None:
     """Let Ctrl-C interrupt, too, where a shell has started the tests in the background; share the cores."""
-    if config.getoption("numprocesses", None):
-        # each worker is to fill one core: threads of linear algebra in all of them would only wait for one another
-        os.environ.setdefault("OMP_NUM_THREADS", "1")
+    # threads of linear algebra in every worker, or for the small arrays of tests, only wait for one another
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
