@@ -81,6 +81,7 @@ class Sources:
         self._statement, self._seen = statement, set[int]()
         self._known = {id(word): own.__name__ for word, own in WORDS.items()}
         self._files: dict[str, File] = {}
+        self._ends: dict[int, str] = {}
         loaded: dict[int, Any] = {}
 
         class Noting(Source):
@@ -170,7 +171,8 @@ def statement(source):
         head, _, body = end.text.partition("\n")
         text = f"lambda {head.partition(';')[0]}: {body}"
         self._names(ast.parse(text), self._statement.function.__globals__, file, "statement")
-        place = f"end_{len(file.constants)}"
+        # what one function gives is one end: the digest has its text once
+        place = self._ends.setdefault(id(end.function), f"end_{len(self._ends)}")
         file.constants[place] = text
         return f"source.end({place}, {name!r})"
 

@@ -15,11 +15,12 @@ from clusterproof.algorithms.calls import checked
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.bounds.trace_bound import ROUNDING, Compared, TraceBound
+from clusterproof.theory.claims.claim import find_claim
 from clusterproof.theory.claims.expectation import EQUAL, FEWEST, Expectation
 from clusterproof.theory.claims.judge import judge
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE, binomial_tail
 from clusterproof.theory.report.sentences import asymptotic, digits_apart, estimate
-from clusterproof.theory.runs.bound import SUSPICIOUS, Inconclusive, bound
+from clusterproof.theory.runs.bound import SUSPICIOUS, Inconclusive, bound, check_same_task
 from clusterproof.theory.runs.same_law import same_law
 
 FREQUENT = (1e-4, 0.01, 0.05, 0.2, 0.5)
@@ -186,6 +187,8 @@ def compare(
     InvalidArgument
         As for ``bound``.
     """
+    find_claim(claim_id)
+    check_same_task(task, trace)
     allowed_on = partial(bound, claim_id, task, trace)
     levels, left_out = levels_of(
         lambda rate: allowed_on(failure_probability=rate), trace, failure_probability
