@@ -13,6 +13,9 @@ compared with a plain definition::
             ...
 
     print(conform(MyFedAvg, "fedavg"))
+
+Where the two differ, the definition is changed by one known mistake after another, and the first under which they agree
+is named.
 """
 
 from clusterproof.public_names import attach

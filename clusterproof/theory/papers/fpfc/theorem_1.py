@@ -365,8 +365,9 @@ def theorem_1_mapping(
         first round, where G = 0, and after any number of them; it measures the smoothing, and does not fall with K.
 
     Source
-        Yu et al. (2023), Theorem 1, which names SCAD after Fan and Li; for a <= 2 the inequality is false. The other
-        two inequalities do measure the distance from a stationary point, see ``fpfc/repaired-models`` and
+        Yu et al. (2023), Theorem 1, which names SCAD after Fan and Li; for a <= 2 the inequality is false. Printed
+        before it: "G(omega, theta, v) = theta - prox_{L_0}(theta)", where neither v nor a step stands. The other two
+        inequalities do measure the distance from a stationary point, see ``fpfc/repaired-models`` and
         ``fpfc/repaired-duals``; with m (m - 1) for m^2, and on runs: ``fpfc/repaired-mapping``.
     """
     worst = strength * smoothing / (strength + smoothing)
