@@ -20,11 +20,6 @@ from clusterproof.experiments.paper_table import HEADERS, PaperTable, Row, store
 from clusterproof.experiments.tables import TABLES
 from clusterproof.settings import values_from_texts
 
-NEVER_RUN = (
-    "Never run at full size: EMNIST, convolutional networks but for CIFAR-10's 100 rounds, FPFC's Figure 1, and "
-    "CIFAR-10 beyond 100 rounds."
-)
-
 app = App(name="table", help="Reproduce a paper's table.", help_format="markdown")
 
 
@@ -37,9 +32,8 @@ def table(table_id: Annotated[str | None, Parameter(show=False)] = None, /) -> i
     if table_id is not None:
         check_name("id", table_id, list(TABLES))
     frame = stored_results()
-    for (name, settings, version), group in frame.group_by(
-        "table", "settings", "version", maintain_order=True
-    ):
+    columns = "table", "settings", "version"
+    for (name, settings, version), group in frame.group_by(*columns, maintain_order=True):
         kind = TABLES[str(name)]
         print(f"{name}: {kind.title}")
         made = ", ".join(f"{key} {value}" for key, value in json.loads(str(settings)).items())
@@ -47,7 +41,7 @@ def table(table_id: Annotated[str | None, Parameter(show=False)] = None, /) -> i
         show(kind.from_values(json.loads(str(settings))).rows(group))
         print()
     print(RULE)
-    print(NEVER_RUN)
+    print("Never run at full size: EMNIST, convolutional networks and CIFAR-10, FPFC's Figure 1.")
     return 0
 
 

@@ -18,14 +18,12 @@ HEADING = "## The papers' numbers and ours\n"
 def stored_summary() -> str:
     """Return a line for each number that a paper prints and that was measured, and what the words mean."""
     lines = [f"| experiment | {' | '.join(HEADERS)} |", "| --- " * (len(HEADERS) + 1) + "|"]
-    groups = stored_results().group_by("table", "settings", "version", maintain_order=True)
-    for (name, settings, version), group in groups:
+    for (name, settings), group in stored_results().group_by("table", "settings", maintain_order=True):
         changes = json.loads(str(settings))
         table = TABLES[str(name)].from_values(changes)
         words = [f"`{name}`", *(_written(*change) for change in changes.items())]
-        experiment = ", ".join(words) + (" (former sampler)" if "former" in str(version) else "")
         cells = [row.cells for row in table.rows(group) if row.printed is not None]
-        lines += [f"| {experiment} | {' | '.join(row)} |" for row in cells]
+        lines += [f"| {', '.join(words)} | {' | '.join(row)} |" for row in cells]
     return "\n".join([*lines, "", RULE, ""])
 
 
