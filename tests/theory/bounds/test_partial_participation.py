@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 from tiers import slow_after
 from tolerance import assert_close
 
@@ -16,8 +15,7 @@ from clusterproof.theory.bounds.gaussian import (
     gaussian_dynamics,
     reference_models,
 )
-from clusterproof.theory.bounds.responses import VaryingStep
-from clusterproof.theory.bounds.theorem_d import participant_range, theorem_d, theorem_d_recorded
+from clusterproof.theory.bounds.theorem_d import theorem_d, theorem_d_recorded
 
 FAILURE = (0.01, 0.02, 0.02)
 ROUNDS = 12
@@ -54,56 +52,23 @@ def recorded(trace: Trace) -> np.ndarray:
         3,
         "300 runs of further settings",
         [
-            ({"normalisation": "cluster"}, None, (1.4, 1.6)),
             ({"normalisation": "cluster", "participation": 0.5}, 0.031684, (2.0, 2.25)),
-            ({"normalisation": "cluster", "participation": 0.25}, None, (3.3, 4.0)),
             ({"normalisation": "participants", "participation": 0.5}, 0.049153, (4.2, 4.7)),
-            ({"participation": 0.5}, None, (2.3, 2.6)),
-            ({"averaging": "model", "local_steps": 5}, None, (1.4, 1.6)),
             ({"averaging": "model", "local_steps": 5, "participation": 0.5}, 0.032630, (2.05, 2.3)),
         ],
     ),
 )
 def test_before_the_run_as_printed(
-    options: dict[str, Any], printed: float | None, ratio: tuple[float, float]
+    options: dict[str, Any], printed: float, ratio: tuple[float, float]
 ) -> None:
     algorithm = CFLMGD(step_size=1.0, momentum=0.3, **options)
     bound = theorem_d(gaussian_dynamics(task(), algorithm), NORMS, rounds=ROUNDS, failure=FAILURE)
-    if printed is not None:
-        np.testing.assert_allclose(bound.last_reach, printed, rtol=5e-3)
+    np.testing.assert_allclose(bound.last_reach, printed, rtol=5e-3)
     trace = run(algorithm, task(), rounds=ROUNDS, seed=1, replicates=300, initial=task().optima + starts(300))
     errors = np.asarray(trace.errors)
     assert not (errors > bound.reach[:, None]).any()
     ratios = bound.last_reach / np.quantile(errors[-1], 0.95, axis=0)
     assert ratio[0] <= ratios.min() <= ratios.max() <= ratio[1]
-
-
-@pytest.mark.slow(reason="several seconds")
-@pytest.mark.parametrize(
-    ("options", "momentum", "printed"),
-    [
-        ({"normalisation": "cluster"}, 0.6, 2.4),
-        ({"normalisation": "participants"}, 0.0, 2.0),
-        ({}, 0.3, 1.2),
-        ({"averaging": "model", "local_steps": 5}, 0.3, 2.2),
-    ],
-)
-def test_on_the_record_as_printed(options: dict[str, Any], momentum: float, printed: float) -> None:
-    algorithm = CFLMGD(step_size=1.0, momentum=momentum, participation=0.25, **options)
-    initial = task().optima + starts(30)
-    trace = run(algorithm, task(), rounds=ROUNDS, seed=2, replicates=30, initial=initial)
-    bound = theorem_d_recorded(
-        gaussian_dynamics(task(), algorithm),
-        along_eigenvectors(task(), initial),
-        recorded(trace),
-        failure=FAILURE,
-    )
-    allowed = bound.last_reach.reshape(30, 2)
-    assert np.median(allowed / np.asarray(trace.errors)[-1]) == pytest.approx(printed, rel=0.12)
-    assert not (np.asarray(trace.errors) > bound.reach.reshape(ROUNDS + 1, 30, 2)).any()
-    path = reference_models(task(), along_eigenvectors(task(), initial), bound.response)
-    distance = np.linalg.norm(trace.models - path, axis=-1)
-    assert not (distance > bound.deviation.reshape(distance.shape) + 1e-13).any()
 
 
 def test_on_the_record_of_all_clients_as_in_advance() -> None:
@@ -200,15 +165,6 @@ def test_a_cluster_that_may_be_empty_has_no_bound_before_the_run() -> None:
     assert not bound.applicable
 
 
-def test_participant_range_against_the_exact_law() -> None:
-    least, most = participant_range(np.array([20, 20]), 20, 0.02 / 24)
-    assert least.tolist() == [5, 5]
-    for low, high in zip(least, most, strict=True):
-        law = stats.hypergeom(40, 20, 20)
-        assert law.cdf(low - 1) <= 0.01 / 24 < law.cdf(low)
-        assert law.sf(high) <= 0.01 / 24 < law.sf(high - 1)
-
-
 def test_misassignment_is_added_or_counted() -> None:
     close = task(samples=25)
     for options in ({"normalisation": "cluster"}, {}, {"normalisation": "participants"}):
@@ -226,70 +182,3 @@ def test_misassignment_is_added_or_counted() -> None:
     )
     with pytest.raises(InvalidArgument, match="counted"):
         theorem_d_recorded(averaging, NORMS, counts, failure=FAILURE, counted=True)
-
-
-@pytest.mark.parametrize("reset", [False, True])
-def test_a_clients_own_noise_replaces_the_means_inside_a_round(reset: bool) -> None:
-    """Run H local steps with stored noise and compare with the formula of the proof."""
-    rng = np.random.default_rng(3)
-    rounds, local, members, modes, momentum = 4, 3, 5, 2, 0.6
-    spectrum = np.array([0.2, 1.0])
-    noise = rng.standard_normal((rounds * local, members, modes))
-    start = rng.standard_normal(modes)
-    mean, buffer = start.copy(), np.zeros(modes)
-    path: list[np.ndarray] = []
-    for round_ in range(rounds):
-        points = np.tile(mean, (members, 1))
-        buffers = np.zeros((members, modes)) if reset else np.tile(buffer, (members, 1))
-        for j in range(local):
-            path.append(points.copy())
-            buffers = momentum * buffers + spectrum * points + noise[round_ * local + j]
-            points = points - buffers
-        mean, buffer = points.mean(axis=0), buffers.mean(axis=0)
-    steps = rounds * local
-    curvature = np.tile(spectrum, (steps, 1, 1))
-    resets = (np.arange(steps) % local == 0) & reset
-    standing = np.zeros((steps, 1), dtype=bool)
-    response = VaryingStep(curvature, spectrum[None], momentum, standing, resets).start()[:, 0]
-
-    def impulse(step: int, source: int) -> np.ndarray:
-        """Effect at a step of a unit disturbance between steps source and source + 1."""
-        now, before = np.ones(modes), np.zeros(modes)
-        for k in range(source + 1, step):
-            before = now if resets[k] else before
-            now, before = (1 + momentum - spectrum) * now - momentum * before, now
-        return now
-
-    for step in range(steps):
-        begin = step // local * local
-        for client in range(members):
-            expected = response[step] * start
-            for k in range(step):
-                source = noise[k].mean(axis=0) if k < begin else noise[k, client]
-                expected = expected - impulse(step, k) * source
-            assert_close(path[step][client], expected)
-
-
-@pytest.mark.parametrize("reset", [False, True])
-def test_varying_responses_are_those_of_the_recursion(reset: bool) -> None:
-    rng = np.random.default_rng(1)
-    steps, modes, momentum = 7, 3, 0.4
-    spectrum = np.array([[0.2, 0.5, 1.0]])
-    curvature = rng.uniform(0, 1, (steps, 1, 1)) * spectrum
-    frozen = np.zeros((steps, 1), dtype=bool)
-    frozen[4] = True
-    resets = np.zeros(steps, dtype=bool)
-    resets[[0, 3]] = reset
-    responses = VaryingStep(curvature, spectrum, momentum, frozen, resets)
-    for step in range(1, steps + 1):
-        plain, steep = responses.advance(step)
-        for source in range(step):
-            if frozen[source]:
-                continue  # nothing enters
-            now, before = np.ones(modes), np.zeros(modes)
-            for k in range(source + 1, step):
-                before = now if resets[k] else before
-                if not frozen[k]:
-                    now, before = (1 + momentum - curvature[k, 0]) * now - momentum * before, now
-            assert plain[0, source] == pytest.approx(np.abs(now).max())
-            assert steep[0, source] == pytest.approx((np.abs(now) * spectrum[0]).max())

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 from tiers import slow_after
 
@@ -18,7 +16,7 @@ from clusterproof.theory.bounds.audit_settings import log_cosh_experiment
 from clusterproof.theory.bounds.rows import AdditiveGaussianRows, GaussianRows
 from clusterproof.theory.bounds.run_bound import smooth_rows, theorem_a_prime_on
 from clusterproof.theory.bounds.theorem_a import Contraction, contractions
-from clusterproof.theory.bounds.theorem_a_prime import smooth_reach, theorem_a_prime
+from clusterproof.theory.bounds.theorem_a_prime import theorem_a_prime
 
 ROWS = AdditiveGaussianRows(
     smoothness=1.0,
@@ -54,24 +52,6 @@ def test_as_printed() -> None:
     np.testing.assert_allclose(reach[[1, 10, 60]], [0.1115037, 0.0508353, 0.0195514], rtol=1e-5)
 
 
-def test_the_minimum_over_x_is_found() -> None:
-    reach = one_cluster(0.7, 20, 0.01)
-    x = np.geomspace(1e-12, 1e12, 400_001)
-    for t in (1, 5, 20):
-        spread = 2 * 1.1**2 * 1e-6 * sum(0.7 ** (2 * k) for k in range(t))
-        values = smooth_reach(
-            np.asarray(0.7 ** (2 * t) * (1.2 * 0.1) ** 2), np.asarray(spread), 30, math.log(100), x
-        )
-        assert reach[t] == pytest.approx(math.sqrt(values.min()), rel=1e-6)
-
-
-def test_limits() -> None:
-    assert one_cluster(0.9, 10, 0.01, step=1e-12)[10] == pytest.approx(0.9**10 * 1.2 * 0.1, rel=1e-4)
-    forgetful = one_cluster(0.0, 5, 0.01)
-    assert forgetful[2] == pytest.approx(forgetful[5])
-    assert forgetful[0] == pytest.approx(0.1)
-
-
 def test_only_the_models_of_a_round_that_follows_have_to_be_in_the_basin() -> None:
     """B* = 0.2: y_0 = 0.1 is inside, y_1 not; 5 clients have 2 wrong models each, in the round at y_0."""
     rows = replace(ROWS, separation=0.4, diameter=0.9, samples=400)
@@ -92,56 +72,12 @@ def test_only_the_models_of_a_round_that_follows_have_to_be_in_the_basin() -> No
     assert theorem_a_prime(rows, certificates, rounds=2, **how) is None
 
 
-@pytest.mark.parametrize("law", ["gauss", "rademacher"])
-@given(scale=st.floats(0.05, 0.95), past=st.floats(-3, 3))
-def test_one_step_of_the_exponential_moment(law: str, scale: float, past: float) -> None:
-    """E exp(l <v, delta> + l C^2 delta^2) in one dimension: equal for Gauss, never more for +-sigma."""
-    sigma, constant = 0.3, 1.4
-    w = constant**2 * sigma**2
-    lam = scale / (2 * w)
-    derivative = 2 * constant * past
-    bound = (1 - 2 * lam * w) ** -0.5 * math.exp(lam**2 * sigma**2 * derivative**2 / (2 * (1 - 2 * lam * w)))
-    if law == "gauss":
-        # completing the square: the exact integral
-        precision = 1 / sigma**2 - 2 * lam * constant**2
-        exact = math.exp((lam * derivative) ** 2 / (2 * precision)) / math.sqrt(sigma**2 * precision)
-        assert exact == pytest.approx(bound, rel=1e-9)
-    else:
-        exact = math.exp(lam * constant**2 * sigma**2) * math.cosh(lam * derivative * sigma)
-        assert exact <= bound * (1 + 1e-12)
-
-
-@pytest.mark.parametrize("rate", [0.0, 0.5, 0.9, 0.99])
-def test_failures_of_the_linear_gaussian_chain(rate: float) -> None:
-    """V = ||e||^2, e' = r e + noise in d dimensions: the bound fails less often than allowed."""
-    d, rounds, trials, sigma = 5, 40, 40_000, 0.01
-    rng = np.random.default_rng(7)
-    error = np.zeros((trials, d))
-    error[:, 0] = 0.05
-    for _ in range(rounds):
-        error = rate * error + sigma * rng.standard_normal((trials, d))
-    norms = np.linalg.norm(error, axis=1)
-    rows = replace(ROWS, dimension=d)
-    for failure, allowed in ((0.5, 0.12), (0.1, 0.016), (0.01, 0.002)):
-        tube = theorem_a_prime(
-            rows,
-            [[Contraction(rate=rate, start=1.0, disturbance=1.0, is_norm=True)]],
-            own=np.array([1]),
-            step_size=sigma * math.sqrt(d),
-            start=np.array([0.05]),
-            rounds=rounds,
-            failure=(failure, failure),
-        )
-        assert tube is not None
-        assert (norms > tube.last_reach[0]).mean() <= allowed
-
-
 @pytest.mark.parametrize(
     ("momentum", "samples", "low", "high"),
     slow_after(
         1,
         "200 runs of further settings",
-        [(0.0, 20_000, 1.4, 1.7), (0.4, 20_000, 1.6, 1.85), (0.6, 10**6, 2.0, 2.1)],
+        [(0.4, 20_000, 1.6, 1.85), (0.6, 10**6, 2.0, 2.1)],
     ),
 )
 def test_tightness_as_printed(momentum: float, samples: int, low: float, high: float) -> None:
