@@ -67,21 +67,6 @@ def test_a_column_does_not_depend_on_the_others(dimension: int) -> None:
             assert together.radius[k] == pytest.approx(float(alone), rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected", "form"),
-    [
-        ((20, 1, 0, math.log(50), 20), 6.580, 2),
-        ((20, 1, 0.02, math.log(50), 20), 7.147, 2),
-        ((1, 1, 0.1, math.log(50), 1), 3.349, 3),
-        ((100, 1, 2, math.log(100), 100), 89.5, 1),
-    ],
-)
-def test_norm_bound_as_printed(arguments: tuple[float, ...], expected: float, form: int) -> None:
-    bound = norm_bound(*arguments)
-    assert 0.995 * expected <= bound.radius <= 1.005 * expected
-    assert bound.form == form
-
-
 @given(
     scale=st.floats(1e-3, 1e3),
     gam=st.floats(0, 3),

@@ -64,13 +64,6 @@ def test_last_round_as_printed(name: str, momentum: float | None, expected: list
     np.testing.assert_allclose(audit(name, momentum).last_reach, expected, rtol=5e-3)
 
 
-def test_all_rounds_and_counts_as_printed() -> None:
-    np.testing.assert_allclose(
-        audit("S1", 0.0).reach[[1, 6, 12], 0], [0.135256, 0.013888, 0.010029], rtol=1e-3
-    )
-    assert audit("S5", 0.0).false_members[:, 0].tolist() == [24, 10, 6, 5, 5, 5, 5, 5]
-
-
 def test_number_of_uses_of_the_norm_inequality_is_the_size_of_the_union() -> None:
     tube = audit("S2", 0.5)
     assert tube.evaluations == (4 * 80, 0, 4)

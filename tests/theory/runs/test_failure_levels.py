@@ -27,26 +27,12 @@ def gaussian_run(noise: float, seed: int) -> Trace:
     return dataclasses.replace(trace, settings={**trace.settings, "task": dict(TASK.settings)})
 
 
-def test_noise_that_is_half_too_large_breaks_theorem_d() -> None:
-    message = (
-        r"\d+ of 200 replicates break it at failure probability 0\.\d+, where at most [\d.]+ are expected"
-    )
-    with pytest.raises(AssertionError, match=message):
-        theory.assert_holds("cfl-mgd/theorem-d", TASK, gaussian_run(1.5, 0))
-
-
 @pytest.mark.slow(reason="a second or more")
 def test_a_fault_may_show_in_the_number_of_failing_replicates_only() -> None:
     trace = gaussian_run(1.3, 0)
     with pytest.raises(AssertionError, match=r"at failure probability 0\.05"):
         theory.assert_holds("cfl-mgd/theorem-d", TASK, trace)
     assert compare("cfl-mgd/theorem-d", TASK, trace, failure_probability=1e-9).kind == "holds"
-
-
-@pytest.mark.slow(reason="several seconds")
-def test_right_runs_hold() -> None:
-    for seed in range(4):
-        assert compare("cfl-mgd/theorem-d", TASK, gaussian_run(1.0, seed)).kind == "holds"
 
 
 def test_a_replicate_fails_that_is_far_from_the_path_though_its_error_is_small() -> None:

@@ -20,7 +20,7 @@ F = Fraction
     "steps",
     [
         (1, 2, 3),
-        pytest.param((4, 6, 8, 12, 16), marks=pytest.mark.slow(reason="certificates of many local steps")),
+        pytest.param((4, 8), marks=pytest.mark.slow(reason="certificates of many local steps")),
     ],
 )
 def test_a_rate_lowered_by_a_millionth_is_refused(steps: tuple[int, ...]) -> None:
@@ -55,21 +55,16 @@ def test_fedlin_has_the_steps_of_the_proof_that_it_names(claim: str, named: str)
 
 
 @pytest.mark.slow(reason="several seconds")
-@pytest.mark.parametrize("factor", [F(1), F(999, 1000)])
-def test_every_certificate_of_the_proofs_is_checked(plant: Callable[..., Any], factor: Fraction) -> None:
+def test_every_certificate_of_the_proofs_is_checked(plant: Callable[..., Any]) -> None:
     """A rate 0.1 % smaller in one of the cases only."""
 
     def last_smaller(*case: Any) -> Any:
         found = closed_form(*case)
-        return replace(found, rate=factor * found.rate) if case == (3, F(1, 10), F(100), "II") else found
+        return (
+            replace(found, rate=F(999, 1000) * found.rate) if case == (3, F(1, 10), F(100), "II") else found
+        )
 
     plant(multipliers, "closed_form", last_smaller)
     found = theory.check("scaffold/multipliers")
-    assert found.verdict is (Kind.CONSISTENT if factor == 1 else Kind.VIOLATED)
-    if factor != 1:
-        assert found.counterexample == {
-            "local_steps": 3,
-            "pace": "1/10",
-            "condition": 100,
-            "option": "II",
-        }
+    assert found.verdict is Kind.VIOLATED
+    assert found.counterexample == {"local_steps": 3, "pace": "1/10", "condition": 100, "option": "II"}

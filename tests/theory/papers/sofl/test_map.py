@@ -8,37 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from minisom import MiniSom
 from scipy.optimize import root
 from sides_by_hand import assert_sides, sides_at
 from sklearn.cluster import KMeans
 
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.papers.sofl import cells as uniform_cells
-from clusterproof.theory.papers.sofl import distortion, initialisation, theorem_1
+from clusterproof.theory.papers.sofl import distortion, initialisation
 from clusterproof.theory.papers.sofl import elbow as guarded_count
 from clusterproof.theory.papers.sofl import equations_8_15 as equations_14_15
 from clusterproof.theory.papers.sofl.label_shift import ceiling
-
-
-@pytest.mark.slow(reason="several seconds")
-def test_the_end_of_a_run_with_all_neurons_by_minisom() -> None:
-    """Runs of the library with the paper's parameters end at the limit of the recursion, well above the lesser one."""
-    theirs = MiniSom(1, 2, 2, sigma=1.5, learning_rate=0.1, activation_distance="cosine", random_seed=3)
-    alone, everything = (
-        float(theorem_1.end_of_long_runs(Fraction(1, 30), near))
-        for near in (Fraction(0), Fraction(math.exp(-2)))
-    )
-    all_samples = np.array([[1, 0], [1.5, 0], [0, 1], [0, 1.5]])
-    squares = []
-    for seed in range(12):
-        theirs._weights = 1.25 * np.eye(2)[None]
-        samples = all_samples[np.random.default_rng(seed).integers(0, 4, 3000)]
-        theirs.train(samples, len(samples), random_order=False)
-        squares.append(((theirs.get_weights()[0, 0] - [1.25, 0]) ** 2).sum())
-    # the relative spread of one square is about 0.4, of the mean of twelve 0.12
-    assert np.mean(squares) == pytest.approx(everything, rel=0.5)
-    assert np.mean(squares) > 10 * alone
 
 
 def test_the_mean_field_of_four_neurons_at_every_radius() -> None:
