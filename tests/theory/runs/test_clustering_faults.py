@@ -100,7 +100,6 @@ def test_a_fault_is_seen_to_rounding_in_one_run_without_noise(algorithm: str, fa
     ("setting", "fault", "rounds"),
     [
         (ifca(200, participation=0.5), {"samples": 20}, 12),
-        (fpfc(5), {"noise": 2.5}, 4),
         (fpfc(participation=0.5), {"participation": 1.0}, 2),
     ],
 )

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from tolerance import assert_close
 
-from clusterproof.theory.papers.fpfc.measured import augmented_lagrangian, objective
 from clusterproof.theory.papers.fpfc.one_term import LARGEST, one_term_waiting, pair_form
 from clusterproof.theory.papers.fpfc.simplex import SLOPE, SMOOTHING, Simplex
 
@@ -29,30 +28,6 @@ def test_expectations_are_means_over_all_orders_of_participants(clients, rounds,
             state = algorithm.update(state, np.array([client]), (before - algorithm.step_size * pull)[None])
             total += float(algorithm.residuals(state, task, stream).models) ** 2
     assert_close(one.mean_squared_gradients(rounds), total / clients**rounds)
-
-
-def test_the_start_is_the_minimum_and_all_of_the_fall_is_spent():
-    """No step from the start lowers F; at rest the Lagrangian has fallen by all but a ten-thousandth of D_0."""
-    one = Simplex(6, 2.001, 0.1)
-    setting, task, stream = one.setting, one.task, np.random.default_rng(1)
-    origin = np.zeros((6, 6))
-    least = objective(setting.algorithm, task, origin)
-    for scale in (1e-3, 0.1, 1.0, 10.0):
-        steps = scale * stream.standard_normal((200, 6, 6))
-        steps[0] = scale * (np.eye(6) - 1 / 6)
-        assert (objective(setting.algorithm, task, steps) >= least - 1e-9 * abs(least)).all()
-    start = augmented_lagrangian(
-        setting.algorithm, task, setting.algorithm.initialise(np.zeros((1, 6)), task)
-    )
-    rest = one.reach * (np.eye(6) - 1 / 6)
-    lengths = np.linalg.norm(rest[:, None] - rest[None], axis=-1)
-    assert lengths.max() <= SMOOTHING
-    away = rest - task.centers
-    smoothed = 0.5 * one.curvature * (away**2).sum() + (
-        (SLOPE / 2 * lengths**2 + SLOPE * SMOOTHING**2 / 2)[~np.eye(6, dtype=bool)].sum() / 12
-    )
-    own = SLOPE * SMOOTHING**2 / 4
-    assert float(start) - own - smoothed == pytest.approx(setting.repaired_start, rel=3e-4)
 
 
 def test_the_form_of_a_pair_is_what_its_updates_are_worth():
