@@ -144,3 +144,15 @@ def test_each_replicate_has_the_bound_of_its_own_start_and_none_outside_of_the_b
             np.testing.assert_allclose(found, getattr(own, name), rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(bound.last[replicate], own.last, rtol=1e-9)
     assert (bound.last[2] < bound.last[0]).all()
+
+
+def test_theorem_a_prime_counts_with_the_widest_start_of_all_replicates() -> None:
+    one = log_cosh_experiment(0.4, 20_000)
+    starts = one.task.optima + np.array([0.004, 0.01])[:, None, None]
+    both, wide = (
+        theorem_a_prime_on(
+            one.task, run(one.algorithm, one.task, rounds=2, replicates=len(given), initial=given)
+        )
+        for given in (starts, starts[1:])
+    )
+    np.testing.assert_allclose(both.bound, wide.bound, rtol=1e-9)
