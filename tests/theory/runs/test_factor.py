@@ -1,9 +1,14 @@
 """The measured factor a round: its interval on simulated recursions whose factor is known, and where there is none."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from clusterproof.theory.runs.factor import measured_factor
+from clusterproof.algorithms import CFLMGD, run
+from clusterproof.synthetic import RegressionMixture
+from clusterproof.theory.runs.factor import measured_factor, slowest_factor
+from clusterproof.theory.runs.run import Run
 
 CURVATURES = np.array([0.06, 0.1, 0.2])
 
@@ -38,6 +43,34 @@ def test_the_interval_covers_the_factor_without_noise(momentum: float, runs: int
         assert found.value == pytest.approx(truth, rel=0.02)
     assert inside >= 180
     assert 0 < above_point < 200
+
+
+def test_the_interval_covers_the_factor_where_noise_grows_with_the_error() -> None:
+    """Samples of small noise of their own: at round tau the error brings more noise than is left at the floor."""
+    task = RegressionMixture.random(
+        clusters=1, clients=5, dimension=5, samples=60, condition_number=4.0, noise=0.003
+    )
+    algorithm = CFLMGD(step_size=0.5, momentum=0.5)
+    start = run(algorithm, task, rounds=0).models[0]
+    runs = run(algorithm, task, rounds=45, replicates=40 * 50, seed=3, initial=start)
+    inside, covered_by_floor_alone = 0, 0
+    for first in range(0, 40 * 50, 50):
+        part = slice(first, first + 50)
+        trace = replace(
+            runs,
+            models=runs.models[:, part],
+            assignments=runs.assignments[:, part],
+            errors=runs.errors[:, part],
+        )
+        found = slowest_factor(Run(task, trace))
+        assert found is not None
+        assert found.exact is not None
+        low, high = found.measured.interval or (0.0, 0.0)
+        inside += low <= found.exact <= high
+        low, high = measured_factor(trace.errors[:, :, 0]).interval or (0.0, 0.0)
+        covered_by_floor_alone += low <= found.exact <= high
+    assert inside >= 34
+    assert covered_by_floor_alone < 34
 
 
 def test_the_numbers_by_hand() -> None:

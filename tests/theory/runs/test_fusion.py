@@ -1,6 +1,7 @@
 """The page of a run of FPFC: its numbers by loops over pairs, and its words where the theorem fails."""
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from clusterproof.algorithms import FPFC, run
 from clusterproof.synthetic import LogisticMixture, QuadraticMixture
 from clusterproof.theory.papers.fpfc.theorem_1 import Constants, printed_needs
 from clusterproof.theory.runs.compare import compare
+from clusterproof.theory.runs.fusion import held
 from clusterproof.theory.runs.page import Page, TheoremOnRun
 
 STRENGTH, SMOOTHING, CONCAVITY, RHO = 1.0, 0.5, 3.7, 10.0
@@ -192,3 +194,20 @@ def test_runs_that_the_theorem_is_not_about(name: str) -> None:
     assert {one.outcome for one in page.theorems} == {outcome}
     assert words in " ".join(str(page).split())
     assert "hold" not in str(page)
+
+
+@pytest.mark.parametrize(
+    ("outside", "runs", "sure", "outcome"),
+    [
+        (1, 1, True, "broken"),
+        (0, 1, True, "holds"),
+        (5, 100, False, "holds"),
+        (8, 100, False, "inconclusive"),
+        (60, 100, False, "broken"),
+    ],
+)
+def test_means_above_their_bounds_are_counted(outside: int, runs: int, sure: bool, outcome: str) -> None:
+    """Where chance decides, 5 of 100 are allowed: 8 or more come with probability 0.13, and 60 never."""
+    values = np.stack([np.full(runs, 9.0), np.where(np.arange(runs) < outside, 2.0, 0.5)])
+    run: Any = SimpleNamespace(runs=runs, sure=sure)
+    assert held(run, "Bound", values, np.ones(runs))[0].outcome == outcome
