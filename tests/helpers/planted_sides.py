@@ -1,33 +1,13 @@
-"""Faults planted into a claim's sides, or its source: the claim is decided again with its conclusions changed."""
+"""Claims with faults planted in what they rest on: they are tried until a line is refuted."""
 
 import dataclasses
-import functools
-import importlib
-import importlib.util
-import inspect
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
-from typing import Any
-
-import pytest
+from collections.abc import Iterator
 
 from clusterproof import theory
-from clusterproof.theory import Claim
-from clusterproof.theory.claims import Sides
 from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
-from clusterproof.theory.search.plan import begin, explore, search
+from clusterproof.theory.search.plan import begin, explore
 from clusterproof.theory.search.tried import LEAST, Tried
-
-Change = Callable[[str, Sides], Sides]
-"""Makes the faulty from the true conclusion; its name is empty if a statement has one only."""
-
-
-def refuted_lines(statement: Statement, evaluations: int) -> list[str]:
-    """Search one statement, and return the lines that it breaks."""
-    tried = search(statement, 0, "test", CLAIM_SIGNIFICANCE, evaluations)
-    return [name for name, findings in tried.lines.items() if findings.found is not None]
 
 
 @dataclasses.dataclass
@@ -90,55 +70,3 @@ def is_refuted(claim_id: str, seed: int = 0, evaluations: int | None = None) -> 
 def is_left_whole(claim_id: str, evaluations: int) -> bool:
     """Return whether a claim, or its line after the #, was tried and not refuted."""
     return not any(each.refuted or not each.tried for each in attempts(claim_id, 0, evaluations))
-
-
-def is_refuted_with(
-    change: Change, claim: Claim[..., Any], line: str = "", statement: str = "", seed: int = 0
-) -> bool:
-    """Return whether a line of a statement is refuted if its conclusions are changed."""
-    (stated,) = (each for each in claim.statements if each.name == statement)
-    faulty = dataclasses.replace(stated, function=changed(stated.function, change))
-    return attempt(faulty, line, seed, claim.id, CLAIM_SIGNIFICANCE).refuted
-
-
-def scaled_terms(factor: Any) -> Change:
-    """Multiply everything that is allowed."""
-    return lambda _, sides: (
-        dataclasses.replace(sides, terms={name: factor * term for name, term in sides.terms.items()})
-        if isinstance(sides, Sides)
-        else sides
-    )
-
-
-def changed(function: Callable[..., Any], change: Change) -> Callable[..., Any]:
-    """Make a statement's function conclude something else."""
-
-    @functools.wraps(function)
-    def faulty(*arguments: Any, **named: Any) -> Any:
-        value = function(*arguments, **named)
-        if isinstance(value, Mapping):
-            return {name: change(name, sides) for name, sides in value.items()}
-        return change("", value)
-
-    return faulty
-
-
-def altered_source(module: str, printed: str, instead: str, folder: Path) -> Path:
-    """Write the source of a module of the theory with one place changed."""
-    source = Path(inspect.getsourcefile(importlib.import_module(f"clusterproof.theory.{module}")) or "")
-    text = source.read_text(encoding="utf-8")
-    assert text.count(printed) == 1
-    altered = folder / source.name
-    altered.write_text(text.replace(printed, instead), encoding="utf-8")
-    return altered
-
-
-def loaded(module: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Execute a file in place of a module of the theory, until the test ends."""
-    name = f"clusterproof.theory.{module}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, name, made)
-    spec.loader.exec_module(made)

@@ -62,7 +62,6 @@ def test_sides_are_those_computed_elsewhere(row: dict[str, str]) -> None:
 
 WITHOUT_ROW = {
     ("cfl-mgd", "bounds/test_best_momentum.py"): "momentum-certified momentum-horizon",
-    ("cfl-mgd", "bounds/test_planted_faults_bounds.py"): "pairwise-error",
     ("cfl-mgd", "bounds/test_tails_from_statements.py"): "theorem-a-prime theorem-d",
     ("cfl-mgd", "bounds/test_bounds_from_statements.py"): "theorem-a",
     ("cfl-mgd", "papers/cfl_mgd/test_random_claims.py"): """
@@ -72,25 +71,26 @@ WITHOUT_ROW = {
     ("cfl-mgd", "papers/cfl_mgd/appendix/test_drawn_rounds.py"): """
         appendix-a3 appendix-a4 appendix-a12 appendix-a15 appendix-a27 lemma-1-union
         lemma-1-worst-case""",
-    ("cfl-mgd", "papers/cfl_mgd/appendix/test_planted_faults_appendix.py"): "appendix-a35",
-    ("cfl-mgd", "papers/cfl_mgd/test_planted_faults_equations.py"): """
-        algorithm-line-20 division-by-clients equation-3 equation-8 equation-9-broadcast equation-10-line-16
-        equation-32-fixed-clusters model-averaging-recursion""",
-    ("fpfc", "papers/fpfc/test_planted_faults_fpfc.py"): """
+    ("cfl-mgd", "papers/test_planted_faults.py"): """
+        algorithm-line-20 appendix-a35 division-by-clients equation-3 equation-8 equation-9-broadcast
+        equation-10-line-16 equation-32-fixed-clusters model-averaging-recursion pairwise-error""",
+    ("fpfc", "papers/test_planted_faults.py"): """
         one-term-large-augmentation repaired-duals theorem-1-models-positive""",
-    ("gradient-loss", "papers/gradient_loss/test_planted_faults_gradient_loss.py"): """
-        empty-cluster-rule equation-3-descent equation-3-euclidean-descent
-        equations-4-7 loss-margin pinning reduction-up-to training-loss training-loss-in-passes
+    ("gradient-loss", "papers/test_planted_faults.py"): """
+        equation-3-descent equation-3-euclidean-descent equations-4-7 loss-margin pinning training-loss
         weight-at-start""",
     ("gradient-loss", "papers/gradient_loss/test_races.py"): """
-        fewer-passes reduction-ceiling same-start sooner""",
+        empty-cluster-rule fewer-passes reduction-ceiling reduction-up-to same-start sooner
+        training-loss-in-passes""",
     ("ifca", "papers/ifca/test_ifca.py"): """
-        basin certain-in-basin cfl-mgd-in-basin cfl-mgd-same-basin monotone-from-anywhere monotone-in-basin""",
+        basin cfl-mgd-same-basin monotone-from-anywhere""",
+    ("ifca", "papers/test_planted_faults.py"): "certain-in-basin cfl-mgd-in-basin monotone-in-basin",
     ("scaffold", "papers/scaffold/test_sharp_rounds.py"): "multipliers",
-    ("sofl", "papers/sofl/test_map.py"): "mean-field-fixed-point mean-square-distortion-nearest",
-    ("sofl", "papers/sofl/test_planted_faults_sofl.py"): """
-        aggregation-in-cluster equation-10 guarded-count initialisation label-shift-ceiling
-        running-mean theorem-1-robbins-monro""",
+    ("sofl", "papers/sofl/test_map.py"): """
+        initialisation mean-field-fixed-point mean-square-distortion-nearest""",
+    ("sofl", "papers/test_planted_faults.py"): """
+        aggregation-in-cluster equation-10 guarded-count label-shift-ceiling running-mean
+        theorem-1-robbins-monro""",
 }
 """Tests of claims some lines of which have none of these: their own computation from the same random numbers, or, of
 an equation between a run and a formula, a fault of the run that it must show."""

@@ -95,13 +95,9 @@ def assert_parts(parts: BoundParts, p: int, all_rounds: list[object], last: obje
 CERTIFIED = [
     ((20,), 4.0, 0.5, 12, 0.5, 0.0, 10**6, 0.5, 0.1),
     ((20,), 4.0, 0.5, 1, 0.0, 0.0, 10**3, 0.5, 0.1),
-    ((20, 20), 4.0, 0.3, 40, 0.5, 0.0, 10**7, 0.5, 0.05),
     ((300, 300), 4.0, 0.3, 5, 0.5, 1e-4, 10**7, 0.5, 0.05),
-    ((20, 20), 50.0, 0.5, 6, 0.5, 0.0, 10**9, 0.5, 0.01),
-    ((10, 30), 1.0, 0.0, 12, 0.0, 0.0, 10**6, 0.5, 0.1),
     ((250, 750), 1.0, 0.0, 5, 0.5, 1e-3, 10**6, 0.5, 0.1),
     ((10, 10, 10), 1.0, 0.9, 30, 0.2, 0.0, 10**7, 0.5, 0.2),
-    ((10, 10, 20), 1.0, 0.0, 20, 0.3, 0.0, 10**5, 0.5, 0.1),
     ((200, 200, 200, 200), 1.0, 0.0, 8, 0.3, 1e-3, 10**6, 0.5, 0.1),
 ]
 
@@ -164,10 +160,9 @@ def distances(task: RegressionMixture) -> tuple[float, float]:
 
 
 @pytest.mark.slow(reason="a second or more")
-@pytest.mark.parametrize("rounds", [1, 9])
-def test_bound_on_a_run(rounds: int) -> None:
+def test_bound_on_a_run() -> None:
     """A third of the failure probability is delta_1, the rest delta_2; without misassigned clients no radius enters."""
-    sizes, kappa, noise, samples, delta, momentum = (20, 20), 4.0, 0.5, 10**6, 0.06, 0.3
+    sizes, kappa, noise, samples, delta, momentum, rounds = (20, 20), 4.0, 0.5, 10**6, 0.06, 0.3, 9
     task, spectrum = gaussian_task(sizes, 3, kappa, noise, samples)
     displacement = directions((2, 3), 0.05) * np.array([[1.0], [1.5]])
     algorithm = CFLMGD(step_size=1.0, momentum=momentum)

@@ -22,8 +22,8 @@ def task_and_trace(noise: float, start: float) -> tuple[RegressionMixture, Trace
 
 
 @pytest.mark.parametrize("theorem", THEOREMS)
-@pytest.mark.parametrize("start", [0.0, 5e-324, 1e-30, 0.05])
-@pytest.mark.parametrize("noise", [0.0, 5e-324, 1e-310, 1e-160, 1e-9])
+@pytest.mark.parametrize("start", [0.0, 5e-324, 0.05])
+@pytest.mark.parametrize("noise", [0.0, 5e-324, 1e-160])
 def test_small_noise_and_small_errors(theorem: str, noise: float, start: float) -> None:
     task, trace = task_and_trace(noise, start)
     with warnings.catch_warnings():

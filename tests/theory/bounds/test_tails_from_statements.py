@@ -24,16 +24,11 @@ from clusterproof.theory.bounds.theorem_d import theorem_d
 
 # own clients, r, C_0, C_1, n', nu, d, T, ||e_0||, eta; L = 1, mu = 1/4, Delta = 2, D = 3; delta_2, delta_3 = .02, .03
 SMOOTH = [
-    ((40,), 0.9, 1.2, 1.1, 5000, 1.0, 30, 1, 0.1, 1.0),
-    ((20, 20), 0.9, 1.2, 1.1, 20000, 1.0, 30, 20, 0.1, 1.0),
     ((30, 10), 0.99, 2.0, 3.0, 20000, 1.0, 5, 40, 0.1, 1.0),
     ((30, 10), 0.5, 1.0, 1.0, 20000, 1.0, 1, 12, 0.0, 0.5),
     ((20, 10, 10), 0.7, 1.5, 1.2, 50000, 0.5, 10, 8, 0.2, 1.0),
-    ((20, 10, 10), 0.95, 1.1, 2.5, 10**6, 2.0, 100, 25, 0.1, 1.0),
-    ((10, 10, 10, 10), 0.8, 1.3, 1.4, 10**5, 1.0, 2, 15, 0.05, 0.7),
     ((4, 3, 2, 1), 0.9, 1.2, 1.1, 10**5, 1.0, 30, 30, 0.1, 1.0),
     ((2000, 2000), 0.9, 1.2, 1.1, 600, 1.0, 30, 6, 0.3, 1.0),
-    ((1, 1), 0.6, 1.0, 1.0, 10**7, 1.0, 3, 40, 0.5, 1.0),
 ]
 
 
@@ -90,10 +85,8 @@ def test_theorem_a_prime(smooth: tuple) -> None:
 
 # own clients, drawn, options, rows, local steps' options; kappa = 4, d = 4, s = 1/2, beta = .3, eta = 1, T = 6
 BEFORE = [
-    ((20, 20), 20, {"normalisation": "cluster"}),
     ((30, 10), 24, {"normalisation": "cluster"}),
     ((20, 20), 20, {"normalisation": "clients"}),
-    ((30, 10), 24, {"normalisation": "participants"}),
     ((10, 15, 15), 36, {"normalisation": "participants"}),
     ((20, 20), 20, {"averaging": "model", "local_steps": 3}),
 ]
@@ -148,9 +141,7 @@ def test_theorem_d_before_the_run(before: tuple) -> None:
 
 
 @pytest.mark.slow(reason="several seconds")
-@pytest.mark.parametrize(
-    "options", [{"normalisation": "cluster"}, {"normalisation": "clients"}, {"normalisation": "participants"}]
-)
+@pytest.mark.parametrize("options", [{"normalisation": "cluster"}, {"normalisation": "participants"}])
 def test_theorem_d_with_misassigned_clients(options: dict[str, Any]) -> None:
     """Counted with partial participation, where misassignment is too probable to be added to delta."""
     sizes, samples, noise, T, delta = (30_000, 10_000), 12, 0.7, 4, 0.2
@@ -207,12 +198,9 @@ def assert_frequency(broken: np.ndarray, allowed: float) -> None:
 
 
 REGRESSIONS = [
-    ("theorem-d", (40,), 1.0, 50, 0.5, 0.0, {}, 0.3),
-    ("theorem-d", (20, 20), 1.0, 300, 0.0, 0.0, {}, 0.3),
     ("theorem-d", (2000, 2000), 1.0, 14, 0.7, 0.0, {}, 0.2),
     ("theorem-d", (30, 10), 4.0, 2000, 0.5, 0.5, {}, 0.05),
     ("theorem-d", (20, 20), 1.0, 300, 0.5, 0.3, {"participation": 0.5, "normalisation": "cluster"}, 0.3),
-    ("theorem-d", (20, 20), 1.0, 300, 0.5, 0.0, {"participation": 0.2, "normalisation": "participants"}, 0.3),
     (
         "theorem-d",
         (20, 20),

@@ -7,18 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
-from tiers import slow_after
 
 from clusterproof.algorithms import CFLMGD, InvalidArgument, run
 from clusterproof.synthetic import LogisticMixture
 from clusterproof.theory.bounds.audit_settings import log_cosh_experiment
 from clusterproof.theory.bounds.rows import AdditiveGaussianRows, GaussianRows
-from clusterproof.theory.bounds.run_bound import smooth_rows, theorem_a_prime_on
+from clusterproof.theory.bounds.run_bound import theorem_a_prime_on
 from clusterproof.theory.bounds.theorem_a import Contraction, contractions
-from clusterproof.theory.bounds.theorem_a_prime import smooth_reach, theorem_a_prime
+from clusterproof.theory.bounds.theorem_a_prime import theorem_a_prime
 
 ROWS = AdditiveGaussianRows(
     smoothness=1.0,
@@ -29,47 +26,6 @@ ROWS = AdditiveGaussianRows(
     dimension=30,
     noise=1.0,
 )
-
-
-def one_cluster(
-    rate: float, rounds: int, failure: float, step: float = 1e-3 / math.sqrt(1 / 30)
-) -> np.ndarray:
-    """y with sigma^2 = 1e-6, C_0 = 1.2, C_1 = 1.1, ||e_0|| = .1."""
-    given_certificate = Contraction(rate=rate, start=1.2, disturbance=1.1, is_norm=True)
-    tube = theorem_a_prime(
-        ROWS,
-        [[given_certificate]],
-        own=np.array([1]),
-        step_size=step,
-        start=np.array([0.1]),
-        rounds=rounds,
-        failure=(failure * rounds, failure),
-    )
-    assert tube is not None
-    return tube.reach[:, 0]
-
-
-def test_as_printed() -> None:
-    reach = one_cluster(0.9, 60, 0.01)
-    np.testing.assert_allclose(reach[[1, 10, 60]], [0.1115037, 0.0508353, 0.0195514], rtol=1e-5)
-
-
-def test_the_minimum_over_x_is_found() -> None:
-    reach = one_cluster(0.7, 20, 0.01)
-    x = np.geomspace(1e-12, 1e12, 400_001)
-    for t in (1, 5, 20):
-        spread = 2 * 1.1**2 * 1e-6 * sum(0.7 ** (2 * k) for k in range(t))
-        values = smooth_reach(
-            np.asarray(0.7 ** (2 * t) * (1.2 * 0.1) ** 2), np.asarray(spread), 30, math.log(100), x
-        )
-        assert reach[t] == pytest.approx(math.sqrt(values.min()), rel=1e-6)
-
-
-def test_limits() -> None:
-    assert one_cluster(0.9, 10, 0.01, step=1e-12)[10] == pytest.approx(0.9**10 * 1.2 * 0.1, rel=1e-4)
-    forgetful = one_cluster(0.0, 5, 0.01)
-    assert forgetful[2] == pytest.approx(forgetful[5])
-    assert forgetful[0] == pytest.approx(0.1)
 
 
 def test_only_the_models_of_a_round_that_follows_have_to_be_in_the_basin() -> None:
@@ -90,71 +46,6 @@ def test_only_the_models_of_a_round_that_follows_have_to_be_in_the_basin() -> No
     pi = stats.norm.sf((0.3**2 - 0.1**2) / 2 / (1.1 / math.sqrt(30 * 400)))
     assert one.misassignment == pytest.approx(5 * 2 * pi, rel=1e-6)
     assert theorem_a_prime(rows, certificates, rounds=2, **how) is None
-
-
-@pytest.mark.parametrize("law", ["gauss", "rademacher"])
-@given(scale=st.floats(0.05, 0.95), past=st.floats(-3, 3))
-def test_one_step_of_the_exponential_moment(law: str, scale: float, past: float) -> None:
-    """E exp(l <v, delta> + l C^2 delta^2) in one dimension: equal for Gauss, never more for +-sigma."""
-    sigma, constant = 0.3, 1.4
-    w = constant**2 * sigma**2
-    lam = scale / (2 * w)
-    derivative = 2 * constant * past
-    bound = (1 - 2 * lam * w) ** -0.5 * math.exp(lam**2 * sigma**2 * derivative**2 / (2 * (1 - 2 * lam * w)))
-    if law == "gauss":
-        # completing the square: the exact integral
-        precision = 1 / sigma**2 - 2 * lam * constant**2
-        exact = math.exp((lam * derivative) ** 2 / (2 * precision)) / math.sqrt(sigma**2 * precision)
-        assert exact == pytest.approx(bound, rel=1e-9)
-    else:
-        exact = math.exp(lam * constant**2 * sigma**2) * math.cosh(lam * derivative * sigma)
-        assert exact <= bound * (1 + 1e-12)
-
-
-@pytest.mark.parametrize("rate", [0.0, 0.5, 0.9, 0.99])
-def test_failures_of_the_linear_gaussian_chain(rate: float) -> None:
-    """V = ||e||^2, e' = r e + noise in d dimensions: the bound fails less often than allowed."""
-    d, rounds, trials, sigma = 5, 40, 40_000, 0.01
-    rng = np.random.default_rng(7)
-    error = np.zeros((trials, d))
-    error[:, 0] = 0.05
-    for _ in range(rounds):
-        error = rate * error + sigma * rng.standard_normal((trials, d))
-    norms = np.linalg.norm(error, axis=1)
-    rows = replace(ROWS, dimension=d)
-    for failure, allowed in ((0.5, 0.12), (0.1, 0.016), (0.01, 0.002)):
-        tube = theorem_a_prime(
-            rows,
-            [[Contraction(rate=rate, start=1.0, disturbance=1.0, is_norm=True)]],
-            own=np.array([1]),
-            step_size=sigma * math.sqrt(d),
-            start=np.array([0.05]),
-            rounds=rounds,
-            failure=(failure, failure),
-        )
-        assert tube is not None
-        assert (norms > tube.last_reach[0]).mean() <= allowed
-
-
-@pytest.mark.parametrize(
-    ("momentum", "samples", "low", "high"),
-    slow_after(
-        1,
-        "200 runs of further settings",
-        [(0.0, 20_000, 1.4, 1.7), (0.4, 20_000, 1.6, 1.85), (0.6, 10**6, 2.0, 2.1)],
-    ),
-)
-def test_tightness_as_printed(momentum: float, samples: int, low: float, high: float) -> None:
-    setting = log_cosh_experiment(momentum, samples)
-    initial = setting.initial(np.random.default_rng(0), 200)
-    trace = run(
-        setting.algorithm, setting.task, rounds=setting.rounds, seed=0, replicates=200, initial=initial
-    )
-    bound = theorem_a_prime_on(setting.task, trace, failure_probability=0.05)
-    errors = np.asarray(trace.errors)
-    assert not bound.broken(trace).any()
-    ratio = bound.last / np.quantile(errors[-1], 0.95, axis=0)
-    assert low <= ratio.min() <= ratio.max() <= high
 
 
 def test_certificates_obey_the_inequality_that_the_theorem_uses() -> None:
@@ -221,24 +112,6 @@ def test_logistic_regression_through_bounded_rows() -> None:
         initial=task.optima + 0.1,
     )
     assert (np.asarray(slow.errors)[-1] > bound.last).any()
-
-
-def test_row_gradients_stay_in_the_intervals_that_hoeffding_needs() -> None:
-    task = LogisticMixture.random(clusters=2, clients=4, dimension=3, seed=1)
-    rows = smooth_rows(task)
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        model, direction = rng.standard_normal((2, 3))
-        margins = task.targets[0] * (task.features[0] @ model)
-        gradients = -(task.targets[0] / (1 + np.exp(margins)))[:, None] * task.features[0]
-        along = gradients @ direction
-        assert np.ptp(along) <= 2 * math.sqrt(rows.proxy) * np.linalg.norm(direction)
-        other = rng.standard_normal(3)
-        change = np.diff(
-            [task.point_losses(point, 0) - 0.5 * task.ridge * point @ point for point in (model, other)],
-            axis=0,
-        )
-        assert np.abs(change).max() <= math.sqrt(rows.proxy) * np.linalg.norm(model - other)
 
 
 def test_other_algorithms_are_refused() -> None:

@@ -77,16 +77,12 @@ def assert_nearly_least(radius: float, needed: Arguments, level: float, dimensio
 @pytest.mark.parametrize(
     ("tr", "op", "scale", "level", "dimension"),
     [
-        (20.0, 1.0, 0.0, math.log(50), 20),
         (20.0, 1.0, 0.02, math.log(50), 20),
-        (20.0, 1.0, 0.3, math.log(50), 20),
         (1.0, 1.0, 0.1, math.log(50), 1),
-        (1.0, 1.0, 0.0, math.log(1e9), 1),
         (4.0, 4.0, 3.0, math.log(20), 1),
         (100.0, 1.0, 2.0, math.log(100), 100),
         (3.0, 2.0, 0.05, math.log(1e6), 2),
         (1e-6, 9e-7, 1e-4, 2.0, 3),
-        (50.0, 1.5, 0.01, math.log(1e12), 60),
     ],
 )
 @pytest.mark.parametrize("known", [False, True])
@@ -123,15 +119,11 @@ def test_norm_inequality(
 # own clients, d, kappa, n', noise, momentum, step, T, ||e_0||, failure probability, kind of covariance
 TUBES = [
     ((5,), 1, 1.0, 50, 0.5, 0.0, 1.0, 1, 0.2, 0.05, "common"),
-    ((3,), 20, 1.0, 1, 0.1, 0.5, 0.1, 10, 0.2, 0.05, "common"),
-    ((20, 20), 4, 4.0, 2000, 0.5, 0.5, 1.0, 60, 0.2, 0.05, "common"),
-    ((30, 10), 3, 50.0, 20000, 0.5, 0.97, 1.0, 60, 0.1, 0.1, "common"),
-    ((30, 10), 5, 1.0, 200, 0.0, 0.9, 1.0, 40, 0.2, 0.3, "rotated"),
-    ((1000, 600, 400), 3, 1.5, 14, 0.7, 0.0, 1.0, 6, 0.3, 0.2, "common"),
+    ((20, 20), 4, 4.0, 2000, 0.5, 0.5, 1.0, 20, 0.2, 0.05, "common"),
+    ((30, 10), 5, 1.0, 200, 0.0, 0.9, 1.0, 15, 0.2, 0.3, "rotated"),
     ((1000, 600, 400), 3, 1.5, 14, 0.7, 0.5, 1.0, 6, 0.3, 0.2, "different"),
     ((1000, 600, 400), 3, 1.5, 14, 1.1, 0.5, 0.4, 4, 0.3, 0.2, "steep"),
     ((400, 300, 200, 100), 4, 2.0, 40, 0.5, 0.9, 0.5, 12, 0.3, 0.01, "rotated"),
-    ((40, 30, 20, 10), 2, 4.0, 500, 0.3, 0.0, 1.7, 25, 0.2, 1e-9, "common"),
     ((10000, 10000), 10, 1.0, 14, 0.7, 0.0, 1.0, 8, 0.3, 0.05, "common"),
 ]
 
@@ -278,12 +270,9 @@ def test_theorem_d_over_a_long_run(own: tuple[int, ...], samples: int, start: fl
 PARTIAL = [
     ((20, 20), 4.0, 2000, 0.5, 0.3, 8, 0.5, {"normalisation": "cluster"}, 0.05),
     ((30, 10), 4.0, 2000, 0.5, 0.9, 8, 0.5, {"normalisation": "clients"}, 0.3),
-    ((15, 10, 15), 1.0, 500, 0.0, 0.5, 12, 0.5, {"normalisation": "participants"}, 0.2),
     ((20, 20), 4.0, 2000, 0.5, 0.5, 8, 0.1, {"normalisation": "cluster", "empty_cluster": "freeze"}, 0.05),
     ((20, 20), 4.0, 2000, 0.5, 0.5, 8, 0.1, {"normalisation": "clients", "empty_cluster": "coast"}, 0.05),
-    ((10, 10, 10, 10), 50.0, 10**5, 0.5, 0.0, 10, 1.0, {"normalisation": "cluster"}, 1e-9),
     ((6,), 1.0, 100, 0.5, 0.9, 20, 0.5, {"normalisation": "participants"}, 0.05),
-    ((20, 20), 4.0, 2000, 0.5, 0.3, 4, 0.5, {"averaging": "model", "local_steps": 5}, 0.05),
     (
         (15, 25),
         4.0,

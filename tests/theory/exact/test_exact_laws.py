@@ -113,16 +113,6 @@ def test_two_point_losses(law: TwoPointLosses) -> None:
     assert task.loss_variance(models, 1).max() == pytest.approx(float(max(spreads)), rel=1e-9)
 
 
-def test_the_tightest_law_attains_cantelli() -> None:
-    """The loss difference has mean g and variance v; P(difference <= 0) <= v / (v + g^2) is then an equality."""
-    law = tightest()
-    apart, (rare, common) = law.models[0] - law.models[1], law.noise
-    spread = variance((rare * apart, common * apart), law.rarity)
-    gap = law.expected[0] - law.expected[1]
-    assert (law.models, gap) == ((HALF, -HALF), 1)
-    assert law.error_probability == spread / (spread + gap**2) == F(1, 1000)
-
-
 @pytest.mark.parametrize(("own", "other", "samples"), [(0, 1, 1), (F(-1, 2), F(1, 2), 3), (F(1, 2), 1, 5)])
 def test_mean_gradient_given_the_choice(own: Fraction, other: Fraction, samples: int) -> None:
     chosen = [

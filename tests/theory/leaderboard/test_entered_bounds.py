@@ -121,34 +121,6 @@ def test_a_bound_is_judged_by_the_task_if_it_is_in_the_setting(
     assert "mine/small, R = 1: violated: the given task" in capsys.readouterr().out
 
 
-def test_bounds_without_a_name_are_listed_every_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a list, and under a function of another module."""
-    helper = """
-from clusterproof.theory.leaderboard import leaderboard_bound
-def state(number):
-    decorated = leaderboard_bound(f"mine/{number}", algorithm="fedavg", client_class="strong")
-    return decorated(lambda setting: 2 / (setting.rounds - number))
-"""
-    content = """
-from bounds_helper import leaderboard_bound, state
-from clusterproof.theory.leaderboard.bounds import drift
-several = [leaderboard_bound("mine/three", algorithm="fedavg", client_class="strong")(lambda setting: 3)]
-for number in range(2):
-    state(number)
-"""
-    (tmp_path / "bounds_helper.py").write_text(helper, encoding="utf-8")
-    (tmp_path / "unnamed_bounds.py").write_text(content, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    for module in ("unnamed_bounds.py", "unnamed_bounds.py", "unnamed_bounds", "unnamed_bounds"):
-        rows = leaderboard("fedavg", client_class="strong", rounds=1, module=module, **A)
-        own = {row["column"]: (row["value"], row["reason"]) for row in rows if "mine" in row["column"]}
-        assert own == {
-            "mine/three": (3.0, None),
-            "mine/0": (2.0, None),
-            "mine/1": (None, "the bound divides by 0"),
-        }
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -254,13 +226,3 @@ def test_all_wrong_options_are_named_at_once(capsys: pytest.CaptureFixture[str])
     assert not captured.out
     lines = captured.err.splitlines()
     assert {line.split()[1] for line in lines} == {"--strong-convexity", "--step-size", "--option"}
-
-
-@pytest.mark.parametrize("algorithm", ["fedavg", "fedprox", "scaffold", "proxskip"])
-def test_every_column_is_explained_below_the_table(
-    algorithm: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["leaderboard", algorithm, "--rounds", "1"]) == 0
-    table, _, below = capsys.readouterr().out.partition("\nrounds")[2].partition("\n\n")
-    for column in table.splitlines()[0].split():
-        assert re.search(rf"(?m)^{re.escape(column)}: .+", below.partition("\n\n")[0]), column

@@ -60,49 +60,6 @@ def assert_ordered(found: dict[str, float | None], bounds: tuple[str, ...], colu
         assert bound is None or truth <= bound * (1 + 1e-6), (name, found)
 
 
-@pytest.mark.slow(reason="several seconds")
-@pytest.mark.parametrize(
-    ("algorithm", "client_class", "setting"),
-    [
-        ("fedavg", "strong", {"local_steps": 2, "step_size": "1/3", "server_step_size": "1/2"}),
-        ("fedavg", "convex", {"local_steps": 2, "step_size": "1/3", "server_step_size": "1/2"}),
-        ("scaffold", "strong", {"local_steps": 2, "step_size": "1/3", "option": "II"}),
-        ("fedprox", "strong", {"proximal": "1/2"}),
-        ("proxskip", "strong", {"step_size": "1/2", "probability": "1/3"}),
-    ],
-)
-def test_columns_follow_the_units_of_the_models_and_of_the_losses(
-    algorithm: str, client_class: str, setting: dict[str, Any]
-) -> None:
-    """Models times 3 and losses times 2 * 9: curvatures times 2, steps divided by it, squared distances times 9."""
-    length, curvature = Fraction(3), Fraction(2)
-    powers = {
-        "smoothness": curvature,
-        "strong_convexity": curvature,
-        "proximal": curvature,
-        "step_size": 1 / curvature,
-        "heterogeneity": length * curvature,
-        "distance": length,
-    }
-    usual = {
-        "smoothness": "3/2",
-        "strong_convexity": "1/5",
-        "heterogeneity": "2/3",
-        "distance": "5/4",
-        **setting,
-    }
-    scaled = {
-        name: Fraction(value) * powers[name] if name in powers else value for name, value in usual.items()
-    }
-    first, second = (
-        leaderboard(algorithm, client_class=client_class, rounds=2, **given) for given in (usual, scaled)
-    )
-    ours, other = values(first, 2), values(second, 2)
-    assert sum(value is not None for value in ours.values()) >= 2
-    for name, value in ours.items():
-        assert other[name] == (value if value is None else pytest.approx(9 * value, rel=2e-3)), name
-
-
 @pytest.mark.parametrize(
     ("name", "setting"),
     [
@@ -131,16 +88,6 @@ def test_the_table_within_one_per_cent_and_in_its_order(name: str, setting: dict
         assert found["worst-quadratic"] >= published[-1] * 0.99
         published[3] = max(published[3], found["worst-quadratic"])  # class convex contains class strong
         np.testing.assert_allclose(got, published, rtol=0.01, err_msg=str(number))
-
-
-@pytest.mark.slow(reason="28 gradients in one program")
-def test_more_steps_are_computed_if_asked_for() -> None:
-    few, more = (
-        values(leaderboard("fedavg", client_class="strong", rounds=[7], more_steps=more, **A), 7)
-        for more in (False, True)
-    )
-    assert few["exact"] is None
-    assert more["worst-quadratic"] * (1 - 1e-6) <= more["exact"] <= more["one-round-strong"] * (1 + 1e-6)
 
 
 @pytest.mark.slow(reason="several seconds")
@@ -338,22 +285,6 @@ def test_gradient_descent_has_one_value() -> None:
         found = values(rows, number)
         for column in ("drift", "one-round-convex", "one-round-strong", "worst-quadratic"):
             assert found[column] == pytest.approx((1 - 0.1 / 16) ** (2 * number), rel=1e-4), column
-
-
-def test_a_weight_whose_rate_is_above_1_is_of_no_use_after_many_rounds() -> None:
-    rows = leaderboard(
-        "proxskip",
-        client_class="strong",
-        rounds=[5, 1000],
-        **{**A, "local_steps": 1, "step_size": "1/2"},
-        probability="1/3",
-    )
-    found = values(rows, 1000)
-    assert found["one-round-strong"] == pytest.approx(found["proxskip/sharp"], rel=1e-3)
-    # a gradient for each outcome of the coins before it, 31 in 5 rounds
-    assert "more than 24 local gradients" in next(
-        str(row["reason"]) for row in rows if row["column"] == "exact"
-    )
 
 
 def test_more_local_steps_than_proofs_of_single_rounds_allow_have_no_value() -> None:

@@ -1,18 +1,13 @@
 """Runs of the algorithms give what the claims measure, at their recorded counterexamples and at other instances."""
 
-from dataclasses import replace
 from fractions import Fraction as F  # noqa: N817 - a table of fractions
 from typing import Any
 
-import prescribed_runs
 import pytest
-import runs_of_cfl_mgd
-import runs_of_gradient_loss
 from counterexample_runs import RUNS
 from sides_by_hand import quantities_of, sides_at, statement_of
 
 from clusterproof import theory
-from clusterproof.theory.papers.gradient_loss import equation_1
 from clusterproof.theory.report.replay import find_line
 from clusterproof.theory.report.stored_verdicts import read_verdicts
 
@@ -104,51 +99,3 @@ def test_a_run_gives_what_is_measured(claim: str, one: dict[str, Any]) -> None:
         left = abs(found.pairs[0][0] - found.pairs[0][1]) if found.identity else found.measured
         assert float(left) > 1e-3
         assert observed == pytest.approx(float(left), rel=1e-9)
-
-
-def test_a_run_that_differs_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    for factor in (0.97, 1 / 0.97):
-        with pytest.raises(AssertionError):
-            runs_of_cfl_mgd.growth_of_option_2(F(1, 10), F(4, 5), 7, factor)
-    growth = RUNS["scaffold/option-1-diverges"]
-    growth(flat=F(1, 1000), pace=F(1), local_steps=10)
-    for steps in (3, 5):
-        with pytest.raises(AssertionError):
-            growth(flat=F(1, 1000), pace=F(1), local_steps=steps)
-
-    truth = prescribed_runs.run_prescribed
-
-    def with_half_the_momentum(choice: Any, gradient: Any, initial: Any, momentum: Any) -> Any:
-        return truth(choice, gradient, initial, momentum / 2)
-
-    def with_other_batches(choice: Any, *rest: Any) -> Any:
-        return truth([[-c for c in choice[0]]], *rest)
-
-    for claim, one, other in (
-        ("appendix-a18", PRESCRIBED, with_half_the_momentum),
-        ("appendix-a15", LAW | {"level": "1/2"}, with_other_batches),
-    ):
-        for module in (prescribed_runs, runs_of_cfl_mgd):
-            monkeypatch.setattr(module, "run_prescribed", other)
-        part = statement_of(claim)
-        with pytest.raises(AssertionError):
-            RUNS[f"cfl-mgd/{claim}"](**part.space.arguments(quantities_of(part, one)))
-
-
-def test_a_path_or_score_that_differs_from_the_algorithm_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def one_eighth_further(*arguments: Any, **named: Any) -> Any:
-        rounds = exact_rounds(*arguments, **named)
-        return [replace(each, after=tuple(w + F(1, 8) for w in each.after)) for each in rounds]
-
-    def one_hundredth_more(weight: F, similarity: F, loss: F) -> F:
-        return score(weight, similarity, loss) + F(1, 100) * (loss > 5)
-
-    exact_rounds, score = runs_of_gradient_loss.exact_rounds, equation_1.score
-    monkeypatch.setattr(runs_of_gradient_loss, "exact_rounds", one_eighth_further)
-    with pytest.raises(AssertionError):
-        RUNS["gradient-loss/empty-for-good"](3, 1, F(1), F(2), F(1, 2))
-    monkeypatch.setattr(equation_1, "score", one_hundredth_more)
-    one = (F(3, 2), F(2), 1, 1, F(2, 5))
-    RUNS["gradient-loss/equation-1"](*one, 2)  # of losses up to 4
-    with pytest.raises(AssertionError):
-        RUNS["gradient-loss/equation-1"](*one, 3)

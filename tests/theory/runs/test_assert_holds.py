@@ -70,30 +70,6 @@ def test_a_diverged_run_breaks_the_bound() -> None:
     assert compare("cfl-mgd/lemma-h", task, trace).slack == 0
 
 
-def test_paper_lemma_2_is_broken_by_a_run() -> None:
-    task = QuadraticMixture(
-        hessians=np.ones((170, 1, 1)),
-        centers=np.where(np.arange(170) < 153, 1.0, -1.0)[:, None],
-        labels=np.where(np.arange(170) < 153, 0, 1),
-    )
-    trace = run(CFLMGD(step_size=1.0, momentum=0.9), task, rounds=5, initial=np.array([[0.5], [-0.5]]))
-    # audit: |e_1| = .05, |e_2| = .400 > .0494 + .025
-    assert np.asarray(trace.errors)[1:3, 0] == pytest.approx([0.05, 0.4])
-    with pytest.raises(AssertionError, match=r"error 0\.4 exceeds the bound 0\.074"):
-        theory.assert_holds("cfl-mgd/lemma-2", task, trace)
-
-
-@pytest.mark.slow(reason="several seconds")
-@pytest.mark.parametrize("claim_id", ["cfl-mgd/theorem-a", "cfl-mgd/theorem-d"])
-def test_repaired_bounds_hold_on_runs_and_notice_slow_ones(claim_id: str) -> None:
-    one = experiment("S1", None)
-    initial = one.initial(np.random.default_rng(0), 40)
-    trace = run(one.algorithm, one.task, rounds=12, seed=3, replicates=40, initial=initial)
-    theory.assert_holds(claim_id, one.task, trace)
-    with pytest.raises(AssertionError, match="40 of 40 replicates"):
-        theory.assert_holds(claim_id, one.task, slowed(trace, 100.0))
-
-
 def test_runs_that_a_claim_does_not_speak_of_are_refused() -> None:
     task = quadratic()
     trace = run(FedAvg(step_size=1 / task.smoothness), task, rounds=3)

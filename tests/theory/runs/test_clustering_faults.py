@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pytest
-from catalogue import read_catalogue
 
-from clusterproof import Inconclusive, Trace, assert_same_law, theory
-from clusterproof.algorithms import CFLMGD, FPFC, IFCA, Algorithm, InvalidArgument, run
+from clusterproof import Trace, assert_same_law
+from clusterproof.algorithms import CFLMGD, FPFC, IFCA, run
 from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
-from clusterproof.theory.runs.hold import compare
 from clusterproof.theory.runs.same_law import same_law
 
 ROUNDS, REPLICATES = 12, 200
@@ -84,17 +80,12 @@ MAKE = {"ifca": ifca, "fpfc": fpfc}
 @pytest.mark.parametrize(
     ("algorithm", "fault"),
     [
-        ("ifca", {"factor": 1.03}),
         ("ifca", {"averaging": "model"}),
         ("ifca", {"kind": CFLMGD, "momentum": 0.01}),
         ("ifca", {"kind": CFLMGD, "momentum": 0.0, "normalisation": "participants"}),
-        ("ifca", {"kind": CFLMGD, "momentum": 0.0, "normalisation": "cluster"}),
         ("fpfc", {"factor": 1.03}),
-        ("fpfc", {"augmentation": 9.0}),
         ("fpfc", {"local_steps": 2}),
         ("fpfc", {"pair_rule": "both"}),
-        ("fpfc", {"concavity": 1.1 * 3.7}),
-        ("fpfc", {"smoothing": 1e-3}),
         ("fpfc", {"penalty": "l1", "smoothing": None}),
     ],
 )
@@ -109,9 +100,7 @@ def test_a_fault_is_seen_to_rounding_in_one_run_without_noise(algorithm: str, fa
     ("setting", "fault", "rounds"),
     [
         (ifca(200, participation=0.5), {"samples": 20}, 12),
-        (fpfc(5), {"noise": 2.5}, 4),
         (fpfc(participation=0.5), {"participation": 1.0}, 2),
-        (ifca(participation=0.5), {"participation": 1.0}, 2),
     ],
 )
 def test_a_fault_is_seen_in_replicates(setting: Setting, fault: dict[str, Any], rounds: int) -> None:
@@ -134,15 +123,6 @@ def test_what_changes_nothing_is_no_fault(algorithm: str, fault: dict[str, Any])
     assert_same_law(setting[0], declared(setting, **fault))
 
 
-@pytest.mark.slow(reason="several seconds")
-@pytest.mark.parametrize("algorithm", MAKE)
-def test_a_right_run_of_random_participants_needs_replicates(algorithm: str) -> None:
-    """That every round agrees given its participants says nothing of their law."""
-    setting = MAKE[algorithm](participation=0.5)
-    with pytest.raises(Inconclusive, match="replicates would see"):
-        assert_same_law(setting[0], declared(setting, rounds=2))
-
-
 def test_the_replicate_is_named_by_its_number_in_the_run() -> None:
     """Only replicates whose participants can be told are run again."""
     setting = ifca(participation=0.5)
@@ -151,63 +131,3 @@ def test_the_replicate_is_named_by_its_number_in_the_run() -> None:
     trace.models[2, 3] += 1e-3
     kind, sentence = same_law(setting[0], trace)
     assert (kind, sentence[:30]) == ("differs", "round 2, replicate 3, model 0,")
-
-
-def draw_setting(seed: int) -> tuple[Mixture, Algorithm[Any], np.ndarray | None]:
-    """Draw P 2..6, kappa 1..1000, participation .1..1, momentum 0...95 and unequal clusters; a fifth has no noise."""
-    stream = np.random.default_rng(seed)
-    count, uniform = int(stream.integers(2, 7)), stream.uniform
-    shares = stream.dirichlet(np.full(count, 2.0)) * 0.8 + 0.2 / count
-    sizes: dict[str, Any] = {
-        "clusters": count,
-        "clients": int(stream.integers(4 * count, 30)),
-        "separation": 2.0,
-    }
-    sizes |= {"dimension": int(stream.integers(max(2, count - 1), 8)), "seed": seed}
-    sizes |= {"proportions": tuple(shares / shares.sum()), "condition_number": float(10 ** uniform(0, 3))}
-    task: Mixture = QuadraticMixture.random(**sizes, spread=float(uniform(0, 0.5)))
-    if stream.random() < 0.8:
-        samples, noise = int(10 ** uniform(0.5, 4)), float(uniform(0, 1))
-        task = RegressionMixture.random(**sizes, samples=samples, noise=noise)
-    given: dict[str, Any] = {"participation": 1.0 if stream.random() < 0.5 else float(uniform(0.1, 1))}
-    away = task.optima + uniform(0, 0.2) * stream.standard_normal(task.optima.shape)
-    start = None if stream.random() < 0.3 else away
-    kind = stream.choice(["cfl-mgd", "ifca", "fpfc"], p=[0.5, 0.25, 0.25])
-    if kind == "fpfc":
-        smoothing = float(uniform(0.01, 0.5))
-        given |= {"smoothing": smoothing, "augmentation": float(uniform(1, 3)) * 2 * 0.6 / smoothing}
-        longest = 1 / (getattr(task, "client_smoothness", task.smoothness) + given["augmentation"])
-        given |= {"step_size": float(uniform(0.3, 1)) * longest, "local_steps": int(stream.integers(1, 6))}
-        fusion = FPFC(strength=0.6, threshold=0.5, **given)
-        return task, fusion, None if start is None else task.optima.mean(axis=0, keepdims=True)
-    given |= {"step_size": float(uniform(0.1, 1)) / task.smoothness}
-    given |= {"averaging": str(stream.choice(["gradient", "gradient", "model"]))}
-    if kind == "ifca":
-        return task, IFCA(**given), start
-    return task, CFLMGD(momentum=float(stream.choice([0.0, uniform(0, 0.95)])), **given), start
-
-
-def verdicts(task: Mixture, trace: Trace) -> Iterable[tuple[str, str, str]]:
-    """Yield what is said of a run: by its law, and by each true claim that bounds runs; with the reason."""
-    yield ("same law", *same_law(task, trace))
-    rows = read_catalogue()
-    for claim in theory.catalogue():
-        if claim.bound is not None and rows[claim.id].verdict != "violated":
-            try:
-                answer = compare(claim.id, task, trace)
-                yield claim.id, answer.kind, answer.sentence
-            except InvalidArgument as error:
-                yield claim.id, "hypotheses fail", str(error)
-
-
-@pytest.mark.slow(reason="2000 replicates for each run, and every bound of the catalogue")
-def test_right_runs_are_never_called_broken_or_different() -> None:
-    """``RIGHT_RUNS=500`` in the environment asks for more; hypotheses that fail are counted apart."""
-    kinds = set()
-    for seed in range(int(os.environ.get("RIGHT_RUNS", "2"))):
-        task, algorithm, start = draw_setting(seed)
-        trace = run(algorithm, task, rounds=6, seed=seed, replicates=150, initial=start)
-        for asked, kind, sentence in verdicts(task, trace):
-            assert kind not in ("differs", "broken"), f"seed {seed}, {algorithm.name}, {asked}: {sentence}"
-            kinds.add(kind)
-    assert "holds" in kinds

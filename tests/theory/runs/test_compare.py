@@ -100,17 +100,6 @@ def test_the_numbers_of_a_page_by_another_route(default: tuple[RegressionMixture
     assert "0 of 600000 choices of a cluster wrong" in told["Run"]
 
 
-@pytest.mark.slow(reason="several seconds")
-def test_the_table_has_the_theorems_that_the_page_leaves_out() -> None:
-    task = task_of(clients=20)
-    page = theory.compare(task, run_of(CFL_MGD, task, runs=3, rounds=5))
-    frame = page.frame()
-    names = ("theorem-1", "lemma-2", "remark-1", "theorem-d", "theorem-a", "theorem-a-prime")
-    assert frame["claim"].to_list() == [f"cfl-mgd/{name}" for name in names]
-    assert frame["outcome"].to_list()[:4] == ["says nothing", "says nothing", "broken", "holds"]
-    assert "theorem-a" not in str(page)
-
-
 def test_a_wrong_step_breaks_theorem_d_and_the_law() -> None:
     task = task_of()
     slower = run_of(replace(CFL_MGD, step_size=0.97), task)
@@ -148,28 +137,6 @@ def test_a_lost_cluster_is_named() -> None:
     assert told["Law"] == "not compared: needs no wrong choice of a cluster"
 
 
-@pytest.mark.slow(reason="several seconds")
-def test_where_there_is_no_linear_phase() -> None:
-    noisy = entries(theory.compare(task_of(samples=20), run_of(CFL_MGD, task_of(samples=20))))
-    assert re.fullmatch(r"none: noise from round \d on; more --samples", noisy["Factor"])
-    # the small cluster is the slowest, and has no factor yet, while the large one has
-    uneven = task_of(clusters=2, proportions=[99, 1], noise=0.001)
-    told = entries(theory.compare(uneven, run_of(CFL_MGD, uneven, runs=5)))
-    assert told["Factor"] == "none: less than 5 rounds above 4 x the last errors"
-    # noise covers the large step of the large cluster from the start, and not the small one
-    covered = task_of(clusters=2, proportions=[9, 1], noise=2.0)
-    start = covered.optima + np.array([[0.02], [0.2]]) / math.sqrt(20)
-    trace = run(replace(CFL_MGD, momentum=0.0), covered, rounds=400, replicates=20, initial=start)
-    told = entries(theory.compare(covered, trace))
-    assert "slowest measured, rounds 0 to " in told["Factor"]
-    one = entries(theory.compare(task_of(), run_of(CFL_MGD, task_of(), runs=None)))
-    assert "no interval: one run" in one["Factor"]
-    apart = run(CFL_MGD, task_of(), rounds=12, replicates=5)
-    told = entries(theory.compare(task_of(), apart))
-    assert told["Factor"] == "none: the runs start from different models"
-    assert "5 runs from starts of their own" in told["Run"]
-
-
 def test_outcomes_by_counts() -> None:
     """The tail of a binomial law with 500 x 0.03 = 15 expected: 1 and 15 are usual, 20 not rare, 60 never."""
     assert outcome_of([(1, 0.03), (0, 0.05)], 500) == "holds"
@@ -179,17 +146,6 @@ def test_outcomes_by_counts() -> None:
     assert outcome_of([(1, 0.03)], 20) == "inconclusive"
     assert outcome_of([(1, 0.0)], 1) == "broken"
     assert outcome_of([(0, 0.0)], 1) == "holds"
-
-
-def test_theorem_d_is_inconclusive_of_two_runs_in_twenty() -> None:
-    task = task_of()
-    trace = run_of(CFL_MGD, task, runs=20)
-    models = trace.models.copy()
-    models[30, :2, 1] += 1.0
-    moved = replace(trace, models=models, errors=np.linalg.norm(models - task.optima, axis=-1))
-    page = theory.compare(task, moved)
-    assert entries(page)["Theorem D"] == "inconclusive: 2 of 20 runs (allowed 0.6) outside; --replicates 200"
-    assert outcomes(page)["cfl-mgd/theorem-d"] == "inconclusive"
 
 
 def test_the_basin_holds_down_to_rounding() -> None:
@@ -211,19 +167,6 @@ def test_the_basin_holds_down_to_rounding() -> None:
     assert entries(theory.compare(task, slow))["Basin"].startswith(
         "broken: 0 choices of a cluster wrong, error"
     )
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"participation": 0.5}, "needs all clients, here 50 %"),
-        ({"averaging": "model"}, "needs averaged gradients, here averaged models"),
-    ],
-)
-def test_hypotheses_of_the_basin(change: dict[str, Any], words: str) -> None:
-    task = task_of(data="population")
-    page = theory.compare(task, run_of(IFCA(step_size=1.0, **change), task, runs=2, rounds=3))
-    assert entries(page)["Basin"] == f"does not apply: {words}"
 
 
 def test_lemma_2_is_judged_where_it_allows_less_than_the_start() -> None:

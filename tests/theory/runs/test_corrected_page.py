@@ -146,22 +146,6 @@ def test_bounds_on_runs_of_proxskip_are_twenty_times_those_on_the_expectation() 
     )
 
 
-def test_an_expectation_is_no_bound_on_one_run() -> None:
-    """Of 200 runs some are above the root of the bound on the mean, and fewer than 1 in 20 above 20 times it."""
-    task = task_of(condition_number=1.0, spread=0.0)
-    algorithm = ProxSkip(step_size=1.0, probability=0.5)
-    start = run(algorithm, task, rounds=0).models[0]
-    trace = run(algorithm, task, rounds=3, replicates=200, initial=start)
-    page = theory.compare(task, trace)
-    for claim in ("proxskip/sharp", "proxskip/theorem-6"):
-        assert row_of(page, claim).outcome in ("holds", "says nothing")
-    few = replace(trace, models=trace.models.copy())
-    few.models[-1, :12] += 1e3
-    errors = np.linalg.norm(few.models - task.pooled_optimum, axis=-1)
-    page = theory.compare(task, replace(few, errors=errors))
-    assert row_of(page, "proxskip/sharp").outcome == "inconclusive"
-
-
 def proxskip_trace(
     coin_probability: float, p: float, runs: int = 40, rounds: int = 40
 ) -> tuple[QuadraticMixture, Trace]:

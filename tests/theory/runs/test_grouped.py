@@ -106,16 +106,6 @@ def test_where_a_group_of_unlike_clients_rests_by_plain_loops() -> None:
     assert float(told[2]) == pytest.approx(limit, abs=6e-5)
 
 
-def test_complete_linkage_is_broken_where_it_misses_the_best_cut() -> None:
-    angles = np.deg2rad([90.0, -90.0, -45.0, 18.4])
-    pulls = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    task = QuadraticMixture(hessians=np.tile(np.eye(2), (4, 1, 1)), centers=pulls, labels=np.arange(4))
-    for linkage, expected in {"single": "holds", "complete": "broken"}.items():
-        algorithm = CFL(step_size=0.5, warm_up=0, linkage=linkage, mean_threshold=0.3, client_threshold=0.4)
-        trace = run(algorithm, task, rounds=1, initial=np.zeros((1, 2)))
-        assert outcomes(theory.compare(task, trace))[f"cfl/{linkage}-linkage"] == expected
-
-
 def test_cosines_before_the_first_cut() -> None:
     """Two clusters at -1, a regular simplex at -1 / (K - 1), and three clusters anywhere at other values."""
     algorithm = CFL(step_size=0.5, warm_up=70)

@@ -39,7 +39,7 @@ def run_of(
 @pytest.mark.parametrize("algorithm", [CFLMGD(step_size=1.0, momentum=0.5), IFCA(step_size=0.7)])
 def test_runs_of_the_law_do_not_differ_and_others_do(algorithm: Algorithm) -> None:
     task = task_of()
-    for seed in range(5):  # a right run differs with probability 1e-6
+    for seed in range(2):  # a right run differs with probability 1e-6
         right = compare_law(task, run_of(algorithm, task, seed))
         assert right is not None
         assert not right.path_differs

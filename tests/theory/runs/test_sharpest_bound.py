@@ -1,7 +1,6 @@
 """The sharpest bound on a run: below every other that applies, and of the theorem that speaks of such runs."""
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ from faulty_runs import DISTANCE, MEANT, meant_task
 
 from clusterproof.algorithms import CFLMGD, FPFC, FedAvg, InvalidArgument, run
 from clusterproof.synthetic import LogCoshMixture, Mixture, QuadraticMixture
-from clusterproof.theory.papers.fpfc import runs as fpfc_runs
 from clusterproof.theory.runs.bound import FAILURE, SHARPEST_FIRST, bound, last_bound, sharpest_bounds
 
 TASK = meant_task()
@@ -91,24 +89,3 @@ def test_a_run_of_an_algorithm_without_a_bound_hears_of_no_other_algorithms_theo
     with pytest.raises(InvalidArgument, match="no theorem of this algorithm is a bound on runs") as refusal:
         sharpest_bounds(TASK, trace)
     assert "/" not in str(refusal.value)
-
-
-def test_bounds_on_all_residuals_follow_the_pairs_of_a_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    trace = run(fpfc(4.5), QUADRATIC, rounds=9, seed=8)
-    followed: list[object] = []
-    follow = fpfc_runs._states
-
-    def counting(*given: Any) -> Any:
-        followed.append(given)
-        return follow(*given)
-
-    monkeypatch.setattr(fpfc_runs, "_states", counting)
-    bounds = sharpest_bounds(QUADRATIC, trace)
-    assert len(bounds) == 3
-    assert len(followed) == 1
-    # another run, of models changed in place, is another run
-    trace.models[1:] += 1.0
-    changed = sharpest_bounds(QUADRATIC, trace)
-    assert len(followed) == 2
-    before, after = (np.asarray(found[0][1].measured) for found in (bounds, changed))
-    assert (before[1:] != after[1:]).any()

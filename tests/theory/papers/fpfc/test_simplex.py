@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from tolerance import assert_close
 
-from clusterproof.theory.papers.fpfc.measured import augmented_lagrangian, objective
 from clusterproof.theory.papers.fpfc.one_term import LARGEST, one_term_waiting, pair_form
 from clusterproof.theory.papers.fpfc.simplex import SLOPE, SMOOTHING, Simplex
 
@@ -31,30 +30,6 @@ def test_expectations_are_means_over_all_orders_of_participants(clients, rounds,
     assert_close(one.mean_squared_gradients(rounds), total / clients**rounds)
 
 
-def test_the_start_is_the_minimum_and_all_of_the_fall_is_spent():
-    """No step from the start lowers F; at rest the Lagrangian has fallen by all but a ten-thousandth of D_0."""
-    one = Simplex(6, 2.001, 0.1)
-    setting, task, stream = one.setting, one.task, np.random.default_rng(1)
-    origin = np.zeros((6, 6))
-    least = objective(setting.algorithm, task, origin)
-    for scale in (1e-3, 0.1, 1.0, 10.0):
-        steps = scale * stream.standard_normal((200, 6, 6))
-        steps[0] = scale * (np.eye(6) - 1 / 6)
-        assert (objective(setting.algorithm, task, steps) >= least - 1e-9 * abs(least)).all()
-    start = augmented_lagrangian(
-        setting.algorithm, task, setting.algorithm.initialise(np.zeros((1, 6)), task)
-    )
-    rest = one.reach * (np.eye(6) - 1 / 6)
-    lengths = np.linalg.norm(rest[:, None] - rest[None], axis=-1)
-    assert lengths.max() <= SMOOTHING
-    away = rest - task.centers
-    smoothed = 0.5 * one.curvature * (away**2).sum() + (
-        (SLOPE / 2 * lengths**2 + SLOPE * SMOOTHING**2 / 2)[~np.eye(6, dtype=bool)].sum() / 12
-    )
-    own = SLOPE * SMOOTHING**2 / 4
-    assert float(start) - own - smoothed == pytest.approx(setting.repaired_start, rel=3e-4)
-
-
 def test_the_form_of_a_pair_is_what_its_updates_are_worth():
     """The form against its definition, for random moves and derivatives of the penalty's gradient."""
     stream = np.random.default_rng(2)
@@ -68,12 +43,6 @@ def test_the_form_of_a_pair_is_what_its_updates_are_worth():
             last = u
         point = np.concatenate([moves, later])
         assert_close(point @ pair_form(derivatives, doubled) @ point, worth)
-
-
-def test_the_pairs_do_not_pay_next_to_twice_the_slope():
-    """The form that is not negative at L_g = rho / 8 is so at rho / 2, of moves that go on in one direction."""
-    assert np.linalg.eigvalsh(pair_form(np.full(8, LARGEST), 2.0))[0] >= 0
-    assert np.linalg.eigvalsh(pair_form(np.full(8, 0.5), 2.0))[0] < -0.1
 
 
 def test_without_the_term_of_the_pairs_the_bound_is_two_starts_over_the_steps():

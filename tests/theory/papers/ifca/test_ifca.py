@@ -8,19 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from catalogue import checked
-from planted_sides import is_left_whole, is_refuted
+from planted_sides import is_left_whole
 from sides_by_hand import assert_sides
 
-from clusterproof import theory
 from clusterproof.algorithms import CFLMGD, IFCA, run
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory import Kind
-from clusterproof.theory.bounds import setting
 from clusterproof.theory.claims import Outside
-from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
 from clusterproof.theory.papers.ifca import basin, success
-from clusterproof.theory.papers.ifca import success as success_probability
 from clusterproof.theory.papers.ifca.success import Cell, succeeds
 
 PLAIN = IFCA(step_size=1.0)
@@ -79,68 +73,6 @@ def test_the_task_of_a_cell_and_its_success() -> None:
         assert 0 < sum(together) < 40
 
 
-def frequency_of_success(cell: Cell, momentum: float, runs: int, stream: np.random.Generator) -> float:
-    """Simulate 60 rounds from the algorithm's lines, with new rows for the choices and for the gradients."""
-    clusters, d, labels = cell.clusters, 2 * cell.clusters, np.repeat(np.arange(cell.clusters), 10)
-    optima = np.eye(clusters, d) * cell.separation / np.sqrt(2)
-    away = stream.standard_normal((runs, clusters, d))
-    w = optima + cell.start * cell.separation * away / np.linalg.norm(away, axis=2, keepdims=True)
-    u, chosen = np.zeros_like(w), np.zeros((runs, len(labels)), dtype=int)
-
-    def rows() -> tuple[np.ndarray, np.ndarray]:
-        x = stream.standard_normal((runs, len(labels), 20, d))
-        y = np.einsum("rmnd,md->rmn", x, optima[labels]) + cell.noise * stream.standard_normal(x.shape[:3])
-        return x, y
-
-    for _ in range(60):
-        x, y = rows()
-        chosen = ((np.einsum("rmnd,rpd->rmpn", x, w) - y[:, :, None]) ** 2).sum(axis=3).argmin(axis=2)
-        x, y = rows()
-        own = np.take_along_axis(w, chosen[:, :, None], axis=1)
-        gradients = np.einsum("rmnd,rmn->rmd", x, np.einsum("rmnd,rmd->rmn", x, own) - y) / 20
-        sums = np.einsum("rmp,rmd->rpd", np.eye(clusters)[chosen], gradients) / len(labels)
-        u = momentum * u + sums
-        w = w - u
-    right = [
-        len({*each[::10].tolist()}) == clusters and bool((each == np.repeat(each[::10], 10)).all())
-        for each in chosen
-    ]
-    return float(np.mean(right))
-
-
-@pytest.mark.slow(reason="several seconds")
-@pytest.mark.parametrize(
-    ("cell", "momentum"),
-    [
-        (Cell(16.0, 1.0, 1.0, 4), 0.0),
-        (Cell(4.0, 1.0, 1.0), 0.9),
-        (Cell(4.0, 1.0, 1.0), 0.0),
-        (Cell(1.0, 1.0), 0.0),
-    ],
-)
-def test_success_is_as_frequent_as_in_a_simulation(cell: Cell, momentum: float) -> None:
-    """Up to four and a half standard errors of the difference of two frequencies."""
-    found = frequency_of_success(cell, momentum, 150, np.random.default_rng(2))
-    algorithm = heavy(momentum) if momentum else PLAIN
-    rate = succeeds(algorithm, cell, 1000, 5).mean()
-    assert 0.2 < rate < 0.99
-    assert abs(found - rate) < 4.5 * np.sqrt(rate * (1 - rate) * (1 / 150 + 1 / 1000))
-
-
-@pytest.mark.slow(reason="counts failures of many runs")
-def test_certain_means_that_the_interval_ends_below_the_allowed_failures() -> None:
-    lines = {line.name: line for line in checked("ifca/certain-in-basin").lines}
-    verdict = lines["barely separated"]
-    # the level is shared by two parts; of the second one, which is barely separated, nearly all is used
-    assert verdict.confidence is not None
-    assert verdict.confidence.level == pytest.approx(1 - CLAIM_SIGNIFICANCE / 2, abs=1e-12)
-    assert verdict.confidence.lower < 0.05 < verdict.confidence.upper
-    # no failures in n runs of each of two settings: the upper end u has (1 - u)^n = half of its error probability
-    assert "holds on all 2 instances; the event occurred in 0 of 1000" in lines[""].reason
-    half = CLAIM_SIGNIFICANCE / 2 / 2 / 2
-    assert 1 - half ** (1 / 500) < 0.05
-
-
 @pytest.mark.parametrize("condition", [1.0, 4.0, 20.0])
 def test_the_worst_pair_ties_at_the_radius(condition: float) -> None:
     """Losses by hand: L B^2 / 2 against mu (1 - B)^2 / 2 with mu = L / kappa."""
@@ -166,56 +98,6 @@ def test_starts_are_where_they_should_be_and_the_same_in_every_cell() -> None:
     assert Cell(1.0, 1.0).task.basin_radius == pytest.approx(Cell(1.0, 1.0).start)
     first, second = (Cell(width, 1.0).starts(3, 0) - Cell(width, 1.0).task.optima for width in (1.0, 8.0))
     np.testing.assert_allclose(8 * first, second, rtol=1e-12)
-
-
-def test_only_the_ratio_of_separation_and_noise_matters() -> None:
-    """A change of units changes neither choices nor successes."""
-    for algorithm in (IFCA(step_size=1.0), CFLMGD(step_size=1.0, momentum=0.5)):
-        counts = [succeeds(algorithm, Cell(2 * unit, 2.0 * unit), 100, 0).sum() for unit in (1.0, 4.0)]
-        assert counts[0] == counts[1]
-        assert 0 < counts[0] < 100
-
-
-def test_without_momentum_cfl_mgd_has_the_success_of_ifca() -> None:
-    """They draw different samples: the rates agree up to four standard errors of their difference."""
-    cell = Cell(1.0, 1.0, 1.0)
-    plain = succeeds(IFCA(step_size=1.0), cell, 400, 5).mean()
-    other = succeeds(CFLMGD(step_size=1.0, momentum=0.0), cell, 400, 5).mean()
-    assert abs(plain - other) < 4 * math.sqrt(0.5 / 400)
-    assert 0.2 < plain < 0.8
-
-
-def test_a_basin_that_is_too_large_is_seen(plant: Callable[..., Any]) -> None:
-    plant(setting, "largest_radius", lambda task: 1.3 * task.separation)
-    assert is_refuted("ifca/basin")
-
-
-def test_a_pair_that_is_not_the_worst_is_seen(plant: Callable[..., Any]) -> None:
-    plant(basin, "misassigned", lambda condition, radius: False)
-    assert is_refuted("ifca/basin", evaluations=3)
-
-
-@pytest.mark.slow(reason="a second or more")
-def test_a_start_outside_of_the_basin_is_not_certain(plant: Callable[..., Any]) -> None:
-    def far(separation: float, noise: float, clusters: int = 2) -> Cell:
-        return Cell(separation, noise, 1.0, clusters)
-
-    plant(success, "Cell", far)
-    assert is_refuted("ifca/certain-in-basin")
-    assert is_refuted("ifca/cfl-mgd-in-basin")
-
-
-@pytest.mark.slow(reason="several seconds")
-def test_success_that_falls_is_seen(plant: Callable[..., Any]) -> None:
-    plant(success_probability, "SEPARATIONS", (8.0, 2.0, 0.5))
-    verdict = theory.check("ifca/monotone-in-basin")
-    assert verdict.verdict is Kind.VIOLATED
-    assert "(Delta, s) = (8, 1), (2, 1), (0.5, 1)" in verdict.reason
-
-
-def test_success_that_falls_with_the_noise_is_seen(plant: Callable[..., Any]) -> None:
-    plant(success_probability, "NOISES", (0.25, 1.0, 4.0))
-    assert is_refuted("ifca/monotone-in-basin#noise")
 
 
 def test_inside_the_basin_neither_fall_is_found(plant: Callable[..., Any]) -> None:

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from clusterproof.theory.papers.scaffold.bias import between_one_and_count, control_variance, layer, sums_of
+from clusterproof.theory.papers.scaffold.bias import between_one_and_count, control_variance, sums_of
 from clusterproof.theory.papers.scaffold.bias import floor as floor_of
 
 F = Fraction
@@ -69,23 +69,3 @@ def test_the_bias_of_a_loss_that_is_not_quadratic(
     # a = 1, tau = 1/2: the closed form, to first order in tau
     for method, value in (("II", found), ("FedAvg", plain)):
         assert -float(floor(F(1, 1024), h, method)) / 2 == pytest.approx(value, rel=2e-3)
-
-
-def test_the_closed_form_by_hand() -> None:
-    """Ratios at finite steps, and the part of order gamma^2 / N of II and FedAvg at H = 2."""
-    for h, gamma, ratio in (
-        (2, F(1, 20), 1.4759),
-        (2, F(1, 4), 1.3968),
-        (8, F(1, 20), 1.4580),
-        (8, F(1, 4), 1.2212),
-    ):
-        found = floor(gamma, h, "II") / floor(gamma, h)
-        assert float(found) == pytest.approx(ratio, abs=5e-5)
-    found = floor(F(1, 10**4), 4, "II") / floor(F(1, 10**4), 4)
-    assert float(found) == pytest.approx(1.5831584, abs=5e-8)
-    small = F(1, 10**6)
-    for method, whole, part in (("FedAvg", F(1, 4), F(1, 8)), ("II", F(3, 8), F(1, 4))):
-        assert float(floor(small, 2, method)) == pytest.approx(whole, rel=1e-5)
-        # gamma / N times the layer, minus 1/4, and minus V / N
-        of_x = (layer(sums_of(1 - small, 2, between_one_and_count), 1, 1 - small) - F(1, 4)) / small
-        assert float(floor(small, 2, method) - floor(small, 2) - of_x) == pytest.approx(part, rel=1e-5)

@@ -8,68 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from counterexample_runs import RUNS
-from minisom import MiniSom
 from scipy.optimize import root
 from sides_by_hand import assert_sides, sides_at
 from sklearn.cluster import KMeans
 
-from clusterproof.algorithms import self_organising_map as som
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.papers.sofl import cells as uniform_cells
-from clusterproof.theory.papers.sofl import distortion, initialisation, theorem_1
+from clusterproof.theory.papers.sofl import distortion, initialisation
 from clusterproof.theory.papers.sofl import elbow as guarded_count
 from clusterproof.theory.papers.sofl import equations_8_15 as equations_14_15
-from clusterproof.theory.papers.sofl.cells import FrozenRow, mean_over_orders
 from clusterproof.theory.papers.sofl.label_shift import ceiling
-
-
-@pytest.mark.slow(reason="several seconds")
-def test_the_end_of_a_run_with_all_neurons_by_minisom() -> None:
-    """Runs of the library with the paper's parameters end at the limit of the recursion, well above the lesser one."""
-    theirs = MiniSom(1, 2, 2, sigma=1.5, learning_rate=0.1, activation_distance="cosine", random_seed=3)
-    alone, everything = (
-        float(theorem_1.end_of_long_runs(Fraction(1, 30), near))
-        for near in (Fraction(0), Fraction(math.exp(-2)))
-    )
-    all_samples = np.array([[1, 0], [1.5, 0], [0, 1], [0, 1.5]])
-    squares = []
-    for seed in range(12):
-        theirs._weights = 1.25 * np.eye(2)[None]
-        samples = all_samples[np.random.default_rng(seed).integers(0, 4, 3000)]
-        theirs.train(samples, len(samples), random_order=False)
-        squares.append(((theirs.get_weights()[0, 0] - [1.25, 0]) ** 2).sum())
-    # the relative spread of one square is about 0.4, of the mean of twelve 0.12
-    assert np.mean(squares) == pytest.approx(everything, rel=0.5)
-    assert np.mean(squares) > 10 * alone
-
-
-def cut_off(updates: int, longest: int, samples: Any, start: Any, seed: int) -> np.ndarray:
-    """Neurons of a map of two after ``longest`` updates by (9)-(13), with N the units within sigma(t) of the winner."""
-    neurons, stream = np.array(start), np.random.default_rng(seed)
-    for t in range(longest):
-        late = 1 + t / (updates / 2)
-        x = samples[stream.integers(len(samples))]
-        winner = int(np.argmax(neurons @ x / np.linalg.norm(neurons, axis=1)))
-        for j, distance in enumerate(abs(np.arange(2) - winner)):
-            if distance <= 1.5 / late:
-                neurons[j] += 0.1 / late * math.exp(-(distance**2) * late**2 / 4.5) * (x - neurons[j])
-    return neurons
-
-
-@pytest.mark.slow(reason="several seconds")
-def test_the_end_of_a_run_does_not_depend_on_what_n_is() -> None:
-    """With a cut-off in the place of all neurons the distance is 1/59 of the variance 1/16 or more, too."""
-    samples, start = np.array([[1, 0], [1.5, 0], [0, 1], [0, 1.5]]), 1.25 * np.eye(2)
-    ends = [((cut_off(3000, 3000, samples, start, seed) - start) ** 2).sum(axis=1) for seed in range(30)]
-    # the relative spread of a squared normal variable is sqrt(2), of the mean of sixty 0.18
-    assert np.mean(ends) == pytest.approx(1 / 59 / 16, rel=0.6)
-
-
-def test_a_sample_that_is_not_in_its_cell_is_told() -> None:
-    row = FrozenRow(samples=np.eye(2), cells=np.array([1, 0]), start=np.eye(2))
-    with pytest.raises(ArithmeticError, match="left its cell"):
-        mean_over_orders(row, 1, learning_rate=0.5, radius=1.5, schedule="as-printed")
 
 
 def test_the_mean_field_of_four_neurons_at_every_radius() -> None:
@@ -108,15 +56,6 @@ def test_the_mean_field_of_four_neurons_at_every_radius() -> None:
         uniform_cells.mean_field_fixed_point(4, 1.5, most=3)
 
 
-def test_a_map_below_the_stated_distortion_is_told(plant: Any) -> None:
-    plant(som, "train", lambda *_, **__: np.array([[[5.5, 0.0], [0.0, 1.0]]]))
-    RUNS["sofl/mean-square-distortion"](10)
-    plant(som, "best_matching_units", lambda *_: np.array([1, 0, 1]))
-    plant(som, "train", lambda *_, **__: np.array([[[10.0, 0.0], [0.5, 0.5]]]))
-    with pytest.raises(AssertionError):
-        RUNS["sofl/mean-square-distortion"](10)
-
-
 Points = Sequence[tuple[Fraction, ...]]
 
 
@@ -152,11 +91,6 @@ def test_the_half_steps_14_and_15_in_loops(seed: int) -> None:
     assert equations_14_15.half_steps(points, starts) == (sums, rounds)
 
 
-def test_an_empty_cluster_keeps_its_centre() -> None:
-    sums = [17, *[Fraction(25, 2)] * 3]
-    assert equations_14_15.half_steps(points_at([0], [5]), points_at([1], [9])) == (sums, 1)
-
-
 @pytest.mark.parametrize("rate", [Fraction(1), Fraction(1, 2)])
 def test_the_distortion_before_and_after_an_update(rate: Fraction) -> None:
     found, draws = distortion.mean_square_distortion_nearest(np.random.default_rng(3), 3, rate), []
@@ -179,15 +113,6 @@ def test_ceilings_by_hand() -> None:
     clients = [*[c for c in range(4) for _ in range(3)], *[c for c in range(4, 8) for _ in range(2)]]
     assert ceiling(clients, [twentieth] * 20, 10) == Fraction(3, 20)
     assert ceiling([0, 10], [Fraction(1, 2)] * 2, 10) == 1
-
-
-def test_the_ceiling_against_a_trained_majority_vote() -> None:
-    """Draws from the partition itself: the most frequent label of each input is right 1/K of the time."""
-    stream = np.random.default_rng(0)
-    inputs, cluster = stream.integers(0, 10, 40_000), stream.integers(0, 4, 40_000)
-    labels = (inputs + 2 * cluster) % 10
-    votes = np.array([np.bincount(labels[inputs == x], minlength=10).argmax() for x in range(10)])
-    assert (votes[inputs] == labels).mean() == pytest.approx(0.25, abs=0.01)
 
 
 def test_the_runs_in_which_the_guard_counts_wrongly(plant: Any) -> None:

@@ -1,7 +1,6 @@
 """SoFL's tables, read twice; and what chance can add to an accuracy in them."""
 
 import math
-import sys
 from fractions import Fraction
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 from catalogue import checked
 from scipy.stats import binom
 
-from clusterproof import theory
 from clusterproof.theory.papers.sofl import tables
 
 # a second transcription, made row by row from the page, apart from the columns in ``tables``
@@ -75,23 +73,3 @@ def test_table_3_on_mnist_is_beyond_chance_for_any_division_of_the_images() -> N
     stream = np.random.default_rng(0)
     means = (stream.binomial(sizes, 0.25, (200_000, 20)) / sizes).mean(axis=1)
     assert (means > bound).mean() <= 1e-4
-
-
-def test_table_4_accuses_nobody_at_eight_clusters() -> None:
-    """20 clients in clusters of 3 and 2 have the ceiling 3/20, from which 15.84 % of 2000 images is no rare event."""
-    assert "15.84" not in theory.find_claim("sofl/tables").text
-    assert binom.sf(math.ceil(0.1584 * 2000) - 1, 2000, 3 / 20) > 0.1
-    # nor is it with 24 equal clusters' clients of unequal amounts, phi = 1/2, whose accuracies are averaged
-    stream = np.random.default_rng(1)
-    sizes = np.maximum(1, np.round(2000 * stream.dirichlet(np.full(24, 0.5), 4000))).astype(int)
-    means = (stream.binomial(sizes, 1 / 8) / sizes).mean(axis=1)
-    assert (means >= 0.1584).mean() > 0.05
-
-
-@pytest.mark.slow(reason="starts a process of its own")
-def test_quick_checks_need_no_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.partition(".")[0] == "sklearn"]:
-        monkeypatch.setitem(sys.modules, name, None)
-    for claim in theory.catalogue("sofl"):
-        if claim.quick:
-            theory.check(claim.id, evaluations=1)
