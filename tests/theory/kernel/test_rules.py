@@ -2,12 +2,10 @@
 
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import combinations, product
-from math import comb, factorial, lcm
 from typing import Annotated, Any
 
 import pytest
-from kernel_statements import INCONCLUSIVE, in_language, memory_limit, shown
+from kernel_statements import INCONCLUSIVE, in_language, shown
 
 from clusterproof.theory import kernel
 from clusterproof.theory.claims import (
@@ -20,7 +18,6 @@ from clusterproof.theory.claims import (
     given,
     integers,
     rationals,
-    sequences,
     suppose,
 )
 from clusterproof.theory.kernel import Word
@@ -384,167 +381,6 @@ def test_a_field_that_is_missing_is_named() -> None:
 # ---- fuel
 
 
-TEXT = "ab" * 50_000
-
-
-def long_loop(n: Digit) -> Sides:
-    total = 0
-    for i in range(10**9):
-        total += i
-    return at_most(total, bound=0)
-
-
-def loop_of_fractions(n: Digit) -> Sides:
-    total = Fraction(0)
-    for i in range(10**9):
-        total += Fraction(i, 3)
-    return at_most(total, bound=0)
-
-
-def endless_loop(n: Digit) -> Sides:
-    while True:
-        n = n + 1
-    return at_most(n, bound=0)
-
-
-def long_range(n: Digit) -> Sides:
-    return at_most(sum(range(10**30)), bound=0)
-
-
-def tower(n: Digit) -> Sides:
-    return at_most(0, bound=9 ** (9 ** (9**9)))
-
-
-def tower_of_products(n: Digit) -> Sides:
-    x = 3
-    for _ in range(60):
-        x = x * x
-    return at_most(0, bound=x)
-
-
-def large_list(n: Digit) -> Sides:
-    return at_most(len([0] * 10**12), bound=0)
-
-
-def doubled_tuples(n: Digit) -> Sides:
-    t, u = (n,), (n,)
-    for _ in range(200):
-        t, u = (t, t), (u, u)
-    return at_most(1 if t == u else 0, bound=0)
-
-
-def doubled_lists(n: Digit) -> Sides:
-    t = [n]
-    for _ in range(200):
-        t += t
-    return at_most(len(t), bound=0)
-
-
-def unpacked(n: Digit) -> Sides:
-    _, *b = range(10**30)
-    return at_most(len(b), bound=0)
-
-
-def large_binomial(n: Digit) -> Sides:
-    return at_most(comb(10**9, 5 * 10**8), bound=0)
-
-
-def binomial_of_millions(n: Digit) -> Sides:
-    return at_most(comb(10**9, 2 * 10**5), bound=0)
-
-
-def large_factorial(n: Digit) -> Sides:
-    return at_most(factorial(900_000), bound=0)
-
-
-def common_multiple(n: Digit) -> Sides:
-    return at_most(lcm(*range(1, 400_000)), bound=0)
-
-
-def long_tuples(n: Digit) -> Sides:
-    return at_most(sum([0 for _ in product([0, 1], repeat=200_000)]), bound=0)
-
-
-def long_combinations(n: Digit) -> Sides:
-    return at_most(sum([0 for _ in combinations(range(200_000), 100_000)]), bound=0)
-
-
-def counted_text(n: Digit) -> Sides:
-    total = 0
-    for _ in range(10**9):
-        total = TEXT.count("ba")
-    return at_most(total, bound=0)
-
-
-def split_text(n: Digit) -> Sides:
-    return at_most(len([TEXT.split("b") for _ in range(10**9)]), bound=0)
-
-
-def same_text(n: Digit) -> Sides:
-    t, u = f"{TEXT}{n}", f"{TEXT}{n}"
-    while t == u:
-        pass
-    return at_most(0, bound=0)
-
-
-def long_numbers(n: Digit) -> Sides:
-    x = 2**150_000
-    return at_most(len([x + i for i in range(10**9)]), bound=0)
-
-
-def long_fractions(n: Digit) -> Sides:
-    x = Fraction(2**150_000 + 1, 3)
-    total = x
-    for i in range(10**9):
-        total = x + Fraction(1, 7 + i)
-    return at_most(total, bound=0)
-
-
-def recursive(n: Any) -> Any:
-    return recursive(n) + recursive(n)
-
-
-def endless_recursion(n: Digit) -> Sides:
-    return at_most(recursive(n), bound=0)
-
-
-AT_ZERO = {"instance": {"n": 0}}
-
-
-@pytest.mark.parametrize(
-    "function",
-    [
-        long_loop,
-        loop_of_fractions,
-        endless_loop,
-        long_range,
-        tower,
-        tower_of_products,
-        large_list,
-        doubled_tuples,
-        doubled_lists,
-        unpacked,
-        large_binomial,
-        binomial_of_millions,
-        large_factorial,
-        common_multiple,
-        long_tuples,
-        long_combinations,
-        counted_text,
-        split_text,
-        same_text,
-        long_numbers,
-        long_fractions,
-        endless_recursion,
-    ],
-)
-def test_a_function_that_takes_too_long_is_stopped(function: Any) -> None:
-    with memory_limit(500_000_000):
-        said = shown(function, "instance", **AT_ZERO)
-    assert said.word is INCONCLUSIVE
-    assert not said.why.startswith("MemoryError")
-
-
 Clients = Annotated[int, integers(1, 2, upwards=True)]
 
 
@@ -555,52 +391,3 @@ def clients(n: Clients) -> Sides:
 def test_an_instance_of_many_clients_is_stopped() -> None:
     assert shown(clients, "instance", instance={"n": 3}).word is Word.VIOLATED
     assert shown(clients, "instance", instance={"n": 10**30}).word is INCONCLUSIVE
-
-
-def many_instances(n: Annotated[int, integers(0, 10**12)]) -> Sides:
-    return at_most(0, bound=n)
-
-
-def many_tuples(x: Annotated[Any, sequences(integers(0, 1), 40)]) -> Sides:
-    return at_most(sum(x), bound=40)
-
-
-def many_hypotheses(n: Annotated[int, integers(0, 10**12)]) -> Sides:
-    suppose("n < 0", n < 0)
-    return at_most(0, bound=n)
-
-
-@pytest.mark.parametrize("function", [many_instances, many_tuples, many_hypotheses])
-def test_a_space_that_is_too_large_is_not_exhausted(function: Any) -> None:
-    for rule in ("exhausted", "empty"):
-        assert shown(function, rule, listed=True).word is INCONCLUSIVE
-
-
-Unbounded = Annotated[Fraction, rationals(0, 1, 4, upwards=True)]
-
-
-def large_degree(x: Unbounded) -> Sides:
-    return at_most(0, bound=((x**1000) ** 1000) ** 1000)
-
-
-def large_power(x: Share, y: Share) -> Sides:
-    return at_most(0, bound=(1 + x + y) ** 1000)
-
-
-def many_symbols(x: Annotated[Any, sequences(rationals(0, 1, 4), 20_000)]) -> Sides:
-    return at_most(0, bound=x[0])
-
-
-@pytest.mark.parametrize(
-    ("function", "witness"),
-    [
-        (large_degree, {"x": 0}),
-        (large_power, {"x": 0, "y": 0}),
-        (many_symbols, {"x": [0] * 20_000}),
-    ],
-)
-def test_symbols_that_take_too_long_are_stopped(function: Any, witness: Any) -> None:
-    with memory_limit(500_000_000):
-        said = shown(function, "signs", witness=witness)
-    assert said.word is not Word.VIOLATED
-    assert not said.why.startswith("MemoryError")
