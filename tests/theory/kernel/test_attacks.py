@@ -84,7 +84,7 @@ ATTACKS = [
 @pytest.mark.parametrize(("place", "first", "evidence", "source"), ATTACKS)
 def test_no_attack_gets_a_wrong_word(place: str, first: str, evidence: str, source: str) -> None:
     names = executed(source, place)
-    language = language_of(Statement("", names["attack"]))
+    language = language_of(Statement("", names["statement"]))
     if isinstance(language, str):
         assert place != "outside.txt" or "line " in language or "default" in language
         return  # refused where it is compiled

@@ -158,7 +158,7 @@ def of_statically_equal(x: Digit) -> Sides:
 )
 def test_other_python_is_refused_with_its_place(message: str, source: str) -> None:
     with pytest.raises(kernel.Refused) as caught:
-        in_language(executed(source, "refused.txt")["attack"])
+        in_language(executed(source, "refused.txt")["statement"])
     assert message in str(caught.value)
     assert "refused.txt" in str(caught.value)
     assert ", line " in str(caught.value)
