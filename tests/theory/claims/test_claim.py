@@ -211,11 +211,7 @@ def test_a_hypothesis_is_a_name_and_whether_it_holds_in_this_order(
     [
         (lambda x: at_most(np.ones(x), bound=1), "must not be an empty array"),
         (lambda x: at_most(1.0, bound=float("nan")), "what is allowed is not a number"),
-        (lambda x: at_most(10**400, bound=1.5), "must be below 1.8e308 beside floats"),
-        (lambda x: at_most(np.ones(3), bound=np.ones(2)), "must have the shape of one side"),
-        (lambda x: at_most(np.ones(3), bound=np.ones((3, 1))), "must have the shape of one side"),
         (lambda x: equal(), "must hold one"),
-        (lambda x: at_most(1j, bound=2), "must be real numbers"),
     ],
 )
 def test_an_error_of_a_statement_or_its_comparison_names_its_place(

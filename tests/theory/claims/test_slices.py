@@ -39,15 +39,6 @@ def test_a_slice_is_the_range_with_the_same_ends(own: Range, other: Range) -> No
     assert vars(own) == vars(other)
 
 
-def test_an_end_may_depend_on_earlier_quantities() -> None:
-    def lemma(clients: int = Z[2:4], own: int = Z[1 : lambda clients: clients - 1]) -> Sides:
-        return at_most(own, clients)
-
-    listed = Statement("", lemma).space.instances(100)
-    assert listed is not None
-    assert {tuple(each.values()) for each in listed} == {(2, 1), (3, 1), (3, 2), (4, 1), (4, 2), (4, 3)}
-
-
 def test_an_open_side_is_tried_beyond_an_end_that_depends_on_earlier_quantities() -> None:
     def lemma(low: int = Z[1:3], above: int = Z[lambda low: low :]) -> Sides:
         return at_least(above, low)
@@ -128,15 +119,6 @@ def test_what_is_no_range_is_refused() -> None:
     for function in (beside_a_constant, behind_the_star):
         with pytest.raises(InvalidArgument):
             Statement("", function)
-
-
-def test_a_bound_without_a_name_stands_beside_named_ones() -> None:
-    assert at_most(1, 2, more=3).terms == {"bound": 2, "more": 3}
-    assert at_least(9, 2, more=3).terms == {"bound": 2, "more": 3}
-    with pytest.raises(InvalidArgument):
-        at_most(1, 2, 3)
-    with pytest.raises(InvalidArgument):
-        at_most(1, 2, bound=3)
 
 
 CLAIMS = '''
