@@ -167,15 +167,6 @@ def test_a_function_that_says_too_little_is_told_what_is_missing(registry: dict[
         claim("my-paper/four")(3)  # type: ignore[arg-type]
 
 
-def test_a_claim_is_known_with_what_it_states(registry: dict[str, Any]) -> None:
-    facts: dict[str, Any] = {"repaired_by": ("toy/usual",), "quick": False, "bound": max, "tight": True}
-    made = stated(true_contraction, "all", label="(7)", ill_posed=True, **facts)
-    assert find_claim("toy/all") is made
-    assert {name: getattr(made, name) for name in facts} == facts
-    assert (made.label, made.of_line("")["ill_posed"], made.paper) == ("(7)", True, "toy")
-    usual = stated(true_contraction, "usual")
-    assert (usual.label, usual.repaired_by, usual.bound, usual.quick) == ("usual", (), None, True)
-    assert (usual.tight, usual.of_line("")["ill_posed"], usual.says_nothing) == (False, False, "")
 
 
 def test_a_repair_must_be_known_and_reuses_the_sides_of_what_it_repairs(registry: dict[str, Any]) -> None:
@@ -259,32 +250,8 @@ def test_a_file_is_checked_without_what_it_imports(
     assert "must state a claim" in capsys.readouterr().err
 
 
-FAULTY = '''
-from fractions import Fraction
-from typing import Annotated
-from clusterproof.theorem import at_most, claim, rationals
-
-def helper(step):
-    return 1 / (step - step)
-
-@claim("faulty/one")
-def one(step: Annotated[Fraction, rationals(1, 2, 2)]):
-    """A step."""
-    if step == Fraction(3, 2):
-        return at_most(helper(step), two=2)
-    return at_most(step, two=2)
-'''
 
 
-def test_an_error_names_file_line_and_instance(
-    registry: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "faulty_claims.py").write_text(FAULTY)
-    assert main(["check", "faulty_claims.py"]) == 1
-    (line,) = [line for line in capsys.readouterr().err.splitlines() if "failed" in line]
-    assert "ZeroDivisionError" in line
-    assert "(faulty_claims.py, line 7, at step = 3/2)" in line
 
 
 # ---- runs
