@@ -145,7 +145,6 @@ def test_each_space_keeps_its_own_tightness_and_the_nearest_line_decides(registr
     [
         ({}, False),
         ({"c_1": 63.0}, True),
-        ({"c_1": 64.0}, False),
         ({"power_of_samples": 2.0}, True),
     ],
 )
