@@ -87,7 +87,7 @@ def memory_limit(size: int) -> Iterator[None]:
 def blocks_of(file: Path) -> Iterator[tuple[str, str, str]]:
     """Yield of each block of a file of statements its first line, its lines with >, and its source.
 
-    Empty lines part the blocks, of which the first one is read before each other. The last function is called ``statement``.
+    Empty lines part the blocks, of which the first is read before each other. The last function is ``statement``.
     """
     names, *blocks = file.read_text(encoding="utf-8").strip().split("\n\n")
     for block in blocks:
