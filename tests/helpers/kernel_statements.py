@@ -1,10 +1,12 @@
 """Statements of a test in the kernel's language, evidence about them, and a limit on the time that a replay takes."""
 
+import linecache
 import resource
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, NoReturn
 
 from clusterproof.theory import kernel
@@ -80,3 +82,23 @@ def memory_limit(size: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, limits)
+
+
+def blocks_of(file: Path) -> Iterator[tuple[str, str, str]]:
+    """Yield of each block of a file of statements its first line, its lines with >, and its source.
+
+    Empty lines part the blocks, of which the first is read before each other. The last function is ``statement``.
+    """
+    names, *blocks = file.read_text(encoding="utf-8").strip().split("\n\n")
+    for block in blocks:
+        first, *lines = block.split("\n")
+        evidence = ", ".join(line[2:] for line in lines if line.startswith("> "))
+        yield first, evidence, "\n".join([names, *(line for line in lines if not line.startswith("> ")), ""])
+
+
+def executed(source: str, place: str) -> dict[str, Any]:
+    """Return what a source defines, as if a file with that name had it."""
+    linecache.cache[place] = len(source), None, source.splitlines(keepends=True), place
+    names: dict[str, Any] = {"__name__": Path(place).stem}
+    exec(compile(source, place, "exec", dont_inherit=True), names)
+    return names

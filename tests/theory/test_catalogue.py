@@ -71,6 +71,8 @@ gradient-loss/what-clusters sofl/ifca-consumption sofl/no-extra-communication
 """
 """Claims whose check takes ten seconds to a minute and a half. `clusterproof check --all` does it for the stored
 verdicts; here their instances are tried by `test_false_alarms.py`, and their stored counterexamples again."""
+LONGEST = "gradient-loss/fewer-passes"
+"""A claim whose counterexample takes half a minute again; a test of the records says when what it rests on changes."""
 CLAIMS = [
     pytest.param(name, marks=pytest.mark.slow(reason="the check takes long"))
     if name in SLOW.split()
@@ -104,7 +106,7 @@ def test_a_check_gives_what_the_catalogue_states(claim_id: str) -> None:
 def test_the_stored_verdict_is_that_of_the_catalogue(claim_id: str) -> None:
     record = read_verdicts()[claim_id]
     assert record["verdict"] == CATALOGUE[claim_id].verdict
-    if claim_id in STORED.split() and record["counterexample"] is not None:
+    if claim_id in STORED.split() and record["counterexample"] is not None and claim_id != LONGEST:
         again = theory.replay(claim_id, record["counterexample"])
         assert again.verdict == record["verdict"]
         assert (again.measured, again.bound) == pytest.approx((record["measured"], record["bound"]), rel=1e-7)

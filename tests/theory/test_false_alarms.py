@@ -47,8 +47,13 @@ TRIALS = {
     "sofl/initialisation": 1,
     "sofl/theorem-1-robbins-monro": 1,
 }
-LONG = ("fpfc/theorem-1-duals", "gradient-loss/fewer-passes")
-"""False claims of which one seed more takes half a minute."""
+LONG = (
+    *("cfl-mgd/a7-step", "cfl-mgd/appendix-a15", "cfl-mgd/appendix-a18", "cfl-mgd/appendix-a27"),
+    *("cfl-mgd/appendix-a38", "cfl-mgd/assumption-3", "cfl-mgd/equation-12", "cfl-mgd/equation-26"),
+    *("cfl-mgd/equation-32", "cfl-mgd/lemma-2", "cfl-mgd/theorem-1", "fpfc/theorem-1-duals"),
+    "gradient-loss/fewer-passes",
+)
+"""False claims of which one seed more takes from three seconds to half a minute."""
 SEEDS = 2
 """Of a true claim; others are checked on one."""
 

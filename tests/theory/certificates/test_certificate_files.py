@@ -123,16 +123,16 @@ def _is_number(value: Any) -> bool:
 
 @pytest.mark.slow(reason="several seconds")
 def test_verification_imports_no_solver(tmp_path: Path) -> None:
-    path = tmp_path / "c.json"
-    for document in honest():
+    paths = [tmp_path / f"{number}.json" for number, _ in enumerate(honest())]
+    for document, path in zip(honest(), paths, strict=True):
         write_certificate(document, path)
-        code = (
-            "import sys; from pathlib import Path; from clusterproof.theory.certificates import verify\n"
-            "assert verify(Path(sys.argv[1]))\n"
-            "loaded = {'cvxpy', 'clarabel', 'scs', 'scipy', 'osqp', 'PEPit', 'autolyap'} & set(sys.modules)\n"
-            "assert not loaded, loaded"
-        )
-        subprocess.run([sys.executable, "-c", code, str(path)], check=True, timeout=60)
+    code = (
+        "import sys; from pathlib import Path; from clusterproof.theory.certificates import verify\n"
+        "assert all(verify(Path(each)) for each in sys.argv[1:])\n"
+        "loaded = {'cvxpy', 'clarabel', 'scs', 'scipy', 'osqp', 'PEPit', 'autolyap'} & set(sys.modules)\n"
+        "assert not loaded, loaded"
+    )
+    subprocess.run([sys.executable, "-c", code, *map(str, paths)], check=True, timeout=60)
 
 
 def test_the_command_says_valid_invalid_and_unreadable(tmp_path: Path) -> None:

@@ -37,19 +37,10 @@ def worst_case(momentum: float, condition: float, step: float, rounds: int, quad
         2,
         "exact worst cases of further settings",
         [
-            (4, 1, 0, 5),
             (4, 1, 0.3, 6),
-            (4, 1, 0.5, 4),
-            (4, 0.5, 0.7, 6),
             (4, 0.25, 0.9, 5),
-            (10, 1, 0.2, 6),
-            (10, 1, 0.5, 5),
             (10, 0.5, 0, 8),
-            (10, 0.5, 0.6, 8),
-            (10, 0.25, 0.7, 6),
-            (100, 1, 0.6, 5),
             (100, 0.5, 0.8, 6),
-            (100, 0.25, 0.9, 6),
             (1.1, 0.5, 0.5, 6),
         ],
     ),
@@ -71,7 +62,7 @@ def test_worst_cases_never_exceed_the_certificate(
     slow_after(
         1,
         "exact worst cases of further settings",
-        [(4, 1, 0.3, 6), (10, 0.5, 0.6, 6), (10, 0.5, 0.3, 8), (100, 0.25, 0.9, 5), (4, 1, 0, 4)],
+        [(10, 0.5, 0.6, 6), (100, 0.25, 0.9, 5), (4, 1, 0, 4)],
     ),
 )
 def test_worst_quadratics_never_exceed_the_certificate(
@@ -115,12 +106,8 @@ def lyapunov_rate(momentum: float, condition: float, step: float, history: int) 
         3,
         "another library's search of further settings",
         [
-            (4, 1, 0, 0),
             (4, 1, 0.3, 0),
-            (4, 1, 0.5, 0),
-            (4, 1, 0.7, 0),
             (10, 0.5, 0, 1),
-            (10, 0.5, 0.3, 0),
             (10, 0.5, 0.8, 0),
         ],
     ),
@@ -138,7 +125,7 @@ def test_rates_agree_with_autolyap(condition: int, proportion: float, momentum: 
     slow_after(
         1,
         "another library's search of further settings",
-        [(4, 1, 0.1), (4, 0.5, 0.6), (10, 1, 0.4), (10, 0.5, 0.6)],
+        [(4, 1, 0.1), (10, 0.5, 0.6)],
     ),
 )
 def test_rates_are_never_worse_than_autolyap(condition: int, proportion: float, momentum: float) -> None:

@@ -90,7 +90,7 @@ def test_constants_of_real_roots_are_near_what_the_run_has() -> None:
 
 
 @given(momentum=MOMENTA, condition=st.integers(1, 60), proportion=UNIT)
-@settings(max_examples=examples(15))
+@settings(max_examples=examples(8))
 def test_smaller_numbers_are_refused(momentum: Fraction, condition: int, proportion: Fraction) -> None:
     found = quadratic(momentum, condition, proportion)
     assert found.disturbance is not None

@@ -80,7 +80,7 @@ def proxskip(step: Fraction, probability: Fraction) -> RoundCertificate:
 
 @pytest.mark.parametrize(
     "certificate",
-    [*(scaffold(k, "II") for k in (1, 2, 4, 16)), proxskip(F(1), F(1, 4)), proxskip(F(3, 2), F(1, 2))],
+    [*(scaffold(k, "II") for k in (1, 4)), proxskip(F(1), F(1, 4)), proxskip(F(3, 2), F(1, 2))],
 )
 def test_a_closed_form_without_slack_is_accepted_and_any_smaller_rate_is_not(
     certificate: RoundCertificate,
@@ -96,12 +96,8 @@ def test_a_closed_form_without_slack_is_accepted_and_any_smaller_rate_is_not(
     ("proximal", "sampling", "rate", "constant"),
     [  # solver values of an independent program
         ("1", "0", "0.9", 0.11340),
-        ("1", "0", "0.99", 0.093781),
-        ("0.3", "0", "0.9", 1.06857),
         ("3", "0", "0.99", 0.0062775),
         ("1", "1/9", "0.9", 0.170911),
-        ("1", "1/9", "0.99", 0.151812),
-        ("0.3", "1/9", "0.9", 1.390525),
         ("3", "1/9", "0.99", 0.0156016),
     ],
 )
@@ -231,8 +227,6 @@ def best_rate(local_steps: int, product: Fraction, option: str) -> float:
         (2, "1", "I", (1 - 0.05) ** 4),
         (2, "2", "II", 0.656100),
         (2, "2", "I", 0.669457),
-        pytest.param(4, "2", "II", 0.663420, marks=pytest.mark.slow(reason="a line search of programs")),
-        pytest.param(4, "2", "I", 0.688149, marks=pytest.mark.slow(reason="a line search of programs")),
         pytest.param(4, "4", "II", 0.5625, marks=pytest.mark.slow(reason="a line search of programs")),
         pytest.param(4, "4", "I", 0.9053, marks=pytest.mark.slow(reason="a line search of programs")),
     ],

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import product
 from types import SimpleNamespace
 
 import clarabel
@@ -24,7 +23,9 @@ def smooth(momentum: object, condition: object, proportion: object, **options: b
 
 @pytest.mark.parametrize(
     ("condition", "proportion"),
-    slow_after(1, "semidefinite programs of further settings", product((4, 1, 10, 100), ("1/2", "1", "1/4"))),
+    slow_after(
+        1, "semidefinite programs of further settings", [(4, "1/2"), (1, "1"), (10, "1"), (100, "1/4")]
+    ),
 )
 def test_honest_certificates_over_the_grid_are_accepted(condition: int, proportion: str) -> None:
     largest = 0.0
@@ -51,14 +52,10 @@ def test_honest_certificates_over_the_grid_are_accepted(condition: int, proporti
         3,
         "semidefinite programs of further settings",
         [
-            (4, 1, 1),
             (4, "1/2", 1),
-            (10, "1/4", 1),
-            (100, 1, 1),
-            (100, "1/4", 1),
             (1, 1, 1),
-            (2, 1, "3/2"),
             (5, 1, "9/5"),
+            (100, "1/4", 1),
         ],
     ),
 )
@@ -78,7 +75,7 @@ def test_gradient_descent_has_its_tight_rate(
     slow_after(
         2,
         "semidefinite programs of further settings",
-        [(4, 1, 0.770), (4, 0.5, 0.896), (10, 0.5, 0.878), (10, 0.25, 0.941), (100, 1, 0.709)],
+        [(4, 1, 0.770), (10, 0.25, 0.941), (100, 1, 0.709)],
     ),
 )
 def test_largest_momentum_agrees_with_the_audit(condition: int, proportion: float, largest: float) -> None:
@@ -95,9 +92,6 @@ def test_largest_momentum_agrees_with_the_audit(condition: int, proportion: floa
         "semidefinite programs of further settings",
         [
             (0.4, 10, 1, 0.839),
-            (0.6, 10, 0.5, 0.881),
-            (0.7, 10, 0.25, 0.911),
-            (0.6, 4, 0.5, 0.875),
             (0.8, 4, 0.25, 0.9375),
         ],
     ),
@@ -147,9 +141,7 @@ def lyapunov(
 
 
 @pytest.mark.parametrize("disturbance", [False, True])
-@pytest.mark.parametrize(
-    ("momentum", "condition", "proportion"), [(0.3, 4, 1), (0.6, 10, 0.5), (0.8, 100, 0.25)]
-)
+@pytest.mark.parametrize(("momentum", "condition", "proportion"), [(0.6, 10, 0.5), (0.8, 100, 0.25)])
 def test_lyapunov_function_does_what_is_proved_on_true_functions(
     momentum: float, condition: int, proportion: float, disturbance: bool
 ) -> None:
@@ -178,9 +170,8 @@ def test_lyapunov_function_does_what_is_proved_on_true_functions(
             assert lyapunov(found, value, now, last, gradient(now)) <= rate**2 * level + scale
 
 
-@pytest.mark.parametrize("momentum", [0.3, 0.7])
-def test_wrong_statements_with_the_same_proof_are_refused(momentum: float) -> None:
-    found = smooth(momentum, 4, "1/2", disturbance=True)
+def test_wrong_statements_with_the_same_proof_are_refused() -> None:
+    found = smooth(0.7, 4, "1/2", disturbance=True)
     assert found.disturbance is not None
     wrong = {
         "RATE": found.rate - Fraction(1, 10**5),
@@ -207,7 +198,7 @@ def test_weaker_statements_with_the_same_proof_are_accepted() -> None:
     assert not verify(with_number(found.document, "PREFACTOR", found.prefactor - Fraction(1, 100)))
 
 
-@pytest.mark.parametrize(("momentum", "norm"), [(0.6, False), (0.1, False), (0.1, True)])
+@pytest.mark.parametrize(("momentum", "norm"), [(0.6, False), (0.1, True)])
 def test_a_larger_rate_buys_smaller_constants(momentum: float, norm: bool) -> None:
     least = smooth(momentum, 10, "1/2", disturbance=True)
     slower = certify_at(Fraction(97, 100), momentum, 10, "1/2", norm=norm)

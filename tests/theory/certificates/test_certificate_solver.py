@@ -46,13 +46,10 @@ class Faulty:
     "solver",
     [
         Faulty(Panic("called `Result::unwrap()` on an `Err` value")),
-        Faulty(OSError()),
-        Faulty(MemoryError()),
         Faulty(ZeroDivisionError()),
         Faulty(),
         Faulty(number=np.nan),
         Faulty(status="AlmostSolved"),
-        Faulty(status="MaxTime"),
         Faulty(status="PrimalInfeasible"),
     ],
 )
@@ -117,15 +114,6 @@ def test_tolerances_are_not_below_what_clarabel_bears(monkeypatch: pytest.Monkey
     certify(0.3, 4, 1)
     assert asked
     assert min(asked) >= 1e-10
-
-
-def test_claims_of_a_margin_are_not_believed(plant: Plant) -> None:
-    """A solver that calls every rate feasible, as SCS does near the limit."""
-    expected = certify(0.3, 4, 1)
-    assert isinstance(expected, Certificate)
-    plant(Search, "margin", lambda search, rate_squared: 1.0)
-    found = certify(0.3, 4, 1)
-    assert not found or (isinstance(found, Certificate) and found.rate >= expected.rate - Fraction(1, 10**6))
 
 
 def test_proofs_of_other_rates_are_not_believed(plant: Plant) -> None:

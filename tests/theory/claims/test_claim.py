@@ -33,6 +33,7 @@ from clusterproof import (
     run,
     suppose,
 )
+from clusterproof.algorithms.validation import error_line
 from clusterproof.commands.application import main
 from clusterproof.theory import REGISTRY, Kind, find_claim
 
@@ -167,17 +168,6 @@ def test_a_function_that_says_too_little_is_told_what_is_missing(registry: dict[
         claim("my-paper/four")(3)  # type: ignore[arg-type]
 
 
-def test_a_claim_is_known_with_what_it_states(registry: dict[str, Any]) -> None:
-    facts: dict[str, Any] = {"repaired_by": ("toy/usual",), "quick": False, "bound": max, "tight": True}
-    made = stated(true_contraction, "all", label="(7)", ill_posed=True, **facts)
-    assert find_claim("toy/all") is made
-    assert {name: getattr(made, name) for name in facts} == facts
-    assert (made.label, made.of_line("")["ill_posed"], made.paper) == ("(7)", True, "toy")
-    usual = stated(true_contraction, "usual")
-    assert (usual.label, usual.repaired_by, usual.bound, usual.quick) == ("usual", (), None, True)
-    assert (usual.tight, usual.of_line("")["ill_posed"], usual.says_nothing) == (False, False, "")
-
-
 def test_a_repair_must_be_known_and_reuses_the_sides_of_what_it_repairs(registry: dict[str, Any]) -> None:
     def printed(x: Digit, *, power: float = 1.0) -> Sides:
         return at_most(float(x), bound=0.5 + 0.7 * x**power)
@@ -211,11 +201,7 @@ def test_a_hypothesis_is_a_name_and_whether_it_holds_in_this_order(
     [
         (lambda x: at_most(np.ones(x), bound=1), "must not be an empty array"),
         (lambda x: at_most(1.0, bound=float("nan")), "what is allowed is not a number"),
-        (lambda x: at_most(10**400, bound=1.5), "must be below 1.8e308 beside floats"),
-        (lambda x: at_most(np.ones(3), bound=np.ones(2)), "must have the shape of one side"),
-        (lambda x: at_most(np.ones(3), bound=np.ones((3, 1))), "must have the shape of one side"),
         (lambda x: equal(), "must hold one"),
-        (lambda x: at_most(1j, bound=2), "must be real numbers"),
     ],
 )
 def test_an_error_of_a_statement_or_its_comparison_names_its_place(
@@ -226,8 +212,7 @@ def test_an_error_of_a_statement_or_its_comparison_names_its_place(
 
     with pytest.raises((InvalidArgument, ArithmeticError, ValueError), match=words) as raised:
         decided(wrong)
-    (note,) = raised.value.__notes__
-    assert re.fullmatch(r"test_claim\.py, line \d+, at x = 0", note)
+    assert re.search(r" \(test_claim\.py, line \d+, at x = 0\)$", error_line(raised.value))
 
 
 # ---- files
@@ -261,34 +246,6 @@ def test_a_file_is_checked_without_what_it_imports(
     registry.clear()
     assert main(["check", "only_imports.py"]) == 2
     assert "must state a claim" in capsys.readouterr().err
-
-
-FAULTY = '''
-from fractions import Fraction
-from typing import Annotated
-from clusterproof.theorem import at_most, claim, rationals
-
-def helper(step):
-    return 1 / (step - step)
-
-@claim("faulty/one")
-def one(step: Annotated[Fraction, rationals(1, 2, 2)]):
-    """A step."""
-    if step == Fraction(3, 2):
-        return at_most(helper(step), two=2)
-    return at_most(step, two=2)
-'''
-
-
-def test_an_error_names_file_line_and_instance(
-    registry: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "faulty_claims.py").write_text(FAULTY)
-    assert main(["check", "faulty_claims.py"]) == 1
-    (line,) = [line for line in capsys.readouterr().err.splitlines() if "failed" in line]
-    assert "ZeroDivisionError" in line
-    assert "(faulty_claims.py, line 7, at step = 3/2)" in line
 
 
 # ---- runs
@@ -338,7 +295,9 @@ def test_one_door_holds_all_that_a_statement_needs() -> None:
 TYPED = """
 from fractions import Fraction
 from typing import Annotated
-from clusterproof.theorem import Sides, at_most, claim, integers, rationals
+from clusterproof.theorem import (
+    Q, Sides, Z, among, at_most, claim, integers, iterate, known, rationals, suppose,
+)
 
 Clients = Annotated[int, integers(2, 8)]
 Share = Annotated[Fraction, rationals(0, 1, 4)]
@@ -354,6 +313,22 @@ def more(clients: Clients) -> dict[str, Sides]:
 @claim("typed/two")
 def two(clients: Clients, share: Share) -> Sides:
     return one(clients, share, power=2.0)
+
+@claim("typed/slices")
+def slices(clients: int = Z[2:], own: int = Z[1 : lambda clients: clients - 1], kind: int = among(1, 2)) -> Sides:
+    suppose("own is less", own < clients)
+    return at_most(Fraction(own, clients), 1, slack=Fraction(1, 4) * kind)
+
+@claim("typed/rounds")
+def rounds(step: Fraction = Q[0:1], count: int = Z[0:]) -> Sides:
+    def descend(distance: Fraction) -> Fraction:
+        return known(lambda: (1 - step) * distance, lambda after: (after >= 0, after <= distance))
+
+    return at_most(iterate(descend, Fraction(1), count, invariant=lambda distance, _: distance <= 1), 1)
+
+@claim("typed/wrong")
+def wrong(step: Fraction = Q[0:1]) -> str:
+    return at_most(step, 1)  # return-value
 
 reveal_type(one(3, Fraction(1, 2)))
 reveal_type(more(3))

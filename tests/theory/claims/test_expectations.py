@@ -50,7 +50,7 @@ def check(law: str, sense: str, factor: float, seed: int = 0, replicates: int = 
     return verdict_on(mean, seed, replicates=replicates)
 
 
-@pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 24), marks=MORE)])
+@pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 8), marks=MORE)])
 @pytest.mark.parametrize("sense", ["at_most", "at_least", "equal"])
 @pytest.mark.parametrize("law", LAWS)
 def test_a_true_expectation_is_not_violated(law: str, sense: str, seeds: range) -> None:
@@ -106,17 +106,6 @@ def test_samples_that_do_not_agree_exercise_nothing(
     assert ("not exercised" not in verdict.reason) == exercised
 
 
-def test_an_interval_that_decides_nothing_has_no_sharpness() -> None:
-    """One replicate of 10 000 has all of the variance."""
-
-    def mean(one: One, stream: Stream, replicates: Replicates) -> Expectation:
-        return expectation(np.arange(replicates) == 0, at_most=0.5)
-
-    verdict = verdict_on(mean, replicates=10_000)
-    assert "not exercised" in verdict.reason
-    assert verdict.tightness is None
-
-
 @pytest.mark.parametrize("law", ["normal", "exponential", "uniform, bounded"])
 @pytest.mark.parametrize(
     ("sense", "factor"), [("at_most", 0.8), ("at_least", 1.25), ("equal", 0.8), ("equal", 1.25)]
@@ -148,23 +137,6 @@ def test_the_exact_interval_is_where_the_bets_win_from_both_ends_of_the_range() 
         expected = betting_interval(samples[:, entry], 0.0, 1.0, 0.01)
         np.testing.assert_allclose([lower[entry], upper[entry]], expected, atol=2e-5)
     assert decides.all()
-
-
-def test_the_exact_interval_is_within_the_range() -> None:
-    samples = np.random.default_rng(0).uniform(-1, 3, 10)
-    lower, upper, decides = Expectation(samples, np.array(-2.0), "at_most", (-1.0, 3.0)).interval(0.01)
-    assert -1 - 1e-8 < lower < samples.mean() < upper < 3 + 1e-8
-    assert decides
-    for sense, allowed, broken in [
-        ("at_most", -1.1, True),
-        ("at_most", 1.0, False),
-        ("at_least", 3.1, True),
-        ("at_least", 1.0, False),
-        ("equal", -2.0, True),
-        ("equal", 1.0, False),
-    ]:
-        one = Expectation(samples, np.array(allowed), sense, (-1.0, 3.0))
-        assert judge({"": one}, 0.01)[""].broken is broken
 
 
 @pytest.mark.parametrize("law", ["square", "heavy tail, at least 0", "at least -3", "rare event"])
@@ -254,20 +226,19 @@ def test_rounding_breaks_no_expectation(sense: str, bounds: tuple[float, float] 
     assert verdict_on(mean, replicates=20_000).verdict is kind
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_rare_event_that_no_replicate_shows_is_inconclusive(seed: int) -> None:
+def test_a_rare_event_that_no_replicate_shows_is_inconclusive() -> None:
     """The expectation is 1; of 20 000 replicates none is expected to differ from 0."""
 
     def mean(one: One, stream: Stream, replicates: Replicates) -> Expectation:
         samples = np.where(stream.random(replicates) < 1e-9, 1e9, 0.0)
         return expectation(samples, at_most=0.9, range=(0, math.inf))
 
-    verdict = verdict_on(mean, seed, replicates=20_000)
+    verdict = verdict_on(mean, replicates=20_000)
     assert (verdict.verdict, verdict.confidence) == (Kind.INCONCLUSIVE, None)
     assert "of rarer values nothing is known" in verdict.reason
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_four_times_the_allowed_share_is_violated(seed: int) -> None:
     """80 of 4 000 where 20 are allowed, as an expectation and as a probability; 20 refute nothing."""
 
@@ -428,18 +399,6 @@ def test_an_interval_without_a_range_is_that_of_the_sample_variance() -> None:
     mean, rounding = samples.mean(axis=0), 1e-9 * 9
     np.testing.assert_allclose([mean - lower, upper - mean], [half + rounding] * 2, rtol=1e-9)
     assert not decides.any()
-
-
-def test_what_breaks_an_asymptotic_interval_is_drawn_again_with_other_numbers() -> None:
-    drawn: list[float] = []
-
-    def mean(n: Annotated[int, choice(1)], stream: Stream, replicates: Replicates) -> Expectation:
-        samples = 5 + stream.standard_normal(replicates)
-        drawn.append(float(samples[0]))
-        return expectation(samples, at_most=1.0)
-
-    assert verdict_on(mean, replicates=10_000).verdict is Kind.VIOLATED
-    assert len(drawn) == len(set(drawn)) == 2
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -52,7 +52,7 @@ def search(loss: float, seed: int) -> Verdict:
     return falsify(rate(loss), algorithm=descend, tasks=TASKS, rounds=4, evaluations=40, seed=seed)
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=MANY) for seed in range(1, 4))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=MANY) for seed in range(1, 2))])
 def test_a_false_rate_is_broken_by_a_small_run_that_can_be_pasted(seed: int) -> None:
     verdict = search(2, seed)
     assert verdict.verdict == "violated"
@@ -73,17 +73,8 @@ def test_a_false_rate_is_broken_by_a_small_run_that_can_be_pasted(seed: int) -> 
     assert broken == [False] * rounds + [True]
 
 
-def test_its_code_fails_where_the_bound_holds() -> None:
-    example = search(2, 0).counterexample
-    assert example is not None
-    generous = example["code"].replace("not error <= ", "not error <= 1e9 + ")
-    assert generous != example["code"]
-    with pytest.raises(AssertionError):
-        exec(generous, {})
-
-
 @pytest.mark.slow(reason="a second or more")
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=MANY) for seed in range(1, 6))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=MANY) for seed in range(1, 2))])
 def test_the_true_rate_holds_and_is_sharp(seed: int) -> None:
     verdict = search(1, seed)
     assert verdict.verdict == "consistent", verdict.reason
@@ -267,7 +258,7 @@ def search_means(sense: str, factor: float, seed: int, replicates: int | None = 
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("seeds", [range(1, 2), pytest.param(range(2, 18), marks=MANY)])
+@pytest.mark.parametrize("seeds", [range(1, 2), pytest.param(range(2, 4), marks=MANY)])
 @pytest.mark.parametrize("sense", ["at_most", "at_least", "equal"])
 def test_the_exact_second_moment_of_sgd_is_not_violated(sense: str, seeds: range) -> None:
     for seed in seeds:
@@ -277,7 +268,7 @@ def test_the_exact_second_moment_of_sgd_is_not_violated(sense: str, seeds: range
         assert seed > 1 or "not exercised" not in verdict.reason
 
 
-@pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 8), marks=MANY)])
+@pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 2), marks=MANY)])
 @pytest.mark.parametrize(("sense", "factor"), [("at_most", 0.8), ("at_least", 1.25), ("equal", 0.8)])
 def test_what_is_a_fifth_off_is_violated_by_a_run_that_can_be_pasted(
     sense: str, factor: float, seeds: range
@@ -309,22 +300,6 @@ def test_replicates_are_for_expectations_and_the_reverse() -> None:
             rounds=1,
             replicates=9,
         )
-
-
-def test_a_rare_event_and_too_few_replicates_decide_nothing() -> None:
-    """An event of probability 1e-4 is absent from a third of the samples of 10 000: they show no expectation."""
-
-    def rarely(task: RegressionMixture, trace: Trace) -> Expectation:
-        far = np.asarray(trace.errors)[-1] > 5.0
-        return expectation(far.astype(float), at_most=1e-7)
-
-    for replicates in (1_000, 10_000):
-        verdict = falsify(
-            rarely, algorithm=FedAvg(step_size=STEP), tasks=REGRESSIONS, rounds=1, evaluations=3, replicates=replicates,
-            starts=lambda task: st.just(task.optima + 1),
-        )  # fmt: skip
-        assert verdict.verdict == "inconclusive"
-        assert "not exercised" in verdict.reason
 
 
 @pytest.mark.parametrize(
@@ -385,21 +360,6 @@ def test_a_run_that_diverges_breaks_a_bound_on_its_expectation(bounds: Any) -> N
     )
     assert verdict.verdict == "violated"
     assert "not finite among 100 replicates" in verdict.reason
-
-
-def test_a_run_without_randomness_decides_nothing_without_a_range() -> None:
-    verdict = falsify(
-        lambda task, trace: expectation(np.asarray(trace.errors)[0], at_most=0.0),
-        algorithm=FedAvg(step_size=STEP),
-        tasks=REGRESSIONS,
-        rounds=1,
-        replicates=10_000,
-        evaluations=2,
-        starts=lambda task: st.just(task.optima + 1),
-    )
-    assert verdict.verdict == "inconclusive"
-    assert "all replicates are equal" in verdict.reason
-    assert verdict.tightness is None
 
 
 # ---- the code of a run

@@ -325,11 +325,6 @@ def test_below_its_factor_a_bound_breaks_and_at_it_holds(
             assert not breaks(name, factor)
 
 
-def test_nothing_is_needed_where_both_sides_are_0() -> None:
-    one = judged(at_most(np.array([0.0, 1.0]), first=np.array([0.0, 2.0]), second=0.0, rounding=0))
-    assert one.factors == {"all": 0.5, "first": 0.5, "second": 0}
-
-
 def test_an_equation_has_no_factor_and_its_largest_gap_decides() -> None:
     one = judged(equal((np.array([1.0, 2.0]), np.array([1.0, 2.0 + 1e-11])), (3.0, 3.0), rounding=1e-10))
     assert (one.broken, one.factors) == (False, {})
@@ -448,10 +443,10 @@ def test_of_a_contraction_the_decreases_are_compared() -> None:
 
 def test_words_of_a_claim_work_by_position() -> None:
     assert at_most(1, 2) == at_most(1, bound=2)
-    assert at_least(1, 2) == at_least(1, bound=2)
+    assert at_least(9, 2, more=3).terms == at_most(1, 2, more=3).terms == {"bound": 2, "more": 3}
     samples = np.arange(6.0).reshape(3, 2)
     assert repr(expectation(samples, 2.5)) == repr(expectation(samples, at_most=2.5))
-    for wrong in (lambda: at_most(1, 2, 3), lambda: suppose("n > 1")):
+    for wrong in (lambda: at_most(1, 2, 3), lambda: at_most(1, 2, bound=3), lambda: suppose("n > 1")):
         with pytest.raises(InvalidArgument):
             wrong()
 

@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from clusterproof import InvalidArgument, check, claim, load_claims
+from clusterproof import InvalidArgument, check, load_claims
 from clusterproof.commands.application import main
 from clusterproof.theory import REGISTRY, code_of
-from clusterproof.theory.claims import at_most
 
 FILE = """
 from __future__ import annotations
@@ -124,10 +123,3 @@ def test_a_repair_that_nobody_states_is_refused(
     load_claims("first.py")
     load_claims("later.py")
     assert check("mine/lemma").repaired_by == ("later/lemma", "mine/other")
-
-
-@pytest.mark.parametrize("repairs", [None, 3, ("a/b", 3), b"a/b"])
-def test_repairs_are_ids(registry: dict[str, Any], repairs: Any) -> None:
-    with pytest.raises(InvalidArgument, match="must be an id or a tuple of ids"):
-        claim("mine/lemma", repaired_by=repairs)(lambda: at_most(0, one=1))
-    assert not registry

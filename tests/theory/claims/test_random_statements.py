@@ -1,17 +1,16 @@
 """Statements with random numbers: streams of their own, probabilities that hold at once, and several kinds of sides."""
 
 import json
-import re
 from collections.abc import Callable
 from typing import Annotated, Any
 
 import numpy as np
 import pytest
 from scipy.stats import norm
-from toy_claims import Digit, Large, One, decided, stated
+from toy_claims import Digit, One, decided, stated
 
-from clusterproof import QuadraticMixture, check, code_of, replay
-from clusterproof.theory import REGISTRY, Kind
+from clusterproof import QuadraticMixture, code_of, replay
+from clusterproof.theory import Kind
 from clusterproof.theory.claims import (
     Expectation,
     Replicates,
@@ -28,7 +27,6 @@ from clusterproof.theory.claims import (
 from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.report.decide import decide
 from clusterproof.theory.report.tables import to_json
-from clusterproof.theory.report.verdict import records
 from clusterproof.theory.search.plan import search
 
 pytestmark = pytest.mark.usefixtures("registry")
@@ -63,32 +61,6 @@ def test_the_instances_that_few_repetitions_looked_at_are_counted_beside_those_t
     assert verdict.instances is not None
     start = f"holds on {verdict.instances} instances, those that few repetitions speak against most of 40; "
     assert verdict.reason.startswith(start)
-
-
-def test_random_instances_that_take_too_much_work_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clusterproof.theory.search.tried.LINES", 20_000)
-    endless: set[int] = set()
-
-    def slow(
-        count: Annotated[int, integers(1, 500, upwards=True)], stream: Stream, replicates: Replicates
-    ) -> Sides:
-        while count > 500:
-            endless.add(count)
-        return at_most(stream.uniform(size=replicates) * count, bound=2 * count, failure=0.1)
-
-    verdict = decided(slow, evaluations=400)
-    assert verdict.verdict is Kind.CONSISTENT
-    assert endless
-    (given_up,) = re.findall(r"(\d+) instances? beyond the ranges took too much work", verdict.reason)
-    assert int(given_up) == len(endless)
-
-
-def test_few_repetitions_refute_nothing_and_have_no_tightness() -> None:
-    stated(noisy(0.4))
-    verdict = check("toy/one", evaluations=3)
-    assert verdict.verdict is Kind.INCONCLUSIVE
-    assert verdict.reason.startswith("6 repetitions would not show twice the probability 0.1")
-    assert verdict.tightness is None
 
 
 def test_the_ratio_of_a_probability_is_where_the_interval_passes() -> None:
@@ -152,31 +124,6 @@ def test_an_evaluation_is_a_function_of_seed_claim_line_and_instance() -> None:
     assert len(set(again)) == 20
 
 
-def test_a_further_claim_moves_no_number_of_another() -> None:
-    def product(a: Large, b: Large) -> Sides:
-        return at_most(a * b, bound=996_000)
-
-    def numbers() -> list[str]:
-        verdicts = [decide(stated(product, "search", evaluations=300), 4), decided(noisy(0.9), 4)]
-        return [to_json(records(verdict)) for verdict in verdicts]
-
-    before = numbers()
-    REGISTRY.clear()
-    for number in range(30):
-        stated(noisy(1.0), f"added-{number}")
-    assert numbers() == before
-
-
-def test_instances_that_come_twice_are_evaluated_once() -> None:
-    seen: list[tuple[int, int]] = []
-
-    def sampled(a: Digit, b: Digit, stream: Stream) -> Sides:
-        seen.append((a, b))
-        return at_most(a, sum=a + b)
-
-    assert decided(sampled, evaluations=70).instances == len(seen) == len(set(seen)) == 70
-
-
 # ---- drawn tasks, several kinds of sides
 
 
@@ -187,21 +134,6 @@ def make_task(stream: np.random.Generator) -> QuadraticMixture:
 
 Task = Annotated[QuadraticMixture, drawn(make_task)]
 Size = Annotated[int, integers(1, 3)]
-
-
-def test_a_drawn_task_with_random_numbers_is_drawn_in_many_sizes() -> None:
-    sizes: list[int] = []
-
-    def statement(task: Task, stream: Stream) -> Sides:
-        sizes.append(task.clients)
-        return at_most(-abs(stream.standard_normal(3)), zero=0)
-
-    verdict = decided(statement, evaluations=40)
-    assert (verdict.verdict, verdict.instances) == (Kind.CONSISTENT, 40)
-    assert set(sizes) == {1, 2, 3, 4, 5}
-    first, sizes[:] = list(sizes), []
-    decided(statement, evaluations=40)
-    assert first == sizes
 
 
 @pytest.mark.parametrize("with_replicates", [False, True])
@@ -269,19 +201,3 @@ def test_both_samples_share_the_error_of_an_asymptotic_interval(first: float, se
     tried = search(Statement("", mean, replicates=10_000), 0, "toy/one", 1e-9)
     assert (tried.lines[""].found is not None) == (min(first, second) > least > 6.16)
     assert len(calls) == 1 + (first > least)
-
-
-def test_an_exact_interval_needs_no_second_sample_though_another_has_one() -> None:
-    calls = []
-
-    def means(n: One, stream: Stream, replicates: Replicates) -> dict[str, Expectation]:
-        calls.append(replicates)
-        samples = stream.random(replicates) + (len(calls) == 1)
-        return {
-            "asymptotic": expectation(samples, at_most=0.9),
-            "exact": expectation(samples, range=(0, 2), at_most=0.9),
-        }
-
-    tried = search(Statement("", means, replicates=10_000), 0, "toy/one", 1e-9)
-    assert [name for name, findings in tried.lines.items() if findings.found] == ["exact"]
-    assert len(calls) == 2

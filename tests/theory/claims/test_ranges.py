@@ -2,7 +2,6 @@
 
 import json
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -138,12 +137,11 @@ def test_an_open_end_that_grows_past_what_floats_and_digits_hold_is_tried(make: 
     def below(n: Annotated[int, integers(5, 20, upwards=True)], k: Annotated[Any, size]) -> Sides:
         return at_most(k, bound=2**2000)
 
-    for seed in range(3):
-        assert decided(within, seed).verdict is Kind.CONSISTENT
-        found = decided(below, seed)
-        assert found.verdict is Kind.VIOLATED
-        assert found.counterexample is not None
-        assert found.counterexample["n"] > 2000
+    assert decided(within).verdict is Kind.CONSISTENT
+    found = decided(below)
+    assert found.verdict is Kind.VIOLATED
+    assert found.counterexample is not None
+    assert found.counterexample["n"] > 2000
 
 
 def test_integers_that_cannot_be_written_are_not_tried_and_not_called_exhausted() -> None:
@@ -174,6 +172,13 @@ def test_an_end_may_be_a_function_of_earlier_quantities() -> None:
         (lambda: simplex(0), "length = 0: must be an integer, at least 1"),
         (lambda: psd(Fraction(3, 2)), "length = Fraction(3, 2): must be an integer, at least 1"),
         (least, "numbers = (): must be one or more"),
+        (lambda: reals(0.0, math.inf), "high = "),
+        (lambda: integers(-math.inf, 3), "low = "),  # type: ignore[arg-type]
+        (lambda: rationals(math.nan, 1, 4), "low = "),  # type: ignore[arg-type]
+        (lambda: rationals(0, 1, 0), "denominator = "),
+        (lambda: rationals(0, 1, 0.5), "denominator = "),  # type: ignore[arg-type]
+        (lambda: vectors(-1), "length = "),
+        (lambda: matrices(2, 10**9), "length = "),
     ],
 )
 def test_a_range_of_nothing_is_refused_where_it_is_written(make: Any, said: str) -> None:
@@ -330,20 +335,3 @@ def test_an_open_end_is_passed_by_the_multiple_that_is_said() -> None:
 def test_an_object_that_is_no_task_needs_functions_that_write_and_read_it() -> None:
     with pytest.raises(InvalidArgument, match=r"make = 0\.5: must draw tasks .*; give drawn\(make, write="):
         drawn(lambda stream: 0.5).encode(0.5)
-
-
-@pytest.mark.parametrize(
-    ("make", "name"),
-    [
-        (lambda: reals(0.0, math.inf), "high"),
-        (lambda: integers(-math.inf, 3), "low"),
-        (lambda: rationals(math.nan, 1, 4), "low"),
-        (lambda: rationals(0, 1, 0), "denominator"),
-        (lambda: rationals(0, 1, 0.5), "denominator"),
-        (lambda: vectors(-1), "length"),
-        (lambda: matrices(2, 10**9), "length"),
-    ],
-)
-def test_ends_and_denominators_that_are_none_are_refused(make: Callable[[], Any], name: str) -> None:
-    with pytest.raises(InvalidArgument, match=f"^{name} = "):
-        make()

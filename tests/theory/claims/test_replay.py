@@ -1,6 +1,5 @@
 """True counterexamples come out again; altered ones are refused by name."""
 
-import json
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -9,24 +8,19 @@ import pytest
 
 from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.theory import Kind, check
 from clusterproof.theory.claims import (
     Replicates,
     Sides,
     Stream,
-    at_least,
     at_most,
     choice,
     claim,
-    drawn,
     equal,
-    given,
     integers,
     suppose,
 )
 from clusterproof.theory.report.replay import in_fractions
-from clusterproof.theory.report.tables import to_json
 
 # ---- one counterexample
 
@@ -65,66 +59,6 @@ def test_altered_randomness_is_refused(random_example: dict[str, Any], change: d
     (name,) = change
     with pytest.raises(InvalidArgument, match=rf"counterexample\.{name}"):
         theory.replay("toy/random", random_example | change)
-
-
-def test_a_line_is_replayed_by_its_name(registry: dict[str, Any]) -> None:
-    @claim("toy/lines")
-    def first(x: Annotated[int, integers(0, 3)]) -> dict[str, Any]:
-        return {"(1)": at_most(x, three=3), "(2)": given("x > 1", x > 1, lambda: at_least(x, two=2))}
-
-    @first.line("second")
-    def second(y: Annotated[int, integers(0, 3)]) -> dict[str, Sides]:
-        return {"true": at_most(y, three=3), "false": at_most(y, two=2)}
-
-    verdict = check("toy/lines")
-    assert verdict.counterexample == {"y": 3, "line": "second: false"}
-    assert verdict.reason == "second: false, at y = 3: 3 > 2"
-    assert theory.replay("toy/lines", verdict.counterexample).verdict is Kind.VIOLATED
-    found = theory.replay("toy/lines", {"x": 3, "line": "(2)"})
-    assert (found.verdict, found.measured, found.bound) == (Kind.CONSISTENT, 3, 2)
-    assert found.reason == "replayed: 3 >= 2"
-    with pytest.raises(
-        InvalidArgument, match=r"counterexample\.line = '\(2\)': must be one of the lines '\(1\)'"
-    ):
-        theory.replay("toy/lines", {"x": 1, "line": "(2)"})
-    with pytest.raises(InvalidArgument, match=r"counterexample\.x"):
-        theory.replay("toy/lines", {"y": 3, "line": "(1)"})
-    for wrong in ("third", ["second"], None):
-        with pytest.raises(InvalidArgument, match="counterexample"):
-            theory.replay("toy/lines", {"y": 3, "line": wrong})
-
-
-def test_a_task_of_another_kind_is_refused(registry: dict[str, Any]) -> None:
-    regression = RegressionMixture.random(clusters=2, clients=4, dimension=2)
-    quadratic = QuadraticMixture.random(clusters=2, clients=4, dimension=2)
-
-    @claim("toy/noise")
-    def noise(task: Annotated[RegressionMixture, drawn(lambda _: regression)]) -> Sides:
-        """A regression has no noise."""
-        return at_most(task.noise, zero=0.0)
-
-    assert theory.replay("toy/noise", {"task": regression.settings}).verdict is Kind.VIOLATED
-    with pytest.raises(InvalidArgument, match=r"counterexample\.task = .* RegressionMixture accepts"):
-        theory.replay("toy/noise", {"task": quadratic.settings})
-
-
-CATALOGUE: dict[str, list[dict[str, Any]]] = {
-    "cfl-mgd/lemma-2": [{"own": -4}, {"momentum": 7}, {"own": 0}, {"start": 100}, {"clients": 1}],
-    "cfl-mgd/appendix-a35": [{"own": -4}, {"momentum": "7"}, {"round": -1}],
-    "cfl-mgd/equation-5": [{"start": 0.5}],
-    "sofl/mean-square-distortion": [{"length": 4}, {"computed": "39/20"}],
-}
-
-
-@pytest.mark.slow(reason="several seconds")
-@pytest.mark.parametrize("name", CATALOGUE)
-def test_claims_of_the_catalogue_replay_and_refuse(name: str) -> None:
-    verdict = check(name)
-    example = json.loads(to_json(verdict.counterexample))
-    assert theory.replay(name, example).verdict is verdict.verdict
-    for change in CATALOGUE[name]:
-        with pytest.raises(InvalidArgument, match="counterexample"):
-            theory.replay(name, example | change)
 
 
 def test_instances_of_a_true_claim_are_consistent_and_others_refused() -> None:

@@ -124,8 +124,6 @@ def test_verdicts_that_fail_a_build_are_read() -> None:
 
 # ---- words for an instance that breaks a line
 
-LEVEL = 1e-9 / 2
-"""Error level of a setting of a claim whose one value is decided, and of two samples: half is for each."""
 One = Annotated[int, choice(0)]
 
 
@@ -276,26 +274,6 @@ def test_an_open_end_is_said_with_how_far_it_was_tried() -> None:
     assert known
     assert int(known[1]) >= 10
     assert 500 <= int(known[2]) <= 1000  # an end is multiplied by 1000 at last
-
-
-def test_hypotheses_that_exclude_every_instance_are_named() -> None:
-    def empty(x: Digit) -> Sides:
-        suppose("x is large", int(x) > 9)
-        return within(x)
-
-    def contradiction(x: Digit) -> Sides:
-        suppose("x is no digit", int(x) >= 0)
-        suppose("x is large", x > 5)
-        suppose("x is small", x < 5)
-        return within(x)
-
-    start = "none of the 10 instances meets the hypotheses: "
-    for function, why in (
-        (empty, '"x is large" excludes all of them'),
-        (contradiction, '"x is large" and "x is small" exclude each other'),
-    ):
-        verdict = verdict_on(function)
-        assert (verdict.verdict, verdict.reason) == (Kind.VACUOUS, start + why)
 
 
 # ---- the evidence in a line

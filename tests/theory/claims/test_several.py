@@ -1,7 +1,6 @@
 """Vectors, matrices, weights and sequences: what is drawn, written and read, and what the search finds."""
 
 import json
-import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Any
@@ -12,7 +11,6 @@ import pytest
 from clusterproof.algorithms import InvalidArgument, generator
 from clusterproof.theorem import (
     Sides,
-    at_least,
     at_most,
     choice,
     integers,
@@ -22,7 +20,6 @@ from clusterproof.theorem import (
     reals,
     sequences,
     simplex,
-    suppose,
     vectors,
 )
 from clusterproof.theory.claims.psd import Psd
@@ -31,7 +28,6 @@ from clusterproof.theory.report.decide import decide
 from tests.theory.claims.attempts import stated, verdict_on
 
 Vector = Annotated[np.ndarray, vectors(3)]
-Matrix = Annotated[np.ndarray, psd(2)]
 Weights = Annotated[tuple[Fraction, ...], simplex(3)]
 Rounds = Annotated[int, integers(1, 12)]
 Errors = Annotated[tuple[Fraction, ...], sequences(rationals(-1, 1, 4), lambda rounds: rounds)]
@@ -101,7 +97,7 @@ def test_lengths_may_be_0_and_a_negative_one_is_no_instance() -> None:
     assert {instance["size"] for instance in drawn} == {1, 2}
     again = [space.decode(json.loads(json.dumps(space.encode(instance)))) for instance in drawn]
     assert {(each["size"], len(each["x"]), len(each["e"])) for each in again} == {(1, 0, 0), (2, 1, 1)}
-    assert verdict_on(state).verdict == "consistent"
+    assert verdict_on(state, evaluations=60).verdict == "consistent"
 
 
 @pytest.mark.parametrize(
@@ -181,137 +177,6 @@ def inexact_descent(error: Fraction) -> Callable[..., Sides]:
         return at_most(abs(x), start=Fraction(1, 2) ** rounds, error=error)
 
     return state
-
-
-def heavy_ball(factor: Fraction) -> Callable[..., Sides]:
-    """|x_T| <= the sum of |impulse response|, which errors of the right signs attain."""
-
-    def next_two(x: Fraction, before: Fraction, e: Fraction) -> tuple[Fraction, Fraction]:
-        return x + (x - before) / 2 - (x + e) / 2, x
-
-    response, pair = [], next_two(Fraction(0), Fraction(0), Fraction(1))
-    for _ in range(40):
-        response.append(abs(pair[0]))
-        pair = next_two(*pair, Fraction(0))
-
-    def state(rounds: Rounds, errors: Errors) -> Sides:
-        pair = Fraction(0), Fraction(0)
-        for e in errors:
-            pair = next_two(*pair, e)
-        return at_most(abs(pair[0]), sum=factor * sum(response))
-
-    return state
-
-
-def adagrad(factor: float) -> Callable[..., Sides]:
-    """Online gradient descent on [-1, 1] with steps sqrt(2) / sqrt(sum g^2): regret <= 2 sqrt(2) sqrt(sum g^2)."""
-    gradients_in = sequences(rationals(-1, 1, 2), lambda rounds: rounds)
-
-    def state(
-        rounds: Annotated[int, integers(1, 30)], gradients: Annotated[tuple[Fraction, ...], gradients_in]
-    ) -> Sides:
-        suppose("some gradient is not 0", any(gradients))
-        x, squares, loss = 0.0, 0.0, 0.0
-        for g in map(float, gradients):
-            loss += g * x
-            squares += g * g
-            if squares:
-                x = min(1.0, max(-1.0, x - math.sqrt(2) * g / math.sqrt(squares)))
-        regret = loss + abs(float(sum(gradients)))
-        return at_most(regret, bound=factor * math.sqrt(squares))
-
-    return state
-
-
-def adam(adapts: bool) -> Callable[..., Sides]:
-    """Adam without momentum and with a short memory has linear regret; a second moment that only grows has not."""
-    gradients_in = sequences(choice(-1, 1, 4), lambda rounds: rounds)
-
-    def state(
-        rounds: Annotated[int, integers(30, 90)], gradients: Annotated[tuple[int, ...], gradients_in]
-    ) -> Sides:
-        x, moment, loss = 1.0, 0.0, 0.0
-        for t, g in enumerate(gradients, 1):
-            loss += g * x
-            forgetting = (moment + 16 * g * g) / 17
-            moment = forgetting if adapts else max(moment, forgetting)
-            x = min(1.0, max(-1.0, x - g / math.sqrt(moment) / math.sqrt(t)))
-        # |x - u| <= 2 and |g| <= 4: (4 max sqrt(v) + sum g^2 / min sqrt(v) / sqrt(t)) / 2 is below 40 sqrt(T)
-        return at_most(loss + abs(sum(gradients)), bound=(9 if adapts else 40) * math.sqrt(rounds))
-
-    return state
-
-
-def averages(factor: Fraction) -> Callable[..., Sides]:
-    """Means of a bounded sequence need not converge: from T to 2 T they move by up to 1."""
-    losses_in = sequences(choice(-1, 1), lambda rounds: 2 * rounds)
-
-    def state(
-        rounds: Annotated[int, integers(4, 20)], losses: Annotated[tuple[int, ...], losses_in]
-    ) -> Sides:
-        half = len(losses) // 2
-        gap = Fraction(sum(losses), 2 * half) - Fraction(sum(losses[:half]), half)
-        return at_most(abs(gap), bound=factor)
-
-    return state
-
-
-def bilinear(factor: Fraction) -> Callable[..., Sides]:
-    def state(
-        A: Annotated[np.ndarray, matrices(1, 2)],
-        x: Annotated[np.ndarray, vectors(1)],
-        y: Annotated[np.ndarray, vectors(2)],
-    ) -> Sides:
-        return at_most((x @ A @ y) ** 2, bound=factor * (A * A).sum() * (x @ x) * (y @ y))
-
-    return state
-
-
-def trace(factor: Fraction) -> Callable[..., Sides]:
-    def state(A: Matrix, B: Matrix) -> Sides:
-        return at_most(np.trace(A @ B), bound=factor * np.trace(A) * np.trace(B))
-
-    return state
-
-
-def trace_of_three(A: Matrix, B: Matrix, C: Matrix) -> Sides:
-    return at_least(np.trace(A @ B @ C), zero=0)
-
-
-def trace_of_two(A: Matrix, B: Matrix) -> Sides:
-    return at_least(np.trace(A @ B), zero=0)
-
-
-def jensen(factor: Fraction) -> Callable[..., Sides]:
-    def state(w: Weights, x: Vector) -> Sides:
-        mean = sum(a * b for a, b in zip(w, x, strict=True))
-        return at_most(mean**2, bound=factor * sum(a * b * b for a, b in zip(w, x, strict=True)))
-
-    return state
-
-
-PAIRS = {
-    "inexact descent": (inexact_descent(Fraction(9, 10)), inexact_descent(Fraction(1))),
-    "heavy ball": (heavy_ball(Fraction(95, 100)), heavy_ball(Fraction(1))),
-    "AdaGrad": (adagrad(1.15), adagrad(2 * math.sqrt(2))),
-    "Adam": (adam(True), adam(False)),
-    "averages": (averages(Fraction(3, 4)), averages(Fraction(1))),
-    "bilinear": (bilinear(Fraction(9, 10)), bilinear(Fraction(1))),
-    "trace": (trace(Fraction(9, 10)), trace(Fraction(1))),
-    "trace of a product": (trace_of_three, trace_of_two),
-    "Jensen": (jensen(Fraction(19, 20)), jensen(Fraction(1))),
-}
-
-
-@pytest.mark.slow(reason="several seconds")
-@pytest.mark.parametrize("name", PAIRS)
-def test_a_false_theorem_is_refuted_at_each_seed_and_its_correction_at_none(name: str) -> None:
-    false, true = PAIRS[name]
-    assert [verdict_on(false, seed).verdict for seed in range(3)] == ["violated"] * 3
-    assert {verdict_on(true, seed, evaluations=60).verdict for seed in range(3)} <= {
-        "consistent",
-        "certified",
-    }
 
 
 def test_a_counterexample_is_simple_and_breaks_the_claim_again() -> None:

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
-from checkout import MYPY_CACHE, mypy_configuration
-from mypy import api
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.claims import Q, Sides, Z, among, at_least, at_most, choice, integers, rationals
@@ -37,15 +35,6 @@ F = Fraction
 def test_a_slice_is_the_range_with_the_same_ends(own: Range, other: Range) -> None:
     assert type(own) is type(other)
     assert vars(own) == vars(other)
-
-
-def test_an_end_may_depend_on_earlier_quantities() -> None:
-    def lemma(clients: int = Z[2:4], own: int = Z[1 : lambda clients: clients - 1]) -> Sides:
-        return at_most(own, clients)
-
-    listed = Statement("", lemma).space.instances(100)
-    assert listed is not None
-    assert {tuple(each.values()) for each in listed} == {(2, 1), (3, 1), (3, 2), (4, 1), (4, 2), (4, 3)}
 
 
 def test_an_open_side_is_tried_beyond_an_end_that_depends_on_earlier_quantities() -> None:
@@ -128,58 +117,3 @@ def test_what_is_no_range_is_refused() -> None:
     for function in (beside_a_constant, behind_the_star):
         with pytest.raises(InvalidArgument):
             Statement("", function)
-
-
-def test_a_bound_without_a_name_stands_beside_named_ones() -> None:
-    assert at_most(1, 2, more=3).terms == {"bound": 2, "more": 3}
-    assert at_least(9, 2, more=3).terms == {"bound": 2, "more": 3}
-    with pytest.raises(InvalidArgument):
-        at_most(1, 2, 3)
-    with pytest.raises(InvalidArgument):
-        at_most(1, 2, bound=3)
-
-
-CLAIMS = '''
-from __future__ import annotations
-
-from fractions import Fraction
-
-from clusterproof.theorem import Q, Sides, Z, among, at_most, claim, iterate, known, suppose
-
-SHARE = Q[0:1]
-
-
-@claim("mine/shares")
-def shares(
-    clients: int = Z[2:],
-    own: int = Z[1 : lambda clients: clients - 1],
-    step: Fraction = Q[0:1:8],
-    kind: int = among(1, 2),
-    *,
-    slack: Fraction = Fraction(1, 4),
-) -> Sides:
-    """A share of clients is below one."""
-    suppose("step > 0", step > 0)
-    return at_most(Fraction(own, clients) * step, 1, slack=slack * kind)
-
-
-@claim("mine/rounds")
-def rounds(step: Fraction = SHARE, count: int = Z[0:]) -> Sides:
-    """Gradient descent does not move away."""
-
-    def descend(distance: Fraction) -> Fraction:
-        return known(lambda: (1 - step) * distance, lambda after: (after >= 0, after <= distance))
-
-    last = iterate(descend, Fraction(1), count, invariant=lambda distance, _: (distance >= 0, distance <= 1))
-    return at_most(last, 1)
-'''
-
-
-def test_a_file_of_claims_has_types(tmp_path: Path) -> None:
-    file = tmp_path / "mine.py"
-    options = ["--strict", "--config-file", str(mypy_configuration(tmp_path)), "--cache-dir", str(MYPY_CACHE)]
-    for returned, said in (("Sides", ""), ("str", "Incompatible return value type")):
-        file.write_text(CLAIMS.replace("-> Sides:", f"-> {returned}:"), encoding="utf-8")
-        output, errors, _ = api.run([*options, "--no-error-summary", str(file)])
-        assert not errors
-        assert said in output if said else not output

@@ -3,7 +3,6 @@
 import inspect
 import math
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Annotated, Any
 
 import numpy as np
@@ -65,13 +64,6 @@ def test_a_grid_and_floating_numbers_are_not_all_that_a_statement_speaks_of(allo
     assert f"holds on {said}" in verdict.reason
 
 
-def test_off_the_grid_a_statement_is_tried_too() -> None:
-    def integral(x: Share) -> Sides:
-        return at_most(x.denominator, four=4)
-
-    assert decided(integral).verdict is Kind.VIOLATED
-
-
 def test_instances_are_counted_once() -> None:
     evaluated: list[tuple[int, int]] = []
 
@@ -96,13 +88,6 @@ def test_an_example_comes_first_and_must_be_an_instance() -> None:
     assert verdict.counterexample == {"a": 777, "b": 3}  # one of a million
     with pytest.raises(InvalidArgument, match=r"b = 1000: must be an integer in 0 \.\. 999"):
         decided(false, example={"a": 777, "b": 1000})
-
-
-def test_a_relation_in_the_range_excludes_nothing() -> None:
-    def ordered(a: Digit, b: Annotated[int, integers(lambda a: a, 9)]) -> Sides:
-        return at_most(a, b=b)
-
-    assert decided(ordered).instances == 55
 
 
 def test_an_open_end_whose_evaluation_does_not_end_is_given_up(plant: Callable[..., Any]) -> None:
@@ -205,18 +190,6 @@ def test_what_is_false_at_every_second_number_beyond_an_open_end_is_found(remain
     assert verdict.counterexample["n"] > 8
 
 
-def test_the_corners_come_first() -> None:
-    seen: list[tuple[float, float]] = []
-
-    def stated(x: Unit, y: Unit) -> Sides:
-        seen.append((x, y))
-        return at_most(max(x, 0.5), one=1)
-
-    decided(stated, evaluations=20)
-    numbers = [one for one in seen if isinstance(one[0], float)]
-    assert {*numbers[:4]} == {(0, 0), (0, 1), (1, 0), (1, 1)}
-
-
 def nearly_exclusive(x: Unit, y: Unit) -> Sides:
     suppose("x + y >= 1.99", x + y >= 1.99)
     suppose("x <= y - .005", x <= y - 0.005)
@@ -234,11 +207,9 @@ def diagonal(x: Unit, y: Unit, z: Unit) -> Sides:
     return at_most(x, y=y)
 
 
-@pytest.mark.slow(reason="several seconds")
-@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("function", [nearly_exclusive, window, diagonal])
-def test_hypotheses_are_met_by_drawing_again_what_they_name(function: Any, seed: int) -> None:
-    verdict = decided(function, seed, evaluations=1000)
+def test_hypotheses_are_met_by_drawing_again_what_they_name(function: Any) -> None:
+    verdict = decided(function, evaluations=1000)
     assert verdict.verdict in (Kind.CONSISTENT, Kind.CERTIFIED)
     assert (verdict.instances or 0) >= 30
 
@@ -312,10 +283,3 @@ def test_what_a_counterexample_does_not_need_is_as_simple_as_can_be() -> None:
     # false in corners alone
     ends = dict.fromkeys("xyz", 10**6)
     assert decided(small, evaluations=100).counterexample == {"idle": 0, **ends}
-
-
-def test_a_fraction_is_simplified_to_a_small_denominator() -> None:
-    def above(x: Share) -> Sides:
-        return at_most(x, bound=Fraction(7, 8))
-
-    assert decided(above).counterexample == {"x": 1}

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
-from toy_claims import Digit, Large, One, Share, Unit, decided, stated
+from toy_claims import Digit, One, Unit, decided
 
-from clusterproof import InvalidArgument, check, replay
+from clusterproof import InvalidArgument, replay
 from clusterproof.theory import Kind
 from clusterproof.theory.claims import (
     Replicates,
@@ -18,9 +18,7 @@ from clusterproof.theory.claims import (
     at_least,
     at_most,
     equal,
-    expectation,
     integers,
-    probability,
     suppose,
 )
 
@@ -57,25 +55,6 @@ def test_integers_larger_than_any_float_are_compared_exactly(compare: Any, verdi
         assert replay("toy/one", found.counterexample or {}).verdict is verdict
 
 
-@pytest.mark.parametrize(
-    "product",
-    [
-        lambda n: np.prod(np.arange(1, n + 1)),
-        lambda n: np.cumprod(np.arange(1, n + 1)),
-        lambda n: np.prod(np.arange(1, n + 1, dtype=object)),
-    ],
-)
-def test_a_false_statement_is_not_certified_by_integers_that_overflow(product: Any) -> None:
-    """21! = 5.1e19 is above the bound, and above 2^63."""
-
-    def factorial(n: Annotated[int, integers(21, 25)]) -> Sides:
-        return at_most(product(n), bound=9 * 10**18)
-
-    verdict = decided(factorial).verdict
-    assert verdict is Kind.VIOLATED or not isinstance(product(21), int)
-    assert verdict is not Kind.CERTIFIED
-
-
 def test_a_list_of_instances_is_no_proof_where_numpys_integers_may_wrap_around() -> None:
     """40! = 8.2e47, whose product in 64 bits is below the bound."""
 
@@ -92,21 +71,6 @@ def test_a_list_of_instances_is_no_proof_where_numpys_integers_may_wrap_around()
     assert "not of the language" in found.outside
     with pytest.raises(InvalidArgument, match="must be fractions of Python's integers"):
         decided(of_fractions)
-
-
-def test_a_statement_is_proved_on_symbols_or_says_why_it_is_not() -> None:
-    def true(x: Share) -> Sides:
-        return at_most(x * x, itself=x)
-
-    found = decided(true, evaluations=100)
-    assert (found.verdict, found.proof, found.exhausted) == (Kind.CERTIFIED, "signs", True)
-    assert found.reason.startswith("proved symbolically for every instance in the ranges; holds on ")
-
-    def absolute(x: Share) -> Sides:
-        return at_most(np.abs(x), itself=x)
-
-    found = decided(absolute, evaluations=100)
-    assert (found.verdict, found.proof) == (Kind.CONSISTENT, None)
 
 
 @pytest.mark.parametrize(("ill_posed", "verdict"), [(True, Kind.ILL_POSED), (False, Kind.VIOLATED)])
@@ -165,17 +129,6 @@ def test_a_hypothesis_that_hides_an_undefined_statement_stays() -> None:
     reason = decided(empty).reason
     assert '"a != 0"' in reason
     assert '"1 / a > 1"' in reason
-
-
-def test_a_large_space_is_vacuous_only_if_that_is_proved() -> None:
-    def nothing(a: Large, b: Large) -> Sides:
-        suppose("a is negative", a < 0)
-        return at_most(b, zero=0)
-
-    found = decided(nothing, evaluations=100)
-    assert found.verdict is Kind.VACUOUS
-    assert '"a is negative" excludes all of them' in found.reason
-    assert "proved symbolically that no instance" in found.reason
 
 
 @pytest.mark.parametrize(("limit", "verdict"), [(2.0, Kind.INCONCLUSIVE), (0.5, Kind.CONSISTENT)])
@@ -240,16 +193,6 @@ def test_a_probability_of_which_twice_could_not_be_seen(replicates: int, verdict
         assert decided(tail, replicates=replicates).verdict is Kind.VIOLATED
 
 
-@pytest.mark.parametrize(("replicates", "verdict"), [(9_999, Kind.INCONCLUSIVE), (10_000, Kind.CONSISTENT)])
-def test_an_interval_that_decides_nothing(replicates: int, verdict: Kind) -> None:
-    def mean(one: One, stream: Stream, replicates: Replicates) -> Any:
-        return expectation(stream.standard_normal(replicates), at_most=1.0)
-
-    found = decided(mean, replicates=replicates)
-    assert found.verdict is verdict
-    assert ("no interval decides anything" in found.reason) == (verdict is Kind.INCONCLUSIVE)
-
-
 @pytest.mark.parametrize(("level", "verdict"), [(0.4, Kind.INCONCLUSIVE), (0.5, Kind.CONSISTENT)])
 def test_repetitions_that_speak_against_it_together_alone(level: float, verdict: Kind) -> None:
     """An event of probability 1/2: 200 of 400 are no proof against .4, 2000 of 4000 are, of each setting and of all."""
@@ -260,11 +203,3 @@ def test_repetitions_that_speak_against_it_together_alone(level: float, verdict:
     found = decided(tail)
     assert found.verdict is verdict
     assert ("all repetitions together speak against it" in found.reason) == (verdict is Kind.INCONCLUSIVE)
-
-
-def test_an_event_that_is_as_likely_as_stated_is_consistent() -> None:
-    def event(one: One, stream: Stream, replicates: Replicates) -> Any:
-        return probability(stream.random(replicates) < 0.1, at_most=0.1)
-
-    stated(event, replicates=2000)
-    assert check("toy/one").verdict is Kind.CONSISTENT

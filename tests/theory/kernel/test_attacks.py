@@ -1,44 +1,96 @@
-"""No false statement is certified or vacuous, whatever evidence is given for it."""
+"""Attempts to fool the kernel, each with evidence, in ``attacks/*.txt``.
+
+The first letter of a block says what the words may not be: its statement is false (F: not certified or vacuous), true
+(T: not violated), or too much (R for resources, C for crashes). Each line with > is evidence, of a kernel statement.
+"""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
-from false_statements import FALSE
+from kernel_statements import at_most_seconds, blocks_of, executed, memory_limit
 
 from clusterproof.theory import kernel
 from clusterproof.theory.claims.in_language import language_of
 from clusterproof.theory.claims.statement import Statement
 
-FIRST = {"n": 1, "x": 0}
+Evidence = Callable[[kernel.Statement], Any]
+WRONG = {"F": ("certified", "vacuous"), "T": ("violated",), "R": (), "C": ()}
+NOT_FALSE = {"division_of_ints"}
+"""By design the division of two ints is a fraction in the language."""
 
 
-def evidence(rule: str, statement: kernel.Statement) -> dict[str, Any]:
-    """Evidence of a rule as complete as anybody can write it without a proof."""
-    witness = {name: FIRST[name] for name in statement.space.ranges}
-    return {
-        "rule": rule,
-        "line": "",
-        "digest": statement.digest,
-        "witness": witness,
-        "blocks": [],
-        "settings": [],
-    }
+def ev(rule: Any, line: Any = "", **data: Any) -> Evidence:
+    return lambda statement: {"rule": rule, "line": line, "digest": statement.digest, **data}
 
 
-@pytest.mark.parametrize("function", FALSE, ids=lambda function: function.__name__)
-def test_a_false_statement_is_not_certified(function: Callable[..., Any]) -> None:
-    language = language_of(Statement("", function))
+def bare(**witness: int) -> list[Evidence]:
+    """Evidence of each rule as complete as anybody can write it without a proof."""
+    more = {"witness": witness, "blocks": [], "settings": []}
+    rules = ("exhausted", "signs", "squares", "dual", "empty")
+    return [ev(rule, listed=listed, **more) for rule in rules for listed in (False, True)]
+
+
+def member(start: Any, solution: Any, minimum: Any, triplets: Any, further: Any = ()) -> dict[str, Any]:
+    """A listed function."""
+    names = ("start", "solution", "minimum", "further", "triplets")
+    return {"f": dict(zip(names, (start, solution, minimum, list(further), triplets), strict=True))}
+
+
+def dual(*paths: Any, line: str = "", setting: Any = None, witness: Any = None) -> Evidence:
+    """A dual at one setting: of each path the multipliers of each entry."""
+    several = [[{"multipliers": m} if "multipliers" not in m else m for m in path] for path in paths]
+    return ev("dual", line, settings=[{"setting": setting or {}, "paths": several}], witness=witness)
+
+
+def square(*factors: int, width: int = 1) -> dict[str, Any]:
+    """A product of factors, times 1."""
+    return {"factors": list(factors), "basis": [[[[0] * width, 1]]], "matrix": [[1]]}
+
+
+def proofs(*witnesses: Any, **more: Any) -> list[Evidence]:
+    """Evidence by coefficients alone, with one block for each hypothesis, and by the rules without states."""
+    found = []
+    for witness in witnesses:
+        every = {"witness": witness, "blocks": [], "states": 8, **more}
+        found += [ev(rule, **every) for rule in ("induction", "signs", "squares")]
+        found += [ev("induction", **every | {"blocks": [[square(place, width=9)]] * 9}) for place in range(8)]
+    return [*found, ev("empty"), ev("empty", listed=True), ev("exhausted")]
+
+
+def deep(n: int) -> Any:
+    x: Any = [1]
+    for _ in range(n):
+        x = [x]
+    return x
+
+
+EVIDENCE = {
+    "ev": ev, "bare": bare, "member": member, "dual": dual, "proofs": proofs, "deep": deep,
+    "EXHAUSTED": ev("exhausted"), "EMPTY": ev("empty"), "AT_ZERO": ev("instance", instance={"n": 0}),
+    "FACT": lambda place: [[square(place)]],
+    # |x|^2 / 2 from 1, and |x| from 2
+    "HALF": member([1], [0], 0, [[[[0], [0], 0], [[1], [1], "1/2"]]]),
+    "ABSOLUTE": member([2], [0], 0, [[[[0], [0], 0], [[2], [1], 2], [[1], [1], 1]]]),
+}  # fmt: skip
+ATTACKS = [
+    pytest.param(file.name, *block, id=f"{file.stem}-{block[0].partition(':')[0][2:]}")
+    for file in sorted(Path(__file__).with_name("attacks").glob("*.txt"))
+    for block in blocks_of(file)
+]
+
+
+@pytest.mark.parametrize(("place", "first", "evidence", "source"), ATTACKS)
+def test_no_attack_gets_a_wrong_word(place: str, first: str, evidence: str, source: str) -> None:
+    names = executed(source, place)
+    language = language_of(Statement("", names["statement"]))
     if isinstance(language, str):
-        return  # not of the language: nothing is ever certified of it
-    for rule in ("exhausted", "signs", "squares", "dual", "empty"):
-        for listed in (False, True):
-            shown = kernel.replay(language, {**evidence(rule, language), "listed": listed})
-            assert shown.word is kernel.Word.INCONCLUSIVE, rule
-
-
-def test_most_of_them_are_refused_with_the_line() -> None:
-    refused = [language_of(Statement("", function)) for function in FALSE]
-    texts = [text for text in refused if isinstance(text, str)]
-    assert len(texts) >= len(FALSE) - 5
-    assert all("line " in text or "default" in text for text in texts), texts
+        assert place != "outside.txt" or "line " in language or "default" in language
+        return  # refused where it is compiled
+    wrong = WRONG[first[0]] if first.partition(":")[0][2:] not in NOT_FALSE else ()
+    for make in eval(f"[{evidence or 'EXHAUSTED'}]", {**EVIDENCE, **names}):  # noqa: S307 - ours
+        with at_most_seconds(5), memory_limit(500_000_000):  # the whole fuel takes about one second
+            shown = kernel.replay(language, make(language))
+        assert shown.word not in wrong, shown
+        assert not shown.why.startswith("MemoryError")

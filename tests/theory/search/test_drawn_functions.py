@@ -228,7 +228,7 @@ def test_what_was_asked_is_read_as_it_was_written(definition: Any) -> None:
 def test_huber_functions_come_close_to_the_worst_ratio_of_gradient_descent() -> None:
     stream, rounds = np.random.default_rng(5), 4
     ratios = []
-    for _ in range(4000):
+    for _ in range(2000):
         f: Any = problem(draw([(1, SMOOTH)], None, stream).world([(1, SMOOTH)], None))
         x = f.start
         for _ in range(rounds):
