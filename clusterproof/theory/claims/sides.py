@@ -25,7 +25,6 @@ Value: TypeAlias = Any
 """A number (int, Fraction, float), or an array of them."""
 
 _LEFT_OUT: ContextVar[frozenset[str]] = ContextVar("left_out", default=frozenset())
-_STATED: ContextVar[dict[str, None] | None] = ContextVar("stated hypotheses", default=None)
 _FAILED: ContextVar[list[str] | None] = ContextVar("hypotheses that failed", default=None)
 
 
@@ -84,8 +83,6 @@ def suppose(name: Any, holds: Any = None) -> None:
         array = np.asarray(holds)
         if array.dtype.kind not in "bO" or any(each != each for each in array.flat):
             raise InvalidArgument("holds", holds, "must be true or false", 'write suppose("x > 0", x > 0)')
-    if (stated := _STATED.get()) is not None:
-        stated[name] = None
     if not (name in _LEFT_OUT.get() or np.all(holds)):
         raise Outside(name)
 
@@ -156,11 +153,6 @@ def with_value(variable: ContextVar[Any], value: Value) -> Iterator[Value]:
 def recording_failures() -> AbstractContextManager[list[str]]:
     """Collect the hypotheses that fail, whatever the function catches."""
     return with_value(_FAILED, [])
-
-
-def naming_hypotheses(names: dict[str, None]) -> AbstractContextManager[dict[str, None]]:
-    """Add to ``names``, in order, the hypotheses that are stated."""
-    return with_value(_STATED, names)
 
 
 def leaving_out(names: frozenset[str]) -> AbstractContextManager[frozenset[str]]:

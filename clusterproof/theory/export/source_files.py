@@ -12,7 +12,7 @@ import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
@@ -287,14 +287,14 @@ def statement(source):
                     file.constants.setdefault(default.id, "[]")
 
 
-def _meanings(function: FunctionType) -> dict[str, str]:
+def _meanings(function: Callable[..., Any]) -> dict[str, str]:
     """Return what the module says of the constants that are the ranges of a function's quantities, by quantity."""
     said: dict[str, str] = {}
     for constant, text in pairwise(ast.parse(inspect.getsource(sys.modules[function.__module__])).body):
         if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
             for node in ast.walk(constant) if isinstance(constant, ast.Assign | ast.AnnAssign) else ():
                 if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                    said[node.id] = f" ({node.id}: {text.value.value})"
+                    said[node.id] = f" ({node.id}: {text.value.value!s})"
     arguments = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0].args  # type: ignore[attr-defined]
     named = zip(reversed(arguments.args), reversed(arguments.defaults), strict=False)
     return {own.arg: said.get(default.id, "") for own, default in named if isinstance(default, ast.Name)}

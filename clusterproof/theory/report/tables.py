@@ -1,4 +1,4 @@
-"""Verdicts as a page, a table, JSON and Markdown."""
+"""Verdicts as a page, a table and JSON."""
 
 from __future__ import annotations
 
@@ -73,22 +73,6 @@ def report(verdicts: Sequence[Verdict], seed: int) -> dict[str, Any]:
         "versions": {"clusterproof": version(), "numpy": np.__version__, "python": platform.python_version()},
         "seed": seed,
     }
-
-
-def table_of(verdicts: Sequence[Verdict]) -> str:
-    """Write verdicts as a Markdown table."""
-    header = ("claim", "source", "verdict", "measured", "bound", "evidence")
-    rows = [
-        (f"`{one.claim}`", one.source, f"**{one.verdict}**", *two_sides(one), evidence(one))
-        for one in verdicts
-    ]
-    lines = [header, ("---",) * len(header), *rows]
-    return "\n".join("| " + " | ".join(map(_cell, line)) + " |" for line in lines)
-
-
-def _cell(text: str) -> str:
-    """Keep a text inside its cell of a Markdown table."""
-    return " ".join(text.split()).replace("|", "\\|")
 
 
 # ---- words

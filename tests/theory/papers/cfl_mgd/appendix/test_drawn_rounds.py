@@ -15,7 +15,6 @@ from sides_by_hand import assert_sides, sides_with
 from clusterproof.algorithms import CFLMGD
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.claims import Sides
-from clusterproof.theory.exact.placed import Placed
 from clusterproof.theory.exact.recorded_run import record
 from clusterproof.theory.papers.cfl_mgd.appendix.a3_to_a14 import false_members, own_clients
 from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import displacement
@@ -93,7 +92,7 @@ def test_a33_on_runs_of_which_some_leave_the_basin() -> None:
     beta, t, sides = 0.7, 2, []
     start, draws = start_of(TASK, 4)
     algorithm = CFLMGD(step_size=1 / SMOOTH, momentum=beta, momentum_owner="client")
-    initial = np.broadcast_to(start.points, (5, *start.points.shape))
+    initial = np.broadcast_to(start, (5, *start.shape))
     run = record(TASK, algorithm, rounds=t + 1, initial=initial, seed=draws)
     for models, chosen, buffers in zip(run.models[t], run.assignments[t], run.buffers[t], strict=True):
         inside = np.linalg.norm(models - OPTIMA, axis=-1).max() <= math.sqrt(MU / SMOOTH) * GAP / 4
@@ -107,10 +106,10 @@ def test_a33_on_runs_of_which_some_leave_the_basin() -> None:
     assert_sides(found, measured, count=counts, cross=crosses)
 
 
-def start_of(task: RegressionMixture, seed: int) -> tuple[Placed[RegressionMixture], int]:
+def start_of(task: RegressionMixture, seed: int) -> tuple[np.ndarray, int]:
     """Random models in the basin, and the seed of a run."""
     stream = np.random.default_rng(seed)
-    return Placed(task, basin_models(task, stream)), int(stream.integers(2**31))
+    return basin_models(task, stream), int(stream.integers(2**31))
 
 
 def prefers(own: np.ndarray, other: np.ndarray, p: int, rows: int = ROWS) -> float:
