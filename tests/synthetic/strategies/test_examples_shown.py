@@ -79,7 +79,12 @@ def test_one_model_has_no_ties(task, clients):
 @pytest.mark.parametrize("seed", range(1))
 def test_a_task_of_clients_that_differ_shrinks_to_two_in_one_dimension(seed):
     drawn = strategies.quadratic_mixtures(
-        clusters=1, condition_number=1, smoothness=(0.5, 1), spread=(0, 1), shared_hessians=False
+        clusters=1,
+        clients=(1, 4),
+        smoothness=(0.5, 1),
+        spread=(0, 1),
+        condition_number=1,
+        shared_hessians=False,
     )
 
     def differ(task):
