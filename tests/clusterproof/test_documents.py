@@ -34,6 +34,7 @@ PAGES += [f"notes/lessons/{lesson}.py" for lesson in LESSONS.values()]
 LONG = ["README", "sweeps", "coming-from", "your-own", "your-own-theorem", "runs", "networks"]
 LONG += ["every-function", "referee", "conformance", "lesson_9_proof_to_network"]
 LONG += ["lesson_1_momentum_and_clusters", "lesson_4_false_lemma"]
+LONG += ["kernel", "maintaining", "property-based-tests", "teaching"]
 """Names of the pages whose commands take several seconds."""
 STATUS = {
     r"clusterproof conform my_fedprox_torch.py:TorchFedProx --as fedprox": 1,

@@ -113,6 +113,7 @@ def altered(change: Callable[[dict[str, Any]], None], name: str) -> None:
     path.write_text(json.dumps(content))
 
 
+@pytest.mark.slow(reason="replays all records")
 def test_the_shipped_evidence_is_accepted(lines: Callable[..., list[str]]) -> None:
     stored = [
         record for path in SHIPPED.glob("*.json") for record in json.loads(path.read_text())["evidence"]

@@ -205,6 +205,7 @@ def test_a_forged_record_is_not_believed(folder: Path) -> None:
             assert replayed(record, evidence).verdict is None, forge
 
 
+@pytest.mark.slow(reason="searches several times")
 def test_check_replays_what_it_kept_and_says_what_has_changed(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

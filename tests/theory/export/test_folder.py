@@ -47,6 +47,7 @@ def said_again(out: Path) -> list[str]:
     return sorted(run.stdout.splitlines())
 
 
+@pytest.mark.slow(reason="checks nine claims, and replays them")
 def test_a_bare_python_says_the_words_again(found: list[Decided], out: Path) -> None:
     rules = {"instance", "exhausted", "signs", "empty", "dual", "induction", "squares"}
     assert {each.record["rule"] for each in found} == rules
