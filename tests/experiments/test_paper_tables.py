@@ -203,6 +203,9 @@ def test_fpfc_s_figure_has_the_clusters_of_methods_that_cluster() -> None:
     assert values["FPFC", "accuracy %"] == pytest.approx(100 * accuracies.astype(float).mean(), rel=1e-6)
     seen = known >= 0
     assert values["FPFC", "clusters"] == len(set(known[seen].tolist()))
+    indices = {method: results[method]["adjusted_rand_index"][-1] for method in clustering}
+    assert {method: values[method, "adjusted Rand index"] for method in clustering} == indices
+    assert any(indices.values())
 
 
 # ------------------------------------------------------------------ sofl/table-2

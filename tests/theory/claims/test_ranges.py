@@ -156,6 +156,7 @@ def test_an_end_may_be_a_function_of_earlier_quantities() -> None:
     assert integers(lambda x: x / 2, 3).ends({"x": 3}) == (2, 3)  # 1.5 and more
 
 
+# wrong types on purpose: what a user writes whose editor does not check them
 @pytest.mark.parametrize(
     ("make", "said"),
     [

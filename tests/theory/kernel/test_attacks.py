@@ -89,7 +89,7 @@ def test_no_attack_gets_a_wrong_word(place: str, first: str, evidence: str, sour
         assert place != "outside.txt" or "line " in language or "default" in language
         return  # refused where it is compiled
     wrong = WRONG[first[0]] if first.partition(":")[0][2:] not in NOT_FALSE else ()
-    for make in eval(f"[{evidence or 'EXHAUSTED'}]", {**EVIDENCE, **names}):  # noqa: S307 - ours
+    for make in eval(f"[{evidence or 'EXHAUSTED'}]", {**EVIDENCE, **names}):  # noqa: S307 - text of the files beside
         with at_most_seconds(5), memory_limit(500_000_000):  # the whole fuel takes about one second
             shown = kernel.replay(language, make(language))
         assert shown.word not in wrong, shown

@@ -1,6 +1,6 @@
 """Catalogue statements give in the kernel what CPython gives, other Python is refused, constructs mean the same."""
 
-# ruff: noqa: PT017
+# ruff: noqa: PT017 - that both raise is compared, not that one does
 
 from collections import defaultdict
 from collections.abc import Callable
