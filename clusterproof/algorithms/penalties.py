@@ -97,6 +97,8 @@ class Penalty(ABC):
     def prox(self, points: Array, augmentation: float) -> Array:
         """Minimise g(||theta||) + augmentation / 2 ||theta - point||^2 for every point (..., d), (..., d).
 
+        A round of FPFC applies ``pieces`` to all pairs at once, in ``pairs.update_pairs``.
+
         Raises
         ------
         InvalidArgument

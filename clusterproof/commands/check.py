@@ -128,7 +128,7 @@ def check(
     output = sys.stdout  # which a user's file may replace
     stated = terminal.load(files)
     if replay:
-        return check_evidence.replay(_chosen(names, paper, stated, True), ids, evidence)
+        return check_evidence.print_replay(_chosen(names, paper, stated, True), ids, evidence)
     if trace is not None:
         return _compare(names, trace)
     check_seed(seed)

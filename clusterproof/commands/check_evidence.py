@@ -16,7 +16,7 @@ from clusterproof.algorithms.atomic import write_whole
 from clusterproof.files import TEXT, parse_json, read_file, user_cache
 from clusterproof.theory import Claim, Kind, Verdict
 from clusterproof.theory.claims.claim import find_claim
-from clusterproof.theory.report.recorded import Replayed, record_of, replayed
+from clusterproof.theory.report.recorded import Replayed, record_of, replay_verdict
 from clusterproof.theory.report.rests_on import digest_of
 from clusterproof.theory.report.sentences import plural
 from clusterproof.theory.report.stored_evidence import (
@@ -74,7 +74,7 @@ class Recorded:
     def verdicts(self, chosen: Sequence[Claim[..., Any]]) -> Iterator[tuple[int, Verdict]]:
         """Yield the indices of the claims whose record is believed, with their verdicts."""
         for index, claim in enumerate(chosen):
-            found = None if self.searches and claim.id not in self.done else self.replayed(claim)
+            found = None if self.searches and claim.id not in self.done else self.replay(claim)
             if found is not None and found.verdict is not None:
                 yield index, found.verdict
 
@@ -100,7 +100,7 @@ class Recorded:
         if self.unfinished is not None:
             self.unfinished.unlink(missing_ok=True)
 
-    def replayed(self, claim: Claim[..., Any]) -> Replayed | None:
+    def replay(self, claim: Claim[..., Any]) -> Replayed | None:
         """Replay the record of a claim; None if there is none."""
         for folder in self._folders(claim):
             place = claim.paper, folder
@@ -112,7 +112,7 @@ class Recorded:
             kept = self.kept[place]
             for record in kept.verdicts:
                 if record["claim"] == claim.id:
-                    found = replayed(record, kept.evidence)
+                    found = replay_verdict(record, kept.evidence)
                     if found.verdict is None:
                         self.stale[claim.id] = found.why
                     else:
@@ -153,7 +153,7 @@ def usual_folder(claim: Claim[..., Any]) -> Path | None:
         return None
 
 
-def replay(chosen: Sequence[Claim[..., Any]], ids: Sequence[str], folder: Path | None) -> int:
+def print_replay(chosen: Sequence[Claim[..., Any]], ids: Sequence[str], folder: Path | None) -> int:
     """Print a line a record, and the counts; return the exit status.
 
     Parameters

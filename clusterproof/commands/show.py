@@ -95,7 +95,7 @@ def show(
 
 def _verdict(claim: Claim[..., Any], claim_id: str) -> Verdict:
     """Return the recorded verdict, replayed, or that of a search."""
-    found = Recorded(None).replayed(claim)
+    found = Recorded(None).replay(claim)
     if found is None or found.verdict is None:
         return theory.check(claim_id)
     line = claim_id.partition("#")[2]

@@ -1,4 +1,4 @@
-"""The bank of slips: for each algorithm, the mistakes that its code is known to be prone to."""
+"""The bank of slips: for each algorithm, the mistakes of the files ``algorithms/*.toml`` that its code is prone to."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -119,7 +119,7 @@ def _line(claim: Claim[..., Any], record: Mapping[str, Any], kept: Mapping[str, 
     return replace(with_facts(claim, msgspec.convert(said, Line)), evidence=kept.get(record["name"]))
 
 
-def replayed(record: Mapping[str, Any], evidence: list[dict[str, Any]]) -> Replayed:
+def replay_verdict(record: Mapping[str, Any], evidence: list[dict[str, Any]]) -> Replayed:
     """Replay a recorded verdict: certified, vacuous and exactly violated by the kernel, other lines at one instance.
 
     Parameters

@@ -27,7 +27,7 @@ NAMES = ("claim", "statement", "line", "rule", "digest")
 
 
 @dataclass(frozen=True)
-class Replayed:
+class ReplayedRecord:
     """What the kernel says of one record.
 
     Attributes
@@ -154,7 +154,7 @@ def _rows(records: Iterable[dict[str, Any]]) -> str:
     return ",\n".join(map(_written, sorted(records, key=lambda each: str(each["claim"]))))
 
 
-def replay_evidence(claim: Claim[..., Any], records: Sequence[dict[str, Any]]) -> Iterator[Replayed]:
+def replay_evidence(claim: Claim[..., Any], records: Sequence[dict[str, Any]]) -> Iterator[ReplayedRecord]:
     """Replay a claim's records: nothing is searched, and no verdict is believed.
 
     Parameters
@@ -185,4 +185,6 @@ def replay_evidence(claim: Claim[..., Any], records: Sequence[dict[str, Any]]) -
             Kind.ILL_POSED if shown.word is Kind.VIOLATED and claim.of_line(line)["ill_posed"] else shown.word
         )
         name = f"{claim.id}#{line}" if line else claim.id
-        yield Replayed(name, word, shown.why, record["rule"], record["digest"], size_of(record), shown.steps)
+        yield ReplayedRecord(
+            name, word, shown.why, record["rule"], record["digest"], size_of(record), shown.steps
+        )

@@ -11,7 +11,7 @@ import pytest
 from clusterproof import load_claims, theory
 from clusterproof.commands.application import main
 from clusterproof.theory.report.decide import check
-from clusterproof.theory.report.recorded import record_of, replayed, verdict_of
+from clusterproof.theory.report.recorded import record_of, replay_verdict, verdict_of
 from clusterproof.theory.report.rests_on import digest_of
 from clusterproof.theory.report.stored_evidence import SHIPPED, read_evidence
 from clusterproof.theory.report.verdict import Verdict
@@ -97,7 +97,7 @@ def ratios(tightness: dict[str, dict[str, Any]] | None) -> Any:
 def test_a_recorded_verdict_comes_back(name: str, folder: Path) -> None:
     verdict = loaded(folder, name)
     record, evidence = kept(verdict)
-    found = replayed(record, evidence)
+    found = replay_verdict(record, evidence)
     assert found.verdict is not None, found.why
     assert (found.shown, found.again, found.recorded) == {
         "certified": (1, 0, 0),
@@ -141,9 +141,9 @@ def test_a_record_rests_on_a_package_of_ones_own(folder: Path, monkeypatch: pyte
     text = (folder / "claims.py").read_text()
     (folder / "claims.py").write_text(text.replace("from helper import", "from package_of_mine import"))
     record, evidence = kept(loaded(folder, "tried"))
-    assert replayed(record, evidence).verdict is not None
+    assert replay_verdict(record, evidence).verdict is not None
     (elsewhere / "package_of_mine.py").write_text("def doubled(x):\n    return x + 2 * x\n")
-    assert replayed(record, evidence).why == "what it rests on has changed"
+    assert replay_verdict(record, evidence).why == "what it rests on has changed"
 
 
 def test_a_record_rests_on_the_algorithm_that_is_run(
@@ -202,7 +202,7 @@ def test_a_forged_record_is_not_believed(folder: Path) -> None:
         for forge in several:
             record, evidence = kept(verdict)
             forge(record, evidence)
-            assert replayed(record, evidence).verdict is None, forge
+            assert replay_verdict(record, evidence).verdict is None, forge
 
 
 @pytest.mark.slow(reason="searches several times")
@@ -243,7 +243,7 @@ def test_every_record_of_the_catalogue_is_replayed() -> None:
     papers = {claim.paper: read_evidence(claim.paper) for claim in theory.catalogue()}
     for kept_of in papers.values():
         for record in kept_of.verdicts:
-            assert (found := replayed(record, kept_of.evidence)).verdict is not None, (
+            assert (found := replay_verdict(record, kept_of.evidence)).verdict is not None, (
                 record["claim"],
                 found.why,
             )
@@ -253,6 +253,6 @@ def test_every_record_of_the_catalogue_is_replayed() -> None:
 def test_the_word_of_a_claim_is_that_of_its_lines(folder: Path) -> None:
     record, evidence = kept(loaded(folder, "tried"))
     certified_as_a_whole(record, evidence)
-    found = replayed(record, evidence).verdict
+    found = replay_verdict(record, evidence).verdict
     assert found is not None
     assert found.verdict == found.lines[0].verdict == "consistent"
