@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from best_constants import BEST
-from catalogue import checked, read_catalogue
+from catalogue import CHOSEN, RECORDED, checked, read_catalogue
 
 from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument
@@ -26,53 +26,11 @@ from clusterproof.theory.report.tables import to_json
 
 CATALOGUE = read_catalogue()
 TRUE = ("consistent", "certified")
-SLOW = """
-baselines/cfl-mgd-gradient baselines/cfl-mgd-model baselines/clustered baselines/fedbcd
-baselines/fedbcd-separate baselines/fedprox baselines/fedprox-exact baselines/per-fedavg-fo
-baselines/per-fedavg-hf cfl-mgd/a7-step cfl-mgd/algorithm-line-20 cfl-mgd/appendix-a12
-cfl-mgd/appendix-a29 cfl-mgd/appendix-a35 cfl-mgd/appendix-a38 cfl-mgd/assumption-1
-cfl-mgd/assumption-2 cfl-mgd/asymptotic-region cfl-mgd/division-by-clients
-cfl-mgd/equation-10-line-16 cfl-mgd/equation-12-shifted cfl-mgd/equation-19 cfl-mgd/equation-3
-cfl-mgd/equation-9-broadcast cfl-mgd/lemma-h cfl-mgd/model-averaging-recursion
-cfl-mgd/momentum-certified cfl-mgd/momentum-helps cfl-mgd/momentum-horizon cfl-mgd/per-step-region
-cfl/client-ids cfl/single-linkage cfl/stationary-cosine cfl/two-clusters fedavg/every-loss
-fedavg/theorem-1 fedavg/theorem-2 fedavg/theorem-3 fedavg/theorem-4 fedlin/every-gap
-fedlin/every-loss fedlin/rate fpfc/descent fpfc/local-steps fpfc/one-term-waiting
-fpfc/theorem-1-mapping fpfc/window gradient-loss/class-overlap gradient-loss/equation-5-batch
-gradient-loss/equations-4-7 gradient-loss/loss-margin gradient-loss/only-losses
-gradient-loss/pinning gradient-loss/reduction-ceiling gradient-loss/training-loss
-gradient-loss/training-loss-in-passes gradient-loss/weight-at-start ifca/certain-in-basin
-ifca/cfl-mgd-in-basin ifca/monotone-in-basin local-gd/corollary-1 local-gd/lemma-1
-local-gd/theorem-1 proxskip/every-loss proxskip/identity scaffold/bias scaffold/bias-larger
-scaffold/bias-ratio scaffold/every-loss sofl/clustering-condition sofl/equation-10
-sofl/guarded-count sofl/initialisation sofl/running-mean sofl/theorem-1-at-the-end
-sofl/theorem-1-robbins-monro
-"""
-"""Claims whose check takes from half a second to some seconds."""
-RECORDED = """
-cfl-mgd/appendix-a1 cfl-mgd/appendix-a10 cfl-mgd/appendix-a15 cfl-mgd/appendix-a18
-cfl-mgd/appendix-a2 cfl-mgd/appendix-a27 cfl-mgd/appendix-a4 cfl-mgd/assumption-3
-cfl-mgd/equation-12 cfl-mgd/equation-24 cfl-mgd/equation-26 cfl-mgd/equation-32 cfl-mgd/lemma-1
-cfl-mgd/lemma-1-cantelli cfl-mgd/norm-inequality cfl-mgd/pairwise-error cfl-mgd/row-lemma
-cfl-mgd/theorem-1 cfl-mgd/theorem-a cfl-mgd/theorem-a-prime cfl-mgd/theorem-d fedavg/drift
-fedlin/convex fedlin/sharp fpfc/conditions fpfc/one-term fpfc/one-term-large-augmentation
-fpfc/repaired-duals fpfc/repaired-mapping fpfc/repaired-models fpfc/repaired-proof
-fpfc/theorem-1-duals fpfc/theorem-1-models-positive gradient-loss/cost-of-an-iteration
-gradient-loss/equation-1-mean gradient-loss/equation-2-descent gradient-loss/equation-3-descent
-gradient-loss/fewer-passes gradient-loss/purity-bound gradient-loss/reduction-up-to
-gradient-loss/same-start gradient-loss/sooner gradient-loss/what-clusters ifca/basin
-ifca/cfl-mgd-same-basin ifca/monotone-from-anywhere local-gd/lemma-2 proxskip/sharp
-proxskip/theorem-6 scaffold/convex scaffold/multipliers scaffold/sharp scaffold/sharp-option-1
-sofl/frozen-cell-variance sofl/ifca-consumption sofl/mean-field-fixed-point
-sofl/no-extra-communication sproxskip/additive sproxskip/repaired
-"""
-"""Claims whose check takes some seconds to a minute and a half: `clusterproof check --all --search` does it for the
-recorded verdicts, and here the records are held against the catalogue and their counterexamples tried again."""
 LONGEST = "gradient-loss/fewer-passes"
 """A claim whose counterexample takes half a minute again; a test of the records says when what it rests on changes."""
 CLAIMS = [
     pytest.param(name, marks=pytest.mark.slow(reason="the check takes long"))
-    if name in SLOW.split()
+    if name in CHOSEN.split()
     else name
     for name in CATALOGUE
     if name not in RECORDED.split()
