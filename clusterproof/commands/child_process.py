@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ is_child = False
 
 START = (
     "import json, sys; order = json.loads(sys.argv.pop()); sys.path[:] = order['path']; "
-    "from clusterproof.commands.child_process import carry_out; carry_out(order)"
+    "from clusterproof.commands import application, child_process; child_process.carry_out(order, application.main)"
 )
 
 
@@ -85,14 +85,13 @@ def in_child(argument: str, *codes: str | None) -> None:
     raise InvalidArgument(argument, ", ".join(given), rule, remedy)
 
 
-def carry_out(order: Mapping[str, Any]) -> None:
-    """Carry out a command line in the child, and report its exit status when all is written."""
+def carry_out(order: Mapping[str, Any], main: Callable[[Sequence[str]], int]) -> None:
+    """Carry out a command line in the child by ``main``, and report its exit status when all is written."""
     global is_child
     is_child = True
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent, which Ctrl-C reaches too, sends SIGTERM
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.argv[1:] = order["tokens"]
-    from clusterproof.commands.application import main
     from clusterproof.experiments.units import end_with
 
     end_with(order["parent"])

@@ -147,11 +147,6 @@ class Verdict(Line):
         facts |= {"repaired by": ", ".join(self.repaired_by) or None}
         return html_table(f"{self.claim}: {self.verdict}", facts)
 
-    def _repr_latex_(self) -> str:
-        from clusterproof.theory.export.latex import of_verdict
-
-        return of_verdict(self)
-
 
 def line_of(verdict: Verdict, name: str) -> Verdict:
     """Return the verdict on one line of a chain.
