@@ -400,7 +400,7 @@ def test_recorded_fields_and_a_measure_are_stored_next_to_the_trace(own: None) -
 
 
 def recorded(words: str) -> tuple[dict[str, Any], Trace]:
-    trace = ran(f"{words} --json r.json", "trace")
+    trace = ran(f"{words} --json r.json", words.replace(" ", ""))
     return json.loads(Path("r.json").read_text()), trace
 
 
