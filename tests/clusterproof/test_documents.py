@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -55,7 +56,6 @@ READ_ONLY = {
     r"data fetch \w+|--install-completion|sweep .+ --dask .+|train": "as in OUTSIDE",
     r"check (--all --search|ID) .*": "every claim, the long ones too; ID stands for the id of one",
     r"check examples/known_to_be_wrong.py --verbose": "a test of the examples compares the verdicts",
-    r"export .*": "writes what the whole catalogue rests on: tests of its own",
 }
 """Commands that the quick test only parses, and why."""
 DIGITS = {"--data": "digits", "--clients": "8", "--samples": "40", "--participation": "0.5", "--rounds": "2"}
@@ -277,7 +277,8 @@ def test_the_tests_on_the_page_about_conformance_pass(here: Path) -> None:
     test = imported("test_my_fedprox").test_my_fedprox
     (mark,) = test.pytestmark
     for each in mark.args[1]:
-        test(*each.values)
+        with suppress(pytest.skip.Exception):  # of what this algorithm has not
+            test(*each.values)
 
 
 def test_the_page_about_conformance_explains_every_definition_setting_and_value() -> None:
