@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,30 @@ LESSON = "lesson_4_false_lemma"
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of several workers the first one builds it, and the others wait."""
     if given := os.environ.get("CLUSTERPROOF_SITE"):
         return Path(given).resolve()
-    folder = tmp_path_factory.mktemp("site")
+    several = "PYTEST_XDIST_WORKER" in os.environ
+    folder = (
+        tmp_path_factory.getbasetemp().parent / "site" if several else tmp_path_factory.mktemp("one") / "site"
+    )
+    status = folder / "status"
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        while not status.exists():
+            time.sleep(0.5)
+    else:
+        try:
+            build(folder)
+        finally:
+            if not status.exists():
+                status.write_text("failed")
+    assert status.read_text() == "built"
+    return folder / "html"
+
+
+def build(folder: Path) -> None:
     (folder / "clusterproof").symlink_to(ROOT / "clusterproof")
     for name in ("CONTRIBUTING.md", "CITATION.cff"):
         shutil.copyfile(ROOT / name, folder / name)
@@ -39,4 +61,4 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     options = ["-D", "suppress_warnings=ref.python,myst.xref_missing"]
     done = subprocess.run([*command, *options], capture_output=True, text=True, cwd=folder)
     assert done.returncode == 0, done.stderr[-3000:]
-    return folder / "html"
+    (folder / "status").write_text("built")

@@ -376,6 +376,9 @@ def test_a_users_class_runs_as_the_built_in_one_that_it_repeats(own: None, capsy
         ("own.py:Raises", "algorithm = 'own.py:Raises': raised KeyError: 'a' ("),
         ("other.py:Raises", "own.py, line "),  # beside the file, none of whose calls is in it
         ("own.py:Own --momentum 0.5", "Unknown option: --momentum"),
+        ("fedavg --record momentum --out o", "must be a field of State, which has models, clients"),
+        ("fedavg --measure gap --out o", "--measure = 'gap': must be MODULE:NAME or FILE.py:NAME"),
+        ("fedavg --measure own.py:none --out o", "has no attribute 'none'"),
         ("fedavg --measure own.py:fails --out o", "--measure = 'own.py:fails': raised KeyError: 'a' ("),
     ],
 )
