@@ -281,6 +281,7 @@ def test_a_users_claims_are_searched_once(mine: Path, lines: Any) -> None:
 
 def test_a_cache_that_cannot_be_written_is_no_error(mine: Path, lines: Any, tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("")
+    mine.write_text(QUICK.partition('@claim("mine/false")')[0])
     assert any("mine/certified" in each for each in lines(0, str(mine)))
 
 
