@@ -44,7 +44,6 @@ OUTSIDE = {
     r"clusterproof figures .*--out notes/stored/figures": "draws all stored figures, minutes",
     r"clusterproof data fetch \w+|.* --data mnist .*|.*=cifar10 .*": "wants the network",
     r".* --dask .*": "wants a cluster: tests of sweeps start one",
-    r"clusterproof --install-completion": "writes into the settings of the user's shell",
     r"clusterproof table \S+ (?!--help).*": "hours: tests of the tables run each in little",
     r"clusterproof check .*--evidence clusterproof/.*": "would write the records; tests of the catalogue check each",
     r"clusterproof train": "named, not run: its defaults take a minute",
@@ -53,24 +52,15 @@ OUTSIDE = {
 """Lines that no test runs as they are printed, and why."""
 READ_ONLY = {
     r"check( --verbose)?|check --replay|check --paper cfl-mgd --all": "every claim or record: tests of their own",
-    r"data fetch \w+|--install-completion|sweep .+ --dask .+|train": "as in OUTSIDE",
-    r"check (--all --search|ID) .*": "every claim, the long ones too; ID stands for the id of one",
     r"check examples/known_to_be_wrong.py --verbose": "a test of the examples compares the verdicts",
 }
-"""Commands that the quick test only parses, and why."""
-DIGITS = {"--data": "digits", "--clients": "8", "--samples": "40", "--participation": "0.5", "--rounds": "2"}
+"""Commands that are only parsed where no page prints their result, and why."""
 LITTLE = {
-    r"table .+": {},
     r"train --algorithm cfl-mgd .*": {"--rounds": "2"},
     r"train --resume my-training .*": {"--rounds": "4"},
-    r"train --data digits .*": {"--rounds": "2", "--evaluate-every": "2"},
-    r"train --data mnist .* --seeds 6": {**DIGITS, "--seeds": "1"},
-    r"train --data mnist .*": {**DIGITS, "--evaluate-every": "1", "--hidden": "8"},
-    r"train --data cifar10 .* --network tutorial-cnn .*": DIGITS
-    | {"--evaluate-every": "1", "--crop": "6", "--least-share": "0.01"},
 }
-"""Commands that take minutes or need files outside the repository: options and the values that replace theirs. Of a
-table only the help is shown; of figures, only `contraction-map` is drawn; a claim is shown without its verdict."""
+"""Commands that take minutes, and whose result no page prints: options and the values that replace theirs. Of a table
+only the help is shown; of figures, only `contraction-map` is drawn; a claim is shown without its verdict."""
 
 
 def text_of(page: str) -> str:
