@@ -30,9 +30,7 @@ PAGES = ["README.md", "SECURITY.md", "clusterproof/experiments/results/README.md
 for PATTERN in ("*.md", "lessons/lesson_*.py"):
     PAGES += sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "notes").glob(PATTERN))
 LONG = ["README", "sweeps", "coming-from", "your-own", "your-own-theorem", "runs", "networks"]
-LONG += ["every-function", "referee", "conformance", "lesson_9_proof_to_network"]
-LONG += ["lesson_1_momentum_and_clusters", "lesson_4_false_lemma"]
-LONG += ["kernel", "maintaining", "property-based-tests", "teaching"]
+LONG += ["every-function", "conformance", "property-based-tests", "teaching"]
 """Names of the pages whose commands take several seconds."""
 STATUS = {
     r"clusterproof conform my_fedprox_torch.py:TorchFedProx --as fedprox": 1,
@@ -60,7 +58,7 @@ LITTLE = {
     r"train --resume my-training .*": {"--rounds": "4"},
 }
 """Commands that take minutes, and whose result no page prints: options and the values that replace theirs. Of a table
-only the help is shown; of figures, only `contraction-map` is drawn; a claim is shown without its verdict."""
+only the help is shown; of figures, only `momentum-paths` is drawn; a claim is shown without its verdict."""
 
 
 def text_of(page: str) -> str:
@@ -123,7 +121,7 @@ def in_little(line: str) -> list[str]:
         values = [word for option, word in itertools.pairwise(words) if option == "--set"]
         for name in names:
             from_settings(FIGURES[name], values_from_texts("set", values))
-        return ["figures", *names[:1], *words[words.index("--out") :]] if "contraction-map" in names else []
+        return ["figures", *names[:1], *words[words.index("--out") :]] if "momentum-paths" in names else []
     return [*words[:2], "--help"] if words[0] == "table" and len(words) > 1 else words
 
 
