@@ -479,10 +479,10 @@ def test_a_full_disk_costs_neither_the_page_nor_what_was_there(
     )
 
 
-def test_a_full_disk_under_parquet_costs_one_line_and_not_the_report(
+def test_a_disk_that_fills_while_a_run_is_written_costs_one_line_and_not_the_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Polars writes the file itself, and raises a type of its own."""
+    """As far as a limit on the size of files, which makes the write fail and not the rename."""
     monkeypatch.chdir(tmp_path)
     before, limits = signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.getrlimit(resource.RLIMIT_FSIZE)
     try:
