@@ -187,7 +187,7 @@ def test_texts_are_literals_or_words() -> None:
 
 def test_a_table_on_a_terminal_has_every_cell(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    for name, value in (("COLUMNS", "40"), ("NO_COLOR", "1"), ("TERM", "dumb")):
+    for name, value in (("COLUMNS", "40"), ("NO_COLOR", "1"), ("TERM", "xterm-256color")):
         monkeypatch.setenv(name, value)
     terminal.show_table(("name", "value"), [("first", "1"), ("[second]", "2")])
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
