@@ -26,7 +26,7 @@ from checkout import FOLDERS
 from command_line import ROOT, make_claim, refused
 from small_training import configure, contents, rounds_kept
 
-from clusterproof.algorithms import IFCA
+from clusterproof.algorithms import IFCA, InvalidArgument
 from clusterproof.algorithms.validation import EXTRA_OF
 from clusterproof.commands.application import app, main
 from clusterproof.neural.checkpoint import stored_configuration
@@ -497,25 +497,34 @@ def test_a_disk_that_fills_while_a_run_is_written_costs_one_line_and_not_the_rep
     assert list(tmp_path.iterdir()) == []
 
 
-KILLED_AT_A_RENAME = """
-import itertools, os, signal, sys
+HELD_AT_A_RENAME = """
+import itertools, sys, time
 from small_training import configure
 from clusterproof.neural.training import train
 renames = itertools.count(1)
 def watch(event, _):
-    if event == "os.rename" and next(renames) == int(sys.argv[2]): os.kill(os.getpid(), signal.SIGKILL)
+    if event == "os.rename" and next(renames) == int(sys.argv[2]):
+        print("held", flush=True)
+        time.sleep(600)
 sys.addaudithook(watch)
 train(configure(rounds=4, checkpoint_every=1, engine="serial"), sys.argv[1], resume=True)
 """
 
 
 @SLOW
-def test_a_training_run_that_is_killed_twice_resumes_to_the_same_bits(tmp_path: Path) -> None:
-    """Its lock dies with it. At the first checkpoint's rename and after the next; others: the tests of training."""
+def test_a_training_run_is_in_use_until_it_is_killed_and_resumes_to_the_same_bits(tmp_path: Path) -> None:
+    """Killed at the first checkpoint's rename, and after the next one; other moments are in the tests of training."""
     alone, out = tmp_path / "alone", tmp_path / "killed"
-    train(configure(rounds=4, checkpoint_every=1, engine="serial"), alone)
+    configuration = configure(rounds=4, checkpoint_every=1, engine="serial")
+    train(configuration, alone)
     for last, kept in (("3", 0), ("5", 1)):
-        assert python(KILLED_AT_A_RENAME, str(out), last).returncode == -signal.SIGKILL
+        words = [sys.executable, "-c", HELD_AT_A_RENAME, str(out), last]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, cwd=ROOT, env=ENVIRONMENT) as holder:
+            assert holder.stdout is not None
+            assert holder.stdout.readline() == b"held\n"
+            with pytest.raises(InvalidArgument, match="is in use by another run"):
+                train(configuration, out, resume=True)
+            holder.kill()
         assert rounds_kept(out) == kept
         assert list(out.glob("*.partial"))
     train(stored_configuration(out), out, resume=True)
@@ -526,7 +535,7 @@ SLEEPY = """
 import os, time
 from pathlib import Path
 from typing import Annotated
-from clusterproof.algorithms import IFCA
+from clusterproof.algorithms import IFCA, InvalidArgument
 from clusterproof.theorem import at_most, choice, claim
 def sleep(*_):
     Path(__file__).with_name(f"{os.getpid()}.pid").touch()
