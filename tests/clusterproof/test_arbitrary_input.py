@@ -2,6 +2,7 @@
 
 import io
 import shutil
+from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
@@ -19,8 +20,6 @@ from clusterproof.neural.checkpoint import CHECKPOINT, read_checkpoint, stored_c
 from clusterproof.neural.configuration import KNOWN, configuration_from, places
 from clusterproof.neural.training import train
 
-LONG = pytest.mark.slow(reason="many training runs")
-
 
 def run_command(*arguments: str) -> tuple[int, str]:
     """Run a command and require exit status 0, or 2 with one line; return the status and standard output."""
@@ -37,11 +36,11 @@ def run_command(*arguments: str) -> tuple[int, str]:
     return status, output.getvalue()
 
 
-def run_training(out: Path, *arguments: str) -> None:
-    """Train for a round: either the run is stored or its folder does not exist."""
-    shutil.rmtree(out, ignore_errors=True)
-    status, output = run_command("train", *arguments, "--rounds", "1", "--out", str(out))
-    assert "stored in" in output if status == 0 else not out.exists(), arguments
+@pytest.fixture(scope="module")
+def no_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CLUSTERPROOF_DATA", str(tmp_path_factory.getbasetemp() / "no data here"))
+        yield
 
 
 NUMBERS = "-1|0|1|2|3|0.5|1.5|9.5|nan|inf|-inf|1e309|1e400|1_0|٣|1,2|2,1|1,|,|1,2,3|2,,"
@@ -68,20 +67,6 @@ def test_words_after_run(algorithm: str, words: list[str], rounds: str) -> None:
     run_command("run", algorithm, "--clients=4", "--dimension=2", rounds, *words)
 
 
-@settings(max_examples=examples(20))
-@given(
-    st.binary(max_size=60)
-    | st.sampled_from(
-        [b"", b"[" * 99_999, b"{}", b"[]", b'{"claims": []}', b"[1]", b'{"evidence": [{"claim": 3}]}']
-    )
-)
-def test_bytes_to_replay(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
-    folder = tmp_path_factory.getbasetemp()
-    (folder / "cfl-mgd.json").write_bytes(content)
-    status, _ = run_command("check", "cfl-mgd/lemma-2", "--replay", "--evidence", str(folder))
-    assert status == 2
-
-
 @settings(max_examples=60)
 @given(
     name=st.sampled_from(["rounds", "hidden", "share", "step_size", "step-size", "", "Rounds", "--rounds"])
@@ -100,64 +85,67 @@ def test_settings_of_a_table(name: str, equals: str, value: str) -> None:
     assert status == 2
 
 
-@pytest.mark.slow(reason="several seconds")
-@pytest.mark.parametrize("count", [25, pytest.param(120, marks=LONG)])
-def test_options_of_train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
-    monkeypatch.setenv("CLUSTERPROOF_DATA", str(tmp_path / "no data here"))
-    flags = {flag for section, names in KNOWN.items() for name in names for flag in places({section: name})}
-    known = ["--" + flag.replace("_", "-") for flag in sorted(flags - {"rounds"})] + ["--nonsense"]
+FLAGS = {flag for section, names in KNOWN.items() for name in names for flag in places({section: name})}
+OPTIONS = ["--" + flag.replace("_", "-") for flag in sorted(FLAGS - {"rounds"})] + ["--nonsense"]
+VALUES = [
+    "-1",
+    "0",
+    "1",
+    "0.5",
+    "nan",
+    '"x"',
+    "true",
+    "[]",
+    "[3]",
+    "[-1]",
+    "{}",
+    "1979-05-27",
+    "''",
+    "1e400",
+    "=",
+]
+
+
+def some_options(data: st.DataObject) -> list[str]:
     anything = st.sampled_from((NUMBERS + TRAINING).split("|")) | st.text(max_size=3)
-
-    @settings(max_examples=count)
-    @given(data=st.data())
-    def check(data: st.DataObject) -> None:
-        arguments = ["--clients-per-cluster", "2", "--images", "120"] if data.draw(st.booleans()) else []
-        for flag in data.draw(st.lists(st.sampled_from(known), min_size=1, max_size=4, unique=True)):
-            arguments.append(flag)
-            if data.draw(st.integers(0, 9)):
-                right = KNOWN.get(flag.removeprefix("--"))
-                arguments.append(data.draw(st.sampled_from(list(right)) | anything if right else anything))
-        run_training(tmp_path / "run", *arguments)
-
-    check()
+    arguments = ["--clients-per-cluster", "2", "--images", "120"] if data.draw(st.booleans()) else []
+    for flag in data.draw(st.lists(st.sampled_from(OPTIONS), min_size=1, max_size=4, unique=True)):
+        arguments.append(flag)
+        if data.draw(st.integers(0, 9)):
+            right = KNOWN.get(flag.removeprefix("--"))
+            arguments.append(data.draw(st.sampled_from(list(right)) | anything if right else anything))
+    return arguments
 
 
-@pytest.mark.parametrize("count", [15, pytest.param(60, marks=LONG)])
-def test_configurations_of_train(tmp_path: Path, count: int) -> None:
-    whole = toml_of(configuration_from(TINY).sections).splitlines()
-    values = [
-        "-1",
-        "0",
-        "1",
-        "0.5",
-        "nan",
-        '"x"',
-        "true",
-        "[]",
-        "[3]",
-        "[-1]",
-        "{}",
-        "1979-05-27",
-        "''",
-        "1e400",
-        "=",
-    ]
+def some_configuration(data: st.DataObject) -> str:
+    lines = toml_of(configuration_from(TINY).sections).splitlines()
+    whole = st.sampled_from(lines)
+    for _ in range(data.draw(st.integers(1, 3))):
+        index = data.draw(st.integers(0, len(lines) - 1))
+        key, equals, _ = lines[index].partition(" = ")
+        changes = [lines[index][::-1], "", "[algorithm]", data.draw(whole)]
+        if equals:
+            changes += [f"{key} = {value}" for value in VALUES] + [f"{key}x = 1", f"{key[1:]} = 1"]
+        lines[index] = data.draw(st.sampled_from(changes))
+    return "\n".join(lines)
 
-    @settings(max_examples=count)
-    @given(data=st.data())
-    def check(data: st.DataObject) -> None:
-        lines = list(whole)
-        for _ in range(data.draw(st.integers(1, 3))):
-            index = data.draw(st.integers(0, len(lines) - 1))
-            key, equals, _ = lines[index].partition(" = ")
-            changes = [lines[index][::-1], "", "[algorithm]", data.draw(st.sampled_from(lines))]
-            if equals:
-                changes += [f"{key} = {value}" for value in values] + [f"{key}x = 1", f"{key[1:]} = 1"]
-            lines[index] = data.draw(st.sampled_from(changes))
-        (tmp_path / "run.toml").write_text("\n".join(lines))
-        run_training(tmp_path / "run", "--config", str(tmp_path / "run.toml"))
 
-    check()
+@pytest.mark.slow(reason="many training runs")
+@settings(max_examples=examples(100))
+@given(data=st.data())
+def test_options_and_files_of_train(
+    tmp_path_factory: pytest.TempPathFactory, no_data: None, data: st.DataObject
+) -> None:
+    """A round is trained: either the run is stored or its folder does not exist."""
+    folder = tmp_path_factory.getbasetemp()
+    if data.draw(st.booleans()):
+        arguments = some_options(data)
+    else:
+        (folder / "run.toml").write_text(some_configuration(data))
+        arguments = ["--config", str(folder / "run.toml")]
+    shutil.rmtree(folder / "run", ignore_errors=True)
+    status, output = run_command("train", *arguments, "--rounds", "1", "--out", str(folder / "run"))
+    assert "stored in" in output if status == 0 else not (folder / "run").exists(), arguments
 
 
 @pytest.fixture(scope="module")

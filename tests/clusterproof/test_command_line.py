@@ -50,15 +50,6 @@ def test_the_public_names_are_what_they_are_where_they_come_from() -> None:
         clusterproof.chekc  # noqa: B018 - the attribute access is the test
 
 
-def test_names_are_imported_on_first_use() -> None:
-    """``clusterproof.neural`` without torch, ``clusterproof.theorem`` without the theory."""
-    code = "import sys, clusterproof, clusterproof.theorem, clusterproof.neural as neural\n"
-    code += "clusterproof.__version__; neural.Partition, neural.configuration_from\n"
-    code += "assert not {'torch', 'clusterproof.theory', 'matplotlib'} & set(sys.modules)"
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
 # ---- help and completion
 
 
@@ -196,7 +187,7 @@ def test_texts_are_literals_or_words() -> None:
 
 def test_a_table_on_a_terminal_has_every_cell(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    for name, value in (("COLUMNS", "40"), ("NO_COLOR", "1"), ("TERM", "dumb")):
+    for name, value in (("COLUMNS", "40"), ("NO_COLOR", "1"), ("TERM", "xterm-256color")):
         monkeypatch.setenv(name, value)
     terminal.show_table(("name", "value"), [("first", "1"), ("[second]", "2")])
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]

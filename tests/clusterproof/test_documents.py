@@ -1,6 +1,5 @@
 """The examples of the documents are their tests: commands and code run, and print what stands below them."""
 
-import ast
 import importlib
 import itertools
 import os
@@ -9,8 +8,10 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
@@ -25,21 +26,15 @@ from clusterproof.figures import FIGURES
 from clusterproof.settings import from_settings, values_from_texts
 from clusterproof.theory import REGISTRY
 
-LESSONS = {
-    path.stem.split("_")[1]: path.stem for path in sorted((ROOT / "notes/lessons").glob("lesson_*.py"))
-}
 PAGES = ["README.md", "SECURITY.md", "clusterproof/experiments/results/README.md", "benchmarks/README.md"]
-PAGES += sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "notes").glob("*.md"))
-PAGES += [f"notes/lessons/{lesson}.py" for lesson in LESSONS.values()]
+for PATTERN in ("*.md", "lessons/lesson_*.py"):
+    PAGES += sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "notes").glob(PATTERN))
 LONG = ["README", "sweeps", "coming-from", "your-own", "your-own-theorem", "runs", "networks"]
-LONG += ["every-function", "referee", "conformance", "lesson_9_proof_to_network"]
-LONG += ["lesson_1_momentum_and_clusters", "lesson_4_false_lemma"]
-LONG += ["kernel", "maintaining", "property-based-tests", "teaching"]
+LONG += ["every-function", "conformance", "property-based-tests", "teaching"]
 """Names of the pages whose commands take several seconds."""
 STATUS = {
     r"clusterproof conform my_fedprox_torch.py:TorchFedProx --as fedprox": 1,
     r"clusterproof leaderboard .* --module my_bound.py --fail-on violated": 1,
-    r'python -c "import test_average; .*': 1,
 }
 """Exit statuses other than 0, by pattern."""
 OUTSIDE = {
@@ -47,33 +42,23 @@ OUTSIDE = {
     r"clusterproof figures .*--out notes/stored/figures": "draws all stored figures, minutes",
     r"clusterproof data fetch \w+|.* --data mnist .*|.*=cifar10 .*": "wants the network",
     r".* --dask .*": "wants a cluster: tests of sweeps start one",
-    r"clusterproof --install-completion": "writes into the settings of the user's shell",
     r"clusterproof table \S+ (?!--help).*": "hours: tests of the tables run each in little",
     r"clusterproof check .*--evidence clusterproof/.*": "would write the records; tests of the catalogue check each",
     r"clusterproof train": "named, not run: its defaults take a minute",
+    r'python -c "import test_average; .*': "a test of its own calls the function",
 }
 """Lines that no test runs as they are printed, and why."""
 READ_ONLY = {
     r"check( --verbose)?|check --replay|check --paper cfl-mgd --all": "every claim or record: tests of their own",
-    r"data fetch \w+|--install-completion|sweep .+ --dask .+|train": "as in OUTSIDE",
-    r"check (--all --search|ID) .*": "every claim, the long ones too; ID stands for the id of one",
     r"check examples/known_to_be_wrong.py --verbose": "a test of the examples compares the verdicts",
-    r"export .*": "writes what the whole catalogue rests on: tests of its own",
 }
-"""Commands that the quick test only parses, and why."""
-DIGITS = {"--data": "digits", "--clients": "8", "--samples": "40", "--participation": "0.5", "--rounds": "2"}
+"""Commands that are only parsed where no page prints their result, and why."""
 LITTLE = {
-    r"table .+": {},
     r"train --algorithm cfl-mgd .*": {"--rounds": "2"},
     r"train --resume my-training .*": {"--rounds": "4"},
-    r"train --data digits .*": {"--rounds": "2", "--evaluate-every": "2"},
-    r"train --data mnist .* --seeds 6": {**DIGITS, "--seeds": "1"},
-    r"train --data mnist .*": {**DIGITS, "--evaluate-every": "1", "--hidden": "8"},
-    r"train --data cifar10 .* --network tutorial-cnn .*": DIGITS
-    | {"--evaluate-every": "1", "--crop": "6", "--least-share": "0.01"},
 }
-"""Commands that take minutes or need files outside the repository: options and the values that replace theirs. Of a
-table only the help is shown; of figures, only `contraction-map` is drawn; a claim is shown without its verdict."""
+"""Commands that take minutes, and whose result no page prints: options and the values that replace theirs. Of a table
+only the help is shown; of figures, only `momentum-paths` is drawn; a claim is shown without its verdict."""
 
 
 def text_of(page: str) -> str:
@@ -136,7 +121,7 @@ def in_little(line: str) -> list[str]:
         values = [word for option, word in itertools.pairwise(words) if option == "--set"]
         for name in names:
             from_settings(FIGURES[name], values_from_texts("set", values))
-        return ["figures", *names[:1], *words[words.index("--out") :]] if "contraction-map" in names else []
+        return ["figures", *names[:1], *words[words.index("--out") :]] if "momentum-paths" in names else []
     return [*words[:2], "--help"] if words[0] == "table" and len(words) > 1 else words
 
 
@@ -154,6 +139,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # of a file that changes within a second
     with patch.dict(REGISTRY):
         yield tmp_path
     for name in [
@@ -162,11 +148,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         del sys.modules[name]
 
 
-def python(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    environment = {**CLEAN, "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}"}
-    return subprocess.run(
-        [sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True
-    )
+def imported(name: str) -> ModuleType:
+    """Import a module of the working folder as it is now, with its neighbours."""
+    for path in Path().glob("*.py"):
+        sys.modules.pop(path.stem, None)
+    importlib.invalidate_caches()
+    return importlib.import_module(name)
 
 
 # ---- commands
@@ -196,18 +183,39 @@ def test_commands_run_as_printed_and_print_what_stands_below(
     """In this process; a line that is none of our program's is given to bash."""
     for name in ("clusterproof", "examples", "notes"):  # a reader is in a copy of the repository
         (here / name).symlink_to(ROOT / name)
-    write_files(page)
-    below = printed_below(page)
+    files, below = write_files(page), printed_below(page)
+    if page != "notes/sweeps.md":  # the one whose commands start workers, which import everything again
+        monkeypatch.setattr(os, "cpu_count", lambda: 1)
     for line in shell_lines(page):
         if line.startswith("cd "):
             monkeypatch.chdir(line.removeprefix("cd "))
         elif not any(re.fullmatch(pattern, line) for pattern in OUTSIDE):
             capfd.readouterr()
-            status = carry_out(line, as_printed=line in below)
+            status = carry_out(line, as_printed=bool(below.get(line)))
             printed = capfd.readouterr()
             assert status == status_of(line), (line, printed)
             said = " ".join((printed.out + printed.err).split())
             assert [each for each in below.get(line, []) if each not in said] == [], (line, said)
+    if page == "notes/your-own-theorem.md":
+        stronger_statements_are_seen(files, text_of(page), capfd)
+
+
+def stronger_statements_are_seen(files: dict[str, str], page: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """A repaired bound is proved, a bound that is too sharp is refuted, and the picture says what the page says."""
+    capfd.readouterr()
+    assert main(["check", "my_paper.py", "local_sgd.py", "--verbose"]) == 0
+    output = capfd.readouterr().out
+    assert "at step = 1, rounds = 1: 1 > 0.5" in output
+    assert re.search(r"local-sgd/theorem .* sharp within .1\.[0-3]\d?;", output)
+    exec(compile(files["picture.py"], "picture.py", "exec"), {})
+    assert capfd.readouterr().out.strip() in page
+    assert "allowed by the theorem" in Path("local_sgd.svg").read_text(encoding="utf-8")
+    for name, old, new, status in (
+        ("my_paper.py", "floor=step / 2)", "floor=step)", 0),
+        ("scaffold.py", "** (2 * local_steps)", "** (2 * local_steps + 1)", 1),
+    ):
+        Path(name).write_text(files[name].replace(old, new), encoding="utf-8")
+        assert main(["check", name, "--fail-on", "violated"]) == status, name
 
 
 def carry_out(line: str, *, as_printed: bool) -> int:
@@ -251,33 +259,14 @@ def test_the_property_in_the_readme_fails_at_the_task_that_it_names(here: Path) 
     assert abs(trace.models[-1, 0, 0]) > 0.001
 
 
-@pytest.mark.slow(reason="checks theorems by simulation, and draws")
-def test_the_notes_on_a_theorem_of_ones_own_see_a_stronger_statement(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A repaired bound is proved, a bound that is too sharp is refuted, and the picture says what the page says."""
-    page = "notes/your-own-theorem.md"
-    files = write_files(page)
-    assert main(["check", "my_paper.py", "local_sgd.py", "--verbose"]) == 0
-    output = capsys.readouterr().out
-    assert "at step = 1, rounds = 1: 1 > 0.5" in output
-    assert re.search(r"local-sgd/theorem .* sharp within .1\.[0-3]\d?;", output)
-    exec(compile(files["picture.py"], "picture.py", "exec"), {})
-    assert capsys.readouterr().out.strip() in text_of(page)
-    assert "allowed by the theorem" in Path("local_sgd.svg").read_text(encoding="utf-8")
-    for name, old, new, status in (
-        ("my_paper.py", "floor=step / 2)", "floor=step)", 0),
-        ("scaffold.py", "** (2 * local_steps)", "** (2 * local_steps + 1)", 1),
-    ):
-        Path(name).write_text(files[name].replace(old, new), encoding="utf-8")
-        assert main(["check", name, "--fail-on", "violated"]) == status, name
-
-
-@pytest.mark.slow(reason="starts pytest")
+@pytest.mark.slow(reason="several seconds")
 def test_the_tests_on_the_page_about_conformance_pass(here: Path) -> None:
     write_files("notes/conformance.md")
-    done = python(here, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_my_fedprox.py")
-    assert done.returncode == 0, done.stdout
+    test = imported("test_my_fedprox").test_my_fedprox
+    (mark,) = test.pytestmark
+    for each in mark.args[1]:
+        with suppress(pytest.skip.Exception):  # of what this algorithm has not
+            test(*each.values)
 
 
 def test_the_page_about_conformance_explains_every_definition_setting_and_value() -> None:
@@ -295,34 +284,33 @@ def test_the_page_about_conformance_explains_every_definition_setting_and_value(
         compile(recipe, "recipe", "exec")  # recipes for packages that are not installed are only parsed
 
 
-@pytest.mark.slow(reason="starts pytest and shrinks a failing task")
+@pytest.mark.slow(reason="shrinks a failing task")
 def test_the_properties_of_a_page_find_the_mistakes_that_it_names(here: Path) -> None:
     page = "notes/property-based-tests.md"
     right = write_files(page)["my_ifca.py"]
     assert right.count("/ task.clients") == right.count("state.models.copy()") == right.count("-= ") == 1
     Path("my_ifca.py").write_text(right.replace("/ task.clients", "/ members.sum()"), encoding="utf-8")
-    words = ["-q", "-p", "no:cacheprovider", "--hypothesis-profile", "ci", "test_my_ifca.py"]
-    printed = python(here, "-m", "pytest", *words).stdout
-    assert "1 failed, 2 passed" in printed
+    properties = imported("test_my_ifca")
+    properties.test_it_stays_at_the_optima()
+    properties.test_a_model_that_no_client_chooses_is_that_of_ifca()
+    with pytest.raises(Exception, match=r".*") as failure:
+        properties.test_its_rounds_are_those_of_ifca()
+    ways = getattr(failure.value, "exceptions", [failure.value])  # one for each way of failing
     mistake = text_of(page).partition("it is as if ")[2].partition("\n")[0]
-    assert f"it is as if {mistake}" in printed
-    tasks = re.findall(r"task=(QuadraticMixture\(.*\)),", printed)  # one for each way of failing
+    assert any(f"it is as if {mistake}" in str(each) for each in ways)
+    printed = "".join(note for each in ways for note in each.__notes__)
+    tasks = re.findall(r"task=(QuadraticMixture\(.*\)),", printed)
     failing = [eval(task, {"QuadraticMixture": QuadraticMixture}) for task in tasks]  # noqa: S307 - as a reader
     assert (2, 1) in {(task.clients, task.dimension) for task in failing}
     # a model without clients becomes 0, which only the last property sees
     to_zero = right.replace("state.models.copy()", "np.zeros_like(state.models)")
     Path("my_ifca.py").write_text(to_zero.replace("-= ", "= state.models[cluster] - "), encoding="utf-8")
-    code = (
-        "import test_my_ifca as page; from clusterproof import QuadraticMixture;"
-        "task = QuadraticMixture(hessians=[[[1.0]], [[1.0]]], centers=[[0.0], [1.0]], labels=[0, 1]);"
-        "page.test_its_rounds_are_those_of_ifca.hypothesis.inner_test(task);"
-        "page.test_it_stays_at_the_optima.hypothesis.inner_test(task);"
-        "print('both hold');"
-        "page.test_a_model_that_no_client_chooses_is_that_of_ifca.hypothesis.inner_test(task)"
-    )
-    done = python(here, "-c", code)
-    assert done.stdout == "both hold\n"
-    assert "model 1, coordinate 0: 0.0 is not 101.0" in done.stderr
+    properties = imported("test_my_ifca")
+    task = QuadraticMixture(hessians=[[[1.0]], [[1.0]]], centers=[[0.0], [1.0]], labels=[0, 1])
+    properties.test_its_rounds_are_those_of_ifca.hypothesis.inner_test(task)
+    properties.test_it_stays_at_the_optima.hypothesis.inner_test(task)
+    with pytest.raises(AssertionError, match=r"model 1, coordinate 0: 0\.0 is not 101\.0"):
+        properties.test_a_model_that_no_client_chooses_is_that_of_ifca.hypothesis.inner_test(task)
 
 
 def test_the_manual_of_an_algorithm_prints_what_mistakes_and_a_comparison_print(here: Path) -> None:
@@ -347,59 +335,15 @@ def test_the_manual_of_an_algorithm_prints_what_mistakes_and_a_comparison_print(
 
 
 @pytest.mark.slow(reason="several seconds")
-@pytest.mark.parametrize("page", ["notes/runs.md", "notes/teaching.md"])
-def test_the_python_example_of_a_page_runs(page: str) -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", text_of(page), flags=re.DOTALL)
+def test_the_python_examples_of_pages_run() -> None:
+    """With fewer replicates, and with a picture for a slide."""
     names: dict[str, Any] = {}
-    exec(compile(example, page, "exec"), names)
-    if page == "notes/runs.md":
-        assert names["trace"].errors.shape == (51, 1000, 2)
-    else:  # a picture for a slide
-        (legend,) = names["first"].plot(*names["others"], width=12).legends
-        labels = [text.get_text() for text in legend.get_texts()]
-        assert labels == ["momentum 0", "momentum 0.5", "momentum 0.9"]
-
-
-# ---- the lessons' plans
-
-
-def plans() -> dict[str, str]:
-    """Return the plan of each lesson by the lesson's number."""
-    sections = text_of("notes/teaching.md").split("\n## ")
-    (section,) = [text for text in sections if text.startswith("Plans for a class")]
-    return dict(re.findall(r"(?ms)^### Lesson (\d+): (.*?)(?=^### |\Z)", section))
-
-
-def positions_named(text: str) -> dict[str, list[float]]:
-    """Return the slider values that a text names, such as `momentum = 0.6`, by slider."""
-    named: dict[str, list[float]] = {}
-    for slider, value in re.findall(r"`(\w+) = ([^`]*)`", text):
-        named.setdefault(slider, []).append(ast.literal_eval(value))
-    return named
-
-
-def test_every_lesson_has_a_plan_whose_slider_values_are_its_own() -> None:
-    assert list(plans()) == sorted(LESSONS, key=int)
-    for number, plan in plans().items():
-        (sliders,) = re.findall(
-            r"(?ms)^ +SLIDERS = (\{.*?\})$", text_of(f"notes/lessons/{LESSONS[number]}.py")
-        )
-        known, named = ast.literal_eval(sliders), positions_named(plan)
-        assert set(named) == set(known), number
-        assert all(set(values) <= set(known[slider]) for slider, values in named.items()), number
-        minutes = map(int, re.findall(r"(?m)^\d\. \*[^*]+ \((\d+)\)\.\*", plan))
-        assert 4 <= len(re.findall(r"(?m)^\d\. ", plan)) <= 6, number
-        assert 35 <= sum(minutes) <= 45, number
-
-
-@pytest.mark.slow(reason="computes the figures of all lessons")
-@pytest.mark.parametrize("number", LESSONS)
-def test_a_plan_quotes_what_the_lesson_prints(number: str, claims_of_files: None) -> None:
-    (step,) = re.findall(r"(?ms)^\d\. \*Figure.*?(?=^\d\. )", plans()[number])
-    describe, named = importlib.import_module(LESSONS[number]).describe, positions_named(step)
-    said = [
-        describe(**dict(zip(named, values, strict=True))) for values in itertools.product(*named.values())
-    ]
-    printed = {float(number) for sentence in said for number in re.findall(r"\d+\.\d+", sentence)}
-    quoted = {float(number) for number in re.findall(r"\d+\.\d+", re.sub(r"`[^`]*`", "", step))}
-    assert quoted <= printed
+    for page, more, fewer in (("runs", "1000", "200"), ("teaching", "replicates=50", "replicates=5")):
+        (example,) = re.findall(r"```python\n(.*?)```", text_of(f"notes/{page}.md"), flags=re.DOTALL)
+        assert more in example
+        exec(compile(example.replace(more, fewer), page, "exec"), names)
+        if page == "runs":
+            assert f"# {names['trace'].errors.shape}: distance" in example.replace(more, fewer)
+    (legend,) = names["first"].plot(*names["others"], width=12).legends
+    labels = [text.get_text() for text in legend.get_texts()]
+    assert labels == ["momentum 0", "momentum 0.5", "momentum 0.9"]

@@ -7,6 +7,7 @@ import json
 import os
 import pwd
 import re
+import resource
 import shutil
 import signal
 import struct
@@ -22,10 +23,10 @@ from typing import Any
 
 import pytest
 from checkout import FOLDERS
-from command_line import ROOT, command, make_claim, refused
+from command_line import ROOT, make_claim, refused
 from small_training import configure, contents, rounds_kept
 
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms import IFCA, InvalidArgument
 from clusterproof.algorithms.validation import EXTRA_OF
 from clusterproof.commands.application import app, main
 from clusterproof.neural.checkpoint import stored_configuration
@@ -44,7 +45,7 @@ def a(step: Annotated[Fraction, rationals(0, 2, 2)]):
     assert step < LIMIT, "too large"
     return at_most(abs(1 - step), one=1)
 '''
-SMALL = "train --data digits --clients-per-cluster 2 --hidden 4 --rounds 1 --images 120"
+SMALL = "train --data digits --clients-per-cluster 2 --hidden 4 --images 120"
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": f"{ROOT}:{ROOT / 'tests/helpers'}"}
 
 
@@ -60,6 +61,10 @@ HEAVY += " clusterproof.theory clusterproof.algorithms clusterproof.synthetic"
 LIGHT = (
     ("main(['--help'])", HEAVY),
     ("main(['--version'])", HEAVY),
+    (
+        "import clusterproof.theorem, clusterproof.neural as neural; neural.Partition, neural.configuration_from",
+        "torch matplotlib clusterproof.theory",
+    ),
     ("main(['verify', sys.argv[1]])", "cvxpy clarabel scipy torch matplotlib"),
     ("main(['run', '--help'])", "torch cvxpy matplotlib"),
     ("main(['train', '--help'])", "torch cvxpy matplotlib scipy.stats"),
@@ -79,8 +84,8 @@ def test_heavy_libraries_are_imported_only_where_they_are_needed(tmp_path: Path)
     for statement, modules in LIGHT:
         code += f"{statement}; found = sorted({set(modules.split())} & set(sys.modules))\n"
         code += f"assert not found, ({statement!r}, found)\n"
-    done = python(code, certificate)
-    assert done.returncode == 0, done.stderr
+    done = python(f"import warnings; warnings.simplefilter('error')\n{code}", certificate)
+    assert (done.returncode, done.stderr) == (0, "")
     assert re.search(r"(?m)^\d+\.\d+\.\d+$", done.stdout)
     assert "\nvalid: " in done.stdout
 
@@ -89,7 +94,7 @@ HIDING = """
 import json, sys
 from importlib import metadata
 from importlib.machinery import PathFinder
-hidden, lines = json.loads(sys.argv[1]), json.loads(sys.argv[2])
+hidden = []
 true, version = PathFinder.find_spec, metadata.version
 PathFinder.find_spec = classmethod(lambda cls, full, *rest: None if full.split(".")[0] in hidden else true(full, *rest))
 
@@ -100,7 +105,9 @@ def found(name):
 
 metadata.version = found
 from clusterproof.commands.application import main
-for line in lines:
+for hidden, line in json.loads(sys.argv[1]):
+    for name in [name for name in sys.modules if name.split(".")[0] in hidden]:
+        del sys.modules[name]
     print("status", main(line.split()), line, file=sys.stderr)
 """
 NAMES = [name for name in app if not name.startswith("-")]
@@ -115,31 +122,31 @@ WORKS += [
 WORKS += ["check baselines/fedavg", "figures"]
 NEEDING = {
     "pooch": "data fetch mnist",
-    **dict.fromkeys(("torch", "safetensors"), f"{SMALL} --out t"),
+    **dict.fromkeys(("torch", "safetensors"), f"{SMALL} --rounds 1 --out t"),
     "distributed": "sweep s.toml --out so --dask tcp://127.0.0.1:1",
 }
 """A command that needs each library."""
 
 
-def without(libraries: list[str], lines: list[str], folder: Path) -> list[str]:
-    (folder / "s.toml").write_text('measure = ["error"]\nrounds = 2\n[grid]\nalgorithm = ["ifca"]\n')
-    environment = {**ENVIRONMENT, "XDG_CACHE_HOME": str(folder), "CLUSTERPROOF_DATA": ""}
-    done = python(HIDING, json.dumps(libraries), json.dumps(lines), cwd=folder, env=environment)
-    return done.stderr.splitlines()
-
-
 @SLOW
-def test_commands_do_without_the_optional_libraries(tmp_path: Path) -> None:
-    found = without([*EXTRA_OF, "dask_jobqueue", "marimo", "sphinx", "cvxpy"], WORKS, tmp_path)
-    assert found == [f"status 0 {line}" for line in WORKS]
-
-
-@SLOW
-@pytest.mark.parametrize("library", EXTRA_OF)
-def test_a_library_that_is_missing_is_named_with_an_extra(library: str, tmp_path: Path) -> None:
-    message, status = without([library], [NEEDING[library]], tmp_path)
-    assert status.startswith("status 2")
-    assert re.search(r"install the extra `\w+`: pip install '\.\[\w+\]' in the checkout", message)
+def test_commands_do_without_the_optional_libraries_and_name_one_with_its_extra(tmp_path: Path) -> None:
+    """All of them are hidden at first, then each alone; matplotlib, the last one, refuses its environment."""
+    (tmp_path / "s.toml").write_text('measure = ["error"]\nrounds = 2\n[grid]\nalgorithm = ["ifca"]\n')
+    optional = [*EXTRA_OF, "dask_jobqueue", "marimo", "sphinx", "cvxpy"]
+    lines = [(optional, line) for line in WORKS]
+    lines += [([library], NEEDING[library]) for library in EXTRA_OF]
+    lines += [([], "figures error-per-round --out drawn")]
+    cache = {"XDG_CACHE_HOME": str(tmp_path), "CLUSTERPROOF_DATA": "", "MPLBACKEND": "nonexistent"}
+    done = python(HIDING, json.dumps(lines), cwd=tmp_path, env=ENVIRONMENT | cache)
+    printed = done.stderr.splitlines()
+    assert printed[: len(WORKS)] == [f"status 0 {line}" for line in WORKS]
+    messages, statuses = printed[len(WORKS) :: 2], printed[len(WORKS) + 1 :: 2]
+    assert statuses == [f"status 2 {line}" for _, line in lines[len(WORKS) :]], done.stderr
+    for library, message in zip(EXTRA_OF, messages[:-1], strict=True):
+        assert library in message
+        install = re.escape(f"pip install '.[{EXTRA_OF[library]}]' in the checkout")
+        assert re.search(rf"install the extra `\w+`: {install}", message)
+    assert messages[-1].endswith("such as MPLBACKEND")
 
 
 def test_an_import_that_fails_deep_inside_is_one_line(
@@ -171,21 +178,19 @@ def test_every_optional_library_has_its_extra() -> None:
     assert set().union(*extras.values()) <= set().union(*made_of.values())
 
 
-@pytest.mark.parametrize("packed", [False, True])
-def test_a_package_without_stub_files_says_what_is_missing(packed: bool, tmp_path: Path) -> None:
-    place = tmp_path / ("package.zip" if packed else "stripped")
-    if packed:
-        with zipfile.ZipFile(place, "w") as file:
-            for path in (ROOT / "clusterproof").glob("*.py*"):
-                file.write(path, f"clusterproof/{path.name}")
-    else:
-        shutil.copytree(ROOT / "clusterproof", place / "clusterproof", ignore=lambda *_: ["__init__.pyi"])
-    done = python(f"import sys; sys.path.insert(0, {str(place)!r}); import clusterproof", cwd=tmp_path)
-    assert done.returncode == 1
-    last = done.stderr.splitlines()[-1]
-    assert last.startswith("ImportError: ")
-    assert "__init__.pyi is missing" in last
-    assert "install Clusterproof into a folder" in last
+def test_a_package_without_stub_files_says_what_is_missing(tmp_path: Path) -> None:
+    packed, stripped = tmp_path / "package.zip", tmp_path / "stripped"
+    with zipfile.ZipFile(packed, "w") as file:
+        for path in (ROOT / "clusterproof").glob("*.py*"):
+            file.write(path, f"clusterproof/{path.name}")
+    shutil.copytree(ROOT / "clusterproof", stripped / "clusterproof", ignore=lambda *_: ["__init__.pyi"])
+    for place in (packed, stripped):
+        done = python(f"import sys; sys.path.insert(0, {str(place)!r}); import clusterproof", cwd=tmp_path)
+        assert done.returncode == 1
+        last = done.stderr.splitlines()[-1]
+        assert last.startswith("ImportError: ")
+        assert "__init__.pyi is missing" in last
+        assert "install Clusterproof into a folder" in last
 
 
 TAKEN_AWAY = """
@@ -219,7 +224,7 @@ for line in sys.argv[2:]:
 @SLOW
 def test_what_only_posix_systems_have_is_not_needed(tmp_path: Path) -> None:
     packages = " ".join(["clusterproof", *(f"clusterproof.{folder}" for folder in FOLDERS)])
-    lines = ("run ifca --clients 4 --dimension 2 --rounds 2 --out stored", f"{SMALL} --out begun")
+    lines = ("run ifca --clients 4 --dimension 2 --rounds 2 --out stored", f"{SMALL} --rounds 1 --out begun")
     environment = {**ENVIRONMENT, "USERNAME": "somebody"}
     resumed = "train --resume begun --rounds 2"
     done = python(TAKEN_AWAY, packages, *lines, resumed, cwd=tmp_path, env=environment)
@@ -269,20 +274,17 @@ def test_a_folder_that_is_missing_is_one_line(
 
 
 @SLOW
-def test_an_unknown_backend_of_matplotlib_is_named(tmp_path: Path) -> None:
-    done = command("figures", "error-per-round", "--out", str(tmp_path), env={"MPLBACKEND": "nonexistent"})
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert done.stderr.endswith("such as MPLBACKEND\n")
-
-
-@SLOW
-def test_the_assertions_and_the_statement_of_a_file_stay_under_optimisation(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(CLAIM.replace("LIMIT", "1"), encoding="utf-8")
-    words = [sys.executable, "-OO", "-m", "clusterproof", "check", str(tmp_path / "mine.py")]
+def test_a_file_has_its_assertions_its_statement_and_the_options_of_the_interpreter(tmp_path: Path) -> None:
+    """In the child that evaluates it."""
+    flags = "import sys\nprint(sys.flags.optimize, sys.flags.dev_mode, sys.warnoptions, file=sys.stderr)\n"
+    (tmp_path / "mine.py").write_text(flags + CLAIM.replace("LIMIT", "1"), encoding="utf-8")
+    options = ["-OO", "-X", "dev", "-W", "ignore"]
+    words = [sys.executable, *options, "-m", "clusterproof", "check", str(tmp_path / "mine.py")]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
-    warning, failure = done.stderr.splitlines()
+    warning, shown, failure = done.stderr.splitlines()
     assert done.returncode == 1
     assert "python -OO removes assertions" in warning
+    assert re.fullmatch(r"2 True \[.*'ignore'\]", shown)  # after what -X dev and the environment add
     assert "AssertionError: too large" in failure
 
 
@@ -325,38 +327,33 @@ import contextlib, io, json, os, sys
 from clusterproof.commands import child_process
 from clusterproof.commands.application import main
 child_process.is_child = True  # whose standard error could not be read here
-lines, kind, encoding, found = json.loads(sys.argv[1]), sys.argv[2], sys.argv[3], {}
+lines, found = json.loads(sys.argv[1]), []
 kept = os.dup(1)
-for line in lines:
+for kind, line in lines:
     errors = io.StringIO()
     reader, writer = (0, os.open("/dev/full", os.O_WRONLY)) if kind == "full" else os.pipe()
     if kind == "pipe":
         os.close(reader)
-    os.dup2(os.open("output", os.O_WRONLY | os.O_CREAT) if kind == "file" else writer, 1)
+    os.dup2(os.open("output", os.O_WRONLY | os.O_CREAT) if kind == "ascii" else writer, 1)
     os.close(writer)
-    sys.stdout = open(1, "w", encoding=encoding, closefd=False)
+    sys.stdout = open(1, "w", encoding="ascii" if kind == "ascii" else "utf-8", closefd=False)
     with contextlib.redirect_stderr(errors):
         status = main(line.split())
     with contextlib.suppress(Exception):
         sys.stdout.close()
-    found[line] = status, errors.getvalue()
+    found.append((kind, line, status, errors.getvalue()))
 os.write(kept, json.dumps(found).encode())
 """
 
 
 @SLOW
-@pytest.mark.parametrize(("kind", "encoding"), [("full", "utf-8"), ("pipe", "utf-8"), ("file", "ascii")])
-def test_output_that_cannot_be_written_is_one_line(tmp_path: Path, kind: str, encoding: str) -> None:
+def test_output_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    """To a full disk, to a pipe that nobody reads, and into a file whose encoding lacks the letter."""
     (tmp_path / "mine.py").write_text(CLAIM.replace("LIMIT", "9"), encoding="utf-8")
-    done = python(
-        f"import warnings; warnings.simplefilter('error')\n{RUN}",
-        json.dumps(PRINTING),
-        kind,
-        encoding,
-        cwd=tmp_path,
-    )
+    lines = json.dumps([(kind, line) for kind in ("full", "pipe", "ascii") for line in PRINTING])
+    done = python(f"import warnings; warnings.simplefilter('error')\n{RUN}", lines, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    for line, (status, printed) in json.loads(done.stdout).items():
+    for kind, line, status, printed in json.loads(done.stdout):
         errors = re.sub(r"clusterproof: .* done, \d+ s.*\n", "", printed)  # of a slow machine
         if kind == "pipe":
             assert (status, errors) == (141, ""), line
@@ -367,20 +364,21 @@ def test_output_that_cannot_be_written_is_one_line(tmp_path: Path, kind: str, en
 
 
 @SLOW
-@pytest.mark.parametrize(
-    ("redirection", "status"),
-    [(">/dev/full", 2), (">&-", 2), (">/dev/null 2>/dev/full", 0), (">/dev/null 2>&-", 0), ("| true", 0)],
-)
-def test_the_end_of_the_process_adds_nothing(redirection: str, status: int, tmp_path: Path) -> None:
-    """The interpreter flushes standard output once more when it exits."""
+def test_the_end_of_the_process_adds_nothing(tmp_path: Path) -> None:
+    """The interpreter flushes standard output once more when it exits, that of a child, too."""
     (tmp_path / "mine.py").write_text(CLAIM.replace("LIMIT", "9"), encoding="utf-8")
-    for words in ("claims --help", "check mine.py"):
-        line = f"{sys.executable} -m clusterproof {words} {redirection}"
-        environment = {name: value for name, value in ENVIRONMENT.items() if name != "PYTHONUNBUFFERED"}
-        done = subprocess.run(
-            ["sh", "-c", line], capture_output=True, text=True, cwd=tmp_path, env=environment
-        )
-        assert (done.returncode, done.stderr.count("\n")) == (status, status // 2), (words, done.stderr)
+    environment = {name: value for name, value in ENVIRONMENT.items() if name != "PYTHONUNBUFFERED"}
+    for words, redirection, status in (
+        ("claims --help", ">/dev/full", 2),
+        ("check mine.py", ">/dev/full", 2),
+        ("claims --help", ">&-", 2),
+        ("claims --help", ">/dev/null 2>/dev/full", 0),
+        ("check mine.py", ">/dev/null 2>&-", 0),
+        ("check mine.py", "| true", 0),
+    ):
+        line = ["sh", "-c", f"{sys.executable} -m clusterproof {words} {redirection}"]
+        done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path, env=environment)
+        assert (done.returncode, done.stderr.count("\n")) == (status, status // 2), (line, done.stderr)
 
 
 def on_a_terminal(*arguments: str, columns: int = 80, until: tuple[str, ...] = (), **environment: str) -> str:
@@ -417,39 +415,34 @@ def test_a_terminal_gets_styles_its_columns_and_progress() -> None:
     assert "\x1b[" in coloured
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", coloured)
     assert max(map(len, plain[plain.index(f"{claim}  violated") :].splitlines())) <= 80
-    assert not re.search(r"\x1b\[[0-9;]*m", on_a_terminal("check", claim, NO_COLOR="1"))
-    assert "--rounds" in on_a_terminal("run", "fpfc", "--help", columns=1)
-    assert "--rounds" in on_a_terminal("run", "fpfc", "--help", COLUMNS="0")
-    large = "run ifca --rounds 50 --replicates 2000 --clients 2000"
-    assert "1/50" not in on_a_terminal(
-        *large.split(), until=("0/50", "ifca")
-    )  # before the first round is done
+    large = ["run", "ifca", "--rounds", "50", "--replicates", "2000", "--clients", "2000"]
+    begun = on_a_terminal(*large, until=("0/50", "ifca"), NO_COLOR="1")
+    assert "1/50" not in begun  # before the first round is done
+    assert not re.search(r"\x1b\[[0-9;]*m", begun)
+    for columns, environment in ((1, {}), (80, {"COLUMNS": "0"})):
+        assert "--rounds" in on_a_terminal("run", "fpfc", "--help", columns=columns, **environment)
 
 
 # ---- signals and full disks
 
 
-@SLOW
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_an_interrupted_run_leaves_nothing(tmp_path: Path, how: signal.Signals) -> None:
-    """The signal comes from the fifth round, so that no clock decides."""
-    code = (
-        "import os, sys\n"
-        "from clusterproof.algorithms import IFCA\n"
-        "from clusterproof.commands.application import main\n"
-        "original, calls = IFCA.step, []\n"
-        "def step(*arguments):\n"
-        "    calls.append(1)\n"
-        f"    if len(calls) == 5: os.kill(os.getpid(), {int(how)})\n"
-        "    return original(*arguments)\n"
-        "IFCA.step = step\n"
-        "sys.exit(main(sys.argv[1:]))"
-    )
-    done = python(code, "run", "ifca", "--rounds", "50", "--out", str(tmp_path / "run"))
-    assert done.returncode == (130 if how is signal.SIGINT else -signal.SIGKILL)
-    assert done.stderr == ("clusterproof: interrupted\n" if how is signal.SIGINT else "")
-    assert done.stdout == ""
-    assert not (tmp_path / "run").exists()
+def test_a_run_has_stored_nothing_before_its_end(
+    tmp_path: Path, plant: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither when it is killed nor when it is interrupted: in its fifth round, so that no clock decides."""
+    found: list[list[Path]] = []
+
+    def step(*arguments: Any) -> Any:
+        found.append(list(tmp_path.iterdir()))
+        if len(found) == 5:
+            signal.raise_signal(signal.SIGINT)
+        return true(*arguments)
+
+    true = plant(IFCA, "step", step)
+    assert main(["run", "ifca", "--rounds", "50", "--out", str(tmp_path / "run")]) == 130
+    assert capsys.readouterr() == ("", "clusterproof: interrupted\n")
+    assert found == [[]] * 5
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_full_disk_costs_neither_the_page_nor_what_was_there(
@@ -486,79 +479,77 @@ def test_a_full_disk_costs_neither_the_page_nor_what_was_there(
     )
 
 
-@SLOW
-def test_a_full_disk_under_parquet_costs_one_line_and_not_the_report(tmp_path: Path) -> None:
-    """Polars writes the file itself, and raises a type of its own."""
-    code = (
-        "import resource, signal, sys\n"
-        "from clusterproof.commands.application import main\n"
-        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
-        "sys.exit(main(['run', 'ifca', '--rounds', '100', '--out', 'run']))"
-    )
-    done = python(code, cwd=tmp_path)
-    assert done.returncode == 2
-    assert "Theorem D" in done.stdout
-    assert re.fullmatch(r"clusterproof: (--)?out = .* must be a folder that can be written.*\n", done.stderr)
+def test_a_disk_that_fills_while_a_run_is_written_costs_one_line_and_not_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As far as a limit on the size of files, which makes the write fail and not the rename."""
+    monkeypatch.chdir(tmp_path)
+    before, limits = signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+        assert main(["run", "ifca", "--rounds", "100", "--out", "run"]) == 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+    output, errors = capsys.readouterr()
+    assert "Theorem D" in output
+    assert re.fullmatch(r"clusterproof: (--)?out = .* must be a folder that can be written.*\n", errors)
     assert list(tmp_path.iterdir()) == []
 
 
-KILLED_AT_A_RENAME = """
-import itertools, os, signal, sys
+HELD_AT_A_RENAME = """
+import itertools, sys, time
 from small_training import configure
 from clusterproof.neural.training import train
 renames = itertools.count(1)
 def watch(event, _):
-    if event == "os.rename" and next(renames) == int(sys.argv[2]): os.kill(os.getpid(), signal.SIGKILL)
+    if event == "os.rename" and next(renames) == int(sys.argv[2]):
+        print("held", flush=True)
+        time.sleep(600)
 sys.addaudithook(watch)
 train(configure(rounds=4, checkpoint_every=1, engine="serial"), sys.argv[1], resume=True)
 """
 
 
 @SLOW
-def test_a_training_run_that_is_killed_twice_resumes_to_the_same_bits(tmp_path: Path) -> None:
-    """At the first checkpoint's rename, and after the next one; other moments are in the tests of training."""
+def test_a_training_run_is_in_use_until_it_is_killed_and_resumes_to_the_same_bits(tmp_path: Path) -> None:
+    """Killed at the first checkpoint's rename, and after the next one; other moments are in the tests of training."""
     alone, out = tmp_path / "alone", tmp_path / "killed"
-    train(configure(rounds=4, checkpoint_every=1, engine="serial"), alone)
+    configuration = configure(rounds=4, checkpoint_every=1, engine="serial")
+    train(configuration, alone)
     for last, kept in (("3", 0), ("5", 1)):
-        assert python(KILLED_AT_A_RENAME, str(out), last).returncode == -signal.SIGKILL
+        words = [sys.executable, "-c", HELD_AT_A_RENAME, str(out), last]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, cwd=ROOT, env=ENVIRONMENT) as holder:
+            assert holder.stdout is not None
+            assert holder.stdout.readline() == b"held\n"
+            with pytest.raises(InvalidArgument, match="is in use by another run"):
+                train(configuration, out, resume=True)
+            holder.kill()
         assert rounds_kept(out) == kept
         assert list(out.glob("*.partial"))
     train(stored_configuration(out), out, resume=True)
     assert contents(alone) == contents(out)
 
 
-@SLOW
-def test_the_lock_of_a_training_run_dies_with_its_process(tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    code = "import sys, time\nfrom clusterproof.neural.checkpoint import run_folder\n"
-    code += "with run_folder(sys.argv[1], resume=True):\n    print('held', flush=True)\n    time.sleep(600)\n"
-    with subprocess.Popen([sys.executable, "-c", code, str(out)], stdout=subprocess.PIPE, cwd=ROOT) as holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == b"held\n"
-        with pytest.raises(InvalidArgument, match="is in use by another run"):
-            train(configure(rounds=1), out)
-        holder.kill()
-        holder.wait()
-    assert train(configure(rounds=1), out).complete
-
-
 SLEEPY = """
 import os, time
 from pathlib import Path
 from typing import Annotated
+from clusterproof.algorithms import IFCA, InvalidArgument
 from clusterproof.theorem import at_most, choice, claim
-def sleep(number):
+def sleep(*_):
     Path(__file__).with_name(f"{os.getpid()}.pid").touch()
     time.sleep(600)
-    return at_most(number, bound=1)
+    return at_most(1, bound=1)
 for name in "abcd":
     @claim(f"sleepy/{name}")
     def statement(number: Annotated[int, choice(1)]):
         "It sleeps."
         return sleep(number)
+class Sleepy(IFCA):
+    step = sleep
 """
-SWEEP = 'measure = ["error"]\nrounds = 100_000\nseeds = 4\n[grid]\nalgorithm = ["ifca"]\n'
+SWEEP = 'measure = ["error"]\nrounds = 1\nseeds = 4\n[grid]\nalgorithm = ["sleepy.py:Sleepy"]\n'
 
 
 def wait_for(condition: Callable[[], Any]) -> Any:
@@ -575,21 +566,20 @@ def is_alive(process: int) -> bool:
 
 
 @SLOW
-@pytest.mark.skipif(
-    not Path(f"/proc/self/task/{os.getpid()}/children").exists(), reason="/proc lists no children"
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="/proc lists no processes")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "check sleepy.py",
+        "sweep sweep.toml --code sleepy.py:Sleepy --jobs 2 --out units",
+        f"{SMALL} --rounds 1 --threads 1 --algorithm sleepy.py:Sleepy --seeds 2 --jobs 2 --out units",
+    ],
 )
-@pytest.mark.parametrize("line", ["check sleepy.py", "sweep sweep.toml --jobs 2 --out units"])
 def test_the_processes_of_a_killed_command_end_with_it(line: str, tmp_path: Path) -> None:
     (tmp_path / "sleepy.py").write_text(SLEEPY)
     (tmp_path / "sweep.toml").write_text(SWEEP)
     words = [sys.executable, "-m", "clusterproof", *line.split()]
     with subprocess.Popen(words, cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.DEVNULL) as killed:
-        children = Path(f"/proc/{killed.pid}/task/{killed.pid}/children")
-        if line.startswith("check"):
-            workers = wait_for(lambda: {int(path.stem) for path in tmp_path.glob("*.pid")})
-        else:
-            assert wait_for(lambda: len(children.read_text().split()) >= 2)  # one cleans up after the others
-            workers = {int(number) for number in children.read_text().split()}
+        assert wait_for(lambda: list(tmp_path.glob("*.pid")))
         killed.kill()
-    assert wait_for(lambda: not any(map(is_alive, workers)))
-    assert not list((tmp_path / "units").glob("*.json"))
+    assert wait_for(lambda: not any(is_alive(int(path.stem)) for path in tmp_path.glob("*.pid")))

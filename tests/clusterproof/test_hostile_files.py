@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from command_line import refused
+from command_line import contents, refused
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.commands.application import main
@@ -180,18 +180,6 @@ def with_sum(record: dict[str, Any]) -> bytes:
     record.pop("sha256", None)
     content = json.dumps(record, sort_keys=True).encode()
     return json.dumps({**record, "sha256": hashlib.sha256(content).hexdigest()}).encode()
-
-
-def contents(folder: Path) -> dict[str, bytes | str | None]:
-    """Every path below a folder: where a link leads, the bytes of a file."""
-    return {
-        str(path): os.readlink(path)
-        if path.is_symlink()
-        else path.read_bytes()
-        if path.is_file() and path.stat().st_size < ARRAYS
-        else None
-        for path in folder.rglob("*")
-    }
 
 
 def spoiled(path: Path, aside: Path) -> Iterator[str | None]:

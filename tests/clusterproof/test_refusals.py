@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import refused
+from command_line import contents, refused
 from planting import planted
 from tiny_training import TINY, toml_of
 
@@ -55,14 +55,6 @@ def rows() -> Iterator[Any]:
         parts[::2] = [[each] for each in parts[::2]]
         for line in map("".join, product(*parts)) if not row.startswith("#") else ():
             yield pytest.param(line, [part.strip() for part in words.split("|") if part.strip()], id=line)
-
-
-def contents(folder: Path) -> dict[str, bytes | None]:
-    return {
-        str(path): path.read_bytes() if path.is_file() else None
-        for path in folder.rglob("*")
-        if "__pycache__" not in path.parts  # Python's own, of the modules that a command reads
-    }
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import pytest
 
 from clusterproof.commands.application import main
+from clusterproof.files import ARRAYS
 from clusterproof.theory import Kind
 from clusterproof.theory.claims import Sides, at_most, claim, integers, suppose
 from clusterproof.theory.report.verdict import FALSE
@@ -40,6 +41,19 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     assert "Traceback" not in errors
     assert len(errors) < 1000
     return errors
+
+
+def contents(folder: Path) -> dict[str, bytes | str | None]:
+    """Every path below a folder: where a link leads, the bytes of a file; without what Python caches of modules."""
+    return {
+        str(path): os.readlink(path)
+        if path.is_symlink()
+        else path.read_bytes()
+        if path.is_file() and path.stat().st_size < ARRAYS
+        else None
+        for path in folder.rglob("*")
+        if "__pycache__" not in path.parts
+    }
 
 
 def make_claim(

@@ -1,14 +1,17 @@
 """A small training run, as words and as a configuration, and what it leaves."""
 
 import shlex
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import polars
+from planting import planted
 
 from clusterproof.neural.checkpoint import CHECKPOINT, read_checkpoint
 from clusterproof.neural.configuration import Configuration, configuration_from
+from clusterproof.neural.task import ImageTask
 
 Plant = Callable[..., Any]
 
@@ -41,3 +44,18 @@ def contents(folder: Path) -> dict[str, Any]:
             files[path.name] = path.read_bytes()
     assert CHECKPOINT in files
     return files
+
+
+def interrupted_at(count: int, times: int = 1) -> Any:
+    """Press Ctrl-C in the middle of a round, once or more."""
+    real, left = ImageTask.losses, count
+
+    def losses(self: ImageTask, *arguments: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            for _ in range(times):
+                signal.raise_signal(signal.SIGINT)
+        return real(self, *arguments)
+
+    return planted(ImageTask, "losses", losses)

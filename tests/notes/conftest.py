@@ -1,40 +1,64 @@
-"""The site, built once: that of ``CLUSTERPROOF_SITE``, or one with two lessons."""
+"""The site, built once: that of ``CLUSTERPROOF_SITE``, or one with a lesson whose first slider has two positions."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from checkout import ROOT
 
-LESSONS = ("lesson_0_clients_and_clusters", "lesson_4_false_lemma")
+LESSON = "lesson_4_false_lemma"
 
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of several workers the first one builds it, and the others wait."""
     if given := os.environ.get("CLUSTERPROOF_SITE"):
         return Path(given).resolve()
-    folder = tmp_path_factory.mktemp("site")
+    several = "PYTEST_XDIST_WORKER" in os.environ
+    folder = (
+        tmp_path_factory.getbasetemp().parent / "site" if several else tmp_path_factory.mktemp("one") / "site"
+    )
+    status = folder / "status"
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        while not status.exists():
+            time.sleep(0.5)
+    else:
+        try:
+            build(folder)
+        finally:
+            if not status.exists():
+                status.write_text("failed")
+    assert status.read_text() == "built"
+    return folder / "html"
+
+
+def build(folder: Path) -> None:
     (folder / "clusterproof").symlink_to(ROOT / "clusterproof")
-    for part in ("notes", "CONTRIBUTING.md", "CITATION.cff"):
-        whole, copy = ROOT / part, folder / part
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        if whole.is_dir():
-            shutil.copytree(whole, copy, ignore=shutil.ignore_patterns("catalogue", "reference", "drawn"))
-        else:
-            shutil.copyfile(whole, copy)
+    for name in ("CONTRIBUTING.md", "CITATION.cff"):
+        shutil.copyfile(ROOT / name, folder / name)
     notes = folder / "notes"
+    shutil.copytree(ROOT / "notes", notes, ignore=shutil.ignore_patterns("catalogue", "reference", "drawn"))
     (notes / "site/drawn").mkdir()
     index = (notes / "index.md").read_text(encoding="utf-8")
     (notes / "index.md").write_text(index.replace("lessons/lesson_??_*\n", ""), encoding="utf-8")
     for lesson in (notes / "lessons").glob("lesson_*.py"):
-        if lesson.stem not in LESSONS:
+        if lesson.stem != LESSON:
             lesson.unlink()
+    lesson = notes / "lessons" / f"{LESSON}.py"
+    momenta = r'("momentum": \[[\d.]+), .*(, [\d.]+\])'
+    text, count = re.subn(momenta, r"\1\2", lesson.read_text(encoding="utf-8"))
+    assert count == 1, "all positions of the slider would be drawn"
+    lesson.write_text(text, encoding="utf-8")
     strict = ["--quiet", "--fail-on-warning", "--keep-going", "--jobs", "2"]
     command = [sys.executable, "-m", "sphinx", *strict, "--conf-dir", notes / "site", notes, folder / "html"]
     options = ["-D", "suppress_warnings=ref.python,myst.xref_missing"]
     done = subprocess.run([*command, *options], capture_output=True, text=True, cwd=folder)
     assert done.returncode == 0, done.stderr[-3000:]
-    return folder / "html"
+    (folder / "status").write_text("built")

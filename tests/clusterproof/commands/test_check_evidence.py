@@ -173,7 +173,7 @@ def test_an_altered_record_shows_nothing(folder: Path, lines: Callable[..., list
     ]
     for name, change in changes:
         altered(change, name)
-        printed = lines(1, *REPLAY)
+        printed = lines(1, f"mine/{name}", *REPLAY)
         assert Counter(said(printed).values())["inconclusive"] == 1, printed
         assert all(line.isprintable() and len(line) < 500 for line in printed)
         Path("evidence/mine.json").write_text(kept)
@@ -188,6 +188,7 @@ def test_records_that_are_none_are_one_line(
     record = '"claim": "mine/false", "statement": "", "line": "", "digest": "0"'
     for text in (
         "",
+        "\ud800",
         "{",
         "[]",
         "3",
@@ -199,7 +200,7 @@ def test_records_that_are_none_are_one_line(
         f'{{"evidence": [{{{record}, "rule": "empty", "n": {"9" * 10**5}}}]}}',
         f'{{"evidence": {"[" * 10**5}',
     ):
-        path.write_text(text)
+        path.write_text(text, errors="surrogatepass")
         for words in (["--replay", "--evidence"], ["--evidence"]):
             line = refused(capsys, "check", str(tmp_path / "mine.py"), *words, str(tmp_path))
             assert f"'{path}': must " in line
@@ -280,6 +281,7 @@ def test_a_users_claims_are_searched_once(mine: Path, lines: Any) -> None:
 
 def test_a_cache_that_cannot_be_written_is_no_error(mine: Path, lines: Any, tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("")
+    mine.write_text(QUICK.partition('@claim("mine/false")')[0])
     assert any("mine/certified" in each for each in lines(0, str(mine)))
 
 

@@ -89,13 +89,9 @@ def test_parameters_reach_the_figure_and_its_caption(tmp_path: Path) -> None:
         "A test's figure. Changed from the defaults: kappa = 100. With the defaults: One line."
     )
     assert picture.read_bytes() != before
-    assert main(["figures", "good", "--set", "seed=3", "--out", str(tmp_path)]) == 0
+    assert main(["figures", "good", "--set", "seed=3", "--width", "20", "--out", str(tmp_path)]) == 0
     assert metadata_of(picture, "description") == "What is said. Seed 3."
-
-
-def test_the_width_reaches_the_file(tmp_path: Path) -> None:
-    assert main(["figures", "good", "--out", str(tmp_path), "--width", "20"]) == 0
-    assert f'width="{20 / 2.54 * 72:.6g}' in (tmp_path / "good.svg").read_text(encoding="utf-8")
+    assert f'width="{20 / 2.54 * 72:.6g}' in picture.read_text(encoding="utf-8")
 
 
 def test_words_and_style_are_the_readers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

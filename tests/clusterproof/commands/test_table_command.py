@@ -79,16 +79,6 @@ def test_a_table_is_printed_stored_and_not_computed_again(
     assert polars.read_parquet(file).equals(frame)
 
 
-def test_a_seed_that_fails_costs_no_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    more = f"--seeds 1 --jobs 1 --out {tmp_path / 'units'}"
-    line = ["table", NAME, *options(NAME, images=10**9), *more.split()]
-    assert main(line) == 1
-    output, errors = capsys.readouterr()
-    assert "failed: updates, seed 0: InvalidArgument: partition.images" in errors
-    assert "rerun the command to resume" in errors
-    assert "method" not in output
-
-
 def test_what_is_asked_of_the_workers_and_the_seeds_that_are_finished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -111,7 +101,8 @@ def test_what_is_asked_of_the_workers_and_the_seeds_that_are_finished(
     assert asked[0]["runs"][::4] == [f"CFL-MGD, seed {seed}" for seed in range(3)]
     output, errors = capsys.readouterr()
     assert output.count("CFL-MGD  accuracy %  -  50.00 ± 0.00  2  ") == 2
-    assert (errors.count("failure 19\n"), errors.count("(1 more failed)")) == (3, 3)
+    for words in ("failure 19\n", "(1 more failed)", "rerun the command to resume"):
+        assert errors.count(words) == 3
     file = tmp_path / "numbers.parquet"
     assert main(["table", name, *options(name), "--parquet", str(file)]) == 1
     first = polars.read_parquet(file).filter(polars.col("method") == "CFL-MGD")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from command_line import refused
 from planting import planted
-from small_training import SMALL, Plant, configure, contents, rounds_kept
+from small_training import SMALL, Plant, configure, contents, interrupted_at, rounds_kept
 
 from clusterproof.algorithms import CFLMGD, FedAvg
 from clusterproof.commands import train as command
@@ -237,51 +237,26 @@ def test_a_disk_that_fills_keeps_the_last_checkpoint_and_says_how_to_go_on(
     assert contents(out) == contents(tmp_path / "whole")
 
 
-def interrupted_at(count: int, times: int = 1) -> Any:
-    """Press Ctrl-C in the middle of a round, once or more."""
-    real, left = ImageTask.losses, count
-
-    def losses(self: ImageTask, *arguments: Any) -> Any:
-        nonlocal left
-        left -= 1
-        if left == 0:
-            for _ in range(times):
-                signal.raise_signal(signal.SIGINT)
-        return real(self, *arguments)
-
-    return planted(ImageTask, "losses", losses)
-
-
-def test_the_command_that_resumes_a_run_with_user_code_can_be_pasted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    own, out = tmp_path / "my own.py", tmp_path / "my run"
-    own.write_text("from clusterproof.algorithms import IFCA\n\n\nclass Mine(IFCA):\n    pass\n")
-    arguments = ["train", *SMALL, "--rounds", "3", "--algorithm", f"{own}:Mine", "--out", str(out)]
-    with interrupted_at(2):
-        assert main(arguments) == 130
-    (command,) = re.findall(r"run `(.+)` to resume", capsys.readouterr().err)
-    assert main(shlex.split(command)[1:]) == 0
-    assert rounds_kept(out) == 3
-    assert f"--resume {shlex.quote(str(out))}, or" in refused(capsys, *arguments)
-
-
 @pytest.mark.parametrize("times", [1, 2])
 def test_ctrl_c_keeps_finished_rounds_and_names_the_command_that_resumes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], times: int
 ) -> None:
-    out = tmp_path / "run"
+    """Which can be pasted, whatever code of the user's trains."""
+    own, out = tmp_path / "my own.py", tmp_path / "my run"
+    own.write_text("from clusterproof.algorithms import IFCA\n\n\nclass Mine(IFCA):\n    pass\n")
     arguments = ["train", *SMALL, "--rounds", "8", "--checkpoint-every", "3", "--evaluate-every", "9"]
+    arguments += ["--algorithm", f"{own}:Mine", "--out", str(out)]
     before = signal.getsignal(signal.SIGINT)
     with interrupted_at(5, times):
-        assert main([*arguments, "--out", str(out)]) == 130
+        assert main(arguments) == 130
     assert signal.getsignal(signal.SIGINT) is before
-    assert f"clusterproof train --resume {out}` to resume" in capsys.readouterr().err.splitlines()[-1]
+    (command,) = re.findall(r"run `(.+)` to resume", capsys.readouterr().err.splitlines()[-1])
     # the first press lets the round end; the second one does not
     assert rounds_kept(out) == (5 if times == 1 else 3)
-    assert main(["train", "--resume", str(out)]) == 0
+    assert f"--resume {shlex.quote(str(out))}, or" in refused(capsys, *arguments)
+    assert main(shlex.split(command)[1:]) == 0
     assert ": 8 of 8 rounds, " in capsys.readouterr().out
-    train(stored_configuration(out), tmp_path / "whole")
+    train(stored_configuration(out, {"algorithm": f"{own}:Mine"}), tmp_path / "whole")
     assert contents(out) == contents(tmp_path / "whole")
 
 

@@ -1,11 +1,6 @@
 """``train --seeds``: the runs are those that ``train --seed`` gives one by one; means, failures and resumption."""
 
-import os
-import signal
 import statistics
-import subprocess
-import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,9 +8,8 @@ import joblib
 import numpy as np
 import polars
 import pytest
-from command_line import ROOT
 from planting import planted
-from small_training import SMALL, contents
+from small_training import SMALL, contents, interrupted_at, rounds_kept
 
 from clusterproof.commands.application import main
 from clusterproof.commands.train_seeds import SUMMARISED, seed_table
@@ -30,8 +24,15 @@ OPTIONS = ("train", *SMALL, "--algorithm", "ifca", "--rounds", "3", "--checkpoin
 def test_seeds_are_single_runs_and_their_metrics_are_averaged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Also those of a command that was interrupted in the second round of its first seed, and is rerun."""
     out, plot = tmp_path / "seeds", ("--plot", str(tmp_path / "seeds.svg"))
-    assert main([*OPTIONS, "--seed", "4", "--seeds", "2", "--out", str(out), "--jobs", "1", *plot]) == 0
+    both = [*OPTIONS, "--seed", "4", "--seeds", "2", "--out", str(out), "--jobs", "1", *plot]
+    with interrupted_at(4):  # an evaluation asks, too
+        assert main(both) == 130
+    assert rounds_kept(out / "seed-4") > 0
+    assert not (out / "seed-5").exists()
+    assert "to resume" in capsys.readouterr().err
+    assert main(both) == 0
     output = capsys.readouterr().out
     for seed in (4, 5):
         single = tmp_path / f"single-{seed}"
@@ -145,29 +146,3 @@ def test_the_figure_has_means_and_bands_of_one_deviation() -> None:
         )
     assert "Mean over 3 seeds (0, 1, 2)" in figure.caption
     assert seed_curves.draw(frame.filter(seed=2), "ifca on digits").caption == "ifca on digits. Seed 2."
-
-
-@pytest.mark.slow(reason="kills processes")
-@pytest.mark.skipif(os.name != "posix", reason="kills by signals")
-def test_a_command_that_is_killed_or_interrupted_and_rerun_ends_with_the_same_bits(tmp_path: Path) -> None:
-    options = [*OPTIONS[:-4], "--rounds", "30", "--checkpoint-every", "1"]
-    command = [sys.executable, "-m", "clusterproof", *options, "--seeds", "2", "--jobs", "2", "--out"]
-    out = tmp_path / "stopped"
-    for kind in (signal.SIGINT, signal.SIGKILL):
-        with (
-            (tmp_path / kind.name).open("w") as errors,
-            subprocess.Popen([*command, str(out)], cwd=ROOT, stderr=errors) as process,
-        ):
-            before = {path: path.stat().st_mtime_ns for path in out.rglob("*.safetensors")}
-            while process.poll() is None and before == {
-                path: path.stat().st_mtime_ns for path in out.rglob("*.safetensors")
-            }:
-                time.sleep(0.02)
-            process.send_signal(kind)
-        assert process.returncode in (-signal.SIGKILL, 130)
-    assert "to resume" in (tmp_path / "SIGINT").read_text(encoding="utf-8")
-    assert subprocess.run([*command, str(out)], cwd=ROOT, check=False).returncode == 0
-    for seed in (0, 1):
-        single = tmp_path / f"single-{seed}"
-        assert main([*options, "--seed", str(seed), "--out", str(single)]) == 0
-        assert contents(out / f"seed-{seed}") == contents(single)

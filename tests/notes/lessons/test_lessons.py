@@ -1,39 +1,64 @@
-"""The lessons run as scripts, and their sliders change the figure's sentence."""
+"""The lessons run, their sliders change the figure's sentence, and their plans for a class quote what they print."""
 
+import ast
 import importlib
-import subprocess
-import sys
+import itertools
+import re
 
 import pytest
-from checkout import CLEAN, ROOT
+from checkout import ROOT
 
-LESSONS = [path.stem for path in sorted((ROOT / "notes/lessons").glob("lesson_*.py"))]
-
-SCRIPT = """
-import pathlib, runpy, sys, warnings
-warnings.filterwarnings("error", module="clusterproof|__main__")
-sys.path.insert(0, str(pathlib.Path(sys.argv[1]).parent))  # as for a script
-for name in sys.argv[1:]:
-    print("<<<", name)
-    runpy.run_path(name, run_name="__main__")
-"""
-"""All in one process of their own: they share what takes long to import, and their claims stay out of ours."""
+LESSONS = {
+    path.stem.split("_")[1]: path.stem for path in sorted((ROOT / "notes/lessons").glob("lesson_*.py"))
+}
 
 
-@pytest.mark.slow(reason="runs every lesson as a script")
-def test_lessons_run_as_scripts_and_their_false_statements_are_refuted() -> None:
-    paths = [ROOT / "notes/lessons" / f"{name}.py" for name in LESSONS]
-    command = [sys.executable, "-c", SCRIPT, *paths]
-    done = subprocess.run(command, capture_output=True, text=True, env=CLEAN, timeout=600)
-    assert done.returncode == 0, done.stderr
-    for name, printed in zip(LESSONS, done.stdout.split("<<<")[1:], strict=True):
-        assert "\nviolated -- at " in printed, name
+def plans() -> dict[str, str]:
+    """Return the plan of each lesson by the lesson's number."""
+    page = (ROOT / "notes/teaching.md").read_text(encoding="utf-8")
+    (section,) = [text for text in page.split("\n## ") if text.startswith("Plans for a class")]
+    return dict(re.findall(r"(?ms)^### Lesson (\d+): (.*?)(?=^### |\Z)", section))
 
 
-@pytest.mark.slow(reason="runs every lesson twice")
-@pytest.mark.parametrize("name", LESSONS)
-def test_its_sliders_change_the_sentence_and_draw(name: str, claims_of_files: None) -> None:
-    lesson = importlib.import_module(name)
-    first, last = ({slider: values[end] for slider, values in lesson.SLIDERS.items()} for end in (0, -1))
-    assert lesson.describe(**first) != lesson.describe(**last)
-    assert lesson.picture(**last).axes
+def positions_named(text: str) -> dict[str, list[float]]:
+    """Return the slider values that a text names, such as `momentum = 0.6`, by slider."""
+    named: dict[str, list[float]] = {}
+    for slider, value in re.findall(r"`(\w+) = ([^`]*)`", text):
+        named.setdefault(slider, []).append(ast.literal_eval(value))
+    return named
+
+
+def test_every_lesson_is_a_script_and_has_a_plan_whose_slider_values_are_its_own() -> None:
+    assert list(plans()) == sorted(LESSONS, key=int)
+    for number, plan in plans().items():
+        text = (ROOT / f"notes/lessons/{LESSONS[number]}.py").read_text(encoding="utf-8")
+        assert text.endswith('\n\nif __name__ == "__main__":\n    app.run()\n'), number
+        (sliders,) = re.findall(r"(?ms)^ +SLIDERS = (\{.*?\})$", text)
+        known, named = ast.literal_eval(sliders), positions_named(plan)
+        assert set(named) == set(known), number
+        assert all(set(values) <= set(known[slider]) for slider, values in named.items()), number
+        minutes = map(int, re.findall(r"(?m)^\d\. \*[^*]+ \((\d+)\)\.\*", plan))
+        assert 4 <= len(re.findall(r"(?m)^\d\. ", plan)) <= 6, number
+        assert 35 <= sum(minutes) <= 45, number
+
+
+@pytest.mark.slow(reason="runs every lesson")
+@pytest.mark.parametrize("number", LESSONS)
+def test_a_lesson_refutes_its_false_statement_and_its_sliders_give_what_its_plan_quotes(
+    number: str, claims_of_files: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its functions are those of the run, which keep what they have computed."""
+    _, names = importlib.import_module(LESSONS[number]).app.run()
+    assert re.search(r"(?m)^violated -- at ", capsys.readouterr().out)
+    describe, sliders = names["describe"], names["SLIDERS"]
+    first, last = ({slider: values[end] for slider, values in sliders.items()} for end in (0, -1))
+    assert describe(**first) != describe(**last)
+    assert names["picture"](**last).axes
+    (step,) = re.findall(r"(?ms)^\d\. \*Figure.*?(?=^\d\. )", plans()[number])
+    named = positions_named(step)
+    said = [
+        describe(**dict(zip(named, values, strict=True))) for values in itertools.product(*named.values())
+    ]
+    printed = {float(value) for sentence in said for value in re.findall(r"\d+\.\d+", sentence)}
+    quoted = {float(value) for value in re.findall(r"\d+\.\d+", re.sub(r"`[^`]*`", "", step))}
+    assert quoted <= printed
