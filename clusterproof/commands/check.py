@@ -19,7 +19,7 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import write_whole
 from clusterproof.algorithms.storage import load_trace
 from clusterproof.algorithms.validation import check_count, check_seed
-from clusterproof.commands import check_evidence, completion, engine, terminal
+from clusterproof.commands import check_evidence, engine, terminal
 from clusterproof.commands.check_page import page
 from clusterproof.commands.check_unit import evaluate
 from clusterproof.commands.child_process import in_child
@@ -52,9 +52,9 @@ def _require_file(_type: Any, path: Path | None) -> None:
 
 
 def check(
-    *ids: Annotated[str, Parameter(completer=completion.claims)],
+    *ids: Annotated[str, Parameter(completer=terminal.claim_ids)],
     all_claims: Annotated[bool, Parameter("--all", negative=())] = False,
-    paper: Annotated[str | None, Parameter(completer=completion.papers)] = None,
+    paper: Annotated[str | None, Parameter(completer=terminal.paper_names)] = None,
     seed: terminal.Integer = 0,
     seeds: terminal.Integer = 1,
     json_file: Annotated[

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from clusterproof import theory
 from clusterproof.algorithms.validation import error_line
-from clusterproof.commands import completion, terminal
+from clusterproof.commands import terminal
 from clusterproof.commands.child_process import in_child
 from clusterproof.theory import Claim, Kind
 from clusterproof.theory.report import tables as report
@@ -19,7 +19,7 @@ from clusterproof.theory.report.stored_verdicts import read_verdicts
 
 def claims(
     *files: str,
-    paper: Annotated[str | None, Parameter(completer=completion.papers)] = None,
+    paper: Annotated[str | None, Parameter(completer=terminal.paper_names)] = None,
     verdict: str | None = None,
 ) -> int:
     """List every claim.

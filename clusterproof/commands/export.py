@@ -8,14 +8,14 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.commands import completion, terminal
+from clusterproof.commands import terminal
 from clusterproof.commands.child_process import in_child
 from clusterproof.theory.claims.claim import matching
 from clusterproof.theory.export.folder import Decided, decided, write_folder
 
 
 def export(
-    *names: Annotated[str, Parameter(completer=completion.claims)], out: Path, evidence: Path | None = None
+    *names: Annotated[str, Parameter(completer=terminal.claim_ids)], out: Path, evidence: Path | None = None
 ) -> int:
     """Write proofs and exact counterexamples for a referee: source, evidence, a page in LaTeX, a file for Rocq.
 

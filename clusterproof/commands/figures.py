@@ -13,7 +13,7 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable, naming_folder, write_whole
 from clusterproof.algorithms.options import parameter_descriptions
 from clusterproof.algorithms.validation import check_name, check_seed, error_line, require
-from clusterproof.commands import completion, terminal
+from clusterproof.commands import terminal
 from clusterproof.figures import FIGURES, Illustration
 from clusterproof.figures.files import file_content
 from clusterproof.figures.illustration import written
@@ -22,13 +22,12 @@ from clusterproof.settings import from_settings, values_from_texts
 
 
 def draw(
-    *ids: Annotated[str, Parameter(completer=completion.figures)],
+    *ids: Annotated[str, Parameter(completer=lambda _: list(FIGURES))],
     out: Path | None = None,
     file_format: Annotated[Literal["png", "svg", "pdf"], Parameter("--format")] = "svg",
     settings: Annotated[tuple[str, ...], Parameter("--set", negative=())] = (),
     seed: terminal.Integer = 0,
     width: float | None = None,
-    caption: Annotated[bool, Parameter(negative="--no-caption")] = True,
     title: str | None = None,
     labels: str = "",
     style: Path | None = None,
@@ -51,8 +50,6 @@ def draw(
     width
         Width in centimetres, such as 8.5 for a column or 16 for a page; 18.3 by default. The font size does not change,
         and panels of a narrow figure are stacked.
-    caption
-        Whether the caption below the figure is drawn; the file's description has it in any case.
     title
         Title above the figure.
     labels
@@ -67,7 +64,7 @@ def draw(
     if show_help:
         return _show_help(ids)
     check_seed(seed)
-    looks: dict[str, Any] = {"width": width, "caption": caption, "title": title}
+    looks: dict[str, Any] = {"width": width, "title": title}
     looks["labels"] = [name.strip() for name in labels.split(",")] if labels else []
     Appearance(**looks)  # refuses what no figure can have
     values = values_from_texts("set", settings)

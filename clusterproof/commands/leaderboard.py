@@ -14,9 +14,9 @@ from cyclopts import Parameter
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import write_whole
 from clusterproof.commands import terminal
+from clusterproof.commands.certify import RoundOptions
 from clusterproof.commands.child_process import in_child
 from clusterproof.commands.conform import import_object
-from clusterproof.commands.round_options import RoundOptions
 from clusterproof.theory.leaderboard import Row, violations
 from clusterproof.theory.leaderboard import leaderboard as compute
 from clusterproof.theory.leaderboard.bounds import STATED

@@ -14,7 +14,7 @@ from cyclopts import Parameter
 from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import error_line
-from clusterproof.commands import completion, terminal
+from clusterproof.commands import terminal
 from clusterproof.commands.check_evidence import Recorded
 from clusterproof.commands.child_process import in_child
 from clusterproof.theory import Claim, Line, Verdict, code_of, kernel
@@ -37,7 +37,7 @@ LONGEST = 200
 
 
 def show(
-    *names: Annotated[str, Parameter(completer=completion.claims)],
+    *names: Annotated[str, Parameter(completer=terminal.claim_ids)],
     check: bool = True,
     latex: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:

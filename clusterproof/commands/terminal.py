@@ -48,6 +48,18 @@ Integer: TypeAlias = Annotated[int, Parameter(converter=read_integer)]
 OptionalInteger: TypeAlias = Annotated[int | None, Parameter(converter=read_integer)]
 
 
+def claim_ids(_: Any) -> Iterable[str]:
+    """Return the ids of all claims, for a shell's completion."""
+    from clusterproof.theory.report.stored_verdicts import recorded_ids
+
+    return recorded_ids()
+
+
+def paper_names(_: Any) -> Iterable[str]:
+    """Return the names of the papers, for a shell's completion."""
+    return dict.fromkeys(name.partition("/")[0] for name in claim_ids(_))
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C in a command that resumes when it is rerun.
 

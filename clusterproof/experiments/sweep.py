@@ -19,7 +19,7 @@ from clusterproof.algorithms import ALGORITHMS, InvalidArgument, Trace, metrics
 from clusterproof.algorithms import run as run_algorithm
 from clusterproof.algorithms.base import own_name
 from clusterproof.algorithms.validation import brief, check_count, check_name, check_seed
-from clusterproof.experiments import synthetic_options
+from clusterproof.experiments import synthetic_runs
 from clusterproof.experiments.training import train_network
 from clusterproof.experiments.units import Unit
 from clusterproof.neural.configuration import (
@@ -207,7 +207,7 @@ def _with_names(runs: Sequence[Run]) -> list[Run]:
 def _options(command: str) -> list[str]:
     """Return the names of all options of a command."""
     if command == "run":
-        return list(synthetic_options.owners())
+        return list(synthetic_runs.owners())
     return list(
         {name: 0 for section, kinds in KNOWN.items() for kind in kinds for name in places({section: kind})}
     )
@@ -217,14 +217,8 @@ def _synthetic_run(sweep: Sweep, chosen: Mapping[str, Any], seed: int, code: Col
     algorithm, task = str(chosen.get("algorithm", "cfl-mgd")), str(chosen.get("task", "regression"))
     _check_choice("algorithm", algorithm, list(ALGORITHMS), code)
     check_name("task", task, list(TASKS))
-    kinds = {**synthetic_options.task_parameters(task), **synthetic_options.algorithm_parameters(algorithm)}
-    options = {}
-    for name, value in chosen.items():
-        if name == "proportions":
-            shares = value if isinstance(value, list) else [value]
-            options[name] = [str(converted(name, share, float)) for share in shares]
-        elif name in kinds:
-            options[name] = converted(name, value, kinds[name])
+    kinds = {**synthetic_runs.task_parameters(task), **synthetic_runs.algorithm_parameters(algorithm)}
+    options = {name: converted(name, value, kinds[name]) for name, value in chosen.items() if name in kinds}
     common = {name: getattr(sweep, name) for name in ("rounds", "replicates", "every")}
     settings = {"algorithm": algorithm, "task": task, "options": options, "measure": list(sweep.measure)}
     settings |= {"code": code_sums({"algorithm": algorithm})} if algorithm in code else {}
@@ -248,10 +242,10 @@ def measure_run(
 
     ``code`` has digests of user-supplied code, by which its changes make other units.
     """
-    synthetic_options.check_memory(algorithm, task, options, rounds, replicates)
+    synthetic_runs.check_memory(algorithm, task, options, rounds, replicates)
     with np.errstate(all="ignore"):
-        made = synthetic_options.make_task(task, options, seed)
-        method = synthetic_options.make_algorithm(algorithm, options, made)
+        made = synthetic_runs.make_task(task, options, seed)
+        method = synthetic_runs.make_algorithm(algorithm, options, made)
         trace = run_algorithm(method, made, rounds=rounds, seed=seed, replicates=replicates)
     columns: dict[str, list[Any]] = {name: [] for name in ("round", "replicate", *measure)}
     for done in sorted({*range(0, rounds, every), rounds}) if every else [rounds]:

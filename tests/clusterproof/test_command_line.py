@@ -26,7 +26,7 @@ from clusterproof.commands import terminal
 from clusterproof.commands.application import app, main
 from clusterproof.commands.run import run_algorithm
 from clusterproof.conformance import DEFINITIONS
-from clusterproof.experiments.synthetic_options import algorithm_parameters, task_parameters
+from clusterproof.experiments.synthetic_runs import algorithm_parameters, task_parameters
 from clusterproof.experiments.tables import TABLES
 from clusterproof.figures import FIGURES
 from clusterproof.neural.data.loading import DATASETS
