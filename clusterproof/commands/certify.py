@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +14,6 @@ from cyclopts import Parameter
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable
 from clusterproof.commands import terminal
-from clusterproof.commands.child_process import in_child
 from clusterproof.theory import certificates
 from clusterproof.theory.certificates import Certificate, Document, NoCertificate, RoundCertificate
 
@@ -135,15 +135,12 @@ def _refuse(options: dict[str, Any], rule: str, remedy: str) -> None:
 
 def _certify_claim(names: Sequence[str], out: Path | None) -> int:
     """Prove a claim: of a file the named one, or the only one that it states."""
-    claim, files = terminal.id_and_files(names)
-    in_child("claim", *files)
-    stated = [name for each in terminal.load(files) for name in each]
-    if claim is None:
-        claim, *others = stated
-        if others:
-            rule = f"must state one claim, and states {', '.join(stated)}"
-            remedy = f"add its id: clusterproof certify {shlex.join([claim, *files])}"
-            raise InvalidArgument("claim", ", ".join(files), rule, remedy)
+    ids, files, of_files = terminal.ids_and_files(names, most=1, argument="claim")
+    claim, *others = ids or chain(*of_files)
+    if others:
+        rule = f"must state one claim, and states {', '.join([claim, *others])}"
+        remedy = f"add its id: clusterproof certify {shlex.join([claim, *files])}"
+        raise InvalidArgument("claim", ", ".join(files), rule, remedy)
     return _report(certificates.certify_claim(claim), out)
 
 

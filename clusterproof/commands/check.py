@@ -22,7 +22,6 @@ from clusterproof.algorithms.validation import check_count, check_seed
 from clusterproof.commands import check_evidence, engine, terminal
 from clusterproof.commands.check_page import page
 from clusterproof.commands.check_unit import evaluate
-from clusterproof.commands.child_process import in_child
 from clusterproof.synthetic import from_settings
 from clusterproof.theory import Claim, Kind, Verdict
 from clusterproof.theory.claims.claim import matching
@@ -122,11 +121,8 @@ def check(
             value = True if option == "replay" else str(trace)
             rule = f"cannot be combined with {clash[0]}"
             raise InvalidArgument(option, value, rule, "leave one of the two out")
-    files = tuple(dict.fromkeys(name for name in ids if name.endswith(".py")))
-    names = [name for name in ids if not name.endswith(".py")]
-    in_child("file", *files)
     output = sys.stdout  # which a user's file may replace
-    stated = terminal.load(files)
+    names, files, stated = terminal.ids_and_files(ids)
     if replay:
         return check_evidence.print_replay(_chosen(names, paper, stated, True), ids, evidence)
     if trace is not None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,6 +14,7 @@ from clusterproof.commands.child_process import in_child
 from clusterproof.conformance import DEFINITIONS
 from clusterproof.conformance import conform as hold
 from clusterproof.neural.custom.references import HOW, load_own, require_name
+from clusterproof.settings import values_from_texts
 
 
 def conform(
@@ -74,7 +73,7 @@ def conform(
         raise InvalidArgument("as", None, "must be given", f"{remedy}; --list prints all")
     in_child("implementation", implementation)
     start = import_object(implementation)
-    chosen = dict(_read_setting(text) for text in settings)
+    chosen = values_from_texts("set", settings)
     given = None if supports is None else [name for name in supports.split(",") if name]
     report = hold(start, algorithm, settings=chosen, supports=given, dtype=dtype, loss=loss)
     if report.verdict == "unusable":
@@ -92,13 +91,3 @@ def import_object(reference: str, argument: str = "implementation") -> Any:
         return load_own("algorithm", reference)
     except InvalidArgument as error:
         raise InvalidArgument(argument, reference, error.rule, error.remedy) from error
-
-
-def _read_setting(text: str) -> tuple[str, Any]:
-    name, sign, value = text.partition("=")
-    if not sign or not name:
-        raise InvalidArgument("set", text, "must be NAME=VALUE", "such as option=I")
-    for read in (json.loads, float):  # float reads .5, which JSON does not
-        with suppress(ValueError):
-            return name, read(value)
-    return name, value

@@ -15,7 +15,7 @@ from clusterproof.algorithms.base import own_name
 from clusterproof.algorithms.storage import write_tables
 from clusterproof.algorithms.validation import check_count, error_line
 from clusterproof.commands import terminal
-from clusterproof.experiments.units import that_end_with_this
+from clusterproof.experiments.units import in_processes
 from clusterproof.neural.checkpoint import is_begun
 from clusterproof.neural.configuration import Configuration
 from clusterproof.neural.metrics import COLUMNS, METRICS, read_rows
@@ -71,7 +71,6 @@ def train_seeds(
     int
         Exit status: 1 if a run failed.
     """
-    import joblib
     import torch
 
     check_count("seeds", seeds, at_least=1, at_most=10_000, remedy="give a number of seeds")
@@ -94,14 +93,11 @@ def train_seeds(
         for seed in range(training.seed, training.seed + seeds)
     ]
     require_plain("out", *(folder for _, folder in runs))
-    failed, done = 0, 0
+    failed = 0
     try:
         with terminal.progress(seeds, lines=True) as advance:
-            parallel = joblib.Parallel(
-                n_jobs=min(jobs, seeds), return_as="generator_unordered", **that_end_with_this()
-            )
-            for folder, remarks, failure in parallel(joblib.delayed(_train)(*run) for run in runs):
-                done += 1
+            answers = in_processes(_train, runs, min(jobs, seeds))
+            for done, (folder, remarks, failure) in enumerate(answers, start=1):
                 advance(done, folder.name)
                 for remark in remarks:
                     terminal.complain(f"{folder.name}: {remark}")

@@ -179,12 +179,13 @@ def test_texts_are_literals_or_words() -> None:
         "kind=b",
         "step-size=.5",
         "none=None",
+        "on=true",
         "names=[x, 1]",
         f"deep={deep}",
     ]
     assert values_from_texts("set", texts) == {
         **{"kappa": 100, "hidden": [64, 32], "kind": "b", "step_size": 0.5, "none": None},
-        **{"names": ["x", 1], "deep": deep},
+        **{"names": ["x", 1], "deep": deep, "on": True},
     }
     for wrong in (["kappa"], ["=3"], ["a=1", "a=2"]):
         with pytest.raises(InvalidArgument):

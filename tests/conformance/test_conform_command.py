@@ -11,7 +11,7 @@ from command_line import refused
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.commands.application import main
-from clusterproof.commands.conform import _read_setting, import_object
+from clusterproof.commands.conform import import_object
 from clusterproof.conformance import (
     DEFINITIONS,
     ConformanceTask,
@@ -226,10 +226,3 @@ def test_pytest_runs_each_check(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
     assert "test_right[scaffold-participation]" in done.stdout
     assert "12 xfailed" in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("text", "value"), [(".5", 0.5), ("0.5", 0.5), ("2", 2), ("true", True), ("null", None), ("I", "I")]
-)
-def test_a_setting_is_a_number_a_truth_value_nothing_or_a_word(text: str, value: object) -> None:
-    assert _read_setting(f"name={text}") == ("name", value)
