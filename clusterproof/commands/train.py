@@ -57,10 +57,7 @@ def train(*tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=Tru
         in_child(section, name)
     with _locating(named, source):
         stored = configurations.with_code(stored, code)
-        names = {
-            section: configurations.checked_name(section, _name(section, named, stored))
-            for section in DEFAULTS
-        }
+        names = configurations.names_from({**configurations.named_in(stored), **named})
         common = list(_common_options())
         entries = [*common, *_options(names, stored)]
 
@@ -297,14 +294,6 @@ def _options_in(tokens: Sequence[str]) -> Iterator[tuple[str, str]]:
             flag, equals, value = token.partition("=")
             if flag == f"--{name}" and (equals or following is not None):
                 yield name, value if equals else str(following)
-
-
-def _name(section: str, named: Mapping[str, str], stored: Mapping[str, Any]) -> Any:
-    """Return the name of a section: of the command line, of the file, or the default."""
-    table, default = stored.get(section), DEFAULTS[section]
-    if section == "partition" and is_own("data", str(_name("data", named, stored))):
-        default = "given"
-    return named.get(section, table.get("name", default) if isinstance(table, dict) else default)
 
 
 def _overridden(

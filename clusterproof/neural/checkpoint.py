@@ -14,10 +14,10 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from shlex import quote
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 import numpy as np
@@ -312,18 +312,25 @@ def _put_together(plain: Any, arrays: Mapping[str, Array], kind: Any = Any) -> A
 
     Raises
     ------
-    LookupError, TypeError, ValueError
+    KeyError, TypeError, ValueError
         If the values are not those of such a class.
     """
-
-    def filled(part: Any) -> Any:
-        if isinstance(part, list):
-            return [filled(each) for each in part]
-        if not isinstance(part, dict):
-            return part
-        return arrays[part[ARRAY]] if ARRAY in part else {key: filled(each) for key, each in part.items()}
-
-    return msgspec.convert(filled(plain), kind)
+    kinds = get_args(kind) or (kind,)
+    if isinstance(plain, list):
+        container = tuple if get_origin(kind) is tuple else list
+        return container(_put_together(part, arrays, kinds[0]) for part in plain)
+    if not isinstance(plain, dict):
+        return plain
+    if ARRAY in plain:
+        return arrays[plain[ARRAY]]
+    if kind is Any:
+        return {key: _put_together(part, arrays) for key, part in plain.items()}
+    for record in kinds:
+        if isinstance(record, type) and is_dataclass(record):
+            hints = get_type_hints(record)
+            if {entry.name for entry in fields(record)} == plain.keys():
+                return record(**{key: _put_together(part, arrays, hints[key]) for key, part in plain.items()})
+    raise ValueError(f"has a record of {', '.join(plain)}, whose class no annotation names")
 
 
 def _laid_out(array: Array) -> Array:
