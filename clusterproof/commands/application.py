@@ -111,9 +111,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command = "".join(f" {name}" for name in error.command_chain or ())
         return _give_up(2, f"{_meant(error) or error} See `clusterproof{command} --help`.")
     except KeyboardInterrupt as error:
-        options = getattr(error, "options", None)  # of terminal.Interrupted
-        command = "" if options is None else shlex.join(["clusterproof", *tokens, *options])
-        return _give_up(130, f"interrupted; run `{command}` to resume" if command else "interrupted")
+        from clusterproof.commands.terminal import Interrupted
+
+        if not isinstance(error, Interrupted):
+            return _give_up(130, "interrupted")
+        return _give_up(
+            130, f"interrupted; run `{shlex.join(['clusterproof', *tokens, *error.args])}` to resume"
+        )
     except (BrokenPipeError, SystemExit) as error:
         # cyclopts exits when help meets a closed pipe
         if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):

@@ -28,6 +28,7 @@ def draw(
     settings: Annotated[tuple[str, ...], Parameter("--set", negative=())] = (),
     seed: terminal.Integer = 0,
     width: float | None = None,
+    caption: Annotated[bool, Parameter(negative="--no-caption")] = True,
     title: str | None = None,
     labels: str = "",
     style: Path | None = None,
@@ -50,6 +51,8 @@ def draw(
     width
         Width in centimetres, such as 8.5 for a column or 16 for a page; 18.3 by default. The font size does not change,
         and panels of a narrow figure are stacked.
+    caption
+        Whether the caption below the figure is drawn; the file's description has it in any case.
     title
         Title above the figure.
     labels
@@ -64,7 +67,7 @@ def draw(
     if show_help:
         return _show_help(ids)
     check_seed(seed)
-    looks: dict[str, Any] = {"width": width, "title": title}
+    looks: dict[str, Any] = {"width": width, "caption": caption, "title": title}
     looks["labels"] = [name.strip() for name in labels.split(",")] if labels else []
     Appearance(**looks)  # refuses what no figure can have
     values = values_from_texts("set", settings)

@@ -28,7 +28,7 @@ def option(
     """
     kinds, more = _kinds(annotation), dict[str, Any]()
     if any(each in kinds for each in (list, tuple, Sequence)):
-        more = {"converter": _read_numbers, "n_tokens": 1}
+        more = {"converter": read_numbers, "n_tokens": 1}
     elif int in kinds and float not in kinds:
         more = {"converter": read_integer}
     shown = ",".join(f"{each:g}" for each in default) if isinstance(default, list) else default
@@ -49,7 +49,7 @@ def _kinds(annotation: Any) -> list[Any]:
     return [get_origin(annotation) or annotation, *parts]
 
 
-def _read_numbers(annotation: Any, tokens: Sequence[Token]) -> list[float] | list[int]:
+def read_numbers(annotation: Any, tokens: Sequence[Token]) -> list[float] | list[int]:
     """Read numbers that are separated by commas; none in an empty text."""
     text = tokens[0].value
     number, words = (float, "numbers") if float in _kinds(annotation) else (int, "whole numbers")

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from cyclopts import App, Group, Parameter
@@ -26,9 +26,6 @@ from clusterproof.experiments import synthetic_runs
 from clusterproof.experiments.run_defaults import PAGES, defaults_of
 from clusterproof.neural.custom.references import HOW, is_own, load_own, naming_user_code, require_name
 from clusterproof.synthetic import TASKS
-
-if TYPE_CHECKING:
-    from clusterproof.theory.runs.page import Page
 
 app = App(
     name="run",
@@ -158,16 +155,11 @@ def run_algorithm(
     if out is not None:
         print(f"stored in {out}")
     if plot is not None:
-        _draw(page, plot)
+        from clusterproof.figures.files import file_content
+
+        write_whole("plot", plot, file_content(page.plot(), plot.suffix.removeprefix("."), alt=page.title))
+        print(f"drawn in {plot}")
     return 0
-
-
-def _draw(page: Page, path: Path) -> None:
-    """Draw a run beside its theorems."""
-    from clusterproof.figures.files import file_content
-
-    write_whole("plot", path, file_content(page.plot(), path.suffix.removeprefix("."), alt=page.title))
-    print(f"drawn in {path}")
 
 
 @contextmanager

@@ -61,17 +61,7 @@ def paper_names(_: Any) -> Iterable[str]:
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C in a command that resumes when it is rerun.
-
-    Attributes
-    ----------
-    options
-        Further options that the command needs to resume.
-    """
-
-    def __init__(self, options: Sequence[str]) -> None:
-        super().__init__()
-        self.options = list(options)
+    """Ctrl-C in a command that resumes when it is rerun, with these further options."""
 
 
 class QuietConsole(Console):

@@ -342,9 +342,7 @@ def read_configuration_file(
     raise InvalidArgument(argument, os.fspath(path), f"must be a {kind} file ({fault})", remedy)
 
 
-def with_code(
-    sections: Mapping[str, Any], code: Mapping[str, str], option: str | None = None
-) -> dict[str, Any]:
+def with_code(sections: Mapping[str, Any], code: Mapping[str, str]) -> dict[str, Any]:
     """Return the sections of a file with user-supplied code as it was named elsewhere.
 
     Parameters
@@ -353,8 +351,6 @@ def with_code(
         As they were read.
     code
         Names by section, such as ``{"algorithm": "mine.py:Mine"}``, in place of those in the file.
-    option
-        Option that names such code; that of the section if None.
 
     Raises
     ------
@@ -368,7 +364,7 @@ def with_code(
             tables[section] = {**table, "name": code[section]}
         elif isinstance(table, Mapping) and references.is_reference(str(table.get("name", ""))):
             rule = "is code, which runs when it is imported, and a file alone may not ask for that"
-            remedy = f"look at the code, then add --{option or section} {table['name']}"
+            remedy = f"look at the code, then add --{section} {table['name']}"
             raise InvalidArgument(f"{section}.name", table["name"], rule, remedy)
     return tables
 

@@ -73,7 +73,7 @@ def require_same(configuration: Configuration, stored: Stored, record: Mapping[s
         if changed := [file for file in was | now if was.get(file) != now.get(file)]:
             rule = f"is another code than when the run was begun: {', '.join(changed)} changed"
             raise InvalidArgument(f"{section}.name", configuration.user_code[section], rule, remedy)
-    if stored.record["samples"] != record["samples"]:
+    if stored.record.get("samples") != record["samples"]:
         rule = "gives the clients other samples than when the run was begun"
         raise InvalidArgument("partition.name", configuration.partition.name, rule, remedy)
     if stored.record["versions"] == record["versions"]:
