@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Annotated, Any, get_args, get_origin
 
 from cyclopts import Group, Parameter, Token
 
+from clusterproof.algorithms.options import parameter_descriptions
 from clusterproof.commands.terminal import read_integer
+
+
+def options_of(function: Callable[..., Any], further: Mapping[str, str] = {}) -> Iterator[inspect.Parameter]:
+    """Yield an option for each keyword-only parameter of a function, and its text in the docstring, or a further one."""
+    texts = {**parameter_descriptions(function), **further}
+    for entry in inspect.signature(function, eval_str=True).parameters.values():
+        if entry.kind is entry.KEYWORD_ONLY:
+            yield option(entry.name, entry.annotation, entry.default, texts[entry.name])
 
 
 def option(
@@ -22,7 +31,7 @@ def option(
     name, annotation, text
         Of the option; numbers of a list are separated by commas.
     default
-        Value without the option, or words for it, in the help; None and False are not shown.
+        Value without the option, or words for it, in the help; None, False and "" are not shown.
     group
         Heading in the help.
     """
@@ -31,12 +40,12 @@ def option(
         more = {"converter": read_numbers, "n_tokens": 1}
     elif int in kinds and float not in kinds:
         more = {"converter": read_integer}
-    shown = ",".join(f"{each:g}" for each in default) if isinstance(default, list) else default
+    shown = ",".join(map(str, default)) if isinstance(default, list) else default
     words = Parameter(
         help=text,
         group=group,
         negative=None if bool in kinds and default is True else (),
-        show_default=False if default is None or default is False else lambda _: shown,
+        show_default=False if default is None or default is False or default == "" else lambda _: shown,
         **more,
     )
     keyword = inspect.Parameter.KEYWORD_ONLY

@@ -21,7 +21,7 @@ from clusterproof.algorithms.options import parameter_descriptions
 from clusterproof.algorithms.validation import check_count, check_seed
 from clusterproof.commands import terminal
 from clusterproof.commands.child_process import in_child
-from clusterproof.commands.options import option
+from clusterproof.commands.options import option, options_of
 from clusterproof.experiments import synthetic_runs
 from clusterproof.experiments.run_defaults import PAGES, defaults_of
 from clusterproof.neural.custom.references import HOW, is_own, load_own, naming_user_code, require_name
@@ -46,17 +46,17 @@ def run_algorithm(
     given: Mapping[str, Any],
     *,
     task: Literal[tuple(TASKS)] | None = None,  # type: ignore[valid-type]  # the tasks are found at run time
-    rounds: terminal.OptionalInteger = None,
-    seed: terminal.Integer = 0,
-    replicates: terminal.OptionalInteger = None,
+    rounds: int | None = None,
+    seed: int = 0,
+    replicates: int | None = None,
     out: Path | None = None,
     json: Path | None = None,
-    record: Annotated[str, Parameter(show_default=False)] = "",
+    record: str = "",
     measure: str | None = None,
-    verbose: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
+    verbose: bool = False,
     plot: Path | None = None,
     csv: Path | None = None,
-    help_all: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
+    help_all: bool = False,
 ) -> int:
     """Run an algorithm on a task, and print its page.
 
@@ -188,29 +188,21 @@ def add_command(to: App, name: str, *, everything: bool = False) -> None:
 
     The options in ``FIRST``, or everything, are shown by its help.
     """
-    parameters = [
-        parameter
-        for parameter in inspect.signature(run_algorithm, eval_str=True).parameters.values()
-        if parameter.kind is parameter.KEYWORD_ONLY
-    ]
-    common = {parameter.name for parameter in parameters}
-    known = {parameter.name: parameter for parameter in [*parameters, *_settings_of(name)]}
+    common = {each.name: each for each in options_of(run_algorithm, _defaults_of_runs(name))}
+    known = {**common, **{each.name: each for each in _settings_of(name)}}
 
     def command(**values: Any) -> int:
         settings = {key: value for key, value in values.items() if key not in common}
-        return run_algorithm(name, settings, **{key: values[key] for key in common & set(values)})
+        return run_algorithm(name, settings, **{key: values[key] for key in common if key in values})
 
-    words = parameter_descriptions(run_algorithm) | _defaults_of_runs(name)
     documented = inspect.getdoc(synthetic_runs.algorithm_class(name)) or ""
     command.__doc__ = documented.partition("\n")[0]
     vars(command)["__signature__"] = inspect.Signature(list(known.values()))
     shown = FIRST if name in ALGORITHMS else FIRST | set(synthetic_runs.algorithm_parameters(name))
-    kinds = {
+    command.__annotations__ = {
         key: Annotated[parameter.annotation, Parameter(show=everything or key in shown)]
         for key, parameter in known.items()
     }
-    kinds |= {key: Annotated[kinds[key], Parameter(help=words[key])] for key in common}
-    command.__annotations__ = kinds
     to.command(command, name=name)
 
 

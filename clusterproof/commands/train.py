@@ -17,11 +17,10 @@ from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable
 from clusterproof.algorithms.base import own_name
-from clusterproof.algorithms.options import parameter_descriptions
 from clusterproof.algorithms.storage import write_tables
 from clusterproof.commands import terminal
 from clusterproof.commands.child_process import in_child
-from clusterproof.commands.options import option
+from clusterproof.commands.options import option, options_of
 from clusterproof.commands.train_seeds import train_seeds
 from clusterproof.neural import configuration as configurations
 from clusterproof.neural.checkpoint import CHECKPOINT, CONFIGURATION, is_begun, stored_configuration
@@ -58,7 +57,7 @@ def train(*tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=Tru
     with _locating(named, source):
         stored = configurations.with_code(stored, code)
         names = configurations.names_from({**configurations.named_in(stored), **named})
-        common = list(_common_options())
+        common = list(options_of(_carry_out))
         entries = [*common, *_options(names, stored)]
 
     def command(**given: Any) -> int:
@@ -260,14 +259,6 @@ def describe_training(
             served = "personal"
         lines.append(f"{result.choices['device']}, engine {result.choices['engine']}; {SERVED[served]}")
     return "\n".join(lines)
-
-
-def _common_options() -> Iterator[inspect.Parameter]:
-    """Yield the options that are not those of a configuration."""
-    texts = parameter_descriptions(_carry_out)
-    for entry in inspect.signature(_carry_out, eval_str=True).parameters.values():
-        if entry.kind is entry.KEYWORD_ONLY:
-            yield option(entry.name, entry.annotation, None, texts[entry.name])
 
 
 def _options(names: Mapping[str, str], stored: Mapping[str, Any]) -> Iterator[inspect.Parameter]:

@@ -19,7 +19,7 @@ REGRESSION: dict[str, Any] = {
     "separation": 1.6,
     "noise": 0.2,
     "samples": 10_000,
-    "proportions": [5.0, 3.0, 2.0],
+    "proportions": [5, 3, 2],
 }
 """With a separation of 2 the optima would be longer than 1, which Theorem 1 of CFL-MGD excludes, with 100 samples noise
 would cover the linear phase, and equal shares would hide the smallest one."""
@@ -46,7 +46,7 @@ ONE_MODEL: dict[str, Any] = {
     "dimension": 20,
     "condition_number": 4.0,
     "separation": 1.6,
-    "proportions": [5.0, 3.0, 2.0],
+    "proportions": [5, 3, 2],
     "local_steps": 5,
     "step_size": 0.1,
 }
