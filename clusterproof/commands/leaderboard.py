@@ -68,7 +68,10 @@ def leaderboard(
     *,
     setting: Setting = Setting(),
     rounds: Annotated[
-        list[int], Parameter(converter=read_numbers, n_tokens=1, negative=(), show_default=False)
+        list[int],
+        Parameter(
+            converter=read_numbers, n_tokens=1, negative=(), show_default=lambda _: "1,3,10,30,100,300,1000"
+        ),
     ] = [1, 3, 10, 30, 100, 300, 1000],  # noqa: B006 - it is not changed
     clients: terminal.OptionalInteger = None,
     participants: terminal.OptionalInteger = None,
@@ -91,7 +94,7 @@ def leaderboard(
         fedavg, fedprox (local problems solved exactly; m is L by default), scaffold or proxskip (a round is one
         iteration; p is 1 / K by default).
     rounds
-        Numbers of rounds, such as 1,3,10; up to 1000 by default.
+        Numbers of rounds, such as 1,3,10.
     clients
         N, with --participants, instead of --sampling.
     participants

@@ -14,7 +14,7 @@ from clusterproof.commands.terminal import read_integer
 
 
 def options_of(function: Callable[..., Any], further: Mapping[str, str] = {}) -> Iterator[inspect.Parameter]:
-    """Yield an option for each keyword-only parameter of a function, and its text in the docstring, or a further one."""
+    """Yield an option for each keyword-only parameter of a function, with a further text or that of its docstring."""
     texts = {**parameter_descriptions(function), **further}
     for entry in inspect.signature(function, eval_str=True).parameters.values():
         if entry.kind is entry.KEYWORD_ONLY:
