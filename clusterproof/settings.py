@@ -16,6 +16,7 @@ from clusterproof.algorithms.validation import InvalidArgument, brief
 Made = TypeVar("Made")
 
 _BOUNDS = {">=": "at least", "<=": "at most", ">": "greater than", "<": "below"}
+JSON_WORDS = {"true": True, "false": False, "null": None}
 _KINDS = {"`": "", "| null": "", "array": "list", "object": "table", "str": "text"}
 
 
@@ -149,7 +150,9 @@ def values_from_texts(argument: str, texts: Iterable[str]) -> dict[str, Any]:
 
 
 def _literal(written: str) -> Any:
-    """Return the value of a Python literal, or the text itself."""
+    """Return the value of a Python literal or of a word of JSON, or the text itself."""
+    if written in JSON_WORDS:
+        return JSON_WORDS[written]
     try:
         return ast.literal_eval(written)
     except (ValueError, SyntaxError, RecursionError, MemoryError):

@@ -111,9 +111,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command = "".join(f" {name}" for name in error.command_chain or ())
         return _give_up(2, f"{_meant(error) or error} See `clusterproof{command} --help`.")
     except KeyboardInterrupt as error:
-        options = getattr(error, "options", None)  # of terminal.Interrupted
-        command = "" if options is None else shlex.join(["clusterproof", *tokens, *options])
-        return _give_up(130, f"interrupted; run `{command}` to resume" if command else "interrupted")
+        from clusterproof.commands.terminal import Interrupted
+
+        if not isinstance(error, Interrupted):
+            return _give_up(130, "interrupted")
+        return _give_up(
+            130, f"interrupted; run `{shlex.join(['clusterproof', *tokens, *error.args])}` to resume"
+        )
     except (BrokenPipeError, SystemExit) as error:
         # cyclopts exits when help meets a closed pipe
         if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
@@ -151,21 +155,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _meant(error: CycloptsError) -> str | None:
-    """Return the answer to an argument too many, an option of another name, or one of user-supplied code."""
+    """Return the answer to an argument too many, or to an option that there is not, by the name that it has here."""
     if isinstance(error, UnusedCliTokensError):
         words = " ".join(error.unused_tokens or ())
         return f"Unexpected argument: {words}; options are written --name value."
     if not isinstance(error, UnknownOptionError):
         return None
-    option = (error.token.keyword or error.token.value).partition("=")[0]
-    known = [name for each in error.argument_collection or () for name in each.names if name[:2] == "--"]
-    from clusterproof.commands.other_words import answer
+    from clusterproof.algorithms.calls import meant
 
+    option = (error.token.keyword or error.token.value).partition("=")[0]
+    known = [name[2:] for each in error.argument_collection or () for name in each.names if name[:2] == "--"]
+    if found := meant(option, known):
+        return f"Unknown option: {option}. Did you mean --{found}?"
     own = any(".py:" in token for token in error.root_input_tokens or ())
-    said = answer(option, [name[2:] for name in known], own=own)
-    if not own or not said.endswith(f"{option}.") or (error.command_chain or ())[:1] == ("run",):
-        return said
-    return f"Unknown option: {option}; parameters of your own code are keys of its section in a file for --config."
+    if own and (error.command_chain or ())[:1] != ("run",):
+        return f"Unknown option: {option}; parameters of your own code are keys of its section in a file for --config."
+    return f"Unknown option: {option}."
 
 
 def _discard_output() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,10 +14,42 @@ from cyclopts import Parameter
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable
 from clusterproof.commands import terminal
-from clusterproof.commands.child_process import in_child
-from clusterproof.commands.round_options import RoundOptions
 from clusterproof.theory import certificates
 from clusterproof.theory.certificates import Certificate, Document, NoCertificate, RoundCertificate
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundOptions:
+    """A round of an algorithm; numbers are decimals or fractions such as 1/64, taken exactly.
+
+    Parameters
+    ----------
+    smoothness
+        L; 1 by default.
+    strong_convexity
+        mu, at least 0 and below L.
+    local_steps
+        K, the number of local steps.
+    server_step_size
+        eta_g of FedAvg and SCAFFOLD; 1 by default.
+    sampling
+        theta = (N - S) / (S (N - 1)) if S of N clients take part in a round; of FedAvg and FedProx.
+    proximal
+        m of FedProx, whose local problems are solved exactly.
+    probability
+        p of ProxSkip.
+    option
+        I or II of SCAFFOLD, II by default.
+    """
+
+    smoothness: str | None = None
+    strong_convexity: str | None = None
+    local_steps: terminal.OptionalInteger = None
+    server_step_size: str | None = None
+    sampling: str | None = None
+    proximal: str | None = None
+    probability: str | None = None
+    option: str | None = None
 
 
 def certify(
@@ -28,7 +61,7 @@ def certify(
     function_class: Annotated[str | None, Parameter("--class")] = None,
     rate: str | None = None,
     algorithm: str | None = None,
-    setting: Annotated[RoundOptions, Parameter(name="*")] = RoundOptions(),  # noqa: B008 - it is frozen
+    setting: Annotated[RoundOptions, Parameter(name="*")] = RoundOptions(),
     out: Path | None = None,
 ) -> int:
     """Prove a claim about every function of a class, a rate of the cluster dynamics or, with --algorithm, of one round.
@@ -102,15 +135,12 @@ def _refuse(options: dict[str, Any], rule: str, remedy: str) -> None:
 
 def _certify_claim(names: Sequence[str], out: Path | None) -> int:
     """Prove a claim: of a file the named one, or the only one that it states."""
-    claim, files = terminal.id_and_files(names)
-    in_child("claim", *files)
-    stated = [name for each in terminal.load(files) for name in each]
-    if claim is None:
-        claim, *others = stated
-        if others:
-            rule = f"must state one claim, and states {', '.join(stated)}"
-            remedy = f"add its id: clusterproof certify {shlex.join([claim, *files])}"
-            raise InvalidArgument("claim", ", ".join(files), rule, remedy)
+    ids, files, of_files = terminal.ids_and_files(names, most=1, argument="claim")
+    claim, *others = ids or chain(*of_files)
+    if others:
+        rule = f"must state one claim, and states {', '.join([claim, *others])}"
+        remedy = f"add its id: clusterproof certify {shlex.join([claim, *files])}"
+        raise InvalidArgument("claim", ", ".join(files), rule, remedy)
     return _report(certificates.certify_claim(claim), out)
 
 

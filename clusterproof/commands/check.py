@@ -19,10 +19,9 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import write_whole
 from clusterproof.algorithms.storage import load_trace
 from clusterproof.algorithms.validation import check_count, check_seed
-from clusterproof.commands import check_evidence, completion, engine, terminal
+from clusterproof.commands import check_evidence, engine, terminal
 from clusterproof.commands.check_page import page
 from clusterproof.commands.check_unit import evaluate
-from clusterproof.commands.child_process import in_child
 from clusterproof.synthetic import from_settings
 from clusterproof.theory import Claim, Kind, Verdict
 from clusterproof.theory.claims.claim import matching
@@ -52,9 +51,9 @@ def _require_file(_type: Any, path: Path | None) -> None:
 
 
 def check(
-    *ids: Annotated[str, Parameter(completer=completion.claims)],
+    *ids: Annotated[str, Parameter(completer=terminal.claim_ids)],
     all_claims: Annotated[bool, Parameter("--all", negative=())] = False,
-    paper: Annotated[str | None, Parameter(completer=completion.papers)] = None,
+    paper: Annotated[str | None, Parameter(completer=terminal.paper_names)] = None,
     seed: terminal.Integer = 0,
     seeds: terminal.Integer = 1,
     json_file: Annotated[
@@ -122,11 +121,8 @@ def check(
             value = True if option == "replay" else str(trace)
             rule = f"cannot be combined with {clash[0]}"
             raise InvalidArgument(option, value, rule, "leave one of the two out")
-    files = tuple(dict.fromkeys(name for name in ids if name.endswith(".py")))
-    names = [name for name in ids if not name.endswith(".py")]
-    in_child("file", *files)
     output = sys.stdout  # which a user's file may replace
-    stated = terminal.load(files)
+    names, files, stated = terminal.ids_and_files(ids)
     if replay:
         return check_evidence.print_replay(_chosen(names, paper, stated, True), ids, evidence)
     if trace is not None:

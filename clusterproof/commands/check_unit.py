@@ -10,7 +10,7 @@ from typing import Any
 from clusterproof import theory
 from clusterproof.algorithms.validation import error_line
 from clusterproof.commands import terminal
-from clusterproof.experiments.units import that_end_with_this
+from clusterproof.experiments.units import in_processes
 from clusterproof.theory import Claim, Verdict
 from clusterproof.theory.report.verdict import unite
 
@@ -41,15 +41,12 @@ def evaluate(
     if jobs == 1 or len(claims) < FEW:
         yield from (_evaluated(index, claim.id, (), seeds) for index, claim in enumerate(claims))
         return
-    from joblib import Parallel, delayed
-
     order = sorted(range(len(claims)), key=lambda index: claims[index].quick)
     waiting = set(order)
     paths = tuple(os.path.abspath(file) for file in files)  # a worker may have started in another folder
-    tasks = (delayed(_evaluated)(index, claims[index].id, paths, seeds) for index in order)
-    parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", **that_end_with_this())
+    calls = ((index, claims[index].id, paths, seeds) for index in order)
     try:
-        for index, answer in parallel(tasks):
+        for index, answer in in_processes(_evaluated, calls, jobs):
             waiting.discard(index)
             yield index, answer
     except Exception as error:  # a process was lost; errors of claims are answers

@@ -10,8 +10,7 @@ from cyclopts import Parameter
 
 from clusterproof import theory
 from clusterproof.algorithms.validation import error_line
-from clusterproof.commands import completion, terminal
-from clusterproof.commands.child_process import in_child
+from clusterproof.commands import terminal
 from clusterproof.theory import Claim, Kind
 from clusterproof.theory.report import tables as report
 from clusterproof.theory.report.stored_verdicts import read_verdicts
@@ -19,7 +18,7 @@ from clusterproof.theory.report.stored_verdicts import read_verdicts
 
 def claims(
     *files: str,
-    paper: Annotated[str | None, Parameter(completer=completion.papers)] = None,
+    paper: Annotated[str | None, Parameter(completer=terminal.paper_names)] = None,
     verdict: str | None = None,
 ) -> int:
     """List every claim.
@@ -34,9 +33,7 @@ def claims(
         Only the claims with one of these verdicts, such as violated,vacuous. Verdicts are read from the stored
         report of this version; claims without a stored verdict, such as those of files, are checked with seed 0.
     """
-    terminal.require_files(files)
-    in_child("file", *files)
-    stated = set(itertools.chain(*terminal.load(files)))
+    stated = set(itertools.chain(*terminal.ids_and_files(files, most=0)[2]))
     claims = [claim for claim in theory.catalogue(paper) if not files or claim.id in stated]
     if verdict is not None:
         claims = _with_verdict(claims, report.read_kinds(verdict, "verdict"))

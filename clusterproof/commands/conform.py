@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import json
-import sys
-from contextlib import suppress
-from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,27 +9,25 @@ from cyclopts import Parameter
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import write_whole
-from clusterproof.algorithms.validation import error_text
-from clusterproof.commands import completion, terminal
+from clusterproof.commands import terminal
 from clusterproof.commands.child_process import in_child
 from clusterproof.conformance import DEFINITIONS
 from clusterproof.conformance import conform as hold
-from clusterproof.neural.custom.references import HOW, import_place, require_name
+from clusterproof.neural.custom.references import HOW, load_own, require_name
+from clusterproof.settings import values_from_texts
 
 
 def conform(
     implementation: str | None = None,
     /,
     *,
-    algorithm: Annotated[str | None, Parameter(["--as"], completer=completion.definitions)] = None,
+    algorithm: Annotated[str | None, Parameter(["--as"], completer=lambda _: list(DEFINITIONS))] = None,
     settings: Annotated[tuple[str, ...], Parameter("--set", negative=())] = (),
     dtype: str | None = None,
     supports: str | None = None,
     loss: Literal["quadratic", "cross-entropy"] | None = None,
-    timeout: float = 60.0,
     json_file: Annotated[Path | None, Parameter("--json")] = None,
     list_algorithms: Annotated[bool, Parameter("--list", negative=())] = False,
-    traceback: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Compare an implementation, whose code is run, with an algorithm's definition.
 
@@ -55,14 +48,10 @@ def conform(
         What it can vary, separated by commas: batches,server-step,participation,strengths.
     loss
         cross-entropy for code that cannot be given another loss; batches are then full.
-    timeout
-        Seconds that a run may take.
     json_file
         Write the report and all numbers.
     list_algorithms
         Print algorithms, equations, settings and the values of options.
-    traceback
-        Print the traceback of an implementation that raises.
     """
     if list_algorithms:
         for definition in DEFINITIONS.values():
@@ -84,13 +73,11 @@ def conform(
         raise InvalidArgument("as", None, "must be given", f"{remedy}; --list prints all")
     in_child("implementation", implementation)
     start = import_object(implementation)
-    chosen = dict(_read_setting(text) for text in settings)
+    chosen = values_from_texts("set", settings)
     given = None if supports is None else [name for name in supports.split(",") if name]
-    report = hold(start, algorithm, settings=chosen, supports=given, dtype=dtype, loss=loss, timeout=timeout)
+    report = hold(start, algorithm, settings=chosen, supports=given, dtype=dtype, loss=loss)
     if report.verdict == "unusable":
         terminal.complain(report.sentence)
-        if traceback:
-            print(report.traceback, end="", file=sys.stderr)
     else:
         print(report)
     if json_file is not None:
@@ -100,38 +87,7 @@ def conform(
 
 def import_object(reference: str, argument: str = "implementation") -> Any:
     """Import what a reference names, which runs that code."""
-    place, _, name = reference.rpartition(":")
-    if not place or not name:
-        raise InvalidArgument(argument, reference, f"must be {HOW}", "name the object after the colon")
     try:
-        module = import_place(place)
-    except FileNotFoundError as error:
-        rule = f"must be in a file that exists ({error.strerror})"
-        raise InvalidArgument(argument, reference, rule, "correct the path") from error
-    except (Exception, SystemExit) as error:  # a user's module may raise anything
-        rule = f"cannot be imported ({type(error).__name__}: {' '.join(error_text(error).split())})"
-        missing = error.name if isinstance(error, ModuleNotFoundError) else None
-        remedy = f"install {missing}, or correct the name" if missing else "correct the module"
-        raise InvalidArgument(argument, reference, rule, remedy) from error
-    try:
-        return attrgetter(name)(module)
-    except AttributeError as error:
-        own = [
-            known
-            for known, value in vars(module).items()
-            if getattr(value, "__module__", None) == module.__name__ and not known.startswith("_")
-        ] or list(getattr(module, "__all__", ()))
-        lower = {known.lower(): known for known in own}
-        near = [lower[one] for one in difflib.get_close_matches(name.lower(), lower, n=5)] or own[:10]
-        rule = f"has no {name}"
-        raise InvalidArgument(argument, reference, rule, f"it has {', '.join(near) or 'nothing'}") from error
-
-
-def _read_setting(text: str) -> tuple[str, Any]:
-    name, sign, value = text.partition("=")
-    if not sign or not name:
-        raise InvalidArgument("set", text, "must be NAME=VALUE", "such as option=I")
-    for read in (json.loads, float):  # float reads .5, which JSON does not
-        with suppress(ValueError):
-            return name, read(value)
-    return name, value
+        return load_own("algorithm", reference)
+    except InvalidArgument as error:
+        raise InvalidArgument(argument, reference, error.rule, error.remedy) from error

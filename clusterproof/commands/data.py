@@ -9,12 +9,12 @@ from typing import Annotated, TypeAlias
 from cyclopts import App, Parameter
 
 from clusterproof.algorithms.validation import InvalidArgument, check_choice
-from clusterproof.commands import completion, terminal
+from clusterproof.commands import terminal
 from clusterproof.neural.data.catalogue import DATASETS, Dataset
 from clusterproof.neural.data.loading import ENVIRONMENT, data_folder, fetch, sources
 from clusterproof.neural.data.published import MirrorsFailed, fault
 
-Name: TypeAlias = Annotated[str, Parameter(completer=completion.data_sets)]
+Name: TypeAlias = Annotated[str, Parameter(completer=lambda _: list(DATASETS))]
 
 app = App(name="data", help="List, fetch and verify image data sets.", help_format="markdown")
 

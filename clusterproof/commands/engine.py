@@ -57,7 +57,7 @@ def compute(
                 wanted, out, jobs=jobs or os.cpu_count() or 1, dask=dask, watch=watch
             )
     except KeyboardInterrupt as error:
-        raise terminal.Interrupted(()) from error
+        raise terminal.Interrupted from error
     for line in failures[:SHOWN]:
         terminal.complain(f"failed: {line}")
     if failures:

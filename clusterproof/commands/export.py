@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.commands import completion, terminal
-from clusterproof.commands.child_process import in_child
+from clusterproof.commands import terminal
 from clusterproof.theory.claims.claim import matching
 from clusterproof.theory.export.folder import Decided, decided, write_folder
 
 
 def export(
-    *names: Annotated[str, Parameter(completer=completion.claims)], out: Path, evidence: Path | None = None
+    *names: Annotated[str, Parameter(completer=terminal.claim_ids)], out: Path, evidence: Path | None = None
 ) -> int:
     """Write proofs and exact counterexamples for a referee: source, evidence, a page in LaTeX, a file for Rocq.
 
@@ -36,10 +36,8 @@ def export(
         raise InvalidArgument(
             "names", "", "must name a claim", "such as clusterproof export cfl-mgd/lemma-2 --out FOLDER"
         )
-    files = tuple(dict.fromkeys(name for name in names if name.endswith(".py")))
-    in_child("file", *files)
-    stated = [claim_id for each in terminal.load(files) for claim_id in each]
-    wanted = [name for name in names if not name.endswith(".py")] or stated
+    ids, _, stated = terminal.ids_and_files(names)
+    wanted = ids or list(chain(*stated))
     found: list[Decided] = []
     for name in wanted:
         pattern, _, line = name.partition("#")

@@ -13,7 +13,7 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable, naming_folder, write_whole
 from clusterproof.algorithms.options import parameter_descriptions
 from clusterproof.algorithms.validation import check_name, check_seed, error_line, require
-from clusterproof.commands import completion, terminal
+from clusterproof.commands import terminal
 from clusterproof.figures import FIGURES, Illustration
 from clusterproof.figures.files import file_content
 from clusterproof.figures.illustration import written
@@ -22,7 +22,7 @@ from clusterproof.settings import from_settings, values_from_texts
 
 
 def draw(
-    *ids: Annotated[str, Parameter(completer=completion.figures)],
+    *ids: Annotated[str, Parameter(completer=lambda _: list(FIGURES))],
     out: Path | None = None,
     file_format: Annotated[Literal["png", "svg", "pdf"], Parameter("--format")] = "svg",
     settings: Annotated[tuple[str, ...], Parameter("--set", negative=())] = (),

@@ -14,9 +14,10 @@ from cyclopts import Parameter
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import write_whole
 from clusterproof.commands import terminal
+from clusterproof.commands.certify import RoundOptions
 from clusterproof.commands.child_process import in_child
 from clusterproof.commands.conform import import_object
-from clusterproof.commands.round_options import RoundOptions
+from clusterproof.commands.options import read_numbers
 from clusterproof.theory.leaderboard import Row, violations
 from clusterproof.theory.leaderboard import leaderboard as compute
 from clusterproof.theory.leaderboard.bounds import STATED
@@ -66,7 +67,12 @@ def leaderboard(
     /,
     *,
     setting: Setting = Setting(),
-    rounds: str = "1,3,10,30,100,300,1000",
+    rounds: Annotated[
+        list[int],
+        Parameter(
+            converter=read_numbers, n_tokens=1, negative=(), show_default=lambda _: "1,3,10,30,100,300,1000"
+        ),
+    ] = [1, 3, 10, 30, 100, 300, 1000],  # noqa: B006 - it is not changed
     clients: terminal.OptionalInteger = None,
     participants: terminal.OptionalInteger = None,
     task: str | None = None,
@@ -114,7 +120,7 @@ def leaderboard(
     rows = compute(
         algorithm,
         **values,
-        rounds=_rounds(rounds),
+        rounds=rounds,
         task=None if task is None else import_object(task, "task"),
         module=module,
         more_steps=exact,
@@ -196,11 +202,3 @@ def _sampling(
         rule = f"must be the number of clients for {algorithm}"
         raise InvalidArgument("participants", participants, rule, "leave --clients and --participants out")
     return Fraction(clients - participants, participants * (clients - 1))
-
-
-def _rounds(text: str) -> list[int]:
-    try:
-        return [int(number) for number in text.split(",")]
-    except ValueError as error:
-        rule = "must be whole numbers with commas between them"
-        raise InvalidArgument("rounds", text, rule, "such as 1,3,10") from error

@@ -7,10 +7,9 @@ import textwrap
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import MISSING, asdict, fields
+from dataclasses import MISSING, fields
 from pathlib import Path
-from types import NoneType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from cyclopts import App, Group, Parameter
@@ -22,13 +21,11 @@ from clusterproof.algorithms.options import parameter_descriptions
 from clusterproof.algorithms.validation import check_count, check_seed
 from clusterproof.commands import terminal
 from clusterproof.commands.child_process import in_child
-from clusterproof.experiments import synthetic_options
-from clusterproof.experiments.run_defaults import PAGES, algorithm_of_run
+from clusterproof.commands.options import option, options_of
+from clusterproof.experiments import synthetic_runs
+from clusterproof.experiments.run_defaults import PAGES, defaults_of
 from clusterproof.neural.custom.references import HOW, is_own, load_own, naming_user_code, require_name
-from clusterproof.synthetic import TASKS, Mixture
-
-if TYPE_CHECKING:
-    from clusterproof.theory.runs.page import Page
+from clusterproof.synthetic import TASKS
 
 app = App(
     name="run",
@@ -49,17 +46,17 @@ def run_algorithm(
     given: Mapping[str, Any],
     *,
     task: Literal[tuple(TASKS)] | None = None,  # type: ignore[valid-type]  # the tasks are found at run time
-    rounds: terminal.OptionalInteger = None,
-    seed: terminal.Integer = 0,
-    replicates: terminal.OptionalInteger = None,
+    rounds: int | None = None,
+    seed: int = 0,
+    replicates: int | None = None,
     out: Path | None = None,
     json: Path | None = None,
-    record: Annotated[str, Parameter(show_default=False)] = "",
+    record: str = "",
     measure: str | None = None,
-    verbose: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
+    verbose: bool = False,
     plot: Path | None = None,
     csv: Path | None = None,
-    help_all: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
+    help_all: bool = False,
 ) -> int:
     """Run an algorithm on a task, and print its page.
 
@@ -102,38 +99,33 @@ def run_algorithm(
     from clusterproof.theory.report import tables as report
     from clusterproof.theory.runs.compare import compare
 
-    given = dict(given)
-    defaults = PAGES.get(algorithm)
-    task = task or default_task(algorithm)
-    synthetic_options.check_options(algorithm, task, given)
-    if defaults is not None and task == defaults.task:
-        rounds = defaults.rounds if rounds is None else rounds
-        replicates = defaults.replicates if replicates is None else replicates
-        shares = ["proportions"] if given.get("clusters", 3) != 3 else []
-        given = {name: value for name, value in defaults.settings.items() if name not in shares} | given
-    rounds = 50 if rounds is None else rounds
+    defaults = defaults_of(algorithm, task)
+    task = defaults.task
+    synthetic_runs.check_options(algorithm, task, given)
+    settings = defaults.with_settings(given)
+    rounds = defaults.rounds if rounds is None else rounds
+    replicates = defaults.replicates if replicates is None else replicates
     check_count("rounds", rounds, at_least=0, remedy="give the number of communication rounds")
     check_seed(seed)
     if replicates is not None:
         check_count("replicates", replicates, at_least=1, remedy="leave it out for a single run")
-    synthetic_options.check_memory(algorithm, task, given, rounds, replicates)
+    synthetic_runs.check_memory(algorithm, task, settings, rounds, replicates)
     in_child("measure", measure)
     terminal.check_outputs(out=out, json=json, plot=plot, csv=csv)
     if out is not None:
         storage.check_destination(out)
-    for option, value in (("record", record), ("measure", measure)):
+    for argument, value in (("record", record), ("measure", measure)):
         if value and out is None:
-            raise InvalidArgument(option, value, "is stored next to the trace", "add --out FOLDER")
+            raise InvalidArgument(argument, value, "is stored next to the trace", "add --out FOLDER")
     own = {"algorithm": algorithm} if is_own("algorithm", algorithm) else {}
     own |= {"measure": measure} if measure else {}
     with terminal.progress(rounds) as advance, np.errstate(all="ignore"), _naming(own):
         advance(0, f"drawing the {task} task")
-        problem = synthetic_options.make_task(task, given, seed)
-        method = algorithm_of_run(algorithm, given, problem)
+        problem = synthetic_runs.make_task(task, settings, seed)
+        method = synthetic_runs.make_algorithm(algorithm, settings, problem)
         advance(0, algorithm)
         started = time.perf_counter()
-        drawn_by = None if defaults is None else defaults.start
-        start = drawn_by(method, problem, seed, replicates) if drawn_by else None
+        start = defaults.start(method, problem, seed, replicates) if defaults.start else None
         trace = algorithms.run(
             method,
             problem,
@@ -150,8 +142,8 @@ def run_algorithm(
         if out is not None:
             storage.save_trace(trace, out)
         if json is not None:
-            summary = record_of(problem, trace, seconds, method.target)
-            write_whole("json", json, report.to_json(asdict(summary)).encode())
+            record_of_run = record_of(problem, trace, seconds, method.target)
+            write_whole("json", json, report.to_json(record_of_run).encode())
         if csv is not None:
             storage.write_tables(trace.frame(), csv=csv)
     finally:  # print the result even if the disk is full
@@ -163,16 +155,11 @@ def run_algorithm(
     if out is not None:
         print(f"stored in {out}")
     if plot is not None:
-        _draw(page, plot)
+        from clusterproof.figures.files import file_content
+
+        write_whole("plot", plot, file_content(page.plot(), plot.suffix.removeprefix("."), alt=page.title))
+        print(f"drawn in {plot}")
     return 0
-
-
-def _draw(page: Page, path: Path) -> None:
-    """Draw a run beside its theorems."""
-    from clusterproof.figures.files import file_content
-
-    write_whole("plot", path, file_content(page.plot(), path.suffix.removeprefix("."), alt=page.title))
-    print(f"drawn in {path}")
 
 
 @contextmanager
@@ -188,11 +175,6 @@ def _naming(own: Mapping[str, str]) -> Iterator[None]:
         raise InvalidArgument(section, own[section], error.rule, error.remedy) from error
 
 
-def default_task(algorithm: str) -> str:
-    """Return the name of the task of a run that names none."""
-    return PAGES[algorithm].task if algorithm in PAGES else "regression"
-
-
 def _alone(algorithm: str, *, everything: bool = False) -> App:
     """Return the command line with the command of an algorithm alone."""
     own, runs = App(name="clusterproof", help_format="markdown"), App(name="run")
@@ -206,96 +188,69 @@ def add_command(to: App, name: str, *, everything: bool = False) -> None:
 
     The options in ``FIRST``, or everything, are shown by its help.
     """
-    parameters = [
-        parameter
-        for parameter in inspect.signature(run_algorithm, eval_str=True).parameters.values()
-        if parameter.kind is parameter.KEYWORD_ONLY
-    ]
-    common = {parameter.name for parameter in parameters}
-    known = {parameter.name: parameter for parameter in [*parameters, *_settings_of(name)]}
+    common = {each.name: each for each in options_of(run_algorithm, _defaults_of_runs(name))}
+    known = {**common, **{each.name: each for each in _settings_of(name)}}
 
     def command(**values: Any) -> int:
-        settings = {key: value for key, value in values.items() if key not in common and value is not None}
-        return run_algorithm(name, settings, **{key: values[key] for key in common & set(values)})
+        settings = {key: value for key, value in values.items() if key not in common}
+        return run_algorithm(name, settings, **{key: values[key] for key in common if key in values})
 
-    words = parameter_descriptions(run_algorithm) | _defaults_of_runs(name)
-    documented = inspect.getdoc(synthetic_options.algorithm_class(name)) or ""
+    documented = inspect.getdoc(synthetic_runs.algorithm_class(name)) or ""
     command.__doc__ = documented.partition("\n")[0]
     vars(command)["__signature__"] = inspect.Signature(list(known.values()))
-    shown = FIRST if name in ALGORITHMS else FIRST | set(synthetic_options.algorithm_parameters(name))
-    kinds = {
+    shown = FIRST if name in ALGORITHMS else FIRST | set(synthetic_runs.algorithm_parameters(name))
+    command.__annotations__ = {
         key: Annotated[parameter.annotation, Parameter(show=everything or key in shown)]
         for key, parameter in known.items()
     }
-    kinds |= {key: Annotated[kinds[key], Parameter(help=words[key])] for key in common}
-    command.__annotations__ = kinds
     to.command(command, name=name)
 
 
 def _defaults_of_runs(name: str) -> dict[str, str]:
     """Return the descriptions of the options whose defaults depend on the algorithm."""
-    page, task = PAGES.get(name), default_task(name)
-    words = {
-        "task": f"Name of the task; {task} by default.",
-        "rounds": "Communication rounds; 50 by default.",
-    }
-    if page is not None:
-        words["rounds"] = f"Communication rounds; {page.rounds} by default on the {task} task, else 50."
-        if page.replicates is not None:
-            words["replicates"] = (
-                f"Independent repetitions; {page.replicates} by default on the {task} task, else one."
-            )
+    page = defaults_of(name)
+    on_task = f"by default on the {page.task} task, else"
+    words = {"task": f"Name of the task; {page.task} by default."}
+    words["rounds"] = (
+        f"Communication rounds; {page.rounds} {on_task} 50."
+        if name in PAGES
+        else "Communication rounds; 50 by default."
+    )
+    if page.replicates is not None:
+        words["replicates"] = f"Independent repetitions; {page.replicates} {on_task} one."
     return words
 
 
 def _settings_of(name: str) -> Iterator[inspect.Parameter]:
     """Yield the parameters of an algorithm's class and of all tasks, with what a run uses if they are not given."""
-    task = default_task(name)
-    page = PAGES[name].settings if name in PAGES else {}
-    kind = synthetic_options.algorithm_class(name)
-    texts = {synthetic_options.option_of(key): text for key, text in parameter_descriptions(kind).items()}
-    types = synthetic_options.algorithm_parameters(name)
-    own = {synthetic_options.option_of(field.name): field.default for field in fields(kind)}
+    page, kind = defaults_of(name), synthetic_runs.algorithm_class(name)
+    texts = parameter_descriptions(kind)
+    step_size = "1 / (L + 2 rho) on quadratics, else 1 / (L + rho)" if name == "fpfc" else "1 / L of the task"
+    usual = {"step_size": step_size, **synthetic_runs.ALGORITHM_DEFAULTS, **page.settings}
     group = Group("Algorithm", sort_key=1)
-    for option, annotation in types.items():
-        shown = page.get(option, synthetic_options.ALGORITHM_DEFAULTS.get(option, own[option]))
-        if option == "step_size" and option not in page:
-            shown = (
-                "1 / (L + 2 rho) on quadratics, else 1 / (L + rho)" if name == "fpfc" else "1 / L of the task"
-            )
-        yield _option(option, annotation, texts.get(option, ""), shown, group)
-    group = Group("Task", help=f"Defaults are those of {task}.", sort_key=2)
-    tasks = [task, *(other for other in TASKS if other != task)]
-    for option in dict.fromkeys(key for other in tasks for key in synthetic_options.task_parameters(other)):
-        owners = [other for other in tasks if option in synthetic_options.task_parameters(other)]
-        random = inspect.signature(TASKS[owners[0]].random).parameters[option]
-        text = synthetic_options.WORDS.get(option) or _description(TASKS[owners[0]], option)
-        if len(owners) < len(TASKS):
-            text = f"{text} ({', '.join(sorted(owners))})"
-        shown = page.get(option, synthetic_options.TASK_DEFAULTS.get(option, random.default))
-        yield _option(option, synthetic_options.task_parameters(owners[0])[option], text, shown, group)
-
-
-def _description(task: type[Mixture], option: str) -> str:
-    """Return the description of a parameter of a task's ``random``, or of its class, to which ``random`` may refer."""
-    return (parameter_descriptions(task) | parameter_descriptions(task.random))[option]
-
-
-def _option(name: str, annotation: Any, text: str, shown: Any, group: Group) -> inspect.Parameter:
-    """Return the parameter of an option; its default is shown, and used where the run is set up."""
-    kinds = [kind for kind in get_args(annotation) or (annotation,) if kind is not NoneType]
-    plain = annotation if annotation == list[str] else kinds[0]
-    hidden = shown is None or isinstance(shown, bool) or shown in (MISSING, inspect.Parameter.empty)
-    written = ",".join(shown) if isinstance(shown, list) else shown
-    words = Parameter(
-        help=text,
-        group=group,
-        negative=(),
-        converter=terminal.read_integer if plain is int else None,
-        show_default=False if hidden else lambda _: written,
-    )
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(name, keyword, default=None, annotation=Annotated[plain | None, words])
+    for field in fields(kind):
+        key = synthetic_runs.option_of(field.name)
+        default = usual.get(key, None if field.default is MISSING else field.default)
+        annotation = synthetic_runs.algorithm_parameters(name)[key]
+        yield option(key, annotation, default, texts.get(field.name, ""), group)
+    group = Group("Task", help=f"Defaults are those of {page.task}.", sort_key=2)
+    usual = {**synthetic_runs.TASK_DEFAULTS, **page.settings}
+    owners: dict[str, list[str]] = {}
+    for name in (page.task, *(other for other in TASKS if other != page.task)):
+        for key in synthetic_runs.task_parameters(name):
+            owners.setdefault(key, []).append(name)
+    for key, (first, *others) in owners.items():
+        task, default = TASKS[first], inspect.signature(TASKS[first].random).parameters[key].default
+        # ``random`` may refer to its class
+        text = {
+            **parameter_descriptions(task),
+            **parameter_descriptions(task.random),
+            **synthetic_runs.WORDS,
+        }[key]
+        if len(others) + 1 < len(TASKS):
+            text = f"{text} ({', '.join(sorted([first, *others]))})"
+        annotation = synthetic_runs.task_parameters(first)[key]
+        yield option(key, annotation, usual.get(key, default), text, group)
 
 
 for _name in ALGORITHMS:
@@ -310,7 +265,7 @@ def run_own(
     """Run a class of the user's."""
     in_child("algorithm", algorithm)
     require_name("algorithm", algorithm)
-    synthetic_options.algorithm_class(algorithm)
+    synthetic_runs.algorithm_class(algorithm)
     tokens = ["run", algorithm, *options]
     how: Any = {"exit_on_error": False, "print_error": False, "result_action": "return_value"}
     return _alone(algorithm)(tokens, **how)

@@ -7,6 +7,7 @@ import sys
 import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -14,9 +15,8 @@ from cyclopts import Parameter
 from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import error_line
-from clusterproof.commands import completion, terminal
+from clusterproof.commands import terminal
 from clusterproof.commands.check_evidence import Recorded
-from clusterproof.commands.child_process import in_child
 from clusterproof.theory import Claim, Line, Verdict, code_of, kernel
 from clusterproof.theory.claims.claim import arguments_of
 from clusterproof.theory.claims.in_language import statement_of
@@ -37,7 +37,7 @@ LONGEST = 200
 
 
 def show(
-    *names: Annotated[str, Parameter(completer=completion.claims)],
+    *names: Annotated[str, Parameter(completer=terminal.claim_ids)],
     check: bool = True,
     latex: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
@@ -52,14 +52,14 @@ def show(
     latex
         Print the claim, its verdict and what decides it in LaTeX, to be pasted into a draft.
     """
-    claim_id, files = terminal.id_and_files(names)
-    in_child("file", *files)
-    stated = [name for each in terminal.load(files) for name in each]
-    if claim_id is None:
-        if len(stated) != 1:
-            remedy = f"such as clusterproof show {shlex.join([stated[0], *files]) if stated else 'cfl-mgd/lemma-2'}"
-            raise InvalidArgument("id", None, "must be given", remedy)
-        (claim_id,) = stated
+    ids, files, of_files = terminal.ids_and_files(names, most=1)
+    stated = list(chain(*of_files))
+    if not ids and len(stated) != 1:
+        remedy = (
+            f"such as clusterproof show {shlex.join([stated[0], *files]) if stated else 'cfl-mgd/lemma-2'}"
+        )
+        raise InvalidArgument("id", None, "must be given", remedy)
+    (claim_id,) = ids or stated
     claim = theory.find_claim(claim_id)
     if latex:
         print(of_verdict(_verdict(claim, claim_id)))

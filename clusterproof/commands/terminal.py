@@ -48,18 +48,20 @@ Integer: TypeAlias = Annotated[int, Parameter(converter=read_integer)]
 OptionalInteger: TypeAlias = Annotated[int | None, Parameter(converter=read_integer)]
 
 
+def claim_ids(_: Any) -> Iterable[str]:
+    """Return the ids of all claims, for a shell's completion."""
+    from clusterproof.theory.report.stored_verdicts import recorded_ids
+
+    return recorded_ids()
+
+
+def paper_names(_: Any) -> Iterable[str]:
+    """Return the names of the papers, for a shell's completion."""
+    return dict.fromkeys(name.partition("/")[0] for name in claim_ids(_))
+
+
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C in a command that resumes when it is rerun.
-
-    Attributes
-    ----------
-    options
-        Further options that the command needs to resume.
-    """
-
-    def __init__(self, options: Sequence[str]) -> None:
-        super().__init__()
-        self.options = list(options)
+    """Ctrl-C in a command that resumes when it is rerun, with these further options."""
 
 
 class QuietConsole(Console):
@@ -214,31 +216,37 @@ def load(files: Sequence[str]) -> list[list[str]]:
     return stated
 
 
-def require_files(files: Sequence[str]) -> None:
-    """Refuse arguments that are no Python files by their name.
+def ids_and_files(
+    names: Sequence[str], most: int | None = None, argument: str = "file"
+) -> tuple[list[str], list[str], list[list[str]]]:
+    """Execute the Python files among names, in any order, in a process of their own.
+
+    Parameters
+    ----------
+    names
+        Ids of claims and names of files.
+    most
+        Largest number of names that are no files.
+    argument
+        What the files are called in messages.
+
+    Returns
+    -------
+    tuple
+        The ids, the files, and the ids of the claims that each file states.
 
     Raises
     ------
     InvalidArgument
-        If a name does not end in .py.
+        If there are too many names that do not end in .py.
     """
     from clusterproof.algorithms import InvalidArgument
+    from clusterproof.commands.child_process import in_child
 
-    for name in files:
-        if not name.endswith(".py"):
-            raise InvalidArgument(
-                "file", name, "must be a Python file of claims", "give a name that ends in .py"
-            )
-
-
-def id_and_files(names: Sequence[str]) -> tuple[str | None, list[str]]:
-    """Return the id of a claim, None if there is none, and the Python files among names in any order.
-
-    Raises
-    ------
-    InvalidArgument
-        If two names are no Python files.
-    """
+    files = [name for name in dict.fromkeys(names) if name.endswith(".py")]
     ids = [name for name in names if not name.endswith(".py")]
-    require_files(ids[1:])
-    return (ids[0] if ids else None), [name for name in names if name.endswith(".py")]
+    if most is not None and len(ids) > most:
+        rule = "must be a Python file of claims"
+        raise InvalidArgument("file", ids[most], rule, "give a name that ends in .py")
+    in_child(argument, *files)
+    return ids, files, load(files)

@@ -10,18 +10,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, count, pairwise
 from pathlib import Path
-from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import App, CycloptsError, Parameter, Token, UnknownOptionError
+from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable
 from clusterproof.algorithms.base import own_name
-from clusterproof.algorithms.options import parameter_descriptions
 from clusterproof.algorithms.storage import write_tables
 from clusterproof.commands import terminal
 from clusterproof.commands.child_process import in_child
+from clusterproof.commands.options import option, options_of
 from clusterproof.commands.train_seeds import train_seeds
 from clusterproof.neural import configuration as configurations
 from clusterproof.neural.checkpoint import CHECKPOINT, CONFIGURATION, is_begun, stored_configuration
@@ -57,11 +56,8 @@ def train(*tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=Tru
         in_child(section, name)
     with _locating(named, source):
         stored = configurations.with_code(stored, code)
-        names = {
-            section: configurations.checked_name(section, _name(section, named, stored))
-            for section in DEFAULTS
-        }
-        common = list(_common_options())
+        names = configurations.names_from({**configurations.named_in(stored), **named})
+        common = list(options_of(_carry_out))
         entries = [*common, *_options(names, stored)]
 
     def command(**given: Any) -> int:
@@ -265,19 +261,11 @@ def describe_training(
     return "\n".join(lines)
 
 
-def _common_options() -> Iterator[inspect.Parameter]:
-    """Yield the options that are not those of a configuration."""
-    texts = parameter_descriptions(_carry_out)
-    for entry in inspect.signature(_carry_out, eval_str=True).parameters.values():
-        if entry.kind is entry.KEYWORD_ONLY:
-            yield _option(entry.name, entry.annotation, None, texts[entry.name])
-
-
 def _options(names: Mapping[str, str], stored: Mapping[str, Any]) -> Iterator[inspect.Parameter]:
     """Yield the options of a configuration under its names, with the defaults that they have."""
     for section, name in names.items():
         custom = f", or {HOW}" if section in OWN else ""
-        yield _option(section, str | None, name, f"One of {', '.join(KNOWN[section])}{custom}.")
+        yield option(section, str | None, name, f"One of {', '.join(KNOWN[section])}{custom}.")
     for flag, (section, key) in places(names).items():
         if key == "name":
             continue
@@ -287,42 +275,7 @@ def _options(names: Mapping[str, str], stored: Mapping[str, Any]) -> Iterator[in
         default = table.get(key, default) if isinstance(table, dict) else default
         text = configurations.descriptions(section, name).get(key, "").partition(". ")[0].rstrip(".") + "."
         title = f"{section[0].upper()}{section[1:]} {name}".strip()
-        yield _option(flag, configurations.parameters(section, name)[key], default, text, title)
-
-
-def _option(
-    name: str, annotation: Any, default: Any, text: str, group: str = "Parameters"
-) -> inspect.Parameter:
-    """Return an option; ranges are checked with the configuration."""
-    more: dict[str, Any] = {}
-    kinds = _kinds(annotation)
-    if any(issubclass(kind, Sequence) and kind is not str for kind in kinds):
-        more = {"converter": _read_numbers, "n_tokens": 1}
-    elif int in kinds and float not in kinds:
-        more = {"converter": terminal.read_integer}
-    negative = None if bool in kinds and default is True else ""
-    shown = default is not None and default is not False
-    words = Parameter(help=text, group=group, negative=negative, show_default=shown, **more)
-    kind = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(name, kind, default=default, annotation=Annotated[annotation, words])
-
-
-def _kinds(annotation: Any) -> set[type]:
-    """Return the classes of a type's values."""
-    origin = get_origin(annotation)
-    if origin in (Union, UnionType, Annotated):
-        return set().union(*map(_kinds, get_args(annotation)))
-    kind = origin or annotation
-    return {kind} if isinstance(kind, type) else set()
-
-
-def _read_numbers(_kind: Any, tokens: Sequence[Token]) -> list[int]:
-    """Read integers that are separated by commas; none in an empty text."""
-    text = tokens[0].value
-    try:
-        return [int(part) for part in text.split(",")] if text.strip() else []
-    except ValueError:
-        raise ValueError(f"{text!r} must be whole numbers separated by commas, such as 64,32") from None
+        yield option(flag, configurations.parameters(section, name)[key], default, text, title)
 
 
 def _options_in(tokens: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -332,14 +285,6 @@ def _options_in(tokens: Sequence[str]) -> Iterator[tuple[str, str]]:
             flag, equals, value = token.partition("=")
             if flag == f"--{name}" and (equals or following is not None):
                 yield name, value if equals else str(following)
-
-
-def _name(section: str, named: Mapping[str, str], stored: Mapping[str, Any]) -> Any:
-    """Return the name of a section: of the command line, of the file, or the default."""
-    table, default = stored.get(section), DEFAULTS[section]
-    if section == "partition" and is_own("data", str(_name("data", named, stored))):
-        default = "given"
-    return named.get(section, table.get("name", default) if isinstance(table, dict) else default)
 
 
 def _overridden(
@@ -368,8 +313,8 @@ def _overridden(
                 lacking = f"as {names[section]} has no such parameter: {', '.join(dropped)}"
                 terminal.complain(f"left out of {source}, {lacking}")
     known = places(names)
-    for option, value in given.items():
-        section, key = known[option]
+    for flag, value in given.items():
+        section, key = known[flag]
         table = sections.setdefault(section, {})
         if isinstance(table, dict):
             table[key] = value

@@ -15,7 +15,7 @@ from clusterproof.algorithms.base import own_name
 from clusterproof.algorithms.storage import write_tables
 from clusterproof.algorithms.validation import check_count, error_line
 from clusterproof.commands import terminal
-from clusterproof.experiments.units import that_end_with_this
+from clusterproof.experiments.units import in_processes
 from clusterproof.neural.checkpoint import is_begun
 from clusterproof.neural.configuration import Configuration
 from clusterproof.neural.metrics import COLUMNS, METRICS, read_rows
@@ -71,7 +71,7 @@ def train_seeds(
     int
         Exit status: 1 if a run failed.
     """
-    import joblib
+    import polars
     import torch
 
     check_count("seeds", seeds, at_least=1, at_most=10_000, remedy="give a number of seeds")
@@ -86,22 +86,17 @@ def train_seeds(
     on_gpu = training.device == "cuda" or (training.device == "auto" and torch.cuda.is_available())
     training = replace(training, threads=training.threads or torch.get_num_threads())
     jobs = jobs or (1 if on_gpu else max(1, (os.cpu_count() or 1) // (training.threads or 1)))
+    folders = {seed: folder_of_runs / f"seed-{seed}" for seed in range(training.seed, training.seed + seeds)}
+    require_plain("out", *folders.values())
     runs = [
-        (
-            replace(configuration, training=replace(training, seed=seed)).sections,
-            folder_of_runs / f"seed-{seed}",
-        )
-        for seed in range(training.seed, training.seed + seeds)
+        (replace(configuration, training=replace(training, seed=seed)).sections, folder)
+        for seed, folder in folders.items()
     ]
-    require_plain("out", *(folder for _, folder in runs))
-    failed, done = 0, 0
+    failed = 0
     try:
         with terminal.progress(seeds, lines=True) as advance:
-            parallel = joblib.Parallel(
-                n_jobs=min(jobs, seeds), return_as="generator_unordered", **that_end_with_this()
-            )
-            for folder, remarks, failure in parallel(joblib.delayed(_train)(*run) for run in runs):
-                done += 1
+            answers = in_processes(_train, runs, min(jobs, seeds))
+            for done, (folder, remarks, failure) in enumerate(answers, start=1):
                 advance(done, folder.name)
                 for remark in remarks:
                     terminal.complain(f"{folder.name}: {remark}")
@@ -109,11 +104,14 @@ def train_seeds(
                     failed += 1
                     terminal.complain(f"failed: {folder.name}: {failure}")
     except KeyboardInterrupt:
-        raise terminal.Interrupted(more) from None
+        raise terminal.Interrupted(*more) from None
     if failed < seeds:
-        frame = read_seeds(
-            {int(folder.name[5:]): folder for _, folder in runs if (folder / METRICS).exists()}
-        )
+        frames = [
+            read_rows(folder / METRICS, COLUMNS).select(polars.lit(seed).alias("seed"), *COLUMNS)
+            for seed, folder in folders.items()
+            if (folder / METRICS).exists()
+        ]
+        frame = polars.concat(frames).filter(polars.col("accuracy").is_not_null())
         title = (
             f"{own_name(type(configuration.make_algorithm()))} on {configuration.data.name}, "
             f"{configuration.partition.name}, {configuration.network.name}, {training.rounds} rounds"
@@ -131,30 +129,13 @@ def train_seeds(
     return 1 if failed else 0
 
 
-def read_seeds(folders: Any) -> Any:
-    """Return the metrics of runs in the evaluated rounds, with a column ``seed``.
-
-    Parameters
-    ----------
-    folders
-        Folder of the run of each seed.
-    """
-    import polars
-
-    frames = [
-        read_rows(folder / METRICS, COLUMNS).select(polars.lit(seed).alias("seed"), *COLUMNS)
-        for seed, folder in folders.items()
-    ]
-    return polars.concat(frames).filter(polars.col("accuracy").is_not_null())
-
-
 def seed_table(frame: Any) -> tuple[list[str], list[list[str]]]:
     """Return headers and rows of the table of metrics (rows) after some rounds (columns).
 
     Parameters
     ----------
     frame
-        As returned by ``read_seeds``.
+        Columns ``seed`` and ``COLUMNS``, a row an evaluated round of a seed.
     """
     from clusterproof.experiments.sweep import mean_and_deviation  # help needs no sweeps
 

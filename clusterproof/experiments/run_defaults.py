@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from clusterproof import algorithms
-from clusterproof.algorithms import Algorithm, Trace
-from clusterproof.experiments import synthetic_options
-from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
+from clusterproof.synthetic import Mixture, RegressionMixture
 
 REGRESSION: dict[str, Any] = {
     "clusters": 3,
@@ -21,7 +19,7 @@ REGRESSION: dict[str, Any] = {
     "separation": 1.6,
     "noise": 0.2,
     "samples": 10_000,
-    "proportions": ["5,3,2"],
+    "proportions": [5, 3, 2],
 }
 """With a separation of 2 the optima would be longer than 1, which Theorem 1 of CFL-MGD excludes, with 100 samples noise
 would cover the linear phase, and equal shares would hide the smallest one."""
@@ -48,7 +46,7 @@ ONE_MODEL: dict[str, Any] = {
     "dimension": 20,
     "condition_number": 4.0,
     "separation": 1.6,
-    "proportions": ["5,3,2"],
+    "proportions": [5, 3, 2],
     "local_steps": 5,
     "step_size": 0.1,
 }
@@ -109,11 +107,16 @@ Start = Callable[[Any, Mixture, int, int | None], np.ndarray | None]
 class Defaults:
     """Defaults of a run: they hold for one task."""
 
-    task: str
-    rounds: int
-    replicates: int | None
-    settings: Mapping[str, Any]
+    task: str = "regression"
+    rounds: int = 50
+    replicates: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
     start: Start | None = None
+
+    def with_settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings with others in their place; shares are those of three clusters."""
+        dropped = {"proportions"} if given.get("clusters", 3) != 3 else set()
+        return {**{name: value for name, value in self.settings.items() if name not in dropped}, **given}
 
 
 def one_start(method: Any, task: Mixture, seed: int, _: int | None) -> np.ndarray:
@@ -152,62 +155,7 @@ PAGES = {
 """Algorithms with a default task of their own."""
 
 
-def algorithm_of_run(name: str, options: Mapping[str, Any], task: Mixture) -> Algorithm[Any]:
-    """Make an algorithm as ``synthetic_options.make_algorithm`` does; FPFC on quadratics has another default step size.
-
-    Raises
-    ------
-    InvalidArgument
-        If an option is out of range, or one without a default is missing.
-    """
-    augmentation = options.get("augmentation", 0)
-    if name == "fpfc" and isinstance(task, QuadraticMixture) and augmentation > 0:
-        # the largest step that Theorem 1 allows for convex losses
-        options = {"step_size": 1 / (task.client_smoothness + 2 * augmentation), **options}
-    return synthetic_options.make_algorithm(name, options, task)
-
-
-def run_with(
-    name: str,
-    seed: int,
-    settings: Mapping[str, Any],
-    *,
-    task: str | None = None,
-    rounds: int | None = None,
-    replicates: int | None = None,
-    start: Start | None = None,
-) -> tuple[Mixture, Trace]:
-    """Return the task and the run of ``clusterproof run NAME`` with other settings.
-
-    Parameters
-    ----------
-    name, seed
-        The algorithm, and the seed of the task and of the run.
-    settings
-        Options of the task and of the algorithm, in place of their defaults.
-    task, rounds, replicates
-        As for ``clusterproof run``; those of the algorithm's page if None.
-    start
-        Starting models; those of the algorithm's page if None.
-
-    Raises
-    ------
-    InvalidArgument
-        If an option is out of range, or one without a default is missing.
-    """
-    defaults = PAGES[name]
-    if task is None or task == defaults.task:
-        settings = {**defaults.settings, **settings}
-    problem = synthetic_options.make_task(task or defaults.task, settings, seed)
-    algorithm = algorithm_of_run(name, settings, problem)
-    replicates = defaults.replicates if replicates is None else replicates
-    start = start or defaults.start
-    trace = algorithms.run(
-        algorithm,
-        problem,
-        rounds=defaults.rounds if rounds is None else rounds,
-        seed=seed,
-        replicates=replicates,
-        initial=start(algorithm, problem, seed, replicates) if start else None,
-    )
-    return problem, trace
+def defaults_of(algorithm: str, task: str | None = None) -> Defaults:
+    """Return the defaults of an algorithm's run on a task; on its own task if None."""
+    page = PAGES.get(algorithm, Defaults())
+    return page if task in (None, page.task) else Defaults(str(task), start=page.start)

@@ -6,7 +6,7 @@ import difflib
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean, stdev
@@ -15,17 +15,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import numpy as np
 from msgspec import Meta
 
-from clusterproof.algorithms import ALGORITHMS, InvalidArgument, Trace, metrics
+from clusterproof.algorithms import InvalidArgument, Trace, metrics
 from clusterproof.algorithms import run as run_algorithm
 from clusterproof.algorithms.base import own_name
 from clusterproof.algorithms.validation import brief, check_count, check_name, check_seed
-from clusterproof.experiments import synthetic_options
+from clusterproof.experiments import synthetic_runs
 from clusterproof.experiments.training import train_network
 from clusterproof.experiments.units import Unit
 from clusterproof.neural.configuration import (
     DEFAULTS,
     KNOWN,
     configuration_from,
+    names_from,
     places,
     read_configuration_file,
     sections_from,
@@ -33,7 +34,6 @@ from clusterproof.neural.configuration import (
 from clusterproof.neural.custom.references import code_sums, is_own, is_reference, own_algorithm
 from clusterproof.neural.metrics import COLUMNS
 from clusterproof.settings import converted, from_settings
-from clusterproof.synthetic import TASKS
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -204,30 +204,22 @@ def _with_names(runs: Sequence[Run]) -> list[Run]:
     return [Run(each, replace(run.unit, name=_words(each))) for each, run in zip(shown, runs, strict=True)]
 
 
-def _options(command: str) -> list[str]:
+def _options(command: str) -> Iterable[str]:
     """Return the names of all options of a command."""
     if command == "run":
-        return list(synthetic_options.owners())
-    return list(
-        {name: 0 for section, kinds in KNOWN.items() for kind in kinds for name in places({section: kind})}
-    )
+        return synthetic_runs.owners()
+    return {name for section, kinds in KNOWN.items() for kind in kinds for name in places({section: kind})}
 
 
 def _synthetic_run(sweep: Sweep, chosen: Mapping[str, Any], seed: int, code: Collection[str]) -> Run:
     algorithm, task = str(chosen.get("algorithm", "cfl-mgd")), str(chosen.get("task", "regression"))
-    _check_choice("algorithm", algorithm, list(ALGORITHMS), code)
-    check_name("task", task, list(TASKS))
-    kinds = {**synthetic_options.task_parameters(task), **synthetic_options.algorithm_parameters(algorithm)}
-    options = {}
-    for name, value in chosen.items():
-        if name == "proportions":
-            shares = value if isinstance(value, list) else [value]
-            options[name] = [str(converted(name, share, float)) for share in shares]
-        elif name in kinds:
-            options[name] = converted(name, value, kinds[name])
+    _check_choice("algorithm", algorithm, code)
+    synthetic_runs.check_options(algorithm, task, {})
+    kinds = {**synthetic_runs.task_parameters(task), **synthetic_runs.algorithm_parameters(algorithm)}
+    options = {name: converted(name, value, kinds[name]) for name, value in chosen.items() if name in kinds}
     common = {name: getattr(sweep, name) for name in ("rounds", "replicates", "every")}
     settings = {"algorithm": algorithm, "task": task, "options": options, "measure": list(sweep.measure)}
-    settings |= {"code": code_sums({"algorithm": algorithm})} if algorithm in code else {}
+    settings["code"] = code_sums({"algorithm": algorithm})
     shown = {"algorithm": algorithm, "task": task, **options, "seed": seed}
     return Run(shown, Unit(_words(shown), measure_run, {**settings, **common, "seed": seed}))
 
@@ -242,16 +234,16 @@ def measure_run(
     replicates: int | None,
     every: int | None,
     seed: int,
-    code: Mapping[str, str] | None = None,
+    code: Mapping[str, Mapping[str, str]] | None = None,
 ) -> dict[str, list[Any]]:
     """Carry out a run on a synthetic task and measure it: columns of equal length, None where one is not finite.
 
     ``code`` has digests of user-supplied code, by which its changes make other units.
     """
-    synthetic_options.check_memory(algorithm, task, options, rounds, replicates)
+    synthetic_runs.check_memory(algorithm, task, options, rounds, replicates)
     with np.errstate(all="ignore"):
-        made = synthetic_options.make_task(task, options, seed)
-        method = synthetic_options.make_algorithm(algorithm, options, made)
+        made = synthetic_runs.make_task(task, options, seed)
+        method = synthetic_runs.make_algorithm(algorithm, options, made)
         trace = run_algorithm(method, made, rounds=rounds, seed=seed, replicates=replicates)
     columns: dict[str, list[Any]] = {name: [] for name in ("round", "replicate", *measure)}
     for done in sorted({*range(0, rounds, every), rounds}) if every else [rounds]:
@@ -265,9 +257,9 @@ def measure_run(
 def _training_run(sweep: Sweep, chosen: Mapping[str, Any], seed: int, code: Collection[str]) -> Run:
     if sweep.replicates is not None:
         raise InvalidArgument("replicates", sweep.replicates, "is not of training runs", "give more seeds")
-    names = {section: str(chosen.get(section, name)) for section, name in DEFAULTS.items()}
-    for section, name in names.items():
-        _check_choice(section, name, list(KNOWN[section]), code)
+    for section in DEFAULTS:
+        _check_choice(section, str(chosen.get(section, "")), code)
+    names = names_from(chosen)
     known = places(names)
     options = {name: value for name, value in {**chosen, **names}.items() if name in known}
     common = {"rounds": sweep.rounds, "seed": seed, "evaluate_every": sweep.every or max(1, sweep.rounds)}
@@ -279,23 +271,15 @@ def _training_run(sweep: Sweep, chosen: Mapping[str, Any], seed: int, code: Coll
     configuration = configuration_from(sections)
     sections = configuration.sections
     typed = {name: sections[known[name][0]].get(known[name][1], value) for name, value in options.items()}
-    shown = {
-        "algorithm": names["algorithm"],
-        **typed,
-        **{name: names[name] for name in names if name in typed},
-    }
-    shown |= {"seed": seed}
-    own = set(names.values()) & set(code)
-    settings = {"sections": sections, **({"code": code_sums(configuration.user_code)} if own else {})}
+    shown = {"algorithm": names["algorithm"], **typed, "seed": seed}
+    settings = {"sections": sections, "code": code_sums(configuration.user_code)}
     return Run(shown, Unit(_words(shown), train_network, settings))
 
 
-def _check_choice(section: str, name: str, known: Sequence[str], code: Collection[str]) -> None:
+def _check_choice(section: str, name: str, code: Collection[str]) -> None:
     if is_own(section, name) and name not in code:
         rule = "is code, which runs when it is imported, and a file alone may not ask for that"
         raise InvalidArgument(section, name, rule, f"look at the code, then add --code {name}")
-    if name not in code:
-        check_name(section, name, known)
 
 
 def _words(settings: Mapping[str, Any]) -> str:

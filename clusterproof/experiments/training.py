@@ -11,7 +11,7 @@ from clusterproof.neural.data.loading import DATASETS, ENVIRONMENT, data_folder
 
 
 def train_network(
-    sections: Mapping[str, Mapping[str, Any]], code: Mapping[str, str] | None = None
+    sections: Mapping[str, Mapping[str, Any]], code: Mapping[str, Mapping[str, str]] | None = None
 ) -> dict[str, list[Any]]:
     """Train a network and return the columns of its metrics, rounds without an evaluation left out.
 

@@ -12,8 +12,8 @@ from msgspec import Meta
 
 import clusterproof.figures.style as style
 from clusterproof.algorithms import CFLMGD, Algorithm, FedAvg, InvalidArgument
-from clusterproof.experiments.run_defaults import one_start, run_with
-from clusterproof.experiments.synthetic_options import algorithm_class, algorithm_parameters
+from clusterproof.experiments.run_defaults import one_start
+from clusterproof.experiments.synthetic_runs import algorithm_class, algorithm_parameters, run_with
 from clusterproof.figures.illustration import Illustration, Kappa, Momentum, NotNegative, Positive, written
 from clusterproof.figures.pages import LOOKS, draw_page, in_symbols
 from clusterproof.figures.runs import check_one_quantity
@@ -184,7 +184,7 @@ class ErrorPerRound(Illustration):
         rounds, replicates = settings.pop("rounds"), settings.pop("replicates")
         settings["condition_number"] = settings.pop("kappa")
         shares = settings.pop("proportions") or ((5, 3, 2) if self.clusters == 3 else (1,) * self.clusters)
-        settings["proportions"] = [",".join(map(str, shares))]
+        settings["proportions"] = list(shares)
         del settings["bounds"]
         # the Hessian of a regression has L = 1
         if name in ("cfl-mgd", "ifca") and settings["local_steps"] > 1:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 from msgspec import Meta
 
 import clusterproof.figures.style as style
-from clusterproof.experiments.run_defaults import run_with
+from clusterproof.experiments.synthetic_runs import run_with
 from clusterproof.figures.illustration import Count, Illustration, Kappa, NotNegative, Positive
 from clusterproof.figures.pages import draw_page
 from clusterproof.theory.runs.compare import compare

@@ -26,7 +26,7 @@ def draw(frame: DataFrame, title: str) -> style.Figure:
     Parameters
     ----------
     frame
-        Columns ``seed``, ``round`` and the metrics, as ``commands.train_seeds.read_seeds`` returns them.
+        Columns ``seed``, ``round`` and the metrics, a row an evaluated round of a seed.
     title
         Description of the runs for the caption.
     """

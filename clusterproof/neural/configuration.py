@@ -218,11 +218,9 @@ def configuration_from(sections: Mapping[str, Any]) -> Configuration:
     tables = checked_settings(dict.fromkeys(SECTIONS, dict[str, Any]), sections)
     tables = {section: dict(tables.get(section, {})) for section in SECTIONS}
     training = from_settings(Training, tables.pop("training"), "training.")
-    if is_own("data", str(tables["data"].get("name"))):
-        tables["partition"].setdefault("name", "given")
     named = {}
-    for section, options in tables.items():
-        name = checked_name(section, options.pop("name", DEFAULTS[section]))
+    for section, name in names_from(named_in(tables)).items():
+        options = {key: value for key, value in tables[section].items() if key != "name"}
         checked = checked_settings(parameters(section, name), options, f"{section}.")
         named[section] = Named(name, _plain(section, checked))
     configuration = Configuration(**named, training=training)
@@ -300,8 +298,7 @@ def sections_from(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     InvalidArgument
         If the named choices have no such option.
     """
-    names = {section: checked_name(section, values.get(section, DEFAULTS[section])) for section in DEFAULTS}
-    known = places(names)
+    known = places(names_from(values))
     checked_settings(dict.fromkeys(known, Any), values)
     sections: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
     for option, value in values.items():
@@ -345,9 +342,7 @@ def read_configuration_file(
     raise InvalidArgument(argument, os.fspath(path), f"must be a {kind} file ({fault})", remedy)
 
 
-def with_code(
-    sections: Mapping[str, Any], code: Mapping[str, str], option: str | None = None
-) -> dict[str, Any]:
+def with_code(sections: Mapping[str, Any], code: Mapping[str, str]) -> dict[str, Any]:
     """Return the sections of a file with user-supplied code as it was named elsewhere.
 
     Parameters
@@ -356,8 +351,6 @@ def with_code(
         As they were read.
     code
         Names by section, such as ``{"algorithm": "mine.py:Mine"}``, in place of those in the file.
-    option
-        Option that names such code; that of the section if None.
 
     Raises
     ------
@@ -371,9 +364,32 @@ def with_code(
             tables[section] = {**table, "name": code[section]}
         elif isinstance(table, Mapping) and references.is_reference(str(table.get("name", ""))):
             rule = "is code, which runs when it is imported, and a file alone may not ask for that"
-            remedy = f"look at the code, then add --{option or section} {table['name']}"
+            remedy = f"look at the code, then add --{section} {table['name']}"
             raise InvalidArgument(f"{section}.name", table["name"], rule, remedy)
     return tables
+
+
+def named_in(sections: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the names that sections have, by section."""
+    tables = {section: table for section, table in sections.items() if isinstance(table, Mapping)}
+    return {section: table["name"] for section, table in tables.items() if "name" in table}
+
+
+def names_from(given: Mapping[str, Any]) -> dict[str, str]:
+    """Return the names of data, partition, network and algorithm; those that are not given have their defaults.
+
+    Samples of a user's own are divided as they are given.
+
+    Raises
+    ------
+    InvalidArgument
+        As for ``checked_name``.
+    """
+    own = {"partition": "given"} if is_own("data", str(given.get("data"))) else {}
+    return {
+        section: checked_name(section, given.get(section, own.get(section, name)))
+        for section, name in DEFAULTS.items()
+    }
 
 
 def checked_name(section: str, name: Any) -> str:

@@ -18,7 +18,7 @@ from clusterproof.neural.partitions.base import Partition
 
 
 def record_of(
-    configuration: Configuration, partition: Partition, choices: Mapping[str, Any], data: str
+    configuration: Configuration, partition: Partition, choices: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return what a resumed run must have in common with the run that was begun, as plain JSON values.
 
@@ -28,17 +28,14 @@ def record_of(
         Of the run.
     choices
         What the run has chosen where its configuration leaves it open.
-    data
-        Digest of the samples.
     """
     halves = {"train": partition.train, "test": partition.test}
-    names = ("indices", "targets", "sizes", "labels")
+    names = ("pixels", "indices", "targets", "sizes", "labels")
     arrays = {f"{half} {name}": getattr(images, name) for half, images in halves.items() for name in names}
     return {
         "configuration": configuration.sections,
         "choices": choices,
-        "partition": digest(arrays),
-        "data": data,
+        "samples": digest(arrays),
         "code": code_sums({"network": configuration.network.name, "algorithm": configuration.algorithm.name}),
         "versions": {
             "python": platform.python_version(),
@@ -76,13 +73,9 @@ def require_same(configuration: Configuration, stored: Stored, record: Mapping[s
         if changed := [file for file in was | now if was.get(file) != now.get(file)]:
             rule = f"is another code than when the run was begun: {', '.join(changed)} changed"
             raise InvalidArgument(f"{section}.name", configuration.user_code[section], rule, remedy)
-    for section, rule in (
-        ("data", "has other samples than when the run was begun"),
-        ("partition", "gives the clients other samples than when the run was begun"),
-    ):
-        if stored.record[section] != record[section]:
-            name = getattr(configuration, section).name
-            raise InvalidArgument(f"{section}.name", name, rule, remedy)
+    if stored.record.get("samples") != record["samples"]:
+        rule = "gives the clients other samples than when the run was begun"
+        raise InvalidArgument("partition.name", configuration.partition.name, rule, remedy)
     if stored.record["versions"] == record["versions"]:
         return []
     return [f"{stored.path}: was written with other versions; the last bits may differ"]

@@ -34,7 +34,6 @@ from clusterproof.neural.checkpoint import (
     CONFIGURATION,
     Checkpoint,
     Stored,
-    digest,
     is_finite,
     laid_out,
     read_checkpoint,
@@ -106,15 +105,12 @@ class Assembly:
         What is trained on what, and checks of the algorithm's answers.
     choices
         As in ``TrainingResult``.
-    data
-        SHA-256 of the data set.
     """
 
     algorithm: Algorithm[Any]
     task: ImageTask
     guard: Guard
     choices: dict[str, Any]
-    data: str
 
 
 @checked
@@ -158,7 +154,7 @@ def train(
         stored = None if folder is None else read_checkpoint(folder)
         choices, remarks = ({}, []) if stored is None else kept_choices(configuration, stored)
         run = assemble(configuration, choices)
-        record = record_of(configuration, run.task.partition, run.choices, run.data)
+        record = record_of(configuration, run.task.partition, run.choices)
         if stored is None:
             now = _start(configuration.training.seed, run)
         else:
@@ -245,10 +241,7 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
         local = "local" if configuration.algorithm.name == "local" else None
         asked = {"training.test_assignment": by_training, **further, "algorithm.name": local}
         _refuse(asked, rule, "choose a partition such as rotated-groups, or another value")
-    halves = {"train": images.train, "test": images.test}
-    samples = {f"{half} pixels": data.pixels for half, data in halves.items()}
-    labels = {f"{half} labels": data.labels for half, data in halves.items()}
-    return Assembly(algorithm, task, guard, made, digest(samples | labels))
+    return Assembly(algorithm, task, guard, made)
 
 
 def lost_clusters(algorithm: Algorithm[Any], state: State, clusters: Sequence[int]) -> list[str]:

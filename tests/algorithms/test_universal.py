@@ -18,7 +18,7 @@ from clusterproof.algorithms import (
     SoFL,
     run,
 )
-from clusterproof.experiments.synthetic_options import make_algorithm
+from clusterproof.experiments.synthetic_runs import make_algorithm
 from clusterproof.synthetic import OnArrays, QuadraticMixture, RegressionMixture, strategies
 
 ALL = pytest.mark.parametrize("combination", EVERY, ids=describe)

@@ -15,7 +15,7 @@ from tiny_training import TINY, toml_of
 
 from clusterproof.algorithms import ALGORITHMS, InvalidArgument
 from clusterproof.commands.application import main
-from clusterproof.experiments.synthetic_options import owners
+from clusterproof.experiments.synthetic_runs import owners
 from clusterproof.neural.checkpoint import CHECKPOINT, read_checkpoint, stored_configuration
 from clusterproof.neural.configuration import KNOWN, configuration_from, places
 from clusterproof.neural.training import train

@@ -26,7 +26,7 @@ from clusterproof.commands import terminal
 from clusterproof.commands.application import app, main
 from clusterproof.commands.run import run_algorithm
 from clusterproof.conformance import DEFINITIONS
-from clusterproof.experiments.synthetic_options import algorithm_parameters, task_parameters
+from clusterproof.experiments.synthetic_runs import algorithm_parameters, task_parameters
 from clusterproof.experiments.tables import TABLES
 from clusterproof.figures import FIGURES
 from clusterproof.neural.data.loading import DATASETS
@@ -170,12 +170,13 @@ def test_texts_are_literals_or_words() -> None:
         "kind=b",
         "step-size=.5",
         "none=None",
+        "on=true",
         "names=[x, 1]",
         f"deep={deep}",
     ]
     assert values_from_texts("set", texts) == {
         **{"kappa": 100, "hidden": [64, 32], "kind": "b", "step_size": 0.5, "none": None},
-        **{"names": ["x", 1], "deep": deep},
+        **{"names": ["x", 1], "deep": deep, "on": True},
     }
     for wrong in (["kappa"], ["=3"], ["a=1", "a=2"]):
         with pytest.raises(InvalidArgument):

@@ -11,7 +11,7 @@ from command_line import refused
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.commands.application import main
-from clusterproof.commands.conform import _read_setting, import_object
+from clusterproof.commands.conform import import_object
 from clusterproof.conformance import (
     DEFINITIONS,
     ConformanceTask,
@@ -87,17 +87,17 @@ def test_exit_statuses(
         (("{}:Raises", "--as", "scaffold"), "RuntimeError: no data"),
         (("{}:Right", "--as", "scafold"), "scaffold"),
         (("{}:Right",), "--list"),
-        (("{}:Wrong", "--as", "scaffold"), "has no Wrong"),
-        (("nowhere.py:Right", "--as", "scaffold"), "a file that exists"),
-        (("no_such_package:Right", "--as", "scaffold"), "install no_such_package"),
+        (("{}:Wrong", "--as", "scaffold"), "no attribute 'Wrong'"),
+        (("nowhere.py:Right", "--as", "scaffold"), "No such file"),
+        (("no_such_package:Right", "--as", "scaffold"), "No module named 'no_such_package'"),
         (("Right", "--as", "scaffold"), "MODULE:NAME"),
         (("{}:Right", "--as", "scaffold", "--set", "option"), "NAME=VALUE"),
         (("{}:Right", "--as", "scaffold", "--json", "{}/report.json"), "--json"),
         (
             ("{}_misspelt.py:Right", "--as", "scaffold"),
-            "(NameError: name 'mising' is not defined); correct the module",
+            "raised NameError: name 'mising' is not defined",
         ),
-        (("{}_imports.py:Right", "--as", "scaffold"), "install no_such_library, or"),
+        (("{}_imports.py:Right", "--as", "scaffold"), "No module named 'no_such_library'"),
         (("{}:Right", "--as", "scaffold", "--set", "optoin=I"), "option"),
         ((), "must be given"),
     ],
@@ -135,15 +135,6 @@ def test_a_report_is_written_with_every_number(
             again.round(participants)
             models.append(again.model)
         np.testing.assert_array_equal([state["model"] for state in run["states"]], models)
-
-
-def test_a_traceback_is_printed_if_asked_for(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["conform", f"{file}:Raises", "--as", "scaffold"]) == 2
-    assert "Traceback" not in capsys.readouterr().err
-    assert main(["conform", f"{file}:Raises", "--as", "scaffold", "--traceback"]) == 2
-    error = capsys.readouterr().err
-    assert "Traceback" in error
-    assert "in round" in error
 
 
 def test_a_lambda_is_an_implementation(file: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -235,10 +226,3 @@ def test_pytest_runs_each_check(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
     assert "test_right[scaffold-participation]" in done.stdout
     assert "12 xfailed" in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("text", "value"), [(".5", 0.5), ("0.5", 0.5), ("2", 2), ("true", True), ("null", None), ("I", "I")]
-)
-def test_a_setting_is_a_number_a_truth_value_nothing_or_a_word(text: str, value: object) -> None:
-    assert _read_setting(f"name={text}") == ("name", value)

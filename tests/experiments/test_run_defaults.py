@@ -7,22 +7,23 @@ import pytest
 
 from clusterproof.algorithms.storage import load_trace
 from clusterproof.commands.application import main
-from clusterproof.experiments import run_defaults, synthetic_options
-from clusterproof.experiments.run_defaults import PAGES, run_with
+from clusterproof.experiments import synthetic_runs
+from clusterproof.experiments.run_defaults import PAGES
+from clusterproof.experiments.synthetic_runs import run_with
 
 
 def test_fedlin_s_step_is_the_one_that_its_rate_supposes() -> None:
     """1 / (6 L K), L of the largest of the clients' Hessians."""
     page = PAGES["fedlin"]
-    task = synthetic_options.make_task(page.task, page.settings, 0)
+    task = synthetic_runs.make_task(page.task, page.settings, 0)
     product = 6 * task.client_smoothness * page.settings["local_steps"] * page.settings["step_size"]
     assert product == pytest.approx(1)
 
 
 def test_a_given_step_size_goes_before_that_of_theorem_1() -> None:
     options = {**PAGES["fpfc"].settings, "step_size": 0.01}
-    task = synthetic_options.make_task("quadratic", options, 0)
-    assert run_defaults.algorithm_of_run("fpfc", options, task).step_size == 0.01
+    task = synthetic_runs.make_task("quadratic", options, 0)
+    assert synthetic_runs.make_algorithm("fpfc", options, task).step_size == 0.01
 
 
 def test_cfl_s_pooled_model_is_at_rest_before_the_first_cut() -> None:

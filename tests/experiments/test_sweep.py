@@ -146,7 +146,7 @@ NESTED = 'measure = ["error"]\nsettings.clients = ' + "[" * 20_000 + "]" * 20_00
         (NESTED, "nested more than 100 levels deep"),
         ('command = "train"\nmeasure = ["round"]', "measure = 'round': must be one of"),
         ('command = "train"\nmeasure = ["purity"]\nreplicates = 2', "is not of training runs"),
-        ('command = "train"\nmeasure = ["purity"]\n[grid]\ndata = ["digit"]', "the nearest are digits"),
+        ('command = "train"\nmeasure = ["purity"]\n[grid]\ndata = ["digit"]', "write digits"),
         ('command = "train"\nmeasure = ["purity"]\n[grid]\nnetwork = ["x.py:Net"]', "is code"),
         ('command = "train"\nmeasure = ["purity"]\n[grid]\nhidden = ["wide"]', "wrong type"),
         (

@@ -59,16 +59,11 @@ def test_a_damaged_file_is_computed_again_and_other_settings_are_another_unit(tm
     compute([unit], folder)
     (path,) = folder.glob("*.json")
     assert json.loads(path.read_text())["settings"] == unit.settings
-    whole = path.read_bytes()
-    assert b'"result": 0' in whole
-    other_result, twice = (
-        whole.replace(b'"result": 0', b'"result": 7'),
-        whole.replace(b"{", b'{"result": 7, ', 1),
-    )
-    for damaged in (b"{", b"[]", b"{}", b"\xff", b"[" * 10**5, other_result, twice):
+    twice = path.read_bytes().replace(b"{", b'{"result": 7, ', 1)
+    for damaged in (b"{", b"[]", b"{}", b"\xff", b"[" * 10**5, twice):
         path.write_bytes(damaged)
         assert compute([unit], folder) == ([0], [])
-    assert computed(log)[0] == 8
+    assert computed(log)[0] == 7
     other = Unit(unit.name, unit.function, {**unit.settings, "seconds": 1e-9})
     assert other.file != unit.file
     assert Unit("another name", unit.function, dict(reversed(unit.settings.items()))).file == unit.file

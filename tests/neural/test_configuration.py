@@ -223,8 +223,6 @@ def test_parameters_of_user_supplied_code_are_stored_or_refused(
         InvalidArgument, match=r"a file alone may not ask for that; .* --algorithm own\.py:Own"
     ):
         with_code(sections, {})
-    with pytest.raises(InvalidArgument, match=r"add --code own\.py:Own"):
-        with_code(sections, {}, "code")
     assert with_code(sections, {"algorithm": "own.py:Unbounded"})["algorithm"]["name"] == "own.py:Unbounded"
 
 

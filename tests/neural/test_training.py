@@ -222,7 +222,7 @@ def test_a_run_whose_clients_would_hold_other_samples_is_refused(tmp_path: Path,
 
     for name, fault, words in (
         ("partition", other_stream, "partition.name = 'rotated-groups': gives the clients other samples"),
-        ("load", other_bytes, "data.name = 'digits': has other samples"),
+        ("load", other_bytes, "partition.name = 'rotated-groups': gives the clients other samples"),
     ):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(training, name, fault)

@@ -130,7 +130,7 @@ def test_a_diverging_run_is_one_line(capsys: Capture) -> None:
 def test_run_uses_the_options() -> None:
     trace = ran(
         "cfl-mgd --task regression --clusters 3 --models 2 --clients 9 --dimension 4 --condition-number 5 "
-        "--separation 3 --noise .25 --samples 11 --proportions 1 --proportions 1 --proportions 1 --data population "
+        "--separation 3 --noise .25 --samples 11 --proportions 1,1,1 --data population "
         "--momentum .25 --averaging model --local-steps 2 --reset-momentum --participation .5 --rounds 2"
     )
     algorithm, task = trace.settings["algorithm"], trace.settings["task"]

@@ -1,22 +1,22 @@
-"""Tasks and algorithms from command-line options."""
+"""Runs on synthetic tasks: from options to a task and an algorithm, as for `clusterproof run`, sweeps and figures."""
 
 from __future__ import annotations
 
 import inspect
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from functools import cache
-from pathlib import Path
 from typing import Any, get_type_hints
 
 import numpy as np
 
-from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument
+from clusterproof import algorithms
+from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument, Trace
 from clusterproof.algorithms.memory import total_memory
 from clusterproof.algorithms.validation import check_name
+from clusterproof.experiments.run_defaults import Start, defaults_of
 from clusterproof.neural.custom.references import is_own, own_algorithm
-from clusterproof.synthetic import TASKS, Mixture
+from clusterproof.synthetic import TASKS, Mixture, QuadraticMixture
 
 TASK_DEFAULTS = {"clusters": 2, "clients": 40, "dimension": 20}
 """Defaults of the tasks' parameters that have none in Python."""
@@ -38,7 +38,7 @@ def task_parameters(task: str) -> dict[str, Any]:
     """Types of the arguments of a task's ``random`` apart from the seed, by option name."""
     hints = get_type_hints(TASKS[task].random)
     names = [name for name in inspect.signature(TASKS[task].random).parameters if name != "seed"]
-    return {name: list[str] if name == "proportions" else hints[name] for name in names}
+    return {name: list[float] if name == "proportions" else hints[name] for name in names}
 
 
 def algorithm_class(name: str) -> type[Algorithm[Any]]:
@@ -114,21 +114,24 @@ def make_task(name: str, options: Mapping[str, Any], seed: int) -> Mixture:
     """
     known = task_parameters(name)
     arguments = {**TASK_DEFAULTS, **{key: value for key, value in options.items() if key in known}}
-    if arguments.get("proportions") is not None:
-        arguments["proportions"] = _numbers("proportions", arguments["proportions"])
     try:
         with np.errstate(all="ignore"):
             task = TASKS[name].random(**arguments, seed=seed)
             extent = [task.smoothness, 1 / task.strong_convexity, task.diameter, *np.ravel(task.optima)]
+        if np.isfinite(extent).all():
+            return task
+        reason = "its optima or curvature overflow"
     except InvalidArgument as error:
         if error.argument in arguments or error.argument == "seed":
             raise
-        raise _out_of_range(name, arguments, error.rule) from error
+        reason = error.rule
     except (ArithmeticError, np.linalg.LinAlgError) as error:
-        raise _out_of_range(name, arguments, str(error)) from error
-    if not np.isfinite(extent).all():
-        raise _out_of_range(name, arguments, "its optima or curvature overflow")
-    return task
+        reason = str(error)
+    # options that are valid separately, but out of float64's range together
+    numbers = {key: value for key, value in arguments.items() if isinstance(value, float)}
+    extreme = max(numbers, key=lambda key: abs(np.log(abs(numbers[key]) + 1e-320)), default="task")
+    rule = f"is too extreme for a {name} task in double precision ({reason})"
+    raise InvalidArgument(extreme, numbers.get(extreme, name), rule, "choose a value nearer to 1")
 
 
 def make_algorithm(name: str, options: Mapping[str, Any], task: Mixture) -> Algorithm[Any]:
@@ -141,7 +144,7 @@ def make_algorithm(name: str, options: Mapping[str, Any], task: Mixture) -> Algo
     options
         Options accepted by ``check_options``; those of tasks are ignored.
     task
-        Determines the default step size, 1 / L; for FPFC, 1 / (L + augmentation).
+        Determines the default step size, see ``default_step_size``.
 
     Raises
     ------
@@ -155,10 +158,8 @@ def make_algorithm(name: str, options: Mapping[str, Any], task: Mixture) -> Algo
         if option in options:
             arguments[field.name] = options[option]
         elif field.name == "step_size":
-            # the augmentation adds to the curvature of FPFC's local losses
-            added = float(options.get("augmentation", getattr(cls, "augmentation", 0.0)))
-            usable = math.isfinite(added) and added > 0
-            arguments[field.name] = 1 / (task.smoothness + (added if usable else 0.0))
+            augmentation = options.get("augmentation", getattr(cls, "augmentation", 0.0))
+            arguments[field.name] = default_step_size(task, augmentation)
         elif field.name in ALGORITHM_DEFAULTS:
             arguments[field.name] = ALGORITHM_DEFAULTS[field.name]
         elif field.default is MISSING and field.default_factory is MISSING:
@@ -171,6 +172,63 @@ def make_algorithm(name: str, options: Mapping[str, Any], task: Mixture) -> Algo
             raise
         raise InvalidArgument("models", error.value, error.rule, error.remedy) from error
     return algorithm
+
+
+def default_step_size(task: Mixture, augmentation: float = 0.0) -> float:
+    """Return 1 / L, or FPFC's step size: its augmentation adds to the curvature of the clients' losses.
+
+    On quadratics that is the largest that its Theorem 1 allows for convex losses.
+    """
+    if not 0 < augmentation < np.inf:
+        return 1 / task.smoothness
+    if isinstance(task, QuadraticMixture):
+        return 1 / (task.client_smoothness + 2 * augmentation)
+    return 1 / (task.smoothness + augmentation)
+
+
+def run_with(
+    name: str,
+    seed: int,
+    settings: Mapping[str, Any],
+    *,
+    task: str | None = None,
+    rounds: int | None = None,
+    replicates: int | None = None,
+    start: Start | None = None,
+) -> tuple[Mixture, Trace]:
+    """Return the task and the run of ``clusterproof run NAME`` with other settings.
+
+    Parameters
+    ----------
+    name, seed
+        The algorithm, and the seed of the task and of the run.
+    settings
+        Options of the task and of the algorithm, in place of their defaults.
+    task, rounds, replicates
+        As for ``clusterproof run``; those of the algorithm's page if None.
+    start
+        Starting models; those of the algorithm's page if None.
+
+    Raises
+    ------
+    InvalidArgument
+        If an option is out of range, or one without a default is missing.
+    """
+    defaults = defaults_of(name, task)
+    settings = defaults.with_settings(settings)
+    problem = make_task(defaults.task, settings, seed)
+    algorithm = make_algorithm(name, settings, problem)
+    replicates = defaults.replicates if replicates is None else replicates
+    start = start or defaults.start
+    trace = algorithms.run(
+        algorithm,
+        problem,
+        rounds=defaults.rounds if rounds is None else rounds,
+        seed=seed,
+        replicates=replicates,
+        initial=start(algorithm, problem, seed, replicates) if start else None,
+    )
+    return problem, trace
 
 
 def check_memory(
@@ -204,7 +262,7 @@ def check_memory(
         per_round += 8 * runs * clients * sizes["samples"] * dimension
     elif options.get("data") == "fixed":
         data += clients * min(sizes["samples"], dimension + 1) * dimension + sizes["samples"] * dimension
-    needed, present = record + per_round + 8 * data, _memory()
+    needed, present = record + per_round + 8 * data, total_memory()
     if needed > present:
         largest = max(
             (name for name in sizes if name not in ("models", "samples", "support") or name in options),
@@ -219,36 +277,6 @@ def check_memory(
         )
 
 
-def _memory() -> int:
-    """Return the bytes of memory that this process may use."""
-    limit = Path("/sys/fs/cgroup/memory.max")
-    present = total_memory()
-    granted = limit.read_text().strip() if limit.is_file() else "max"
-    return min(present, int(granted)) if granted.isdecimal() else present
-
-
 def option_of(parameter: str) -> str:
     """Return the option of an algorithm's parameter: ``models`` for ``clusters``, which tasks have."""
     return "models" if parameter == "clusters" else parameter
-
-
-def _numbers(argument: str, texts: Sequence[str]) -> list[float]:
-    """Parse the numbers of an option that may be repeated and whose values may be separated by commas."""
-    try:
-        return [float(part) for text in texts for part in text.split(",")]
-    except ValueError as error:
-        raise InvalidArgument(
-            argument, ",".join(texts), "must be numbers separated by commas", "write it as 0.6,0.4"
-        ) from error
-
-
-def _out_of_range(name: str, arguments: Mapping[str, Any], reason: str) -> InvalidArgument:
-    """Return an error on options that are valid separately, but out of float64's range together."""
-    numbers = {key: value for key, value in arguments.items() if isinstance(value, float)}
-    extreme = max(numbers, key=lambda key: abs(np.log(abs(numbers[key]) + 1e-320)), default="task")
-    return InvalidArgument(
-        extreme,
-        numbers.get(extreme, name),
-        f"is too extreme for a {name} task in double precision ({reason})",
-        "choose a value nearer to 1",
-    )

@@ -1,0 +1,68 @@
+"""Options of the command line from the parameters of a class or function."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Annotated, Any, get_args, get_origin
+
+from cyclopts import Group, Parameter, Token
+
+from clusterproof.algorithms.options import parameter_descriptions
+from clusterproof.commands.terminal import read_integer
+
+
+def options_of(function: Callable[..., Any], further: Mapping[str, str] = {}) -> Iterator[inspect.Parameter]:
+    """Yield an option for each keyword-only parameter of a function, with a further text or that of its docstring."""
+    texts = {**parameter_descriptions(function), **further}
+    for entry in inspect.signature(function, eval_str=True).parameters.values():
+        if entry.kind is entry.KEYWORD_ONLY:
+            yield option(entry.name, entry.annotation, entry.default, texts[entry.name])
+
+
+def option(
+    name: str, annotation: Any, default: Any, text: str, group: Group | str = "Parameters"
+) -> inspect.Parameter:
+    """Return a parameter that cyclopts makes an option of; ranges are checked by what it is a setting of.
+
+    Parameters
+    ----------
+    name, annotation, text
+        Of the option; numbers of a list are separated by commas.
+    default
+        Value without the option, or words for it, in the help; None, False and "" are not shown.
+    group
+        Heading in the help.
+    """
+    kinds, more = _kinds(annotation), dict[str, Any]()
+    if any(each in kinds for each in (list, tuple, Sequence)):
+        more = {"converter": read_numbers, "n_tokens": 1}
+    elif int in kinds and float not in kinds:
+        more = {"converter": read_integer}
+    shown = ",".join(map(str, default)) if isinstance(default, list) else default
+    words = Parameter(
+        help=text,
+        group=group,
+        negative=None if bool in kinds and default is True else (),
+        show_default=False if default is None or default is False or default == "" else lambda _: shown,
+        **more,
+    )
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, keyword, default=default, annotation=Annotated[annotation, words])
+
+
+def _kinds(annotation: Any) -> list[Any]:
+    """Return the classes that make up a type."""
+    parts = chain.from_iterable(map(_kinds, get_args(annotation)))
+    return [get_origin(annotation) or annotation, *parts]
+
+
+def read_numbers(annotation: Any, tokens: Sequence[Token]) -> list[float] | list[int]:
+    """Read numbers that are separated by commas; none in an empty text."""
+    text = tokens[0].value
+    number, words = (float, "numbers") if float in _kinds(annotation) else (int, "whole numbers")
+    try:
+        return [number(part) for part in text.split(",")] if text.strip() else []
+    except ValueError:
+        raise ValueError(f"{text!r} must be {words} separated by commas, such as 64,32") from None
