@@ -67,7 +67,11 @@ FORMS = {
         )
     ],
     "cfl": product(**WEIGHTS, linkage=("single", "complete"), thresholds=("absolute", "relative")),
-    "fpfc": product(penalty=("scad", "l1"), pair_rule=("either", "both", "all"), start=("common", "own")),
+    "fpfc": [
+        *product(penalty=("scad", "l1"), pair_rule=("either", "both", "all"), start=("common", "own")),
+        # pairs are near where the penalty is constant, from 3.2 times the strength on
+        {"strength": 0.1, "threshold": 0.5},
+    ],
     "sofl": [
         *({}, {"method": "fedprox", "proximal": 0.4}, {"method": "per-fedavg"}),
         *({"weighting": "samples"}, {"trigger": "stationary"}),
