@@ -8,10 +8,9 @@ from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clusterproof.algorithms import CFL, FedAvg, Randomness, run
+from clusterproof.algorithms import CFL, Randomness, run
 from clusterproof.algorithms.participation import draw_participants
-from clusterproof.synthetic import QuadraticMixture, RegressionMixture, strategies
-from clusterproof.theory.exact import affine_rounds
+from clusterproof.synthetic import QuadraticMixture, strategies
 
 INTERLEAVED = QuadraticMixture(
     hessians=np.ones((12, 1, 1)) * np.eye(2),
@@ -32,21 +31,6 @@ def test_clients_keep_their_ids_through_repeated_splits():
     assert set(positions) != set(larger[positions])  # the notebook's ids would be other clients
 
 
-def test_before_the_first_split_it_is_fedavg():
-    task = RegressionMixture.random(clusters=2, clients=6, dimension=3, separation=1)
-    kept = {"rounds": 4, "replicates": 3, "initial": np.ones((1, 3))}
-    single = run(FedAvg(step_size=0.5, local_steps=2), task, **kept)
-    found = run(CFL(step_size=0.5, local_steps=2, warm_up=4), task, **kept)
-    assert (found.assignments == 0).all()
-    assert found.models.shape[-2] == 6
-    # the same law, not the same draws: streams are named after the algorithm
-    noiseless = QuadraticMixture.random(clusters=2, clients=6, dimension=3, spread=1)
-    single, found = (run(kind(step_size=0.5, local_steps=2), noiseless, **kept) for kind in (FedAvg, CFL))
-    np.testing.assert_allclose(
-        found.models, np.broadcast_to(single.models, found.models.shape), rtol=0, atol=1e-14
-    )
-
-
 def test_a_replicate_is_compared_with_its_own_first_updates():
     """Thresholds that are shares of the first updates: from afar they are much longer."""
     algorithm = CFL(step_size=0.5, warm_up=2)
@@ -57,21 +41,6 @@ def test_a_replicate_is_compared_with_its_own_first_updates():
         alone = run(algorithm, task, rounds=40, initial=start)
         np.testing.assert_array_equal(together.assignments[:, replicate], alone.assignments)
     assert (together.assignments[:, 0] != together.assignments[:, 1]).any()
-
-
-@pytest.mark.parametrize("linkage", ["single", "complete"])
-@pytest.mark.parametrize("clusters", [2, 3, 4])
-def test_separated_clusters_are_found_and_rest_at_their_fixed_points(clusters, linkage):
-    task = QuadraticMixture.random(clusters=clusters, clients=12, dimension=5, condition_number=2)
-    trace = run(CFL(step_size=0.9, local_steps=3, linkage=linkage), task, rounds=150)
-    assert trace.adjusted_rand_index == 1.0
-
-    def inside(hessians, centers):
-        return affine_rounds.fedavg_rest(hessians, centers, step_size=0.9, local_steps=3)
-
-    rest = affine_rounds.within_clusters(inside, task.hessians, task.centers, task.labels)
-    np.testing.assert_allclose(trace.models[-1], rest[task.labels], rtol=0, atol=1e-10)
-    assert trace.errors.shape == (151, 12)
 
 
 @settings(max_examples=examples(30))
@@ -109,16 +78,6 @@ def test_a_client_whose_update_is_zero_is_placed_and_nothing_is_nan():
     assert trace.assignments[-1][0] == trace.assignments[-1][1]
     assert trace.assignments[-1][3] == trace.assignments[-1][4] != trace.assignments[-1][0]
     assert np.isfinite(trace.models).all()
-
-
-def test_partial_participation_does_not_shatter_the_clusters():
-    """Absent clients as zero updates give dozens of clusters (FPFC, Table 1); here they are asked."""
-    task = RegressionMixture.random(clusters=3, clients=60, dimension=10, separation=3, noise=0.3, seed=3)
-    algorithm = CFL(step_size=1.0, participation=0.3, mean_threshold=0.7, client_threshold=1.0)
-    trace = run(algorithm, task, rounds=60, replicates=4)
-    for replicate in range(4):
-        assert len(np.unique(trace.assignments[-1, replicate])) == 3
-    assert (trace.adjusted_rand_index == 1.0).all()
 
 
 class Shifted(QuadraticMixture):

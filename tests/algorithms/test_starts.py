@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from clusterproof.algorithms import CFLMGD, IFCA, InvalidArgument, Randomness, adjusted_rand_index, run
+from clusterproof.algorithms import CFLMGD, IFCA, Randomness, adjusted_rand_index, run
 from clusterproof.algorithms.participation import draw_participants
 from clusterproof.synthetic import RegressionMixture
 
@@ -132,27 +132,3 @@ def test_restarts_find_the_clusters_more_often():
         return sum(adjusted_rand_index(own, TASK.labels) == 1 for own in trace.assignments[-1])
 
     assert found(restarts=4, trial_rounds=8) > found() + 3
-
-
-@pytest.mark.parametrize(
-    ("options", "argument"),
-    [
-        ({"least_share": 0.0}, "least_share"),
-        ({"least_share": 1.5}, "least_share"),
-        ({"restarts": 0}, "restarts"),
-        ({"trial_rounds": 0}, "trial_rounds"),
-    ],
-)
-def test_numbers_out_of_range_are_refused(options, argument):
-    for make in (
-        lambda **more: IFCA(step_size=0.1, **more),
-        lambda **more: CFLMGD(step_size=0.1, momentum=0.5, **more),
-    ):
-        with pytest.raises(InvalidArgument) as refusal:
-            make(**options)
-        assert refusal.value.argument == argument
-
-
-def test_a_share_that_no_start_can_reach_is_refused():
-    with pytest.raises(InvalidArgument, match="1 / 3"):
-        run(IFCA(step_size=0.1, least_share=0.4), TASK, rounds=0)
