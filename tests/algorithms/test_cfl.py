@@ -100,3 +100,14 @@ def test_a_participant_s_update_is_the_one_that_it_sent_before_all_were_asked():
     updates = 0.5 * (centers - shifts)
     expected = [updates[task.labels == label].mean(axis=0) for label in task.labels]
     np.testing.assert_allclose(state.models, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("ratio", "cut"), [(0.33, True), (0.35, False)])
+def test_the_two_most_alike_across_the_cut_decide_whether_noise_explains_it(ratio, cut):
+    """At 40, 20, -20 and -40 degrees the nearest across are 40 degrees apart, the farthest 80: sin 20 = 0.342."""
+    angles = np.radians([40, 20, -20, -40])
+    updates = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    algorithm = CFL(step_size=1.0, mean_threshold=0.9, client_threshold=0.9, noise_ratio=ratio)
+    members = np.zeros(4, dtype=int)
+    algorithm.split(members, np.arange(4), updates, 1.0)
+    assert members.tolist() == ([0, 0, 1, 1] if cut else [0, 0, 0, 0])

@@ -14,7 +14,7 @@ from clusterproof.algorithms import (
     run,
 )
 from clusterproof.algorithms.base import State
-from clusterproof.synthetic import LogisticMixture, QuadraticMixture, RegressionMixture
+from clusterproof.synthetic import LogisticMixture, QuadraticMixture
 
 QUADRATIC = QuadraticMixture.random(clusters=1, clients=5, dimension=3)
 
@@ -47,30 +47,6 @@ def test_a_reshuffled_pass_is_one_of_the_enumerated_orders_and_uniform():
     # 100 expected of each: chi^2 with 35 degrees of freedom exceeds 100 with a probability of 3e-8
     assert ((counts - 100) ** 2 / 100).sum() < 100
     assert counts.min() > 0
-
-
-def test_a_second_pass_has_a_new_order():
-    task = LogisticMixture.random(clusters=1, clients=1, dimension=2, support=2, data="population", seed=1)
-    start = np.array([[0.7, -0.4]])
-    made = FedAvg(step_size=0.9, reshuffle=True, local_steps=2)
-    found = run(made, task, rounds=1, initial=start, replicates=64).models[1, :, 0]
-    first = enumerate_passes(task.features[0], task.targets[0], task.ridge, start[0], 0.9)
-    ends = np.concatenate(
-        [enumerate_passes(task.features[0], task.targets[0], task.ridge, point, 0.9) for point in first]
-    )
-    distances = np.abs(found[:, None] - ends).max(axis=-1)
-    assert distances.min(axis=1).max() <= 1e-12
-    assert set(distances.argmin(axis=1)) == {0, 1, 2, 3}
-
-
-def test_a_reshuffled_pass_over_regression_data_adds_up_to_the_gradient():
-    """With small steps the sum of the n samples' gradients is n times the gradient, up to O(step size)."""
-    task = RegressionMixture.random(clusters=2, clients=4, dimension=3, samples=6, data="fixed", seed=3)
-    start, step_size = np.array([[1.0, -2.0, 0.5]]), 1e-9
-    moved = run(FedAvg(step_size=step_size, reshuffle=True), task, rounds=1, initial=start).models[1]
-    received = np.repeat(start, 4, axis=0)
-    mean = task.gradients(received, np.arange(4), np.random.default_rng(0)).mean(axis=0)
-    np.testing.assert_allclose((start - moved)[0] / (6 * step_size), mean, rtol=1e-5)
 
 
 @pytest.mark.parametrize("kind", [Scaffold, ProxSkip])

@@ -94,6 +94,9 @@ CASES = [
             ("labels", [0, 1], "must have the shape (3,)", "label every client"),
             ("labels", [0, 2, 2], "each of 0 .. P - 1 occurs", "every cluster a client"),
             ("labels", [0.0, 1.0, 1.0], "occurs", "every client its true cluster"),
+            ("client_samples", [1, 2], "", ""),
+            ("client_samples", [0] * 3, "", ""),
+            ("client_samples", [1.5] * 3, "", ""),
         ]
     ),
     *(
