@@ -1,4 +1,4 @@
-"""Whole rounds of every network, engine and algorithm are those of the definitions, with autograd's gradients.
+"""Whole rounds of every engine and algorithm are those of the definitions, with autograd's gradients.
 
 In double precision; clients have unequal numbers of samples, and take full batches.
 """
@@ -7,30 +7,15 @@ import numpy as np
 import pytest
 import torch
 from small_images import client_data, plain_gradient, random_partition
-from torch import nn
 
 from clusterproof.algorithms import ALGORITHMS, Randomness
 from clusterproof.conformance import DEFINITIONS
-from clusterproof.neural.custom.module_network import ModuleNetwork
-from clusterproof.neural.networks import CNN, MLP, ResNet20, TutorialCNN
+from clusterproof.neural.networks import MLP
 from clusterproof.neural.task import ImageTask
 
 SIZES = (7, 3, 12, 10, 1)
-NETWORKS = {
-    "mlp": MLP((1, 4, 4), 3, (4,)),
-    "cnn": CNN((1, 16, 16), 3, (2, 3), (4,)),
-    "tutorial": TutorialCNN((1, 3, 4), 3),
-    "resnet": ResNet20((1, 4, 4), 3),
-    "module": ModuleNetwork(
-        "test:Net",
-        {},
-        lambda: nn.Sequential(
-            nn.Conv2d(1, 8, 3), nn.GroupNorm(2, 8), nn.Tanh(), nn.Flatten(), nn.Linear(32, 3)
-        ),
-        torch.rand(4, 1, 4, 4, generator=torch.Generator().manual_seed(0)),
-        3,
-    ),
-}
+ENGINES = ("gram", "vmap", "serial")
+NETWORK = MLP((1, 4, 4), 3, (4,))
 MODEL_AVERAGING = {"averaging": "model", "local_steps": 2, "momentum": 0.7}
 ROUNDS_OF = {
     "cfl-mgd": [
@@ -61,22 +46,6 @@ ROUNDS_OF = {
     ],
     "gradient-loss": [{"weight": 0.5}],
 }
-ENGINES = [("mlp", "gram")] + [(network, engine) for network in NETWORKS for engine in ("vmap", "serial")]
-LARGE = ("tutorial", "resnet")
-EACH_ANSWER = (("cfl-mgd", 0), ("cfl-mgd", 2), ("fedprox", 0), ("per-fedavg", 1))
-"""Rounds that ask a task for everything: losses, sums of gradients, local steps and Hessian-vector products."""
-
-
-def rows_of(network, engine):
-    """Return every algorithm of a small network, and some of a large one; the fast tests try all with perceptrons."""
-    for name, variants in ROUNDS_OF.items():
-        for place, options in enumerate(variants):
-            if network in LARGE and place != (2 if name == "cfl-mgd" else 1):
-                continue
-            reason = "large networks" if network in LARGE else "each answer of a task is fast"
-            fast = network == "mlp" or (network not in LARGE and (name, place) in EACH_ANSWER)
-            marks = () if fast else pytest.mark.slow(reason=reason)
-            yield pytest.param(network, engine, name, options, marks=marks)
 
 
 class AutogradTask:
@@ -104,14 +73,13 @@ class AutogradTask:
 
 
 @pytest.mark.parametrize(
-    ("network", "engine", "name", "options"),
-    [row for network, engine in ENGINES for row in rows_of(network, engine)],
+    ("engine", "name", "options"),
+    [(engine, name, options) for engine in ENGINES for name, each in ROUNDS_OF.items() for options in each],
     ids=str,
 )
-def test_rounds_of_all_algorithms_are_those_of_the_definitions(network, engine, name, options):
-    partition = random_partition(SIZES, image_shape=NETWORKS[network].image_shape)
-    task = ImageTask(partition=partition, network=NETWORKS[network], dtype="float64", engine=engine)
-    algorithm = ALGORITHMS[name](step_size=0.02 if network in LARGE else 0.4, **options)
+def test_rounds_of_all_algorithms_are_those_of_the_definitions(engine, name, options):
+    task = ImageTask(partition=random_partition(SIZES), network=NETWORK, dtype="float64", engine=engine)
+    algorithm = ALGORITHMS[name](step_size=0.4, **options)
     randomness = Randomness.from_seed(3)
     models = task.initial_models(algorithm.model_count(task), (), randomness.initialisation)
     if name == "local":  # whose definition has one start
@@ -122,7 +90,7 @@ def test_rounds_of_all_algorithms_are_those_of_the_definitions(network, engine, 
         settings["local_epochs"] = algorithm.local_steps
     definition = DEFINITIONS[name](AutogradTask(task, models.numpy()), settings)
     initial, scale = definition.model, np.abs(definition.model).max()
-    for _ in range(2 if network in LARGE else 4):
+    for _ in range(4):
         state = algorithm.step(state, task, randomness)
         participants = state.clients.tolist()
         definition.round(participants)
