@@ -4,6 +4,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from clusterproof.algorithms import (
     FedAvg,
@@ -16,7 +17,7 @@ from clusterproof.algorithms import (
 from clusterproof.algorithms.base import State
 from clusterproof.synthetic import LogisticMixture, QuadraticMixture
 
-QUADRATIC = QuadraticMixture.random(clusters=1, clients=5, dimension=3)
+QUADRATIC = QuadraticMixture.random(clusters=1, clients=5, dimension=3, spread=0.5)
 
 
 def enumerate_passes(rows, targets, ridge, start, step_size):
@@ -47,6 +48,13 @@ def test_a_reshuffled_pass_is_one_of_the_enumerated_orders_and_uniform():
     # 100 expected of each: chi^2 with 35 degrees of freedom exceeds 100 with a probability of 3e-8
     assert ((counts - 100) ** 2 / 100).sum() < 100
     assert counts.min() > 0
+
+
+def test_proxskip_communicates_with_its_probability():
+    algorithm, start = ProxSkip(step_size=0.5, probability=0.3), np.ones((1, 3))
+    trace = run(algorithm, QUADRATIC, rounds=1, replicates=4000, initial=start, record=("personal",))
+    met = (trace.recorded["personal"][1] == trace.models[1]).all(axis=(1, 2))
+    assert stats.binomtest(int(met.sum()), 4000, 0.3).pvalue > 1e-6
 
 
 @pytest.mark.parametrize("kind", [Scaffold, ProxSkip])
