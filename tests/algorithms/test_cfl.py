@@ -4,31 +4,10 @@ import copy
 
 import numpy as np
 import pytest
-from example_counts import examples
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from clusterproof.algorithms import CFL, Randomness, run
+from clusterproof.algorithms import CFL, Randomness, SoFL, run
 from clusterproof.algorithms.participation import draw_participants
-from clusterproof.synthetic import QuadraticMixture, strategies
-
-INTERLEAVED = QuadraticMixture(
-    hessians=np.ones((12, 1, 1)) * np.eye(2),
-    centers=np.array([[9.0, 0.0], [-4.0, 5.0], [-4.0, -5.5]])[np.tile([0, 1, 2], 4)],
-    labels=np.tile([0, 1, 2], 4),
-)
-
-
-def test_clients_keep_their_ids_through_repeated_splits():
-    """The public notebook stores positions inside the cluster, right for the first split only."""
-    trace = run(CFL(step_size=0.5, warm_up=5), INTERLEAVED, rounds=80)
-    assert len(np.unique(trace.assignments[-1])) == 3
-    assert trace.adjusted_rand_index == 1.0
-    first = next(a for a in trace.assignments if len(np.unique(a)) == 2)
-    parts = [np.flatnonzero(first == cluster) for cluster in (0, 1)]
-    larger = max(parts, key=len)
-    positions = np.flatnonzero(INTERLEAVED.labels[larger] == INTERLEAVED.labels[larger[0]])
-    assert set(positions) != set(larger[positions])  # the notebook's ids would be other clients
+from clusterproof.synthetic import QuadraticMixture
 
 
 def test_a_replicate_is_compared_with_its_own_first_updates():
@@ -41,21 +20,6 @@ def test_a_replicate_is_compared_with_its_own_first_updates():
         alone = run(algorithm, task, rounds=40, initial=start)
         np.testing.assert_array_equal(together.assignments[:, replicate], alone.assignments)
     assert (together.assignments[:, 0] != together.assignments[:, 1]).any()
-
-
-@settings(max_examples=examples(30))
-@given(strategies.quadratic_mixtures(clusters=(2, 3), clients=(2, 8), spread=(0, 1)), st.integers(0, 3))
-def test_clusters_only_ever_get_finer_and_share_a_model(task, seed):
-    algorithm = CFL(step_size=0.5, warm_up=2, participation=0.6)
-    trace = run(algorithm, task, rounds=15, seed=seed)
-    before = np.zeros(task.clients, dtype=int)
-    for now, models in zip(trace.assignments, trace.models[1:], strict=True):
-        assert len(np.unique(np.stack([before, now]), axis=1).T) == len(np.unique(now))
-        assert set(now) == set(range(now.max() + 1))
-        for cluster in np.unique(now):
-            assert (models[now == cluster] == models[now == cluster][0]).all()
-        before = now
-    assert np.isfinite(trace.models).all()
 
 
 @pytest.mark.parametrize("thresholds", [{}, {"mean_threshold": 1.0, "client_threshold": 1.0}])
@@ -111,3 +75,22 @@ def test_the_two_most_alike_across_the_cut_decide_whether_noise_explains_it(rati
     members = np.zeros(4, dtype=int)
     algorithm.split(members, np.arange(4), updates, 1.0)
     assert members.tolist() == ([0, 0, 1, 1] if cut else [0, 0, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("mean", "reference", "cut"), [(0.099, 3.99, True), (0.101, 3.99, False), (0.099, 4.01, False)]
+)
+def test_a_split_needs_a_mean_of_a_tenth_and_an_update_of_a_quarter_of_the_first(mean, reference, cut):
+    """Updates 1, 1 and twice -1 + 2 x in a line, of the mean x; the same rest makes SoFL cluster."""
+    updates, members = np.array([[1.0], [1.0], [2 * mean - 1], [2 * mean - 1]]), np.zeros(4, dtype=int)
+    CFL(step_size=1.0).split(members, np.arange(4), updates, reference)
+    assert members.tolist() == ([0, 0, 1, 1] if cut else [0, 0, 0, 0])
+    assert SoFL(step_size=1.0).at_rest(updates) == (mean < 0.1)
+
+
+def test_the_first_update_stays_the_reference():
+    task = QuadraticMixture.random(clusters=2, clients=6, dimension=3, spread=1)
+    trace = run(CFL(step_size=0.5), task, rounds=4, initial=np.ones((1, 3)), record=("reference",))
+    moves = 0.5 * task.gradients(np.ones((6, 3)), np.arange(6), None)
+    longest = np.linalg.norm(moves, axis=1).max()
+    np.testing.assert_allclose(trace.recorded["reference"], [0, *[longest] * 4], rtol=1e-12)

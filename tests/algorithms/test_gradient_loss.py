@@ -80,14 +80,6 @@ def test_as_many_participants_as_clusters_are_enough_to_pin_one_to_each():
     assert (state.models != FAR).any(axis=-1).all()
 
 
-def test_who_takes_part_does_not_depend_on_who_is_pinned():
-    def participants(rule):
-        algorithm = GradientLoss(step_size=0.5, participation=1 / 3, empty_cluster=rule)
-        return [state_after(algorithm, TASK, rounds, FAR).clients.tolist() for rounds in (1, 2, 3)]
-
-    assert participants("always") == participants("never")
-
-
 def test_choice_and_step_use_one_batch():
     """A client that chose a model saw rows on which it does well: E[G | choice] is not E[G]."""
     task = RegressionMixture(optima=[[0.0], [1.0]], covariance=[1.0], noise=0.5, labels=[0, 1, 1], samples=4)
@@ -113,16 +105,3 @@ def test_devices_are_pinned_in_the_replicates_that_have_an_empty_cluster_alone()
     np.testing.assert_array_equal(after["never"][1, 2], far[2])
     assert (after["when-empty"][1, 2] != far[2]).any()
     np.testing.assert_array_equal(after["when-empty"][1], after["always"][1])
-
-
-def test_a_move_is_that_of_the_last_round_and_nothing_where_a_model_stood_still():
-    """With three participants of nine a model that has moved often finds nobody in the next round."""
-    algorithm = GradientLoss(step_size=0.3, participation=0.3)
-    state = algorithm.initialise(TASK.optima + 0.5, TASK)
-    randomness, rests = Randomness.from_seed(0), 0
-    for _ in range(30):
-        after = algorithm.step(state, TASK, randomness)
-        np.testing.assert_array_equal(after.moves, after.models - state.models)
-        rests += int((state.moves.any(axis=-1) & ~after.moves.any(axis=-1)).sum())
-        state = after
-    assert rests > 5

@@ -108,14 +108,6 @@ def test_replicates_see_independent_data():
     assert len(np.unique(moves, axis=0)) == 4000
 
 
-@pytest.mark.slow(reason="several seconds")
-def test_rounds_see_independent_data():
-    trace = run(IFCA(step_size=1e-12), NOISY, rounds=2000, initial=NOISY.optima + 0.2)
-    moves = np.diff(trace.models, axis=0).reshape(2000, -1)
-    for column in range(moves.shape[1]):
-        assert abs(stats.pearsonr(moves[1:, column], moves[:-1, column]).statistic) < 5 / np.sqrt(2000)
-
-
 @given(st.floats(0.01, 1), st.integers(1, 20), st.integers(1, 4))
 def test_participants_are_as_many_as_asked_different_and_sorted(participation, clients, replicates):
     models = np.zeros((replicates, 2, 1))

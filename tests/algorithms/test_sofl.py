@@ -9,37 +9,11 @@ from clusterproof.algorithms import (
     run,
 )
 from clusterproof.algorithms import self_organising_map as som
-from clusterproof.synthetic import QuadraticMixture, RegressionMixture
+from clusterproof.synthetic import QuadraticMixture
 
 SEPARATED = QuadraticMixture.random(
     clusters=3, clients=18, dimension=6, condition_number=2, spread=0.15, separation=3, seed=4
 )
-
-
-@pytest.mark.slow(reason="several seconds")
-@pytest.mark.parametrize(
-    ("schedule", "initialisation", "grid"),
-    [("as-printed", "sample", 5), ("robbins-monro", "random", 5), ("as-printed", "random", 8)],
-)
-def test_the_guarded_count_finds_separated_clusters(schedule, initialisation, grid):
-    algorithm = SoFL(
-        step_size=0.5, pretraining=3, schedule=schedule, initialisation=initialisation, grid=grid
-    )
-    trace = run(algorithm, SEPARATED, rounds=4, replicates=4)
-    assert (trace.adjusted_rand_index > 0.85).all()
-    assert np.median(trace.adjusted_rand_index) == 1.0
-
-
-def test_homogeneous_clients_stay_together_under_the_guard_alone():
-    """The published elbow has no outcome of one cluster unless the map has at most two winners."""
-    task = RegressionMixture.random(clusters=1, clients=20, dimension=20, noise=1.0, samples=50)
-    kept = {"rounds": 6, "replicates": 2, "initial": task.optima + 0.1}
-    guarded, printed = (
-        run(SoFL(step_size=0.5, pretraining=5, cluster_count=rule), task, **kept)
-        for rule in ("silhouette", "elbow")
-    )
-    assert (guarded.assignments == 0).all()
-    assert (printed.assignments[-1].max(axis=-1) > 0).all()
 
 
 def test_replicates_are_clustered_when_each_is_due():
