@@ -41,6 +41,16 @@ def test_every_model_is_chosen_by_its_share_of_the_participants(participation, l
         assert np.array_equal(run(algorithm, TASK, rounds=0, seed=seed).models[0], models)
 
 
+def test_replicates_are_redrawn_separately():
+    plain, redrawn = (
+        run(IFCA(step_size=0.1, least_share=share), TASK, rounds=0, replicates=20).models[0]
+        for share in (None, 0.3)
+    )
+    same = (plain == redrawn).all(axis=(1, 2))
+    assert same.any()
+    assert not same.all()
+
+
 def test_the_participants_of_the_rounds_do_not_hang_on_the_start():
     found = [
         run(IFCA(step_size=0.1, participation=0.5, **more), TASK, rounds=4, seed=3).assignments >= 0
