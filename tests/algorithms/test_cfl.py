@@ -1,4 +1,4 @@
-"""What must hold of CFL's splits: clients keep their ids, absent ones are asked, and equal ones stay together."""
+"""What must hold of CFL's splits: thresholds, absent clients are asked, and equal ones stay together."""
 
 import copy
 

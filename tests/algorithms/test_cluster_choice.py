@@ -1,4 +1,4 @@
-"""Who belongs to which cluster, and what happens to momentum when that changes."""
+"""Which model a client chooses, and what a client or a cluster that is alone does."""
 
 import math
 import warnings

@@ -1,4 +1,4 @@
-"""What a round costs by its definition, and against a task that counts what it is asked."""
+"""What a round costs by its definition, and by a task that counts what it is asked."""
 
 from dataclasses import replace
 from typing import Any

@@ -4,15 +4,7 @@ import array_api_compat.torch as torch
 import numpy as np
 import pytest
 
-from clusterproof.algorithms import (
-    CFL,
-    IFCA,
-    InvalidArgument,
-    Local,
-    client_accuracies,
-    received_models,
-    run,
-)
+from clusterproof.algorithms import CFL, IFCA, InvalidArgument, Local, client_accuracies, received_models, run
 from clusterproof.synthetic import LogisticMixture, OnArrays, QuadraticMixture
 
 TASK = LogisticMixture.random(clusters=3, clients=9, dimension=4, data="population", signal=6.0, seed=1)

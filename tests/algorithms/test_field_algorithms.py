@@ -6,14 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from clusterproof.algorithms import (
-    FedAvg,
-    InvalidArgument,
-    ProxSkip,
-    Scaffold,
-    client_arrays,
-    run,
-)
+from clusterproof.algorithms import FedAvg, InvalidArgument, ProxSkip, Scaffold, client_arrays, run
 from clusterproof.algorithms.base import State
 from clusterproof.synthetic import LogisticMixture, QuadraticMixture
 

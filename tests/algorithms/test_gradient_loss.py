@@ -1,4 +1,4 @@
-"""GL-CFL's scores, its pinning, and how it relates to IFCA."""
+"""GL-CFL without a direction, its pinning at random, and its one batch; its rounds are in ``test_definitions``."""
 
 import numpy as np
 import pytest

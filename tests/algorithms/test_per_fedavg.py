@@ -1,4 +1,4 @@
-"""Per-FedAvg's batches and its second-order gradient."""
+"""Per-FedAvg's three batches, and its personal step."""
 
 import numpy as np
 import pytest

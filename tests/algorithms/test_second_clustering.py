@@ -1,4 +1,4 @@
-"""The elbow, its guard, and the grouping of winners: against brute force and scikit-learn's own words."""
+"""The elbow, its guard, and the grouping of winners, by brute force where that can be."""
 
 import itertools
 

@@ -1,13 +1,9 @@
-"""SoFL: before, in and after the one round of clustering."""
+"""SoFL's one round of clustering: when it is due, its map, and clients that have no clusters."""
 
 import numpy as np
 import pytest
 
-from clusterproof.algorithms import (
-    SoFL,
-    adjusted_rand_index,
-    run,
-)
+from clusterproof.algorithms import SoFL, adjusted_rand_index, run
 from clusterproof.algorithms import self_organising_map as som
 from clusterproof.synthetic import QuadraticMixture
 

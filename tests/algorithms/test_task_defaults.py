@@ -1,4 +1,4 @@
-"""What a task computes by default, against plain loops over clients, steps and samples."""
+"""Passes over samples and sums that a task computes by default, by plain loops over clients."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What holds of every algorithm: partitions, convex hulls, and one set of numbers on sixty clients."""
+"""What holds of every algorithm: a round places every participant, and clusters are found."""
 
 import numpy as np
 import pytest
@@ -6,13 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from option_combinations import EVERY, describe, make_some
 
-from clusterproof.algorithms import (
-    CFL,
-    FPFC,
-    ProxSkip,
-    SoFL,
-    run,
-)
+from clusterproof.algorithms import CFL, FPFC, ProxSkip, SoFL, run
 from clusterproof.experiments.synthetic_options import make_algorithm
 from clusterproof.synthetic import RegressionMixture, strategies
 

@@ -1,4 +1,4 @@
-"""What every task says of itself, against brute force: optima, curvatures, shares, distances."""
+"""What every task says of itself, against brute force: shares, distances, starts, and clients that err."""
 
 import itertools
 from functools import partial

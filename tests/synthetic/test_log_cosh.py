@@ -1,4 +1,4 @@
-"""The log-cosh mixture against differences of its losses and gradients, and its special cases."""
+"""The log-cosh mixture without noise and on the population."""
 
 import dataclasses
 

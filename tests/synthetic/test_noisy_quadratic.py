@@ -1,4 +1,4 @@
-"""Quadratics with additive noise: special cases, a recursion's variance, arguments, and wide strategies."""
+"""Quadratics with additive noise: special cases, a recursion's variance, and wide strategies."""
 
 import numpy as np
 import pytest

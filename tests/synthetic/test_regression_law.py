@@ -1,4 +1,4 @@
-"""The audit's moments, fixed data and the population mode of the regression task, against explicit rows."""
+"""Fixed data and the population mode of the regression task, against explicit rows."""
 
 from dataclasses import replace
 
