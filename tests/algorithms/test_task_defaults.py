@@ -5,7 +5,7 @@ import pytest
 
 from clusterproof.algorithms import Descent, InvalidArgument, Task
 from clusterproof.algorithms.arrays import rows
-from clusterproof.synthetic import LogisticMixture, NoisyQuadraticMixture, RegressionMixture
+from clusterproof.synthetic import LogisticMixture, NoisyQuadraticMixture, QuadraticMixture, RegressionMixture
 
 SIZES = {"clusters": 2, "clients": 5, "dimension": 3, "seed": 2}
 STORED = {
@@ -31,6 +31,15 @@ def plain(gradients, steps, descent, points, buffers, anchors, corrections):
         buffers = descent.momentum * buffers + gradients(step, points) + corrections + pull
         points = points - descent.step_size * buffers
     return points, buffers
+
+
+def test_a_buffer_that_is_left_out_is_zero():
+    task, points, descent = QuadraticMixture.random(**SIZES, spread=0.5), drawn(3, 3), Descent(0.2, 3, 0.5)
+    bare = task.local_steps(points, CLIENTS[0], None, descent)
+    given = task.local_steps(points, CLIENTS[0], None, descent, buffers=0 * points)
+    np.testing.assert_array_equal(bare.points, given.points)
+    np.testing.assert_array_equal(bare.buffers, given.buffers)
+    assert task.local_steps(points, CLIENTS[0], None, Descent(0.2, 3)).buffers is None
 
 
 @pytest.mark.parametrize("passes", [2, np.array([[1], [3], [2]])], ids=["equal", "unequal"])
