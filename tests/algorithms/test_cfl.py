@@ -1,50 +1,13 @@
-"""What must hold of CFL's splits: clients keep their ids, absent ones are asked, and equal ones stay together."""
+"""What must hold of CFL's splits: thresholds, absent clients are asked, and equal ones stay together."""
 
 import copy
 
 import numpy as np
 import pytest
-from example_counts import examples
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from clusterproof.algorithms import CFL, FedAvg, Randomness, run
+from clusterproof.algorithms import CFL, Randomness, SoFL, run
 from clusterproof.algorithms.participation import draw_participants
-from clusterproof.synthetic import QuadraticMixture, RegressionMixture, strategies
-from clusterproof.theory.exact import affine_rounds
-
-INTERLEAVED = QuadraticMixture(
-    hessians=np.ones((12, 1, 1)) * np.eye(2),
-    centers=np.array([[9.0, 0.0], [-4.0, 5.0], [-4.0, -5.5]])[np.tile([0, 1, 2], 4)],
-    labels=np.tile([0, 1, 2], 4),
-)
-
-
-def test_clients_keep_their_ids_through_repeated_splits():
-    """The public notebook stores positions inside the cluster, right for the first split only."""
-    trace = run(CFL(step_size=0.5, warm_up=5), INTERLEAVED, rounds=80)
-    assert len(np.unique(trace.assignments[-1])) == 3
-    assert trace.adjusted_rand_index == 1.0
-    first = next(a for a in trace.assignments if len(np.unique(a)) == 2)
-    parts = [np.flatnonzero(first == cluster) for cluster in (0, 1)]
-    larger = max(parts, key=len)
-    positions = np.flatnonzero(INTERLEAVED.labels[larger] == INTERLEAVED.labels[larger[0]])
-    assert set(positions) != set(larger[positions])  # the notebook's ids would be other clients
-
-
-def test_before_the_first_split_it_is_fedavg():
-    task = RegressionMixture.random(clusters=2, clients=6, dimension=3, separation=1)
-    kept = {"rounds": 4, "replicates": 3, "initial": np.ones((1, 3))}
-    single = run(FedAvg(step_size=0.5, local_steps=2), task, **kept)
-    found = run(CFL(step_size=0.5, local_steps=2, warm_up=4), task, **kept)
-    assert (found.assignments == 0).all()
-    assert found.models.shape[-2] == 6
-    # the same law, not the same draws: streams are named after the algorithm
-    noiseless = QuadraticMixture.random(clusters=2, clients=6, dimension=3, spread=1)
-    single, found = (run(kind(step_size=0.5, local_steps=2), noiseless, **kept) for kind in (FedAvg, CFL))
-    np.testing.assert_allclose(
-        found.models, np.broadcast_to(single.models, found.models.shape), rtol=0, atol=1e-14
-    )
+from clusterproof.synthetic import QuadraticMixture
 
 
 def test_a_replicate_is_compared_with_its_own_first_updates():
@@ -57,36 +20,6 @@ def test_a_replicate_is_compared_with_its_own_first_updates():
         alone = run(algorithm, task, rounds=40, initial=start)
         np.testing.assert_array_equal(together.assignments[:, replicate], alone.assignments)
     assert (together.assignments[:, 0] != together.assignments[:, 1]).any()
-
-
-@pytest.mark.parametrize("linkage", ["single", "complete"])
-@pytest.mark.parametrize("clusters", [2, 3, 4])
-def test_separated_clusters_are_found_and_rest_at_their_fixed_points(clusters, linkage):
-    task = QuadraticMixture.random(clusters=clusters, clients=12, dimension=5, condition_number=2)
-    trace = run(CFL(step_size=0.9, local_steps=3, linkage=linkage), task, rounds=150)
-    assert trace.adjusted_rand_index == 1.0
-
-    def inside(hessians, centers):
-        return affine_rounds.fedavg_rest(hessians, centers, step_size=0.9, local_steps=3)
-
-    rest = affine_rounds.within_clusters(inside, task.hessians, task.centers, task.labels)
-    np.testing.assert_allclose(trace.models[-1], rest[task.labels], rtol=0, atol=1e-10)
-    assert trace.errors.shape == (151, 12)
-
-
-@settings(max_examples=examples(30))
-@given(strategies.quadratic_mixtures(clusters=(2, 3), clients=(2, 8), spread=(0, 1)), st.integers(0, 3))
-def test_clusters_only_ever_get_finer_and_share_a_model(task, seed):
-    algorithm = CFL(step_size=0.5, warm_up=2, participation=0.6)
-    trace = run(algorithm, task, rounds=15, seed=seed)
-    before = np.zeros(task.clients, dtype=int)
-    for now, models in zip(trace.assignments, trace.models[1:], strict=True):
-        assert len(np.unique(np.stack([before, now]), axis=1).T) == len(np.unique(now))
-        assert set(now) == set(range(now.max() + 1))
-        for cluster in np.unique(now):
-            assert (models[now == cluster] == models[now == cluster][0]).all()
-        before = now
-    assert np.isfinite(trace.models).all()
 
 
 @pytest.mark.parametrize("thresholds", [{}, {"mean_threshold": 1.0, "client_threshold": 1.0}])
@@ -111,16 +44,6 @@ def test_a_client_whose_update_is_zero_is_placed_and_nothing_is_nan():
     assert np.isfinite(trace.models).all()
 
 
-def test_partial_participation_does_not_shatter_the_clusters():
-    """Absent clients as zero updates give dozens of clusters (FPFC, Table 1); here they are asked."""
-    task = RegressionMixture.random(clusters=3, clients=60, dimension=10, separation=3, noise=0.3, seed=3)
-    algorithm = CFL(step_size=1.0, participation=0.3, mean_threshold=0.7, client_threshold=1.0)
-    trace = run(algorithm, task, rounds=60, replicates=4)
-    for replicate in range(4):
-        assert len(np.unique(trace.assignments[-1, replicate])) == 3
-    assert (trace.adjusted_rand_index == 1.0).all()
-
-
 class Shifted(QuadraticMixture):
     """Every request of gradients has a number of its own, which is added to them."""
 
@@ -141,3 +64,33 @@ def test_a_participant_s_update_is_the_one_that_it_sent_before_all_were_asked():
     updates = 0.5 * (centers - shifts)
     expected = [updates[task.labels == label].mean(axis=0) for label in task.labels]
     np.testing.assert_allclose(state.models, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("ratio", "cut"), [(0.33, True), (0.35, False)])
+def test_the_two_most_alike_across_the_cut_decide_whether_noise_explains_it(ratio, cut):
+    """At 40, 20, -20 and -40 degrees the nearest across are 40 degrees apart, the farthest 80: sin 20 = 0.342."""
+    angles = np.radians([40, 20, -20, -40])
+    updates = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    algorithm = CFL(step_size=1.0, mean_threshold=0.9, client_threshold=0.9, noise_ratio=ratio)
+    members = np.zeros(4, dtype=int)
+    algorithm.split(members, np.arange(4), updates, 1.0)
+    assert members.tolist() == ([0, 0, 1, 1] if cut else [0, 0, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("mean", "reference", "cut"), [(0.099, 3.99, True), (0.101, 3.99, False), (0.099, 4.01, False)]
+)
+def test_a_split_needs_a_mean_of_a_tenth_and_an_update_of_a_quarter_of_the_first(mean, reference, cut):
+    """Updates 1, 1 and twice -1 + 2 x in a line, of the mean x; the same rest makes SoFL cluster."""
+    updates, members = np.array([[1.0], [1.0], [2 * mean - 1], [2 * mean - 1]]), np.zeros(4, dtype=int)
+    CFL(step_size=1.0).split(members, np.arange(4), updates, reference)
+    assert members.tolist() == ([0, 0, 1, 1] if cut else [0, 0, 0, 0])
+    assert SoFL(step_size=1.0).at_rest(updates) == (mean < 0.1)
+
+
+def test_the_first_update_stays_the_reference():
+    task = QuadraticMixture.random(clusters=2, clients=6, dimension=3, spread=1)
+    trace = run(CFL(step_size=0.5), task, rounds=4, initial=np.ones((1, 3)), record=("reference",))
+    moves = 0.5 * task.gradients(np.ones((6, 3)), np.arange(6), None)
+    longest = np.linalg.norm(moves, axis=1).max()
+    np.testing.assert_allclose(trace.recorded["reference"], [0, *[longest] * 4], rtol=1e-12)

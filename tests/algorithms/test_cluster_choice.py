@@ -1,17 +1,16 @@
-"""Who belongs to which cluster, and what happens to momentum when that changes."""
+"""Which model a client chooses, and what a client or a cluster that is alone does."""
 
 import math
 import warnings
 
 import numpy as np
 import pytest
-from example_counts import examples
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterproof.algorithms import CFLMGD, IFCA, Diverged, Local, run
 from clusterproof.algorithms.arrays import argmin_smallest_index
-from clusterproof.synthetic import QuadraticMixture, RegressionMixture, strategies
+from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 
 ENTRIES = st.sampled_from([0.0, 1.0, 1.5, math.inf, -math.inf, math.nan]) | st.floats(width=16)
 
@@ -35,63 +34,6 @@ def test_equal_models_are_all_chosen_as_the_first():
         IFCA(step_size=0.5), on_a_line([0.0, 3.0], [0, 1]), rounds=1, initial=np.array([[1.0], [-1.0]])
     )
     assert mirrored.assignments.tolist() == [[0, 0]]
-
-
-def hand_over():
-    """One of four clients moves from cluster 0 to cluster 1 after the first round."""
-    task = on_a_line([-3.0, -3.0, -0.3, 1.2], [0, 0, 0, 1])
-    return task, np.array([[-1.0], [1.0]])
-
-
-def momentum_kept_by(owner, task, start, rounds, momentum=0.8):
-    algorithm = CFLMGD(step_size=1.0, momentum=momentum, momentum_owner=owner)
-    return run(algorithm, task, rounds=rounds, initial=start)
-
-
-def test_server_and_client_momentum_differ_by_what_the_switching_client_carries():
-    """(32) needs C_p^(t+1) = C_p^(t): the difference is eta beta / m times the misplaced momentum."""
-    task, start = hand_over()
-    server, client = (momentum_kept_by(owner, task, start, 2) for owner in ("server", "client"))
-    assert server.assignments.tolist() == [[0, 0, 0, 1], [0, 0, 1, 1]]
-    np.testing.assert_array_equal(client.assignments, server.assignments)
-    np.testing.assert_allclose(client.models[1], server.models[1], rtol=0, atol=1e-15)
-    mean = np.mean([-1.0 + 3.0, -1.0 + 3.0, -1.0 + 0.3])  # of the gradients chi - c of round 1
-    foreign = 0.8 / 4 * mean
-    difference = (client.models[2] - server.models[2]).ravel()
-    np.testing.assert_allclose(difference, [foreign, -foreign], rtol=0, atol=1e-14)
-    assert abs(foreign) > 0.1
-
-
-@settings(max_examples=examples(40))
-@given(
-    strategies.quadratic_mixtures(condition_number=(1, 4), spread=(0, 0.1)),
-    st.floats(0, 0.95),
-    st.sampled_from(["momentum-first", "as-printed"]),
-)
-def test_server_and_client_momentum_agree_while_nobody_changes_cluster(task, momentum, order):
-    kept = {"step_size": 0.3, "momentum": momentum, "update_order": order}
-    server, client = (run(CFLMGD(momentum_owner=o, **kept), task, rounds=10) for o in ("server", "client"))
-    changes = (server.assignments != server.assignments[:1]).any(axis=1)
-    stable = int(np.argmax(changes)) if changes.any() else 10
-    # the round in which somebody changes is the first whose models may differ
-    scale = max(1.0, np.abs(server.models).max())
-    np.testing.assert_allclose(
-        client.models[: stable + 1], server.models[: stable + 1], rtol=0, atol=1e-12 * scale
-    )
-
-
-def test_an_empty_cluster_coasts_or_freezes_as_asked():
-    task, start = on_a_line([0.0, 1.0], [0, 1]), np.array([[-0.5], [2.2]])
-    kept = {"step_size": 3.0, "momentum": 0.5, "normalisation": "cluster"}
-    coast, freeze = (
-        run(CFLMGD(empty_cluster=e, **kept), task, rounds=3, initial=start) for e in ("coast", "freeze")
-    )
-    assert coast.assignments[0].tolist() == [0, 1]
-    empty = [t for t in range(3) if 1 not in coast.assignments[t]]
-    assert empty[0] == 1
-    step = coast.models[1, 1] - coast.models[0, 1]
-    np.testing.assert_allclose(coast.models[2, 1] - coast.models[1, 1], 0.5 * step, rtol=0, atol=1e-14)
-    np.testing.assert_array_equal(freeze.models[2, 1], freeze.models[1, 1])
 
 
 @pytest.mark.parametrize("averaging", ["gradient", "model"])

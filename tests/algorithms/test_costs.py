@@ -1,4 +1,4 @@
-"""What a round costs by its definition, and against a task that counts what it is asked."""
+"""What a round costs by its definition, and by a task that counts what it is asked."""
 
 from dataclasses import replace
 from typing import Any
@@ -109,51 +109,3 @@ def test_unknown_costs_are_refused() -> None:
     task: Any = Counting()
     with pytest.raises(InvalidArgument, match="cost is known"):
         cost_of_a_round(Nobody(), task)  # type: ignore[arg-type]
-
-
-def extra(algorithm, state):
-    """Return the numbers that a client receives in addition to the models: momentum, or the models' last moves."""
-    if isinstance(algorithm, GradientLoss):
-        return state.moves.size
-    if isinstance(algorithm, CFLMGD) and algorithm.momentum_owner == "client":
-        return state.models.shape[-1]
-    if isinstance(algorithm, Scaffold | FedLin):
-        return state.models.shape[-1]  # the control variate, or the mean gradient
-    return state.buffers.size if isinstance(algorithm, CFLMGD) and algorithm.averaging == "model" else 0
-
-
-@pytest.mark.parametrize(
-    "algorithm",
-    [one for one, _ in COSTS if not isinstance(one, Local | FedBCD | PerFedAvg | FPFC | ProxSkip)],
-    ids=lambda one: one.name,
-)
-def test_a_client_is_asked_at_as_many_vectors_as_it_receives(algorithm):
-    """With one local step it has none of its own; Per-FedAvg's inner step aside."""
-    algorithm = replace(algorithm, participation=1.0)
-    if hasattr(algorithm, "local_steps"):
-        algorithm = replace(algorithm, local_steps=1)
-    if getattr(algorithm, "method", "") == "per-fedavg":
-        algorithm = replace(algorithm, method="fedavg")
-    task, randomness = Counting(), Randomness.from_seed(0)
-    start = np.random.default_rng(0).standard_normal((algorithm.model_count(task), 3))
-    state = algorithm.initialise(start, task)
-    for _ in range(3):
-        task = Counting()
-        state = algorithm.step(state, task, randomness)
-    cost = cost_of_a_round(algorithm, task)
-    for client in range(8):
-        vectors = {point for who, point in task.forward if who == client}
-        assert 3 * len(vectors) + extra(algorithm, state) == cost.down
-    replies = len(task.backward) // 8 if not isinstance(algorithm, GradientLoss) else 1  # the model it moved
-    sends_more = isinstance(algorithm, Scaffold | FedLin)
-    sends_more = sends_more or (isinstance(algorithm, CFLMGD) and algorithm.averaging == "model")
-    assert cost.up == 3 * replies * (2 if sends_more else 1)
-
-
-def test_the_server_of_fpfc_sends_each_participant_one_vector():
-    """A participant starts from its own model, which it keeps."""
-    task, algorithm = Counting(), FPFC(step_size=0.1)
-    state = algorithm.initialise(np.zeros((1, 3)), task)
-    cost = cost_of_a_round(algorithm, task)
-    assert algorithm.anchors(state, np.arange(8)).shape == (8, cost.down)
-    assert algorithm.update(state, np.arange(8), np.ones((8, cost.up))).models.shape == (8, 3)

@@ -4,10 +4,9 @@ The definitions (``conformance.definitions``) are plain loops over clients that 
 Options that no definition has are compared here by hand.
 """
 
-import itertools
-
 import numpy as np
 import pytest
+from option_combinations import ORDERS, product
 
 from clusterproof.algorithms import ALGORITHMS, FedBCD, PerFedAvg, Randomness
 from clusterproof.conformance import DEFINITIONS, check_names, conform
@@ -31,13 +30,7 @@ PROBES = (
 """In which every setting and every state differs from its start, over four to ten rounds."""
 
 
-def product(**options):
-    """Every combination of options, as settings."""
-    return [dict(zip(options, values, strict=True)) for values in itertools.product(*options.values())]
-
-
 WEIGHTS = {"weighting": ("clients", "samples")}
-ORDERS = {"update_order": ("momentum-first", "as-printed")}
 FORMS = {
     "fedavg": product(**WEIGHTS, reshuffle=(False, True)),
     "fedprox": product(**WEIGHTS),
@@ -58,16 +51,18 @@ FORMS = {
         ),
         *product(averaging=("model",), **ORDERS, reset_momentum=(False, True)),
     ],
-    "gradient-loss": [
-        *product(
-            similarity=("cosine", "euclidean"),
-            sign=("descent", "as-printed"),
-            loss_reduction=("mean", "sum"),
-            empty_cluster=("never", "when-empty", "always"),
-        )
-    ],
+    "gradient-loss": product(
+        similarity=("cosine", "euclidean"),
+        sign=("descent", "as-printed"),
+        loss_reduction=("mean", "sum"),
+        empty_cluster=("never", "when-empty", "always"),
+    ),
     "cfl": product(**WEIGHTS, linkage=("single", "complete"), thresholds=("absolute", "relative")),
-    "fpfc": product(penalty=("scad", "l1"), pair_rule=("either", "both", "all"), start=("common", "own")),
+    "fpfc": [
+        *product(penalty=("scad", "l1"), pair_rule=("either", "both", "all"), start=("common", "own")),
+        # pairs are near where the penalty is constant, from 3.2 times the strength on
+        {"strength": 0.1, "threshold": 0.5},
+    ],
     "sofl": [
         *({}, {"method": "fedprox", "proximal": 0.4}, {"method": "per-fedavg"}),
         *({"weighting": "samples"}, {"trigger": "stationary"}),

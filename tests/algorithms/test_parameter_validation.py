@@ -1,7 +1,8 @@
-"""Every parameter that is out of range is refused by name, with its value, the rule and the remedy."""
+"""Every parameter that is out of range is refused by name, with its value, the rule and a remedy: one table."""
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 from clusterproof.algorithms import (
@@ -10,204 +11,189 @@ from clusterproof.algorithms import (
     CFLMGD,
     FPFC,
     IFCA,
+    SCAD,
     FedAvg,
     FedBCD,
     FedProx,
     GradientLoss,
+    GroupL1,
     InvalidArgument,
     PerFedAvg,
     ProxSkip,
     Scaffold,
     SoFL,
+    Task,
+    run,
 )
-from clusterproof.synthetic import QuadraticMixture
+from clusterproof.algorithms.penalties import SmoothedSCAD
+from clusterproof.synthetic import LogisticMixture, QuadraticMixture, RegressionMixture
 
-EVERYWHERE = [
-    ("step_size", value, "greater than 0", "1 / task.smoothness")
-    for value in (0, -1.0, float("nan"), float("inf"), "large", None, True, 10**400, [0.1])
-] + [
-    ("participation", value, "greater than 0 and at most 1", "such as 0.1")
-    for value in (0, 1.5, -0.1, float("nan"), "all")
-]
-LOCAL_STEPS = [
-    ("local_steps", value, "an integer, at least 1", "one gradient step a round")
-    for value in (0, 1.5, "2", True, [2])
-]
-CLUSTERS = [("clusters", value, "an integer, at least 1", "leave it out") for value in (0, -1, 2.0, "two")]
-AVERAGING = [("averaging", "median", "'gradient', 'model'", "option I is 'gradient'")]
-MOMENTUM = [
-    *(
-        ("momentum", value, "at least 0 and below 1", "0 is plain descent")
-        for value in (1, -0.1, float("nan"), "a")
-    ),
-    ("momentum_owner", "both", "'server', 'client'", "use 'server'"),
-    ("update_order", "reverse", "'momentum-first', 'as-printed'", "use 'momentum-first'"),
-    ("normalisation", "sum", "'clients', 'participants', 'cluster'", "divides by the number of clients"),
-    ("empty_cluster", "drop", "'coast', 'freeze'", "use 'coast'"),
-]
-PROXIMAL = [("proximal", value, "at least 0", "0.1 is common") for value in (-1e-9, float("inf"), "b")]
-BLOCKS = [
-    *(("server_step_size", value, "greater than 0 and at most 1", "devices' mean") for value in (0, 1.1)),
-    *(
-        ("pull", value, "does not apply with variant = 'penalised'", "choose the other variant")
-        for value in (0.2, 1.0)
-    ),
-    ("variant", "II", "'penalised', 'separate'", "'penalised'"),
-]
-META = [
-    *(("inner_step_size", value, "greater than 0", "half of step_size") for value in (0, -1.0, "c")),
-    ("gradient", "hf", "'first-order', 'second-order'", "'second-order' is exact"),
-]
-RECURSION = [
-    *(("warm_up", value, "an integer, at least 0", "20 rounds") for value in (-1, 2.5)),
-    ("linkage", "ward", "'single', 'complete'", "'single' is exact"),
-]
-SCORES = [
-    *(("weight", value, "at least 0 and at most 1", "0.1 to 0.5") for value in (-0.1, 1.1, float("nan"))),
-    ("similarity", "dot", "'cosine', 'euclidean'", "use 'cosine'"),
-    ("sign", "+", "'descent', 'as-printed'", "use 'descent'"),
-    ("loss_reduction", "max", "'mean', 'sum'", "use 'mean'"),
-    ("empty_cluster", "coast", "'never', 'when-empty', 'always'", "use 'never'"),
-]
-MAPS = [
-    ("method", "fedbcd", "'fedavg', 'fedprox', 'per-fedavg'", "use 'fedavg'"),
-    ("proximal", 0.1, "does not apply with method = 'fedavg'", "choose 'fedprox'"),
-    *(("pretraining", value, "an integer, at least 0", "20 or 40") for value in (-1, 1.5)),
-    *(("grid", value, "an integer, at least 1", "25 neurons") for value in (0, 2.5)),
-    *(("updates", value, "an integer, at least 1", "300") for value in (0, "many")),
-    *(("learning_rate", value, "greater than 0 and at most 1", "0.1") for value in (0, 1.5)),
-    *(("radius", value, "at least 0", "1.5") for value in (-0.1, float("inf"))),
-    ("trigger", "now", "'round', 'stationary'", "use 'round'"),
-    ("schedule", "linear", "'as-printed', 'robbins-monro'", "use 'as-printed'"),
-    ("initialisation", "pca", "'sample', 'random'", "use 'sample'"),
-    ("cluster_count", "gap", "'silhouette', 'elbow'", "use 'silhouette'"),
-]
-SERVER = [
-    ("server_step_size", value, "greater than 0", "1 takes the clients' mean")
-    for value in (0, -1.0, "a", True)
-]
-WEIGHTING = [("weighting", "steps", "'clients', 'samples'", "n_i / n")]
-CORRECTED = {
-    FedAvg: [
-        *SERVER,
-        *WEIGHTING,
-        *(("reshuffle", value, "True or False", "leave it out") for value in (1, "yes")),
-    ],
-    Scaffold: [*SERVER, *WEIGHTING, ("option", 2, "'I', 'II'", "'II' needs no further gradient")],
-    ProxSkip: [
-        ("probability", value, "greater than 0 and at most 1", "sqrt(kappa)") for value in (0, 1.1, "a")
-    ],
+NAN, INF = float("nan"), float("inf")
+EVERY = tuple(ALGORITHMS.values())
+VALID = {kind: {"step_size": 0.5, **({"momentum": 0.5} if kind is CFLMGD else {})} for kind in EVERY}
+PENALTIES = {
+    SCAD: {"strength": 1.0},
+    GroupL1: {"strength": 1.0},
+    SmoothedSCAD: {"strength": 1.0, "smoothing": 0.1},
 }
-VALID = {
-    kind: {"step_size": 0.5, **({"momentum": 0.5} if kind is CFLMGD else {})} for kind in ALGORITHMS.values()
-}
+POSITIVE, COUNT, SHARE = "greater than 0", "an integer, at least 1", "greater than 0 and at most 1"
+MODEL = {"averaging": "model"}
+TABLE = [
+    # algorithms, a parameter, values that are refused, the rule, and further parameters
+    (EVERY, "step_size", (0, -1.0, NAN, INF, "large", None, True, 10**400, [0.1]), POSITIVE),
+    (EVERY, "participation", (0, 1.5, -0.1, NAN, "all"), SHARE),
+    (EVERY, "local_steps", (0, 1.5, "2", True, [2]), COUNT, MODEL),
+    ((CFLMGD, IFCA, GradientLoss), "clusters", (0, -1, 2.0, "two"), COUNT),
+    ((CFLMGD, IFCA), "averaging", ("median",), "'gradient', 'model'"),
+    ((CFLMGD, IFCA), "local_steps", (2,), "averaging"),
+    ((CFLMGD, IFCA), "least_share", (0.0, 1.5), SHARE),
+    ((CFLMGD, IFCA), "restarts", (0,), COUNT),
+    ((CFLMGD, IFCA), "trial_rounds", (0,), COUNT),
+    (CFLMGD, "momentum", (1, -0.1, NAN, "a"), "at least 0 and below 1"),
+    (CFLMGD, "momentum_owner", ("both",), "'server', 'client'"),
+    (CFLMGD, "update_order", ("reverse",), "'momentum-first', 'as-printed'"),
+    (CFLMGD, "normalisation", ("sum",), "'clients', 'participants', 'cluster'"),
+    (CFLMGD, "empty_cluster", ("drop",), "'coast', 'freeze'"),
+    (CFLMGD, "reset_momentum", (True,), "does not apply"),
+    (CFLMGD, "momentum_owner", ("client",), "does not apply", MODEL),
+    (CFLMGD, "normalisation", ("cluster",), "does not apply", MODEL),
+    (CFLMGD, "empty_cluster", ("freeze",), "does not apply", MODEL),
+    ((FedProx, FedBCD), "proximal", (-1e-9, INF, "b"), "at least 0"),
+    (SoFL, "proximal", (-1e-9, INF, "b"), "at least 0", {"method": "fedprox"}),
+    (SoFL, "proximal", (0.1,), "does not apply with method = 'fedavg'"),
+    (FedBCD, "server_step_size", (0, 1.1), SHARE),
+    (FedBCD, "pull", (0.2, 1.0), "does not apply with variant = 'penalised'"),
+    (FedBCD, "pull", (0, 1, "all"), "below 1", {"variant": "separate"}),
+    (FedBCD, "proximal", (0.1,), "does not apply", {"variant": "separate"}),
+    (FedBCD, "variant", ("II",), "'penalised', 'separate'"),
+    (PerFedAvg, "inner_step_size", (0, -1.0, "c"), POSITIVE),
+    (PerFedAvg, "gradient", ("hf",), "'first-order', 'second-order'"),
+    (CFL, "warm_up", (-1, 2.5), "an integer, at least 0"),
+    (CFL, "linkage", ("ward",), "'single', 'complete'"),
+    (CFL, "client_threshold", (0.3,), "at least 0.4", {"mean_threshold": 0.4}),
+    (CFL, "client_threshold", (None,), "", {"mean_threshold": 0.4}),
+    (CFL, "mean_threshold", (0.0,), POSITIVE, {"client_threshold": 0.3}),
+    (CFL, "mean_threshold", (None,), "", {"client_threshold": 1.6}),
+    (CFL, "noise_ratio", (-0.1, 1.0), "at least 0 and below 1"),
+    (GradientLoss, "weight", (-0.1, 1.1, NAN), "at least 0 and at most 1"),
+    (GradientLoss, "similarity", ("dot",), "'cosine', 'euclidean'"),
+    (GradientLoss, "sign", ("+",), "'descent', 'as-printed'"),
+    (GradientLoss, "loss_reduction", ("max",), "'mean', 'sum'"),
+    (GradientLoss, "empty_cluster", ("coast",), "'never', 'when-empty', 'always'"),
+    (SoFL, "method", ("fedbcd",), "'fedavg', 'fedprox', 'per-fedavg'"),
+    (SoFL, "pretraining", (-1, 1.5), "an integer, at least 0"),
+    (SoFL, "grid", (0, 2.5), COUNT),
+    (SoFL, "updates", (0, "many"), COUNT),
+    (SoFL, "learning_rate", (0, 1.5), SHARE),
+    (SoFL, "radius", (-0.1, INF), "at least 0"),
+    (SoFL, "trigger", ("now",), "'round', 'stationary'"),
+    (SoFL, "trigger", ("stationary",), "needs every client's update", {"participation": 0.5}),
+    (SoFL, "schedule", ("linear",), "'as-printed', 'robbins-monro'"),
+    (SoFL, "initialisation", ("pca",), "'sample', 'random'"),
+    (SoFL, "cluster_count", ("gap",), "'silhouette', 'elbow'"),
+    ((FedAvg, Scaffold), "server_step_size", (0, -1.0, "a", True), POSITIVE),
+    ((FedAvg, Scaffold, FedProx, PerFedAvg, CFL, SoFL), "weighting", ("steps",), "'clients', 'samples'"),
+    (FedAvg, "reshuffle", (1, "yes"), "True or False"),
+    (Scaffold, "option", (2,), "'I', 'II'"),
+    (ProxSkip, "probability", (0, 1.1, "a"), SHARE),
+    (FPFC, "concavity", (1.0, 0.5), "greater than 1"),
+    (FPFC, "smoothing", (0.6,), "below strength = 0.6"),
+    (FPFC, "smoothing", (0.0,), POSITIVE),
+    (FPFC, "strength", (0.0,), POSITIVE),
+    (FPFC, "augmentation", (1 / 2.7,), "two minima"),
+    (FPFC, "augmentation", (0.9,), "1 / (concavity - 1) = 1", {"concavity": 2.0}),
+    (FPFC, "augmentation", (0.0,), POSITIVE),
+    (FPFC, "augmentation", (0.0,), POSITIVE, {"penalty": "l1"}),
+    (FPFC, "threshold", (0.51,), "at most 0.5"),
+    (FPFC, "threshold", (0.0005,), "at least 0.001"),
+    (FPFC, "threshold", (0.01,), "at least 0.02", {"smoothing": 0.02}),
+    (FPFC, "threshold", (None, 0.5), "must equal smoothing = 0.8", {"smoothing": 0.8, "strength": 1.0}),
+    (FPFC, "threshold", (0.0,), POSITIVE, {"penalty": "l1"}),
+    (FPFC, "penalty", ("mcp",), "'scad', 'l1'"),
+    (FPFC, "concavity", (3.7,), "does not apply", {"penalty": "l1"}),
+    (FPFC, "smoothing", (0.1,), "does not apply", {"penalty": "l1"}),
+    (FPFC, "pair_rule", ("any",), "'either', 'both', 'all'"),
+    (FPFC, "start", ("warm",), "'common', 'own'"),
+    ((SCAD, GroupL1, SmoothedSCAD), "strength", (0, -1.0), POSITIVE),
+    (SCAD, "concavity", (1, NAN), "greater than 1"),
+    (SmoothedSCAD, "smoothing", (0.0,), POSITIVE),
+    (SmoothedSCAD, "smoothing", (1.0,), "would jump"),
+    (SmoothedSCAD, "smoothing", (1.7,), "below strength = 1"),
+]
 CASES = [
-    *((kind, *case) for kind in VALID for case in EVERYWHERE if case[0] in kind.__dataclass_fields__),
-    *((kind, *case) for kind in VALID if "local_steps" in kind.__dataclass_fields__ for case in LOCAL_STEPS),
-    *((kind, *case) for kind in (CFLMGD, IFCA) for case in CLUSTERS + AVERAGING),
-    *((CFLMGD, *case) for case in MOMENTUM),
-    *((kind, *case) for kind in (FedProx, FedBCD, SoFL) for case in PROXIMAL),
-    *((SoFL, *case) for case in MAPS),
-    *((FedBCD, *case) for case in BLOCKS),
-    *((PerFedAvg, *case) for case in META),
-    *((CFL, *case) for case in RECURSION),
-    *((GradientLoss, *case) for case in SCORES + CLUSTERS),
-    *((kind, *case) for kind, cases in CORRECTED.items() for case in cases),
+    (kind, {**(further[0] if further else {}), argument: value}, argument, rule)
+    for kinds, argument, values, rule, *further in TABLE
+    for kind in (kinds if isinstance(kinds, tuple) else (kinds,))
+    if argument in kind.__dataclass_fields__
+    for value in values
 ]
 
 
-def refusal(kind, **parameters):
+@pytest.mark.parametrize(("kind", "given", "argument", "rule"), CASES)
+def test_a_value_out_of_range_is_refused(kind, given, argument, rule):
+    if kind not in (CFLMGD, IFCA):
+        given = {name: value for name, value in given.items() if name != "averaging"}
     with pytest.raises(InvalidArgument) as raised:
-        kind(**{**VALID[kind], **parameters})
+        kind(**{**{**VALID, **PENALTIES}[kind], **given})
     error = raised.value
     assert str(error) == f"{error.argument} = {error.value!r}: {error.rule}; {error.remedy}"
-    return error
-
-
-@pytest.mark.parametrize(("kind", "argument", "value", "rule", "remedy"), CASES)
-def test_a_value_out_of_range_is_refused(kind, argument, value, rule, remedy):
-    error = refusal(kind, **{argument: value})
     assert error.argument == argument
-    assert error.value is value or error.value == value
+    assert error.value is given[argument] or error.value == given[argument]
     assert rule in error.rule
-    assert remedy in error.remedy
+    assert error.remedy
 
 
-@pytest.mark.parametrize(
-    ("kind", "parameters", "argument"),
-    [
-        (CFLMGD, {"local_steps": 2}, "local_steps"),
-        (IFCA, {"local_steps": 2}, "local_steps"),
-        (CFLMGD, {"reset_momentum": True}, "reset_momentum"),
-        (CFLMGD, {"averaging": "model", "momentum_owner": "client"}, "momentum_owner"),
-        (CFLMGD, {"averaging": "model", "normalisation": "cluster"}, "normalisation"),
-        (CFLMGD, {"averaging": "model", "empty_cluster": "freeze"}, "empty_cluster"),
-    ],
-)
-def test_a_parameter_of_the_other_averaging_is_refused(kind, parameters, argument):
-    error = refusal(kind, **parameters)
-    assert error.argument == argument
-    assert error.value == parameters[argument]
-    assert "averaging" in error.rule
-    assert "averaging" in error.remedy
+QUADRATIC = QuadraticMixture.random(clusters=3, clients=6, dimension=2)
+FRESH = {"clusters": 1, "clients": 2, "dimension": 2}
 
 
-@pytest.mark.parametrize(
-    ("parameters", "argument", "rule"),
-    [
-        ({"concavity": 1.0}, "concavity", "greater than 1"),
-        ({"concavity": 0.5}, "concavity", "greater than 1"),
-        ({"smoothing": 0.6}, "smoothing", "below strength = 0.6"),
-        ({"smoothing": 0.0}, "smoothing", "greater than 0"),
-        ({"strength": 0.0}, "strength", "greater than 0"),
-        ({"augmentation": 1 / 2.7}, "augmentation", "two minima"),
-        ({"augmentation": 0.0}, "augmentation", "greater than 0"),
-        ({"augmentation": 0.9, "concavity": 2.0}, "augmentation", "1 / (concavity - 1) = 1"),
-        ({"augmentation": 0.0, "penalty": "l1"}, "augmentation", "greater than 0"),
-        ({"threshold": 0.51}, "threshold", "at most 0.5"),
-        ({"threshold": 0.0005}, "threshold", "at least 0.001"),
-        ({"threshold": 0.01, "smoothing": 0.02}, "threshold", "at least 0.02"),
-        (
-            {"smoothing": 0.8, "strength": 1.0},
-            "threshold",
-            "must equal smoothing = 0.8, as that is not below 0.5",
-        ),
-        ({"threshold": 0.0, "penalty": "l1"}, "threshold", "greater than 0"),
-        ({"penalty": "mcp"}, "penalty", "'scad', 'l1'"),
-        ({"penalty": "l1", "concavity": 3.7}, "concavity", "does not apply"),
-        ({"penalty": "l1", "smoothing": 0.1}, "smoothing", "does not apply"),
-        ({"pair_rule": "any"}, "pair_rule", "'either', 'both', 'all'"),
-        ({"start": "warm"}, "start", "'common', 'own'"),
-    ],
-)
-def test_a_parameter_of_fpfc_out_of_range_is_refused(parameters, argument, rule):
-    error = refusal(FPFC, **parameters)
-    assert error.argument == argument
-    assert rule in error.rule
+class Bare(Task):
+    """A task with gradients, and without sizes and curvatures."""
+
+    labels, clusters, dimension, settings = np.zeros(3, int), 1, 1, {"task": "bare"}
+    losses = None
+
+    def initial_models(self, count, shape, generator):
+        return np.zeros((*shape, count, 1))
+
+    def gradients(self, points, clients, generator):
+        return points
+
+
+SAMPLES = {"weighting": "samples"}
+OF_TASKS = [
+    *((kind, {"clusters": 7}, QUADRATIC, r"at most the number of clients \(6\)") for kind in (CFLMGD, IFCA)),
+    (GradientLoss, {"clusters": 7}, QUADRATIC, r"clusters = 7: must be at most the number of clients \(6\)"),
+    (
+        GradientLoss,
+        {"participation": 0.3, "empty_cluster": "always"},
+        QUADRATIC,
+        "empty_cluster = 'always': .*3 clusters, and 2 take part",
+    ),
+    (
+        GradientLoss,
+        {"loss_reduction": "sum"},
+        QUADRATIC,
+        "loss_reduction = 'sum': needs a task with a number",
+    ),
+    (GradientLoss, {}, Bare(), "task = 'Bare': must have `losses_and_gradients`"),
+    (PerFedAvg, {"gradient": "second-order"}, Bare(), "task = 'Bare': .*`hessian_products`; .*'first"),
+    *((kind, SAMPLES, Bare(), "client_samples") for kind in (FedAvg, Scaffold, FedProx, CFL, SoFL)),
+    (FedAvg, {"reshuffle": True}, QUADRATIC, "^task = "),
+    (FedAvg, {"reshuffle": True}, RegressionMixture.random(**FRESH), "^data = "),
+    (FedAvg, {"reshuffle": True}, LogisticMixture.random(**FRESH), "^data = "),
+    (IFCA, {"least_share": 0.4}, QUADRATIC, "1 / 3"),
+]
+
+
+@pytest.mark.parametrize(("kind", "given", "task", "words"), OF_TASKS)
+def test_what_a_task_does_not_allow_is_refused(kind, given, task, words):
+    with pytest.raises(InvalidArgument, match=words):
+        run(kind(**VALID[kind], **given), task, rounds=1)
 
 
 def test_a_smoothing_of_half_or_more_leaves_one_threshold():
     assert FPFC(step_size=0.1, augmentation=3.0, strength=1.0, smoothing=0.8, threshold=0.8).threshold == 0.8
-
-
-@pytest.mark.parametrize("value", [0, 1, "all"])
-def test_the_separate_variants_pull_is_a_fraction_and_has_no_penalty(value):
-    assert "below 1" in refusal(FedBCD, variant="separate", pull=value).rule
-    assert refusal(FedBCD, variant="separate", proximal=0.1).argument == "proximal"
-
-
-def test_thresholds_come_together_and_in_order():
-    assert refusal(CFL, mean_threshold=0.4).argument == "client_threshold"
-    assert refusal(CFL, client_threshold=1.6).argument == "mean_threshold"
-    assert "at least 0.4" in refusal(CFL, mean_threshold=0.4, client_threshold=0.3).rule
-    assert "greater than 0" in refusal(CFL, mean_threshold=0.0, client_threshold=0.3).rule
-
-
-@pytest.mark.parametrize("kind", [CFLMGD, IFCA, GradientLoss])
-def test_more_models_than_clients_are_refused(kind):
-    task = QuadraticMixture.random(clusters=2, clients=3, dimension=1)
-    with pytest.raises(InvalidArgument, match=r"clusters = 4: must be at most the number of clients \(3\)"):
-        kind(**VALID[kind], clusters=4).model_count(task)
 
 
 @pytest.mark.parametrize("kind", VALID)

@@ -84,22 +84,6 @@ def test_prox_is_the_minimiser_found_by_brute_force(penalty, factor, relative, a
     np.testing.assert_allclose(found, expected * point / length, rtol=0, atol=tolerance)
 
 
-@given(penalties(), st.floats(1.02, 20), st.integers(0, 10**6))
-def test_no_other_point_of_space_is_better(penalty, factor, seed):
-    stream = np.random.default_rng(seed)
-    augmentation = factor * (penalty.weakest_augmentation or 0.05)
-    point = stream.standard_normal(3) * stream.uniform(0, 3) * penalty.strength
-    found = penalty.prox(point, augmentation)
-
-    def objective(theta):
-        away = theta - point
-        return plain_value(penalty, np.linalg.norm(theta)) + augmentation / 2 * away @ away
-
-    for _ in range(50):
-        other = found + stream.standard_normal(3) * 10 ** stream.uniform(-4, 1)
-        assert objective(found) <= objective(other) + 1e-12 * (1 + abs(objective(other)))
-
-
 @given(penalties(), st.floats(0.0005, 12))
 def test_values_and_derivatives_are_those_of_the_printed_formula(penalty, relative):
     t = relative * penalty.strength
@@ -109,39 +93,6 @@ def test_values_and_derivatives_are_those_of_the_printed_formula(penalty, relati
     assume(all(abs(t - kink) > 2 * step for kink in kinks))
     quotient = (plain_value(penalty, t + step) - plain_value(penalty, t - step)) / (2 * step)
     assert np.isclose(penalty.derivative(np.float64(t)), quotient, rtol=1e-4, atol=1e-5 * penalty.strength)
-
-
-@given(STRENGTHS, CONCAVITIES, st.floats(0.01, 0.99), st.floats(0, 8))
-def test_the_surrogate_lies_above_scad_by_at_most_half_smoothing_times_strength(
-    strength, concavity, share, relative
-):
-    t = np.float64(relative * strength)
-    smoothed = SmoothedSCAD(strength=strength, concavity=concavity, smoothing=share * strength)
-    gap = smoothed.value(t) - SCAD(strength=strength, concavity=concavity).value(t)
-    assert -1e-12 <= gap <= share * strength**2 / 2 + 1e-12
-
-
-@given(penalties(), st.floats(1.02, 20), st.integers(0, 10**6))
-def test_the_dual_of_a_proximal_point_is_a_subgradient(penalty, factor, seed):
-    augmentation = factor * (penalty.weakest_augmentation or 0.05)
-    stream = np.random.default_rng(seed)
-    points = stream.standard_normal((40, 3)) * penalty.strength * stream.uniform(0.01, 4, (40, 1))
-    found = penalty.prox(points, augmentation)
-    duals = augmentation * (points - found)
-    scale = np.linalg.norm(duals, axis=1).max() + augmentation * np.linalg.norm(points, axis=1).max()
-    curvature = max(1.0, penalty.strength / getattr(penalty, "smoothing", penalty.strength))
-    assert penalty.stationarity_residual(found, duals).max() <= 1e-13 * scale * curvature / (1 - 1 / factor)
-    # and no other vector is one, but for the ball at the kink
-    moved = duals + 3 * penalty.strength
-    at_kink = np.linalg.norm(found, axis=1) == 0
-    expected = np.where(
-        at_kink,
-        np.linalg.norm(moved, axis=1) - penalty.strength,
-        np.linalg.norm(moved - duals, axis=1),
-    )
-    np.testing.assert_allclose(
-        penalty.stationarity_residual(found, moved), expected, rtol=0, atol=1e-11 * (scale + 1) * curvature
-    )
 
 
 @pytest.mark.slow(reason="skglm compiles its penalties")
@@ -197,41 +148,6 @@ def test_an_augmentation_of_at_most_the_negative_curvature_is_refused(concavity,
     with pytest.raises(InvalidArgument, match="two minima") as raised:
         penalty.prox(np.ones(2), share / (concavity - 1))
     assert raised.value.argument == "augmentation"
-
-
-@pytest.mark.slow(reason="a second or more")
-def test_below_the_refused_limit_the_proximal_point_jumps():
-    """The reason of the refusal: two lengths 0.01 apart with proximal points 3 apart."""
-    penalty = SCAD(strength=1.0, concavity=3.7)
-    lengths = np.linspace(3.5, 4.5, 101)
-    found = [brute_force(penalty, 0.3, length) for length in lengths]
-    assert np.diff(found).max() > 3
-    assert np.diff([brute_force(penalty, 0.5, length) for length in lengths]).max() < 0.05
-
-
-@pytest.mark.parametrize(
-    ("kind", "parameters", "argument", "reason"),
-    [
-        (GroupL1, {"strength": 0}, "strength", "greater than 0"),
-        (SCAD, {"strength": -1.0}, "strength", "greater than 0"),
-        (SCAD, {"strength": 1.0, "concavity": 1}, "concavity", "greater than 1"),
-        (SCAD, {"strength": 1.0, "concavity": float("nan")}, "concavity", "greater than 1"),
-        (SmoothedSCAD, {"strength": 1.0, "smoothing": 0.0}, "smoothing", "greater than 0"),
-        (SmoothedSCAD, {"strength": 1.0, "smoothing": 1.0}, "smoothing", "would jump"),
-        (SmoothedSCAD, {"strength": 0.5, "smoothing": 0.7}, "smoothing", "below strength = 0.5"),
-    ],
-)
-def test_parameters_out_of_range_are_refused(kind, parameters, argument, reason):
-    with pytest.raises(InvalidArgument, match=reason) as raised:
-        kind(**parameters)
-    assert raised.value.argument == argument
-
-
-def test_from_a_smoothing_of_the_strength_on_the_surrogate_would_jump():
-    """The reason of the refusal, in the printed formula: continuous below, a jump above."""
-    for smoothing, jump in ((0.999, 0.0), (1.2, 0.04 / 5.4)):
-        parabola = smoothing / 2 + smoothing / 2
-        assert np.isclose(parabola - plain_value(SCAD(strength=1.0), smoothing), jump, atol=1e-12)
 
 
 def test_the_lipschitz_constant_is_reached_and_never_passed():

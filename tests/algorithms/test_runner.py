@@ -20,9 +20,7 @@ from clusterproof.algorithms import (
     Local,
     Randomness,
     Task,
-    adjusted_rand_index,
     generator,
-    purity,
     run,
 )
 from clusterproof.algorithms.participation import draw_participants
@@ -110,14 +108,6 @@ def test_replicates_see_independent_data():
     assert len(np.unique(moves, axis=0)) == 4000
 
 
-@pytest.mark.slow(reason="several seconds")
-def test_rounds_see_independent_data():
-    trace = run(IFCA(step_size=1e-12), NOISY, rounds=2000, initial=NOISY.optima + 0.2)
-    moves = np.diff(trace.models, axis=0).reshape(2000, -1)
-    for column in range(moves.shape[1]):
-        assert abs(stats.pearsonr(moves[1:, column], moves[:-1, column]).statistic) < 5 / np.sqrt(2000)
-
-
 @given(st.floats(0.01, 1), st.integers(1, 20), st.integers(1, 4))
 def test_participants_are_as_many_as_asked_different_and_sorted(participation, clients, replicates):
     models = np.zeros((replicates, 2, 1))
@@ -134,19 +124,6 @@ def test_every_set_of_participants_is_equally_likely():
     names, counts = np.unique(chosen @ [10, 1], return_counts=True)
     assert len(names) == 10
     assert stats.chisquare(counts).pvalue > 1e-6
-
-
-def test_last_assignments_are_those_of_the_last_participation():
-    algorithm = CFLMGD(step_size=0.5, momentum=0.5, participation=0.3)
-    trace = run(algorithm, NOISY, rounds=3, replicates=5)
-    assert (trace.last_assignments == -1).any()
-    for replicate in range(5):
-        for client in range(NOISY.clients):
-            history = [c for c in trace.assignments[:, replicate, client].tolist() if c >= 0]
-            assert trace.last_assignments[replicate, client] == (history[-1] if history else -1)
-        last = trace.last_assignments[replicate]
-        assert trace.purity[replicate] == purity(last, NOISY.labels)
-        assert trace.adjusted_rand_index[replicate] == adjusted_rand_index(last, NOISY.labels)
 
 
 @pytest.mark.parametrize("replicates", [None, 2])

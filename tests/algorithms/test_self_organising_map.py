@@ -4,8 +4,6 @@ import copy
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from minisom import MiniSom
 
 from clusterproof.algorithms import self_organising_map as som
@@ -47,38 +45,11 @@ def test_the_distance_map_is_minisoms(shape):
     assert som.distance_map(np.ones((1, 1, 3))).tolist() == [[0.0]]
 
 
-@given(
-    st.integers(1, 4),
-    st.integers(1, 4),
-    st.sampled_from(["as-printed", "robbins-monro"]),
-    st.sampled_from(["cosine", "euclidean"]),
-    st.floats(0, 2),
-    st.integers(0, 5),
-)
-def test_neurons_stay_in_the_box_of_start_and_samples(rows, columns, schedule, distance, radius, seed):
-    stream = np.random.default_rng(seed)
-    data = stream.standard_normal((7, 3))
-    before = som.initial_neurons(data, (rows, columns), "sample", stream)
-    assert (before[..., None, :] == data).all(axis=-1).any(axis=-1).all()
-    kept = before.copy()
-    after = som.train(
-        before,
-        data,
-        som.sample_order(7, 50, stream),
-        learning_rate=0.9,
-        radius=radius,
-        schedule=schedule,
-        distance=distance,
-    )
-    assert (after >= data.min(axis=0) - 1e-12).all()
-    assert (after <= data.max(axis=0) + 1e-12).all()
-    assert before.tobytes() == kept.tobytes()
-
-
 def test_radius_zero_moves_the_winner_alone():
     before = np.array([[[0.0], [10.0]], [[20.0], [30.0]]])
     kept = {"learning_rate": 0.5, "radius": 0.0, "distance": "euclidean"}
     after = som.train(before, np.array([[12.0]]), np.array([0]), **kept)
+    assert before.ravel().tolist() == [0.0, 10.0, 20.0, 30.0]
     assert after.ravel().tolist() == [0.0, 11.0, 20.0, 30.0]
 
 
@@ -92,8 +63,11 @@ def test_the_printed_schedule_ends_at_a_third_and_the_other_meets_robbins_and_mo
     assert 10 * (rates**2).sum() < 0.72
 
 
-def test_random_neurons_are_unit_vectors_and_orders_are_balanced():
+def test_neurons_are_samples_or_unit_vectors_and_orders_are_balanced():
     stream = np.random.default_rng(0)
+    data = stream.standard_normal((7, 3))
+    sampled = som.initial_neurons(data, (2, 4), "sample", stream)
+    assert (sampled[..., None, :] == data).all(axis=-1).any(axis=-1).all()
     neurons = som.initial_neurons(np.zeros((3, 5)), (4, 6), "random", stream)
     np.testing.assert_allclose(np.linalg.norm(neurons, axis=-1), np.ones((4, 6)), rtol=1e-14)
     counts = np.bincount(som.sample_order(7, 50, stream))

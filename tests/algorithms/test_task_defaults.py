@@ -1,4 +1,4 @@
-"""What a task computes by default, against plain loops over clients, steps and samples."""
+"""Passes over samples and sums that a task computes by default, by plain loops over clients."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,6 @@ from clusterproof.algorithms.arrays import rows
 from clusterproof.synthetic import LogisticMixture, NoisyQuadraticMixture, QuadraticMixture, RegressionMixture
 
 SIZES = {"clusters": 2, "clients": 5, "dimension": 3, "seed": 2}
-QUADRATIC = QuadraticMixture.random(**SIZES, spread=0.5)
 STORED = {
     "regression": RegressionMixture.random(**SIZES, samples=4, data="fixed"),
     "logistic": LogisticMixture.random(**SIZES, support=6, data="population"),
@@ -34,34 +33,13 @@ def plain(gradients, steps, descent, points, buffers, anchors, corrections):
     return points, buffers
 
 
-@pytest.mark.parametrize("steps", [4, np.array([[[2], [0], [5]], [[1], [3], [4]]])], ids=["equal", "unequal"])
-def test_local_steps_are_those_of_each_client_alone(steps):
-    descent, given = Descent(0.2, steps, momentum=0.6, proximal=0.3), vectors(2, 3)
-    start = dict(given)
-    found = QUADRATIC.local_steps(start.pop("points"), CLIENTS, None, descent, **start)
-    assert np.array_equal(found.steps, steps)
-    for at in np.ndindex(2, 3):
-        client = CLIENTS[at]
-        taken = int(np.broadcast_to(steps, (2, 3, 1))[at][0])
-        hessian, center = QUADRATIC.hessians[client], QUADRATIC.centers[client]
-        one = {name: values[at] for name, values in given.items()}
-        expected = plain(lambda _, w, A=hessian, c=center: A @ (w - c), taken, descent, **one)
-        np.testing.assert_allclose(found.points[at], expected[0], rtol=0, atol=1e-13)
-        np.testing.assert_allclose(found.buffers[at], expected[1], rtol=0, atol=1e-12)
-
-
-def test_what_is_left_out_is_zero_and_anchors_are_the_start():
-    points = drawn(3, 3)
-    bare = QUADRATIC.local_steps(points, CLIENTS[0], None, Descent(0.2, 3, proximal=0.4))
-    zero = np.zeros_like(points)
-    given = {"buffers": zero, "anchors": points, "corrections": zero}
-    full = QUADRATIC.local_steps(points, CLIENTS[0], None, Descent(0.2, 3, proximal=0.4), **given)
-    np.testing.assert_array_equal(bare.points, full.points)
-    assert bare.buffers is None
-    with_momentum = QUADRATIC.local_steps(points, CLIENTS[0], None, Descent(0.2, 3, momentum=0.5))
-    from_zero = QUADRATIC.local_steps(points, CLIENTS[0], None, Descent(0.2, 3, momentum=0.5), buffers=zero)
-    np.testing.assert_array_equal(with_momentum.points, from_zero.points)
-    np.testing.assert_array_equal(with_momentum.buffers, from_zero.buffers)
+def test_a_buffer_that_is_left_out_is_zero():
+    task, points, descent = QuadraticMixture.random(**SIZES, spread=0.5), drawn(3, 3), Descent(0.2, 3, 0.5)
+    bare = task.local_steps(points, CLIENTS[0], None, descent)
+    given = task.local_steps(points, CLIENTS[0], None, descent, buffers=0 * points)
+    np.testing.assert_array_equal(bare.points, given.points)
+    np.testing.assert_array_equal(bare.buffers, given.buffers)
+    assert task.local_steps(points, CLIENTS[0], None, Descent(0.2, 3)).buffers is None
 
 
 @pytest.mark.parametrize("passes", [2, np.array([[1], [3], [2]])], ids=["equal", "unequal"])

@@ -1,7 +1,5 @@
 """Functions of units that count how often they are computed, by a line in a file."""
 
-import os
-import signal
 import time
 from pathlib import Path
 
@@ -15,11 +13,6 @@ def square(number: int, log: str, seconds: float = 0.0) -> int:
 
 def fails(number: int) -> int:
     raise ValueError(f"no {number}")
-
-
-def dies(number: int) -> int:
-    os.kill(os.getpid(), signal.SIGKILL)
-    return number
 
 
 def exits(number: int) -> int:

@@ -1,12 +1,9 @@
 """Images for tests: made ones that are told apart by their pixels, and the published ones where they are."""
 
-import os
-
 import numpy as np
-import pytest
 
 from clusterproof.neural.data.images import Images
-from clusterproof.neural.data.loading import DATASETS, ImageSet, data_folder, load
+from clusterproof.neural.data.loading import ImageSet
 from clusterproof.neural.partitions.base import ClientImages
 
 
@@ -60,12 +57,3 @@ def is_well_formed(held: ClientImages) -> bool:
         and np.array_equal(np.unique(held.indices[real]), np.arange(len(held.pixels)))
         and len(np.unique(stored, axis=0)) == len(stored)
     )
-
-
-def real_set(name: str) -> ImageSet:
-    """The published set, or a skipped test where its files are not here."""
-    folder = data_folder() / name
-    needed = [file.name for file in DATASETS[name].files if file.name not in DATASETS[name].optional]
-    if missing := [file for file in needed if not os.path.exists(folder / file)]:
-        pytest.skip(f"{folder} has no {missing[0]}; CLUSTERPROOF_DATA names the folder of the data")
-    return load(name)

@@ -25,26 +25,6 @@ def make(**options):
     return ImageTask(**{"partition": PARTITION, "network": NETWORK, **options})
 
 
-@pytest.mark.parametrize(
-    ("options", "argument"),
-    [
-        ({"dtype": "float16"}, "dtype"),
-        ({"local_unit": "pass"}, "local_unit"),
-        ({"batch_size": 0}, "batch_size"),
-        ({"batch_size": 2.5}, "batch_size"),
-        ({"engine": "fastest"}, "engine"),
-        ({"device": "tpu"}, "device"),
-        ({"device": "meta"}, "device"),
-        ({"network": MLP((1, 4, 5), 3)}, "network"),
-        ({"network": MLP((1, 4, 4), 4)}, "network"),
-    ],
-)
-def test_bad_arguments_are_refused(options, argument):
-    with pytest.raises(InvalidArgument) as caught:
-        make(**options)
-    assert caught.value.argument == argument
-
-
 def test_gram_matrices_are_for_perceptrons():
     partition = random_partition((3, 3), image_shape=(1, 16, 16))
     with pytest.raises(InvalidArgument, match="gram"):

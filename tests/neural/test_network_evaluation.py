@@ -10,7 +10,8 @@ import torch
 from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_images import client_data, load, module, random_partition
+from small_images import client_data, load, module, plain_gradient, random_partition
+from small_training import configure
 from tiny_training import TINY
 from torch.nn.functional import cross_entropy
 
@@ -54,6 +55,10 @@ def loss_and_accuracy(point: torch.Tensor, client_images: Any, client: int) -> t
     scores = network(images)
     hits = (scores.argmax(1) == targets).double()
     return float(cross_entropy(scores, targets).detach()), float(hits.mean())
+
+
+def gradient_of(point: torch.Tensor, client_images: Any, client: int) -> torch.Tensor:
+    return plain_gradient(NETWORK, point, *client_data(client_images, client, torch.float64))[1]
 
 
 def measured(
@@ -137,35 +142,18 @@ def test_accuracy_after_local_training_is_that_of_plain_steps(name: str) -> None
     expected = []
     for client in range(len(SIZES)):
         losses = [loss_and_accuracy(model, train_half, client)[0] for model in models]
-        network = module(NETWORK).double()
-        load(network, models[client if name == "sofl" else int(np.argmin(losses))])
-        images, targets = client_data(train_half, client, torch.float64)
-        descent = torch.optim.SGD(network.parameters(), lr=0.5)
+        point = models[client if name == "sofl" else int(np.argmin(losses))]
         for _ in range(steps):
-            descent.zero_grad()
-            cross_entropy(network(images), targets).backward()
-            descent.step()
-        images, targets = client_data(task.partition.test, client, torch.float64)
-        expected.append(float((network(images).argmax(1) == targets).double().mean()))
+            point = point - 0.5 * gradient_of(point, train_half, client)
+        expected.append(loss_and_accuracy(point, task.partition.test, client)[1])
     assert found["accuracy_after_local_training"] == pytest.approx(np.mean(expected))
 
 
 def test_measuring_takes_nothing_from_the_runs_random_numbers() -> None:
     models = []
     for every in (1, 5):
-        configuration = configuration_from(
-            {
-                "partition": {"clusters": 2, "clients_per_cluster": 3, "images": 240},
-                "network": {"hidden": [6]},
-                "algorithm": {"name": "fedavg", "participation": 0.5},
-                "training": {
-                    "rounds": 5,
-                    "batch_size": 5,
-                    "evaluate_every": every,
-                    "after_local_training": every == 1,
-                },
-            }
-        )
+        asked = {"rounds": 5, "batch_size": 5, "evaluate_every": every, "after_local_training": every == 1}
+        configuration = configure({"name": "fedavg", "participation": 0.5}, **asked)
         models.append(train(configuration).state.models)
     assert torch.equal(models[0], models[1])
 
@@ -218,11 +206,7 @@ def test_a_personal_step_is_taken_before_the_accuracy_is_measured(name: str) -> 
     after, before = [], []
     for client in range(len(SIZES)):
         point = models[client % count]
-        network = module(NETWORK).double()
-        load(network, point)
-        images, targets = client_data(task.partition.train, client, torch.float64)
-        cross_entropy(network(images), targets).backward()
-        gradient = torch.cat([value.grad.ravel() for value in network.parameters()])
+        gradient = gradient_of(point, task.partition.train, client)
         after.append(loss_and_accuracy(point - 3.0 * gradient, task.partition.test, client)[1])
         before.append(loss_and_accuracy(point, task.partition.test, client)[1])
     assert found["accuracy"] == pytest.approx(np.mean(after))

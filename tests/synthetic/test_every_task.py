@@ -168,6 +168,7 @@ def test_a_task_on_arrays_has_the_numbers_of_the_task(name):
     task = TASKS[name].random(**SIZES, seed=1)
     if name == "quadratic":
         task = replace(task, client_samples=np.arange(1, 8))
+        assert np.array_equal(from_settings(task.settings).client_samples, task.client_samples)
     there = OnArrays(task, array_api_strict)
     models, clients = models_near(task, 2, 3), np.array([6, 0, 3])
     points, chosen = models_near(task, 3, 3), np.array([2, 0, 2])

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from clusterproof.algorithms import FPFC, Descent, InvalidArgument, client_accuracies, run
-from clusterproof.algorithms.fpfc import group_averages
+from clusterproof.algorithms import Descent, InvalidArgument
 from clusterproof.synthetic.softmax import SoftmaxMixture
 
 SETTINGS = {"clients": 6, "clusters": 2, "features": 4, "classes": 3, "largest": 300, "seed": 2}
@@ -172,36 +171,3 @@ def test_it_answers_all_that_algorithms_ask():
     assert start.shape == (2, 3, 15)
     assert (start == start[:, :1]).all()
     assert SMALL.reference_optima("clusters") is None
-
-
-@pytest.mark.slow(reason="several seconds")
-def test_fpfc_finds_the_clusters_and_the_accuracy_of_the_generating_models():
-    task = SoftmaxMixture(clients=16, clusters=4, features=20, classes=5, largest=2000, seed=4)
-    # a curvature is at most half the mean of |(x, 1)|^2
-    smoothness = max((samples**2).sum(axis=0).mean() / 2 for samples, _ in task.training)
-    algorithm = FPFC(step_size=1 / (smoothness + 1), strength=0.6, participation=0.5)
-    trace = run(algorithm, task, rounds=300)
-    assert trace.adjusted_rand_index == 1.0
-    averaged = group_averages(trace.models[-1], trace.last_assignments, task.client_samples.astype(float))
-    scores = client_accuracies(task, averaged, NOTHING, step_size=0.1)
-    ceiling = task.accuracies(task.generating_models[task.labels], np.arange(16)).mean()
-    assert ceiling - 0.1 < scores.server_model.mean() <= ceiling + 0.02
-
-
-@pytest.mark.parametrize(
-    ("arguments", "argument"),
-    [
-        ({"features": 0}, "features"),
-        ({"classes": 1}, "classes"),
-        ({"clients": 2, "clusters": 3}, "clusters"),
-        ({"largest": 2}, "largest"),
-        ({"precision": "half"}, "precision"),
-        ({"seed": -1}, "seed"),
-        ({"batch_size": 0}, "batch_size"),
-        ({"batch_size": 1.5}, "batch_size"),
-    ],
-)
-def test_arguments_out_of_range_are_refused(arguments, argument):
-    with pytest.raises(InvalidArgument) as raised:
-        SoftmaxMixture(**arguments)
-    assert raised.value.argument == argument

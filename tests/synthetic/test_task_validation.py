@@ -11,13 +11,17 @@ from hypothesis import strategies as st
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.synthetic import (
     TASKS,
+    LogCoshMixture,
     LogisticMixture,
+    NoisyQuadraticMixture,
     QuadraticMixture,
     RegressionMixture,
+    TwoPointMixture,
     from_settings,
     strategies,
 )
 from clusterproof.synthetic.mixture import make_labels, place_optima
+from clusterproof.synthetic.softmax import SoftmaxMixture
 
 NOT_A_NUMBER = float("nan")
 VALID = {
@@ -41,73 +45,75 @@ VALID = {
         "samples": 3,
     },
 }
-LABELS = [
-    ("labels", value, "each of 0 .. 1 occurs", "give every client its true cluster")
-    for value in ([0, 0, 0], [0.0, 1.0, 1.0], [[0, 1, 1]], [0, 1, 3], [-1, 0, 1], [])
-]
-SAMPLES = [
-    ("samples", value, "must be an integer, at least 1", "rows a client uses")
-    for value in (0, -2, 1.5, "many")
-]
+FURTHER = {
+    NoisyQuadraticMixture: {**VALID[QuadraticMixture], "covariance": np.eye(2)},
+    LogCoshMixture: {
+        **{"optima": [[0.0, 0.0], [1.0, 0.0]], "valley_curvature": 0.2, "width": 0.4, "noise": 0.5},
+        **{"labels": [0, 1, 1], "samples": 3},
+    },
+    TwoPointMixture: {
+        **{"optima": [[0.0, 0.0], [1.0, 0.0]], "slopes": [1.0, 0.0], "centers": [1.0, 0.0], "rarity": 0.1},
+        **{"labels": [0, 1, 1], "samples": 3},
+    },
+    SoftmaxMixture: {"clients": 3, "clusters": 2, "features": 4, "classes": 3, "largest": 300, "seed": 2},
+}
+OCCURS, DEFINITE = "each of 0 .. 1 occurs", "symmetric and positive definite"
 CASES = [
-    *((RegressionMixture, *case) for case in LABELS + SAMPLES),
-    *((LogisticMixture, *case) for case in LABELS + SAMPLES),
-    *(
-        (RegressionMixture, *case)
-        for case in [
-            ("optima", [0.0, 1.0], "finite array (P, d)", "one true parameter"),
-            ("optima", [[0.0, NOT_A_NUMBER], [1.0, 0.0]], "finite array (P, d)", "one true parameter"),
-            ("optima", [[1.0, 1.0], [1.0, 1.0]], "must differ", "merge the clusters"),
-            ("covariance", [1.0], "must have one of the shapes (2,), (2, 2), (2, 2, 2)", "variances"),
-            ("covariance", [1.0, 0.0], "symmetric and positive definite", "multiple of the identity"),
-            ("covariance", [1.0, np.inf], "symmetric and positive definite", "symmetrise"),
-            ("covariance", [[1.0, 0.2], [0.1, 1.0]], "symmetric and positive definite", "symmetrise"),
-            ("covariance", [[1.0, 2.0], [2.0, 1.0]], "symmetric and positive definite", "symmetrise"),
-            ("noise", -0.1, "at least 0", "standard deviation"),
-            ("noise", NOT_A_NUMBER, "finite number", "standard deviation"),
-            ("noise", "loud", "finite number", "standard deviation"),
-            ("data", "stale", "'fresh', 'fixed', 'population'", "resamples"),
-            ("sampling", "quick", "'exact', 'direct'", "fast one"),
-        ]
+    # tasks, an argument, values that are refused, and the rule
+    ((RegressionMixture, LogisticMixture), "labels", ([0, 0, 0], [0.0, 1.0, 1.0], [[0, 1, 1]]), OCCURS),
+    ((RegressionMixture, LogisticMixture), "labels", ([0, 1, 3], [-1, 0, 1], []), OCCURS),
+    ((RegressionMixture, LogisticMixture), "samples", (0, -2, 1.5, "many"), "must be an integer, at least 1"),
+    (RegressionMixture, "optima", ([0.0, 1.0], [[0.0, NOT_A_NUMBER], [1.0, 0.0]]), "finite array (P, d)"),
+    (RegressionMixture, "optima", ([[1.0, 1.0], [1.0, 1.0]],), "must differ"),
+    (RegressionMixture, "covariance", ([1.0],), "must have one of the shapes (2,), (2, 2), (2, 2, 2)"),
+    (RegressionMixture, "covariance", ([1.0, 0.0], [1.0, np.inf]), DEFINITE),
+    (RegressionMixture, "covariance", ([[1.0, 0.2], [0.1, 1.0]], [[1.0, 2.0], [2.0, 1.0]]), DEFINITE),
+    (RegressionMixture, "noise", (-0.1,), "at least 0"),
+    (RegressionMixture, "noise", (NOT_A_NUMBER, "loud"), "finite number"),
+    (RegressionMixture, "data", ("stale",), "'fresh', 'fixed', 'population'"),
+    (RegressionMixture, "sampling", ("quick",), "'exact', 'direct'"),
+    (QuadraticMixture, "centers", ([0.0, 1.0, 1.0], [[0.0, np.inf]] * 3), "finite array (m, d)"),
+    (QuadraticMixture, "hessians", (np.eye(2), [np.eye(2) * NOT_A_NUMBER] * 3), "finite array (m, d, d)"),
+    (QuadraticMixture, "hessians", ([np.eye(3)] * 3, [np.eye(2)] * 2), "must have the shape (3, 2, 2)"),
+    (
+        QuadraticMixture,
+        "hessians",
+        ([np.eye(2), np.zeros((2, 2)), np.eye(2)],),
+        "must be positive definite; client 1's smallest eigenvalue is 0",
     ),
-    *(
-        (QuadraticMixture, *case)
-        for case in [
-            ("centers", [0.0, 1.0, 1.0], "finite array (m, d)", "one centre a client"),
-            ("centers", [[0.0, np.inf]] * 3, "finite array (m, d)", "one centre a client"),
-            ("hessians", np.eye(2), "finite array (m, d, d)", "one matrix a client"),
-            ("hessians", [np.eye(3)] * 3, "must have the shape (3, 2, 2)", "one matrix a client"),
-            ("hessians", [np.eye(2)] * 2, "must have the shape (3, 2, 2)", "one matrix a client"),
-            ("hessians", [np.eye(2) * NOT_A_NUMBER] * 3, "finite array (m, d, d)", "one matrix a client"),
-            (
-                "hessians",
-                [np.eye(2), np.zeros((2, 2)), np.eye(2)],
-                "must be positive definite; client 1's smallest eigenvalue is 0",
-                "ridge",
-            ),
-            (
-                "hessians",
-                [np.eye(2), np.eye(2), [[1.0, 0.5], [0.0, 1.0]]],
-                "must be symmetric; client 2's mirrored entries differ by up to 0.5",
-                "(A + A') / 2",
-            ),
-            ("labels", [0, 1], "must have the shape (3,)", "label every client"),
-            ("labels", [0, 2, 2], "each of 0 .. P - 1 occurs", "every cluster a client"),
-            ("labels", [0.0, 1.0, 1.0], "occurs", "every client its true cluster"),
-        ]
+    (
+        QuadraticMixture,
+        "hessians",
+        ([np.eye(2), np.eye(2), [[1.0, 0.5], [0.0, 1.0]]],),
+        "must be symmetric; client 2's mirrored entries differ by up to 0.5",
     ),
-    *(
-        (LogisticMixture, *case)
-        for case in [
-            ("features", [[1.0, 0.0]], "finite array (P, N, d)", "each cluster its rows"),
-            ("features", [[[np.inf]], [[1.0]]], "finite array (P, N, d)", "each cluster its rows"),
-            ("targets", [[1, 0], [1, 1]], "-1 or 1", "recode"),
-            ("targets", [[1], [1]], "in an array (2, 2)", "recode"),
-            ("ridge", 0, "greater than 0", "strong convexity"),
-            ("ridge", "none", "greater than 0", "strong convexity"),
-            ("data", "fixed", "'fresh', 'population'", "resamples"),
-        ]
-    ),
+    (QuadraticMixture, "labels", ([0, 1],), "must have the shape (3,)"),
+    (QuadraticMixture, "labels", ([0, 2, 2], [0.0, 1.0, 1.0]), "occurs"),
+    (QuadraticMixture, "client_samples", ([1, 2], [0] * 3, [1.5] * 3), ""),
+    (LogisticMixture, "features", ([[1.0, 0.0]], [[[np.inf]], [[1.0]]]), "finite array (P, N, d)"),
+    (LogisticMixture, "targets", ([[1, 0], [1, 1]],), "-1 or 1"),
+    (LogisticMixture, "targets", ([[1], [1]],), "in an array (2, 2)"),
+    (LogisticMixture, "ridge", (0, "none"), "greater than 0"),
+    (LogisticMixture, "data", ("fixed",), "'fresh', 'population'"),
+    (NoisyQuadraticMixture, "covariance", ([[1.0]],), "must have the shape"),
+    (NoisyQuadraticMixture, "covariance", (3.0,), "must be a finite array"),
+    (NoisyQuadraticMixture, "covariance", ([[1.0, 0.5], [0.0, 1.0]],), "must be symmetric; mirrored entries"),
+    (NoisyQuadraticMixture, "covariance", ([[1.0, 2.0], [2.0, 1.0]],), "its smallest eigenvalue is -1"),
+    (NoisyQuadraticMixture, "covariance", ([[1e-14, 2e-14], [2e-14, 1e-14]],), "eigenvalue is -1e-14"),
+    (LogCoshMixture, "optima", (np.zeros(2), np.zeros((1, 2, 2))), "must be a finite array (P, d)"),
+    (LogCoshMixture, "optima", ([[np.nan] * 2, [1.0] * 2],), "must be a finite array (P, d)"),
+    (TwoPointMixture, "rarity", (0.0,), ""),
+    (TwoPointMixture, "slopes", (np.ones(3),), ""),
+    (TwoPointMixture, "samples", (0,), ""),
+    (TwoPointMixture, "centers", (np.array([[0], [np.nan]]),), ""),
+    (TwoPointMixture, "labels", (np.array([0, 0, 0]),), ""),
+    (SoftmaxMixture, "features", (0,), ""),
+    (SoftmaxMixture, "classes", (1,), ""),
+    (SoftmaxMixture, "clusters", (4,), ""),
+    (SoftmaxMixture, "largest", (2,), ""),
+    (SoftmaxMixture, "precision", ("half",), ""),
+    (SoftmaxMixture, "seed", (-1,), ""),
+    (SoftmaxMixture, "batch_size", (0, 1.5), ""),
 ]
 
 
@@ -119,18 +125,26 @@ def refusal(make, **arguments):
     return error
 
 
-@pytest.mark.parametrize("kind", VALID)
+@pytest.mark.parametrize("kind", {**VALID, **FURTHER})
 def test_the_arguments_that_the_cases_start_from_are_valid(kind):
-    task = kind(**VALID[kind])
-    assert (task.clusters, task.clients, task.dimension) == (2, 3, 2)
+    task = kind(**{**VALID, **FURTHER}[kind])
+    assert (task.clusters, task.clients) == (2, 3)
 
 
-@pytest.mark.parametrize(("kind", "argument", "value", "rule", "remedy"), CASES)
-def test_a_broken_argument_is_refused(kind, argument, value, rule, remedy):
-    error = refusal(kind, **{**VALID[kind], argument: value})
+@pytest.mark.parametrize(
+    ("kind", "argument", "value", "rule"),
+    [
+        (kind, argument, value, rule)
+        for kinds, argument, values, rule in CASES
+        for kind in (kinds if isinstance(kinds, tuple) else (kinds,))
+        for value in values
+    ],
+)
+def test_a_broken_argument_is_refused(kind, argument, value, rule):
+    error = refusal(kind, **{**{**VALID, **FURTHER}[kind], argument: value})
     assert error.argument == argument
     assert rule in error.rule
-    assert remedy in error.remedy
+    assert error.remedy
 
 
 @pytest.mark.parametrize("kind", VALID)

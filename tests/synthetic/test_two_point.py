@@ -8,7 +8,6 @@ import pytest
 from example_counts import examples
 from hypothesis import given, settings
 
-from clusterproof.algorithms import InvalidArgument
 from clusterproof.synthetic import TwoPointMixture, strategies
 
 
@@ -79,22 +78,3 @@ def test_noise_of_even_odds_has_a_norm_of_its_deviation() -> None:
     points = task.optima[task.labels]
     noise = task.gradients(points, np.arange(4), np.random.default_rng(1))
     np.testing.assert_allclose(np.linalg.norm(noise, axis=-1), 0.7)
-
-
-@pytest.mark.parametrize(
-    ("change", "name"),
-    [
-        ({"rarity": 0.0}, "rarity"),
-        ({"slopes": np.ones(3)}, "slopes"),
-        ({"samples": 0}, "samples"),
-        ({"centers": np.array([[0], [np.nan]])}, "centers"),
-        ({"labels": np.array([0, 0])}, "labels"),
-    ],
-)
-def test_wrong_arguments_are_named(change: dict[str, object], name: str) -> None:
-    task, _ = two_clients(1.0)
-    arguments = {
-        key: getattr(task, key) for key in ("optima", "slopes", "centers", "rarity", "labels", "samples")
-    }
-    with pytest.raises(InvalidArgument, match=name):
-        TwoPointMixture(**(arguments | change))

@@ -80,7 +80,7 @@ WITHOUT_ROW = {
         equation-3-descent equation-3-euclidean-descent equations-4-7 loss-margin pinning training-loss
         weight-at-start""",
     ("gradient-loss", "papers/gradient_loss/test_races.py"): """
-        empty-cluster-rule fewer-passes reduction-ceiling reduction-up-to same-start sooner
+        empty-cluster-rule equation-7-empty fewer-passes reduction-ceiling reduction-up-to same-start sooner
         training-loss-in-passes""",
     ("ifca", "papers/ifca/test_ifca.py"): """
         basin cfl-mgd-same-basin monotone-from-anywhere""",

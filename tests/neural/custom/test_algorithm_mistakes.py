@@ -71,22 +71,15 @@ MISTAKES: dict[str, tuple[str, list[str]]] = {
         "class Own(Good):\n    def draw_models(self, *rest):\n        return super().draw_models(*rest).double()",
         ["from `draw_models`", "(1, 610) of type float32, not (1, 610) of type float64"],
     ),
-    "no models": (
-        "class Own(Good):\n    def model_count(self, task):\n        return 0",
-        ["`model_count`, not 0"],
-    ),
     "no model for each client": (
         "class Own(Good):\n    target = 'clients'",
         ["models from `initialise` as a tensor (6, 610) of type float32, not (1, 610)"],
     ),
-    "nothing": (STEP + "return None", ["must return a State from `step`, not NoneType"]),
     "fewer parameters": (
         AFTER + "state.models[:, :3], clients, 0 * clients)",
         ["(1, 610) of type float32, not (1, 3) of type float32"],
     ),
     "numpy": (AFTER + "state.models.numpy(), clients, 0 * clients)", ["not ndarray"]),
-    "no clients": (AFTER + "state.models, None, None)", ["`clients` from `step`", "not NoneType"]),
-    "a cluster too many": (AFTER + "state.models, clients, clients)", ["between -1 and 0, not 1"]),
     "another personal model": (
         "class Own(Good):\n    has_personal_step = True\n    def personalise(self, points, *rest):\n"
         "        return points[:, :3]",

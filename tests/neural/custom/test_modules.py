@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from local_training import local_training
 from scipy import stats
 from small_images import client_data, random_partition
 from torch import Tensor, nn
 
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms import Descent, InvalidArgument
 from clusterproof.neural.custom.module_network import ModuleNetwork, initialised, maker, own_network
 from clusterproof.neural.data.images import Images
 from clusterproof.neural.networks import MLP
@@ -118,8 +117,7 @@ def test_other_modules_train_as_by_plain_autograd(make: Any, engine: str) -> Non
     partition = random_partition((7, 3, 5))
     task = ImageTask(partition=partition, network=net, engine=engine, dtype="float64")
     points = task.initial_models(3, (), np.random.default_rng(2))
-    motion = {"step_size": 0.3, "momentum": 0.5, "proximal": 0.0, "local_steps": 3}
-    ends, _ = local_training(task, points, None, None, torch.arange(3), np.random.default_rng(3), **motion)
+    ends = task.local_steps(points, torch.arange(3), np.random.default_rng(3), Descent(0.3, 3, 0.5)).points
     for client in range(3):
         module = net.module.double()
         trained = [value for value in module.parameters() if value.requires_grad]

@@ -7,7 +7,6 @@ from plain_training import drawn_batches
 from small_images import client_data, flat, load, module, plain_gradient, random_partition
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.per_fedavg import meta_descent
 from clusterproof.neural.networks import CNN, MLP, ResNet20, TutorialCNN
 from clusterproof.neural.task import ImageTask
 
@@ -124,27 +123,6 @@ def test_sums_of_many_samples_are_formed_part_by_part(plant):
     parts = task.gradient_sums(points, clients, zeros, stream()), task.losses(points, clients, stream())
     for one, other in zip(whole, parts, strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=1e-14)
-
-
-@pytest.mark.parametrize("second_order", [False, True], ids=["first", "second"])
-@pytest.mark.parametrize("batch_size", [None, 4])
-@pytest.mark.parametrize("way", SMALL[:4], ids=str)
-def test_each_gradient_and_hessian_of_per_fedavg_has_a_batch_of_its_own(way, batch_size, second_order):
-    task = make(way, batch_size=batch_size)
-    how = {"step_size": 0.3, "inner_step_size": 0.2, "local_steps": 2, "second_order": second_order}
-    points = models_of(task, 5)
-    found = meta_descent(task, points, torch.as_tensor(CLIENTS), stream(), **how)
-    source, expected = stream(), points.clone()
-    for _ in range(2):
-        draws = [list(batches(task, CLIENTS, source)) for _ in range(3 if second_order else 2)]
-        for row, (first, second, *third) in enumerate(zip(*draws, strict=True)):
-            point = expected[row]
-            ahead = point - 0.2 * plain_gradient(task.network, point, *first)[1]
-            gradient = plain_gradient(task.network, ahead, *second)[1]
-            for own in third:
-                gradient = gradient - 0.2 * plain_gradient(task.network, point, *own, gradient)[1]
-            expected[row] = point - 0.3 * gradient
-    torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
 
 
 def test_accuracies_of_others_test_data_are_refused():

@@ -6,12 +6,12 @@ import torch
 from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_training import plain_training
+from plain_training import drawn_batches, plain_training
 from small_images import random_partition
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from clusterproof.algorithms import ALGORITHMS, Descent, Randomness
+from clusterproof.algorithms import Descent
 from clusterproof.neural.engines import GramEngine
 from clusterproof.neural.networks import CNN, MLP
 from clusterproof.neural.task import ImageTask
@@ -82,6 +82,9 @@ def check(task, clients, *, carried=False, corrected=False, local_steps=3, toler
         {**options, "corrections": corrections},
     )
     torch.testing.assert_close(found.points, ends, rtol=0, atol=tolerance)
+    draws = task, clients, np.random.default_rng(5), local_steps, motion.get("reshuffled", False)
+    taken = torch.as_tensor(found.steps).expand(len(clients), 1).flatten().tolist()
+    assert taken == [len(batches) for batches in drawn_batches(*draws)]
     assert (found.buffers is None) == (buffers is None and not motion["momentum"])
     if found.buffers is not None:
         torch.testing.assert_close(found.buffers, momenta, rtol=0, atol=10 * tolerance)
@@ -176,27 +179,6 @@ def test_clients_may_take_different_numbers_of_steps_and_none(engine):
         options = {"step_size": 0.3, "momentum": 0.5, "proximal": 0.0, "local_steps": count}
         end, _ = plain_training(task, points[row, None], None, None, clients[[row]], None, options)
         torch.testing.assert_close(found.points[row], end[0], rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("engine", ["serial", "vmap"])
-@pytest.mark.parametrize("unit", ["step", "epoch"])
-def test_scaffold_divides_by_the_gradient_steps_that_each_client_takes(engine, unit):
-    """A client's control variate is the mean of its gradients, on 2, 1, 3, 2, 1 and 3 batches a pass; by autograd."""
-    task = make(("mlp", engine, 5, unit))
-    scaffold = ALGORITHMS["scaffold"](step_size=0.4, local_steps=2)
-    randomness, copied = (Randomness.from_seed(3, "image") for _ in range(2))
-    state = scaffold.initialise(task.initial_models(1, (), np.random.default_rng(1)), task)
-    taken = [2, 1, 3, 2, 1, 3] if unit == "epoch" else [1] * 6
-    steps = 2 * torch.tensor(taken, dtype=torch.float64)[:, None]
-    motion = {"step_size": 0.4, "momentum": 0.0, "proximal": 0.0, "local_steps": 2}
-    for _ in range(3):
-        corrections, points = state.control - state.controls, state.models.expand(6, -1)
-        options = {**motion, "corrections": corrections}
-        ends, _ = plain_training(task, points, None, None, np.arange(6), copied.gradient, options)
-        means = (points - ends) / (0.4 * steps) - corrections
-        state = scaffold.step(state, task, randomness)
-        torch.testing.assert_close(state.controls, means, rtol=0, atol=1e-11)
-        torch.testing.assert_close(state.models[0], ends.mean(0), rtol=0, atol=1e-11)
 
 
 class Largest(TorchDispatchMode):

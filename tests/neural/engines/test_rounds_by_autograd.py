@@ -1,37 +1,21 @@
-"""Whole rounds of every network, engine and algorithm: autograd, one client at a time, in double precision.
+"""Whole rounds of every engine and algorithm are those of the definitions, with autograd's gradients.
 
-Clients have unequal numbers of samples, and take full batches.
+In double precision; clients have unequal numbers of samples, and take full batches.
 """
 
 import numpy as np
 import pytest
 import torch
-from plain_loops import replay
-from small_images import client_data, load, module, random_partition
-from torch import nn
+from small_images import client_data, plain_gradient, random_partition
 
 from clusterproof.algorithms import ALGORITHMS, Randomness
-from clusterproof.algorithms.arrays import to_numpy
-from clusterproof.neural.custom.module_network import ModuleNetwork
-from clusterproof.neural.networks import CNN, MLP, ResNet20, TutorialCNN
+from clusterproof.conformance import DEFINITIONS
+from clusterproof.neural.networks import MLP
 from clusterproof.neural.task import ImageTask
 
 SIZES = (7, 3, 12, 10, 1)
-NETWORKS = {
-    "mlp": MLP((1, 4, 4), 3, (4,)),
-    "cnn": CNN((1, 16, 16), 3, (2, 3), (4,)),
-    "tutorial": TutorialCNN((1, 3, 4), 3),
-    "resnet": ResNet20((1, 4, 4), 3),
-    "module": ModuleNetwork(
-        "test:Net",
-        {},
-        lambda: nn.Sequential(
-            nn.Conv2d(1, 8, 3), nn.GroupNorm(2, 8), nn.Tanh(), nn.Flatten(), nn.Linear(32, 3)
-        ),
-        torch.rand(4, 1, 4, 4, generator=torch.Generator().manual_seed(0)),
-        3,
-    ),
-}
+ENGINES = ("gram", "vmap", "serial")
+NETWORK = MLP((1, 4, 4), 3, (4,))
 MODEL_AVERAGING = {"averaging": "model", "local_steps": 2, "momentum": 0.7}
 ROUNDS_OF = {
     "cfl-mgd": [
@@ -41,106 +25,80 @@ ROUNDS_OF = {
         {**MODEL_AVERAGING, "update_order": "as-printed", "reset_momentum": True},
     ],
     "ifca": [{}, {"averaging": "model", "local_steps": 3, "participation": 0.4}],
-    "fedavg": [{"local_steps": 3, "participation": 0.6}, {"local_steps": 2, "weighting": "samples"}],
+    "fedavg": [
+        {"local_steps": 3, "participation": 0.6, "server_step_size": 0.6},
+        {"local_steps": 2, "weighting": "samples"},
+    ],
+    "scaffold": [
+        {"local_steps": 3, "server_step_size": 0.8, "participation": 0.6},
+        {"local_steps": 2, "option": "I", "weighting": "samples"},
+    ],
+    "fedlin": [{}, {"local_steps": 2}],
     "fedprox": [{"local_steps": 3, "proximal": 0.3, "participation": 0.6, "weighting": "samples"}],
-    "fedbcd": [{"local_steps": 2, "proximal": 0.4}, {"variant": "separate", "local_steps": 2}],
+    "fedbcd": [
+        {"local_steps": 2, "proximal": 0.4},
+        {"variant": "separate", "local_steps": 2, "pull": 0.2},
+    ],
     "local": [{"local_steps": 2, "participation": 0.6}],
     "per-fedavg": [
-        {"local_steps": 2, "participation": 0.6, "weighting": "samples"},
+        {"local_steps": 2, "participation": 0.6, "weighting": "samples", "inner_step_size": 0.1},
         {"gradient": "second-order", "inner_step_size": 0.2},
     ],
-    "gradient-loss": [{"weight": 0.5, "empty_cluster": "never"}],
+    "gradient-loss": [{"weight": 0.5}],
 }
-ENGINES = [("mlp", "gram")] + [(network, engine) for network in NETWORKS for engine in ("vmap", "serial")]
-LARGE = ("tutorial", "resnet")
-EACH_ANSWER = (("cfl-mgd", 0), ("cfl-mgd", 2), ("fedprox", 0), ("per-fedavg", 1))
-"""Rounds that ask a task for everything: losses, sums of gradients, local steps and Hessian-vector products."""
 
 
-def rows_of(network, engine):
-    """Return every algorithm of a small network, and some of a large one; the fast tests try all with perceptrons."""
-    for name, variants in ROUNDS_OF.items():
-        for place, options in enumerate(variants):
-            if network in LARGE and place != (2 if name == "cfl-mgd" else 1):
-                continue
-            reason = "large networks" if network in LARGE else "each answer of a task is fast"
-            fast = network == "mlp" or (network not in LARGE and (name, place) in EACH_ANSWER)
-            marks = () if fast else pytest.mark.slow(reason=reason)
-            yield pytest.param(network, engine, name, options, marks=marks)
+class AutogradTask:
+    """What definitions ask of a task, by modules of torch.nn and autograd."""
 
+    groups = None
 
-class Derivatives:
-    """Losses, gradients and Hessian-vector products of a task's clients by autograd, as NumPy arrays."""
-
-    def __init__(self, task):
-        self.module = module(task.network).double()
-        self.parameters = list(self.module.parameters())
+    def __init__(self, task, models):
+        self.network, self.clients, self.samples = task.network, task.clients, np.array(SIZES)
+        self.start, self.starts, self.dimension = models[0], models, task.dimension
         self.data = [client_data(task.partition.train, i, torch.float64) for i in range(task.clients)]
 
-    def _loss(self, client, model):
-        load(self.module, torch.as_tensor(model))
-        images, targets = self.data[client]
-        return nn.functional.cross_entropy(self.module(images), targets)
-
-    def _gradient(self, client, model, **options):
-        gradients = torch.autograd.grad(self._loss(client, model), self.parameters, **options)
-        return torch.cat([gradient.flatten() for gradient in gradients])
+    def derivatives(self, client, model, vector=None):
+        along = None if vector is None else torch.from_numpy(np.array(vector))
+        return plain_gradient(self.network, torch.from_numpy(np.array(model)), *self.data[client], along)
 
     def loss(self, client, model):
-        return self._loss(client, model).item()
+        return self.derivatives(client, model)[0].item()
 
     def gradient(self, client, model):
-        return self._gradient(client, model).numpy()
+        return self.derivatives(client, model)[1].numpy()
 
-    def hessian(self, client, model):
-        return Hessian(self, client, model)
-
-
-class Hessian:
-    """What is multiplied by a number and then by a vector."""
-
-    def __init__(self, derivatives, client, model, scale=1.0):
-        self.derivatives, self.client, self.model, self.scale = derivatives, client, model, scale
-
-    def __rmul__(self, scale):
-        return Hessian(self.derivatives, self.client, self.model, scale)
-
-    def __matmul__(self, direction):
-        gradient = self.derivatives._gradient(self.client, self.model, create_graph=True)
-        along = gradient @ torch.as_tensor(direction)
-        products = torch.autograd.grad(along, self.derivatives.parameters)
-        return self.scale * torch.cat([product.flatten() for product in products]).numpy()
-
-
-class PlainTask:
-    """The little of a task that the plain loops use."""
-
-    def __init__(self, task):
-        self.clients, self.dimension, self.samples = task.clients, task.dimension, task.samples
-        self.client_samples, self.derivatives = task.client_samples, Derivatives(task)
+    def hessian_product(self, client, model, vector):
+        return self.derivatives(client, model, vector)[1].numpy()
 
 
 @pytest.mark.parametrize(
-    ("network", "engine", "name", "options"),
-    [row for network, engine in ENGINES for row in rows_of(network, engine)],
+    ("engine", "name", "options"),
+    [(engine, name, options) for engine in ENGINES for name, each in ROUNDS_OF.items() for options in each],
     ids=str,
 )
-def test_rounds_of_all_algorithms_are_those_of_plain_loops(network, engine, name, options):
-    partition = random_partition(SIZES, image_shape=NETWORKS[network].image_shape)
-    task = ImageTask(partition=partition, network=NETWORKS[network], dtype="float64", engine=engine)
-    algorithm = ALGORITHMS[name](step_size=0.02 if network in LARGE else 0.4, **options)
+def test_rounds_of_all_algorithms_are_those_of_the_definitions(engine, name, options):
+    task = ImageTask(partition=random_partition(SIZES), network=NETWORK, dtype="float64", engine=engine)
+    algorithm = ALGORITHMS[name](step_size=0.4, **options)
     randomness = Randomness.from_seed(3)
     models = task.initial_models(algorithm.model_count(task), (), randomness.initialisation)
+    if name == "local":  # whose definition has one start
+        models = models[:1].repeat(task.clients, 1)
     state = algorithm.initialise(models, task)
-    initial, history, recorded = state.models.numpy().copy(), [], []
-    for _ in range(2 if network in LARGE else 4):
+    settings = {**DEFINITIONS[name].defaults(), **vars(algorithm)}
+    if hasattr(algorithm, "local_steps"):
+        settings["local_epochs"] = algorithm.local_steps
+    definition = DEFINITIONS[name](AutogradTask(task, models.numpy()), settings)
+    initial, scale = definition.model, np.abs(definition.model).max()
+    for _ in range(4):
         state = algorithm.step(state, task, randomness)
-        history.append(state.models.numpy().copy())
-        assignments = np.full(task.clients, -1)
-        assignments[to_numpy(state.clients)] = to_numpy(state.assignments)
-        recorded.append(assignments)
-    expected, choices = replay(algorithm, PlainTask(task), initial, recorded, [None] * len(recorded))
-    np.testing.assert_array_equal(choices, recorded)
-    scale = np.abs(expected).max()
-    np.testing.assert_allclose(np.array(history), expected[1:], rtol=0, atol=1e-10 * scale)
-    assert np.abs(expected[-1] - initial).max() > 1e-4 * scale
+        participants = state.clients.tolist()
+        definition.round(participants)
+        for quantity in ("model", "control", "controls"):
+            if hasattr(definition, quantity):
+                found = getattr(state, "models" if quantity == "model" else quantity).numpy()
+                expected = np.reshape(getattr(definition, quantity), found.shape)
+                np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10 * scale)
+        if hasattr(definition, "assignments"):
+            assert state.assignments.tolist() == definition.assignments[participants].tolist()
+    assert np.abs(definition.model - initial).max() > 1e-4 * scale

@@ -6,7 +6,6 @@ import torch
 from scipy import stats
 from small_images import load, module
 
-from clusterproof.algorithms import InvalidArgument
 from clusterproof.neural.networks import CNN, MLP, NETWORKS, ResNet20, TutorialCNN, network
 
 CASES = [
@@ -116,27 +115,3 @@ def test_networks_are_made_by_name():
     for made, case in pairs:
         assert type(made) is type(case)
         assert (made.settings, made.shapes) == (case.settings, case.shapes)
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "argument"),
-    [
-        ("vgg", {}, "network"),
-        ("mlp", {"channels": [3, 4]}, "channels"),
-        ("resnet-20", {"hidden": [3]}, "hidden"),
-        ("mlp", {"hidden": 200}, "hidden"),
-        ("mlp", {"hidden": [0]}, "hidden"),
-        ("cnn", {"channels": [4]}, "channels"),
-        ("cnn", {"image_shape": (1, 15, 28)}, "image_shape"),
-        ("cnn", {"padding": [2]}, "padding"),
-        ("cnn", {"padding": [0, 5]}, "padding"),
-        ("cnn", {"image_shape": (28, 28)}, "image_shape"),
-        ("mlp", {"image_shape": (0, 28, 28)}, "image_shape"),
-        ("mlp", {"classes": 1}, "classes"),
-    ],
-)
-def test_bad_networks_are_refused(name, options, argument):
-    given = {"image_shape": (1, 28, 28), "classes": 10, **options}
-    with pytest.raises(InvalidArgument) as caught:
-        network(name, **given)
-    assert caught.value.argument == argument

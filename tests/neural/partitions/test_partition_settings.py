@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from image_data import made_set
 
-from clusterproof.algorithms import InvalidArgument
 from clusterproof.neural.data.loading import load
 from clusterproof.neural.partitions.base import Partition
 from clusterproof.neural.partitions.by_name import PARTITIONS, partition
@@ -46,57 +44,3 @@ def test_settings_make_the_same_partition_again(name: str, options: dict[str, An
     assert again.settings == settings == made.settings
     assert (again.name, again.clusters, again.classes) == (name, made.clusters, 10)
     assert not same(made, partition(name, load("digits"), seed=6, **options))
-
-
-REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
-    "rotations": [
-        *(({"clusters": clusters}, "clusters") for clusters in (3, 2.0)),
-        *(({"clients": clients}, "clients") for clients in (6, 404)),
-        ({"samples": 41}, "samples"),
-        ({"seed": -1}, "seed"),
-    ],
-    "rotation": [({}, "partition")],
-    "rotated-groups": [({"clusters": 8}, "clusters")],
-    "label-shift": [
-        *(({"clusters": clusters}, "clusters") for clusters in (11,)),
-        *(({"shifts": shifts}, "shifts") for shifts in ([0, 2, 4], [0, 2, 4, 10], [-1, 0, 1, 2])),
-        *(({"images": images}, "images") for images in (101, 39)),
-        ({"share": "half"}, "share"),
-        ({"concentration": 1.0}, "concentration"),
-    ],
-    "quantity": [
-        ({"concentration": 0.0}, "concentration"),
-        ({"clients_per_cluster": 25}, "images"),
-    ],
-    "classes": [
-        ({"classes": 12}, "data"),
-        ({"clients_per_cluster": 60}, "clients_per_cluster"),
-        ({"clusters": 4}, "clusters"),
-    ],
-    "label-swap": [
-        ({"classes": 8}, "data"),
-        *(({"clients": clients}, "clients") for clients in (6, 200)),
-        ({"concentration": 0.001}, "clients"),
-        ({"concentration": "1"}, "concentration"),
-        ({"test": "other"}, "test"),
-    ],
-    "dirichlet": [
-        ({"clients": 0}, "clients"),
-        ({"clients": 4, "least_samples": 26}, "clients"),
-        ({"least_samples": 0}, "least_samples"),
-    ],
-    "iid": [*(({"clients": clients}, "clients") for clients in (0, 41))],
-    "given": [({}, "partition")],
-}
-
-
-@pytest.mark.parametrize(
-    ("name", "case"), [(name, case) for name, cases in REFUSED.items() for case in cases]
-)
-def test_what_breaks_a_rule_is_refused(name: str, case: tuple[dict[str, Any], str]) -> None:
-    options, argument = {"seed": 0, **case[0]}, case[1]
-    data = made_set(100, 40, classes=options.pop("classes", 10))
-    with pytest.raises(InvalidArgument) as refusal:
-        partition(name, data, **options)
-    assert refusal.value.argument == argument
-    assert "\n" not in str(refusal.value)

@@ -1,4 +1,4 @@
-"""The pages of FedAvg and FedProx: numbers by plain loops, words in every situation, and sizes."""
+"""The pages of FedAvg and FedProx: numbers by rounds of the library, words in every situation, and sizes."""
 
 import math
 import re
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.plain_rounds import averaging_round, matrix_of
+from helpers.plain_rounds import library_round, matrix_of
 from run_pages import entries, outcomes, row_of
 
 from clusterproof import theory
@@ -32,17 +32,11 @@ def task_of(**given: Any) -> QuadraticMixture:
         (FedProx(step_size=0.15, local_steps=6, proximal=0.4), 60),
     ],
 )
-def test_where_it_rests_and_how_fast_by_plain_loops(algorithm: Any, rounds: int) -> None:
+def test_where_it_rests_and_how_fast_by_rounds_of_the_library(algorithm: Any, rounds: int) -> None:
     task = task_of()
     trace = run(algorithm, task, rounds=rounds)
     told = entries(theory.compare(task, trace))
-    after = averaging_round(
-        task,
-        algorithm.step_size,
-        algorithm.local_steps,
-        getattr(algorithm, "proximal", 0.0),
-        getattr(algorithm, "server_step_size", 1.0),
-    )
+    after = library_round(algorithm, task)
     total = sum(task.hessians)
     optimum = np.linalg.solve(total, sum(a @ b for a, b in zip(task.hessians, task.centers, strict=True)))
     rest = optimum

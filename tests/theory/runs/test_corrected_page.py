@@ -1,4 +1,4 @@
-"""The pages of SCAFFOLD, FedLin and ProxSkip: factors, Lyapunov functions and second moments by plain loops."""
+"""The pages of SCAFFOLD, FedLin and ProxSkip: factors, Lyapunov functions and second moments, round by round."""
 
 import itertools
 import math
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.plain_rounds import fedlin_round, matrix_of, proxskip_round, scaffold_round
+from helpers.plain_rounds import library_round, matrix_of, proxskip_round
 from run_pages import entries, row_of
 
 from clusterproof import theory
@@ -25,12 +25,12 @@ def task_of(**given: Any) -> QuadraticMixture:
 
 
 @pytest.mark.parametrize("option", ["I", "II"])
-def test_scaffold_by_plain_loops(option: str) -> None:
+def test_scaffold_round_by_round(option: str) -> None:
     task, step, steps, rounds = task_of(), 0.2, 4, 40
     trace = run(Scaffold(step_size=step, local_steps=steps, option=option), task, rounds=rounds)
     page = theory.compare(task, trace)
     told = entries(page)
-    after = scaffold_round(task, step, steps, option)
+    after = library_round(Scaffold(step_size=step, local_steps=steps, option=option), task)
     size = (1 + task.clients) * task.dimension
     radius = np.abs(np.linalg.eigvals(matrix_of(after, size))).max()
     optimum = task.pooled_optimum
@@ -59,13 +59,14 @@ def test_scaffold_by_plain_loops(option: str) -> None:
     )
 
 
-def test_fedlin_by_plain_loops() -> None:
+def test_fedlin_round_by_round() -> None:
     task, steps, rounds = task_of(), 3, 30
     step = 1 / (6 * steps)
     trace = run(FedLin(step_size=step, local_steps=steps), task, rounds=rounds)
     page = theory.compare(task, trace)
     told = entries(page)
-    after, optimum = fedlin_round(task, step, steps), task.pooled_optimum
+    after = library_round(FedLin(step_size=step, local_steps=steps), task)
+    optimum = task.pooled_optimum
     radius = np.abs(np.linalg.eigvals(matrix_of(after, task.dimension))).max()
 
     def loss(x: np.ndarray) -> float:
@@ -183,7 +184,7 @@ def test_scaffold_that_diverges_grows_by_the_radius() -> None:
     )
     trace = run(Scaffold(step_size=1.0, local_steps=12, option="I"), task, rounds=300)
     told = entries(theory.compare(task, trace))
-    after = scaffold_round(task, 1.0, 12, "I")
+    after = library_round(Scaffold(step_size=1.0, local_steps=12, option="I"), task)
     radius = np.abs(np.linalg.eigvals(matrix_of(after, 3))).max()
     assert radius > 1
     assert "it grows" in told["Factor"]
