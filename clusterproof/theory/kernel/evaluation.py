@@ -121,12 +121,11 @@ def spend(steps: int) -> None:
 
 
 @contextmanager
-def limited(fuel: int = FUEL) -> Iterator[list[int]]:
-    """Give everything inside together so much fuel; yield the list whose one entry is what is left."""
-    left = [fuel]
-    token = _FUEL.set(left)
+def limited(fuel: int = FUEL) -> Iterator[None]:
+    """Give everything inside together so much fuel."""
+    token = _FUEL.set([fuel])
     try:
-        yield left
+        yield
     finally:
         _FUEL.reset(token)
 

@@ -40,13 +40,10 @@ class Shown:
         certified, vacuous, violated or inconclusive.
     why
         If inconclusive, what is missing.
-    steps
-        Fuel that the replay took.
     """
 
     word: Word
     why: str = ""
-    steps: int = 0
 
 
 WORDS = {
@@ -85,7 +82,7 @@ def replay(
     )
     if rule is None:
         return Shown(Word.INCONCLUSIVE, "the rule is unknown")
-    with limited(fuel) as left:
+    with limited(fuel):
         try:
             fields = _Fields(evidence)
             shown, why = rule(statement, fields["line"], fields), "the evidence does not show it"
@@ -97,11 +94,10 @@ def replay(
             Exception
         ) as error:  # where the function has no value, or the evidence another form, nothing is shown
             shown, why = False, f"{type(error).__name__} {_first_words(error)}".rstrip()
-        steps = fuel - left[0]
     if not shown:
-        return Shown(Word.INCONCLUSIVE, why, steps)
+        return Shown(Word.INCONCLUSIVE, why)
     word = WORDS[evidence["rule"]]
-    return Shown(Word.VACUOUS if says_nothing and word is Word.CERTIFIED else word, steps=steps)
+    return Shown(Word.VACUOUS if says_nothing and word is Word.CERTIFIED else word)
 
 
 class _Fields(dict[str, Any]):

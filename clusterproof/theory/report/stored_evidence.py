@@ -42,8 +42,6 @@ class ReplayedRecord:
         Of the record.
     size
         Bytes of the record as JSON.
-    steps
-        Fuel that the replay took.
     """
 
     claim: str
@@ -52,7 +50,6 @@ class ReplayedRecord:
     rule: str
     digest: str
     size: int
-    steps: int
 
 
 @dataclass(frozen=True)
@@ -185,6 +182,4 @@ def replay_evidence(claim: Claim[..., Any], records: Sequence[dict[str, Any]]) -
             Kind.ILL_POSED if shown.word is Kind.VIOLATED and claim.of_line(line)["ill_posed"] else shown.word
         )
         name = f"{claim.id}#{line}" if line else claim.id
-        yield ReplayedRecord(
-            name, word, shown.why, record["rule"], record["digest"], size_of(record), shown.steps
-        )
+        yield ReplayedRecord(name, word, shown.why, record["rule"], record["digest"], size_of(record))
