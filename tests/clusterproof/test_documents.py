@@ -50,6 +50,7 @@ OUTSIDE = {
 """Lines that no test runs as they are printed, and why."""
 READ_ONLY = {
     r"check( --verbose)?|check --replay|check --paper cfl-mgd --all": "every claim or record: tests of their own",
+    r"check --all --search .*": "every claim, the long ones too",
     r"check examples/known_to_be_wrong.py --verbose": "a test of the examples compares the verdicts",
 }
 """Commands that are only parsed where no page prints their result, and why."""
