@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from msgspec import Meta
@@ -65,20 +65,14 @@ class ContractionMap(Illustration):
         Length of the runs in which every step is examined.
     """
 
-    name: ClassVar[str] = "contraction-map"
-    title: ClassVar[str] = (
-        "Where the contraction of Lemma 2 of CFL-MGD, without its floor, fails without noise"
-    )
-    alt: ClassVar[str] = (
+    name = "contraction-map"
+    title = "Where the contraction of Lemma 2 of CFL-MGD, without its floor, fails without noise"
+    alt = (
         "Two maps over momentum and condition number, the second near momentum 1. Levels show how many rounds of the "
         "printed factor one round amounts to: eight and more up to moderate momentum, less than one beyond a line "
         "at large momentum. From a dashed line at small momentum on, some single step contracts less than printed."
     )
-    claims: ClassVar[tuple[str, ...]] = (
-        "cfl-mgd/lemma-2",
-        "cfl-mgd/per-step-contraction",
-        "cfl-mgd/per-step-region",
-    )
+    claims = ("cfl-mgd/lemma-2", "cfl-mgd/per-step-contraction", "cfl-mgd/per-step-region")
 
     proportion: Annotated[float, Meta(gt=0, le=0.5)] = 0.5
     eigenvalues: Annotated[int, Meta(ge=2, le=100)] = 5

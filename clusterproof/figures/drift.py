@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from msgspec import Meta
@@ -79,17 +79,13 @@ class Drift(Illustration):
         Proximal strengths at which runs are made, the marks of the right panel.
     """
 
-    name: ClassVar[str] = "drift"
-    title: ClassVar[str] = "Where every algorithm rests, away from the optimum of the mean loss"
-    alt: ClassVar[str] = (
+    name = "drift"
+    title = "Where every algorithm rests, away from the optimum of the mean loss"
+    alt = (
         "Distance of each algorithm's fixed point from the optimum, over the number of local steps and over the "
         "proximal strength; marks of runs lie on the lines. With more local steps most methods rest farther away."
     )
-    claims: ClassVar[tuple[str, ...]] = (
-        "baselines/fedavg-optimum",
-        "baselines/fedavg",
-        "cfl-mgd/model-averaging-drift",
-    )
+    claims = ("baselines/fedavg-optimum", "baselines/fedavg", "cfl-mgd/model-averaging-drift")
 
     kappa: Annotated[float, Meta(ge=1, le=100)] = 5.0
     separation: Positive = 2.0

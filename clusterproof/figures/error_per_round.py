@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from msgspec import Meta
@@ -108,13 +108,13 @@ class ErrorPerRound(Illustration):
         Of several runs, the bounds that are drawn: all, those that hold (repaired), or none.
     """
 
-    name: ClassVar[str] = "error-per-round"
-    title: ClassVar[str] = "Error of CFL-MGD round by round below the paper's bound and the repaired one"
-    alt: ClassVar[str] = (
+    name = "error-per-round"
+    title = "Error of CFL-MGD round by round below the paper's bound and the repaired one"
+    alt = (
         "On a log axis the error of the runs falls linearly and then stays at a noise floor. The repaired bound, "
         "Theorem D, runs closely above it; the printed bound is a horizontal line far above the start."
     )
-    claims: ClassVar[tuple[str, ...]] = ("cfl-mgd/theorem-1", "cfl-mgd/theorem-d")
+    claims = ("cfl-mgd/theorem-1", "cfl-mgd/theorem-d")
 
     algorithm: Name | tuple[Name, ...] = "cfl-mgd"
     kappa: Kappa | tuple[Kappa, ...] = 4.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 from msgspec import Meta
@@ -53,13 +53,13 @@ class FusionStrength(Illustration):
         Strengths lambda of the penalty.
     """
 
-    name: ClassVar[str] = "fusion-strength"
-    title: ClassVar[str] = "What FPFC recovers over the strength of its penalty, and the window of strengths"
-    alt: ClassVar[str] = (
+    name = "fusion-strength"
+    title = "What FPFC recovers over the strength of its penalty, and the window of strengths"
+    alt = (
         "Number of clusters, agreement with the truth and distance to the clusters' minimisers over the strength. In a "
         "shaded window SCAD finds the clusters and their minimisers; the convex penalty stays away from them."
     )
-    claims: ClassVar[tuple[str, ...]] = ("fpfc/window", "fpfc/convex")
+    claims = ("fpfc/window", "fpfc/convex")
 
     kappa: Kappa = 2.0
     clusters: Annotated[int, Meta(ge=2, le=20)] = 3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from msgspec import Meta
@@ -43,16 +43,13 @@ class ModelAveragingMap(Illustration):
         Of the marked cell.
     """
 
-    name: ClassVar[str] = "model-averaging-map"
-    title: ClassVar[str] = "Where model averaging diverges although every client alone converges"
-    alt: ClassVar[str] = (
+    name = "model-averaging-map"
+    title = "Where model averaging diverges although every client alone converges"
+    alt = (
         "Two maps of the rate a round over momentum and local steps. With the momentum carried on, a region of large "
         "momentum and several local steps diverges; with the momentum reset every round, none does."
     )
-    claims: ClassVar[tuple[str, ...]] = (
-        "cfl-mgd/model-averaging-stability",
-        "cfl-mgd/model-averaging-reset",
-    )
+    claims = ("cfl-mgd/model-averaging-stability", "cfl-mgd/model-averaging-reset")
 
     flat: Annotated[float, Meta(gt=0, le=1)] = 0.01
     step_size: Annotated[float, Meta(gt=0, lt=2)] = 1.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from msgspec import Meta
@@ -41,9 +41,9 @@ class MomentumPaths(Illustration):
         Number of steps.
     """
 
-    name: ClassVar[str] = "momentum-paths"
-    title: ClassVar[str] = "Gradient descent and heavy ball across a valley, below their bounds"
-    alt: ClassVar[str] = (
+    name = "momentum-paths"
+    title = "Gradient descent and heavy ball across a valley, below their bounds"
+    alt = (
         "Left: over level lines of a valley, gradient descent jumps from side to side, and the heavy ball runs along "
         "it. Right: the distances from the optimum by round on a log axis, each below its dotted bound."
     )

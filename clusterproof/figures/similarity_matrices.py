@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from msgspec import Meta
@@ -72,14 +72,14 @@ class SimilarityMatrices(Illustration):
         GL-CFL's rounds before the scores.
     """
 
-    name: ClassVar[str] = "similarity-matrices"
-    title: ClassVar[str] = "What CFL and GL-CFL compare: cosines of updates and scores of models"
-    alt: ClassVar[str] = (
+    name = "similarity-matrices"
+    title = "What CFL and GL-CFL compare: cosines of updates and scores of models"
+    alt = (
         "Left: cosines of the clients' updates, near 1 within clusters and near -1/3 across. Middle and right: scores "
         "of the four models by client; with the sign of the descent each client's own model scores best, with the "
         "printed sign often another one."
     )
-    claims: ClassVar[tuple[str, ...]] = ("cfl/stationary-cosine", "gradient-loss/equation-3")
+    claims = ("cfl/stationary-cosine", "gradient-loss/equation-3")
 
     separation: Positive = 1.5
     noise: NotNegative = 0.5

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 from msgspec import Meta
@@ -41,13 +41,13 @@ class SuccessMap(Illustration):
         Number of noises.
     """
 
-    name: ClassVar[str] = "success-map"
-    title: ClassVar[str] = "How often IFCA and CFL-MGD recover the clusters over separation and noise"
-    alt: ClassVar[str] = (
+    name = "success-map"
+    title = "How often IFCA and CFL-MGD recover the clusters over separation and noise"
+    alt = (
         "Two maps, of IFCA and of CFL-MGD, of the share of runs that find all clusters: all at large separation and "
         "little noise, none in the opposite corner; the border follows the line of probability one half."
     )
-    claims: ClassVar[tuple[str, ...]] = ("ifca/basin", "ifca/certain-in-basin", "ifca/monotone-in-basin")
+    claims = ("ifca/basin", "ifca/certain-in-basin", "ifca/monotone-in-basin")
 
     momentum: Momentum = 0.9
     step_size: Annotated[float, Meta(gt=0, lt=2)] = 1.0

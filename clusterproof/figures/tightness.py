@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from msgspec import Meta
@@ -45,13 +45,13 @@ class Tightness(Illustration):
         Names of ``clusterproof.theory.bounds.audit_settings``, each with the momentum, or None for the tuned one.
     """
 
-    name: ClassVar[str] = "tightness"
-    title: ClassVar[str] = "How far Theorem D is above what runs show"
-    alt: ClassVar[str] = (
+    name = "tightness"
+    title = "How far Theorem D is above what runs show"
+    alt = (
         "In each of the settings, a row, one mark a cluster shows the bound over the observed quantile of the error: "
         "all are between 1 and 3."
     )
-    claims: ClassVar[tuple[str, ...]] = ("cfl-mgd/theorem-d",)
+    claims = ("cfl-mgd/theorem-d",)
 
     replicates: Annotated[int, Meta(ge=2, le=100_000)] = 400
     quantile: Annotated[float, Meta(ge=0.5, lt=1)] = 0.95

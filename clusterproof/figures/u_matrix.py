@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from msgspec import Meta
@@ -37,13 +37,13 @@ class UMatrix(OfUpdates):
         Number of neurons along a side of the map.
     """
 
-    name: ClassVar[str] = "u-matrix"
-    title: ClassVar[str] = "U-matrix of SoFL's self-organising map on the updates of clients"
-    alt: ClassVar[str] = (
+    name = "u-matrix"
+    title = "U-matrix of SoFL's self-organising map on the updates of clients"
+    alt = (
         "Two square maps of neurons, shaded by the distance to the neighbouring neurons, from random neurons and from "
         "clients' updates. The marks of the four clusters of clients lie in separate cells."
     )
-    claims: ClassVar[tuple[str, ...]] = ("sofl/equation-10",)
+    claims = ("sofl/equation-10",)
 
     grid: Annotated[int, Meta(ge=2, le=40)] = 8
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from msgspec import Meta
@@ -42,13 +42,13 @@ class WinnersElbow(OfUpdates):
         Number of neurons along a side of the map.
     """
 
-    name: ClassVar[str] = "winners-elbow"
-    title: ClassVar[str] = "SoFL's elbow of the clients and of the map's winners"
-    alt: ClassVar[str] = (
+    name = "winners-elbow"
+    title = "SoFL's elbow of the clients and of the map's winners"
+    alt = (
         "Sums of squares of clients and of winning neurons over the number of clusters. With noise the elbow of the "
         "winners is at the true number; with expected losses there are as many winners as clusters, and it is below."
     )
-    claims: ClassVar[tuple[str, ...]] = ("sofl/elbow-below-chord", "sofl/elbow-exact-winners")
+    claims = ("sofl/elbow-below-chord", "sofl/elbow-exact-winners")
 
     grid: Annotated[int, Meta(ge=2, le=40)] = 5
 

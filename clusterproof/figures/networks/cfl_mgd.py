@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import clusterproof.figures.style as style
 from clusterproof.experiments.paper_table import RESULTS
@@ -23,9 +23,9 @@ ROWS = ("CFL-MGD", "IFCA", "FedAvg", "FedBCD")
 class AccuracyCFLMGD(Illustration):
     """Accuracies of stored runs; the figure has no parameters."""
 
-    name: ClassVar[str] = "accuracy-cfl-mgd"
-    title: ClassVar[str] = "Accuracy of CFL-MGD and its rivals on images, with the paper's"
-    alt: ClassVar[str] = (
+    name = "accuracy-cfl-mgd"
+    title = "Accuracy of CFL-MGD and its rivals on images, with the paper's"
+    alt = (
         "Test accuracy on rotated MNIST by round: the clustered algorithms end above FedAvg and FedBCD. Stars at the "
         "end are the accuracies that the paper prints."
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from msgspec import Meta
@@ -153,9 +153,9 @@ class TrainingLoss(Illustration):
         Iterations of the other panels.
     """
 
-    name: ClassVar[str] = "training-loss"
-    title: ClassVar[str] = "Training loss of CFL-MGD, GL-CFL and their rivals, with what one model can reach"
-    alt: ClassVar[str] = (
+    name = "training-loss"
+    title = "Training loss of CFL-MGD, GL-CFL and their rivals, with what one model can reach"
+    alt = (
         "Left: on rotated digits the losses of CFL-MGD and IFCA fall below the dotted line that no single model can "
         "pass; FedAvg and FedBCD stay above. Middle and right: loss and test accuracy of GL-CFL and IFCA on "
         "overlapping classes."
