@@ -215,22 +215,15 @@ class Drift(Illustration):
             panel.axhline(limit, **style.LEVEL, gid="mean of optima")
             for name, curve in curves.items():
                 colour, marker = LOOKS[name]
-                mark: style.Look = {
-                    "marker": marker,
-                    "markersize": 5.5,
-                    "clip_on": False,
-                    "linestyle": "none",
-                }
+                mark: style.Look = {"clip_on": False, "label": name, "gid": f"runs {name}"}
                 panel.plot(values, curve.drifts, color=colour, label="_", gid=f"closed {name}")
-                panel.plot(ran, curve.ends, color=colour, **mark, label=name, gid=f"runs {name}")
-            panel.set_xscale("log")
-            panel.set_ylim(0, None)
-        left, right = panels
-        style.set_ticks(left, x=[1, 2, 4, 8, 16, 32, 64])
-        style.set_ticks(right, x=[0.1, 0.3, 1, 3])
-        distance = "distance of the fixed point to the optimum"
-        style.label_axes(left, "a  Local steps", "local steps $H$", distance)
-        style.label_axes(right, "b  Proximal strength", r"proximal strength $\mu$", distance)
+                style.draw_marks(panel, ran, curve.ends, colour, marker, 5.5, **mark)
+        for panel, title, parameter, ticks in (
+            (panels[0], "a  Local steps", "local steps $H$", [1, 2, 4, 8, 16, 32, 64]),
+            (panels[1], "b  Proximal strength", r"proximal strength $\mu$", [0.1, 0.3, 1, 3]),
+        ):
+            axes: style.Look = {"xscale": "log", "ylim": (0, None), "x_ticks": ticks}
+            style.label_axes(panel, title, parameter, "distance of the fixed point to the optimum", **axes)
         style.add_legend(panels, 4)
         return figure
 

@@ -205,20 +205,14 @@ class ErrorPerRound(Illustration):
             return draw_page(data[0].page, self.caption)
         bounds = self._bounds(data)
         figure, (panel,) = style.new_figure(self.caption(self._words(data, bounds)), height=4.6)
-        rounds, every = np.arange(self.rounds + 1), max(1, self.rounds // 8)
+        rounds = np.arange(self.rounds + 1)
         for number, (run, look) in enumerate(zip(data, style.SOLID, strict=False)):
             median = run.picture.curves[0]
-            if median.band is not None:
-                filled: style.Look = {"color": look["color"], "alpha": 0.2, "linewidth": 0}
-                panel.fill_between(rounds, *median.band, **filled, gid=f"band {run.label}")
-            marks = (number % every, every)
-            panel.plot(rounds, median.values, **look, markevery=marks, label=run.label, gid=run.label)
+            style.draw_curve(panel, rounds, median.values, look, run.label, band=median.band, shift=number)
         for bound in bounds:
-            colour, gid = style.SOLID[bound.run]["color"], f"{bound.name}, {data[bound.run].label}"
-            panel.plot(rounds, bound.curve.values, color=colour, linestyle=LINES[bound.curve.role], gid=gid)
-            if bound.curve.last is not None:
-                mark: style.Look = {"marker": "D", "linestyle": "none", "clip_on": False}
-                panel.plot(rounds[-1:], [bound.curve.last], color=colour, **mark, gid=f"last {gid}")
+            gid, curve = f"{bound.name}, {data[bound.run].label}", bound.curve
+            look = {"color": style.SOLID[bound.run]["color"], "linestyle": LINES[curve.role]}
+            style.draw_curve(panel, rounds, curve.values, look, "_", gid=gid, last=curve.last)
         for name, role in {bound.name: bound.curve.role for bound in bounds}.items():
             panel.plot([], [], color=style.BLACK, linestyle=LINES[role], label=name)
         panel.set_yscale("log", nonpositive="mask")

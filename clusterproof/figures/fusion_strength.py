@@ -134,23 +134,19 @@ class FusionStrength(Illustration):
         )
         figure, panels = style.new_figure(self.caption(words), panels=3, height=4.2)
         for row, panel in enumerate(panels):
-            shade: style.Look = {"color": style.YELLOW, "alpha": 0.45, "linewidth": 0}
             if least < largest:
+                shade: style.Look = {"color": style.YELLOW, "alpha": 0.45, "linewidth": 0}
                 panel.axvspan(least, largest, **shade, label="window", gid="window")
             for penalty, label in PENALTIES.items():
                 panel.plot(self.strengths, data[penalty][row], **LOOKS[penalty], label=label, gid=penalty)
-        groups, index, distance = panels
-        groups.set_yscale("log")
-        style.set_ticks(groups, y=sorted({1, 3, 10, self.clients}))
-        groups.axhline(self.clusters, **style.LEVEL, gid="truth")
-        index.set_ylim(-0.05, 1.05)
-        distance.set_yscale("log")
-        for panel in panels:
-            panel.set_xscale("log")
-            style.set_ticks(panel, x=[0.1, 1, 10])
-        strength = r"strength $\lambda$"
-        style.label_axes(groups, "a  Clusters", strength, "number of clusters")
-        style.label_axes(index, "b  Agreement with the truth", strength, "adjusted Rand index")
-        style.label_axes(distance, "c  Distance to the oracle", strength, "largest distance of a model")
+        panels[0].axhline(self.clusters, **style.LEVEL, gid="truth")
+        counts: style.Look = {"yscale": "log", "y_ticks": sorted({1, 3, 10, self.clients})}
+        for panel, title, vertical, axes in (
+            (panels[0], "a  Clusters", "number of clusters", counts),
+            (panels[1], "b  Agreement with the truth", "adjusted Rand index", {"ylim": (-0.05, 1.05)}),
+            (panels[2], "c  Distance to the oracle", "largest distance of a model", {"yscale": "log"}),
+        ):
+            strengths: style.Look = {"xscale": "log", "x_ticks": [0.1, 1, 10], **axes}
+            style.label_axes(panel, title, r"strength $\lambda$", vertical, **strengths)
         style.add_legend(panels, 3)
         return figure

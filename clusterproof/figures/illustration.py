@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 from msgspec import Meta
 
 from clusterproof.algorithms.validation import check_seed
-from clusterproof.figures.style import Appearance, draw_in
+from clusterproof.figures.style import styled
 from clusterproof.settings import converted, parameter_types
 
 if TYPE_CHECKING:
@@ -111,10 +111,8 @@ class Illustration(ABC):
             If the parameters do not fit together, matplotlib is not installed, or the figure cannot have
             this width or these labels.
         """
-        look = Appearance(
-            width=width, caption=caption, title=title, labels=labels
-        )  # checked before it computes
-        return draw_in(look, self.draw, self.compute())
+        looks = {"width": width, "caption": caption, "title": title, "labels": labels}
+        return styled(lambda: self.draw(self.compute()))(**looks)
 
     def caption(self, words: str, *, random: bool = True) -> str:
         """Return a caption that ends with the parameters that are not the defaults, and with the seed."""

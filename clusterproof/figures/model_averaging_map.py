@@ -103,8 +103,7 @@ class ModelAveragingMap(Illustration):
             meshes.append(_paint(panel, data.momenta, rates))
             style.label_axes(panel, title, r"momentum $\beta$", r"local steps $H$")
             panel.axvline(PAPER_MOMENTUM, **style.LEVEL, gid="paper-momentum")
-        look: style.Look = {"markersize": 6, "marker": "x", "color": style.BLACK, "linestyle": "none"}
-        panels[0].plot(self.momentum, self.local_steps, **look, gid="marked")
+        style.draw_marks(panels[0], self.momentum, self.local_steps, style.BLACK, "x", 6, gid="marked")
         style.add_colour_bar(meshes[-1], panels, r"$\rho(M)$ a round; line: $\rho(M) = 1$")
         return figure
 

@@ -80,16 +80,15 @@ class MomentumPaths(Illustration):
         left.contour(across, up, levels, levels=np.geomspace(0.02, 5, 9), colors=style.GREY, linewidths=0.5)
         for (name, path), look in zip(data.items(), (style.LOOKS[1], style.LOOKS[0]), strict=True):
             left.plot(*path.points.T, **look, markersize=3, label=name, gid=name)
-            every = max(1, self.rounds // 8)
             distances = np.linalg.norm(path.points, axis=1)
-            right.semilogy(distances, **look, markevery=every, label=name, gid=name)
-            right.semilogy(path.bound, color=look["color"], linestyle=":", gid=f"bound {name}")
-        left.plot([0], [0], color=style.BLACK, marker="*", markersize=9, linestyle="none", label="optimum")
-        left.set(xlim=(-9, 5), ylim=(-2.6, 2.6))
+            style.draw_curve(right, np.arange(self.rounds + 1), distances, look, name, marks=8)
+            right.plot(path.bound, color=look["color"], linestyle=":", gid=f"bound {name}")
+        style.draw_marks(left, [0], [0], style.BLACK, "*", 9, label="optimum")
         right.plot([], [], **style.LEVEL, label="bound")
-        style.set_ticks(left, x=[-8, -4, 0, 4])
-        style.label_axes(left, "a  Paths", "flat direction $x$", "steep direction $y$")
-        style.label_axes(right, "b  Distances below their bounds", "round", "distance from the optimum")
+        limits: style.Look = {"xlim": (-9, 5), "ylim": (-2.6, 2.6), "x_ticks": [-8, -4, 0, 4]}
+        style.label_axes(left, "a  Paths", "flat direction $x$", "steep direction $y$", **limits)
+        distance = "distance from the optimum"
+        style.label_axes(right, "b  Distances below their bounds", "round", distance, yscale="log")
         style.add_legend([right, left], 4)
         return figure
 

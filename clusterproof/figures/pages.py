@@ -97,32 +97,20 @@ def _draw_groups(panel: style.Axes, picture: ResidualPicture) -> None:
     settled = int(np.flatnonzero(changes).max(initial=-1)) + 2  # the round from which on it does not change
     groups = picture.groups[: max(12, 3 * settled)]
     rounds = np.arange(1, len(groups) + 1)
-    if groups.shape[1] > 1:
-        band = groups.min(axis=1), groups.max(axis=1)
-        panel.fill_between(rounds, *band, color=style.BLUE, alpha=0.25, linewidth=0, gid="band groups")
-    panel.plot(
-        rounds,
-        np.median(groups, axis=1),
-        color=style.BLUE,
-        marker="." if len(rounds) <= 40 else "",
-        gid="groups",
-    )
+    band = (groups.min(axis=1), groups.max(axis=1)) if groups.shape[1] > 1 else None
+    look = {"color": style.BLUE, "marker": "." if len(rounds) <= 40 else ""}
+    own: style.Look = {"gid": "groups", "band": band, "marks": len(rounds)}
+    style.draw_curve(panel, rounds, np.median(groups, axis=1), look, "_", **own)
     panel.axhline(picture.true_groups, **LOOKS["start"], label="true number of groups", gid="true number")
-    panel.set_ylim(0, 1.2 * max(groups.max(), picture.true_groups))
     style.count_along(panel.yaxis)
-    style.label_axes(panel, "b  Groups", "round", "groups found")
+    highest = 1.2 * max(groups.max(), picture.true_groups)
+    style.label_axes(panel, "b  Groups", "round", "groups found", ylim=(0, highest))
 
 
 def _draw_curve(panel: style.Axes, places: np.ndarray, curve: Curve, label: str) -> None:
-    """Draw a curve with its band, and the sharper value after the last round."""
-    look = LOOKS[curve.role]
-    if curve.band is not None:
-        filled: style.Look = {"color": look["color"], "alpha": 0.25, "linewidth": 0}
-        panel.fill_between(places, *curve.band, **filled, gid=f"band {curve.role}")
-    panel.plot(places, curve.values, **look, label=label, gid=curve.role)
-    if curve.last is not None:
-        mark: style.Look = {"marker": "D", "markersize": 5, "linestyle": "none", "clip_on": False}
-        panel.plot(places[-1:], [curve.last], color=look["color"], **mark, gid=f"last {curve.role}")
+    """Draw a curve by its role, with its band, and the sharper value after the last round."""
+    ends: style.Look = {"band": curve.band, "last": curve.last}
+    style.draw_curve(panel, places, curve.values, LOOKS[curve.role], label, gid=curve.role, **ends)
 
 
 def _set_limits(panel: style.Axes, curves: Sequence[Curve]) -> None:

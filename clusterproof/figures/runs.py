@@ -106,11 +106,8 @@ def run_figure(trace: Trace, *others: Trace, bounds: Mapping[str, ArrayLike] | N
         look = (style.LOOKS if others else style.SOLID)[number % len(style.LOOKS)]
         with np.errstate(all="ignore"):  # a diverged run
             low, middle, high = np.quantile(values, BAND, axis=1)
-        rounds, every = np.arange(len(values)), max(1, len(values) // 10)
-        band: style.Look = {"color": look["color"], "alpha": 0.2, "linewidth": 0}
-        panel.fill_between(rounds, low, high, **band, gid=f"band {number}")
-        marks = (number * every // 4 % every, every)
-        panel.plot(rounds, middle, **look, markevery=marks, label=name, gid=f"median {number}")
+        own: style.Look = {"gid": f"median {number}", "band": (low, high), "shift": number}
+        style.draw_curve(panel, np.arange(len(values)), middle, look, name, **own)
     for look, (name, bound) in zip(BOUNDS, _bounds(bounds, max(map(len, errors))).items(), strict=False):
         panel.plot(bound, **look, label=name, gid=f"bound {name}")
     panel.set_yscale("log", nonpositive="mask")

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -123,24 +123,12 @@ def styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
     """Let a function that draws take the parameters of ``Appearance``, draw in the style sheet, and lay out."""
 
     @wraps(draw)
-    def drawn(
-        *data: Any,
-        width: float | None = None,
-        caption: bool = True,
-        title: str | None = None,
-        labels: Sequence[str] = (),
-        **options: Any,
-    ) -> Figure:
-        look = Appearance(width=width, caption=caption, title=title, labels=labels)
-        return draw_in(look, draw, *data, **options)
+    def drawn(*data: Any, **options: Any) -> Figure:
+        own = {each.name: options.pop(each.name) for each in fields(Appearance) if each.name in options}
+        with appearing(Appearance(**own)):
+            return _finished(draw(*data, **options))
 
     return drawn
-
-
-def draw_in(look: Appearance, draw: Callable[..., Figure], *data: Any, **options: Any) -> Figure:
-    """Call a function that draws, and lay its figure out, with an appearance."""
-    with appearing(look):
-        return _finished(draw(*data, **options))
 
 
 @contextmanager
@@ -157,10 +145,8 @@ def appearing(appearance: Appearance) -> Iterator[None]:
 
     names = [name for name in rcParams if name not in NOT_LOOKS]
     changed = {name: rcParams[name] for name in names if rcParams[name] != rcParamsDefault[name]}
-    sheet = {
-        **_appearance.get().sheet,
-        **appearance.sheet,
-    }  # that of a context around this one holds here, too
+    # that of a context around this one holds here, too
+    sheet = {**_appearance.get().sheet, **appearance.sheet}
     own = {name: value for name, value in sheet.items() if name in names}
     before = _appearance.set(replace(appearance, sheet=sheet))
     try:
@@ -254,10 +240,36 @@ def power_of_ten(value: float) -> str:
     return f"$10^{{{math.ceil(math.log10(value))}}}$" if value > 0 else "0"
 
 
-def label_axes(panel: Axes, title: str, horizontal: str, vertical: str) -> None:
-    """Set a panel's title and the names of its axes, in lines that fit; rounds are whole numbers."""
+def label_axes(
+    panel: Axes,
+    title: str,
+    horizontal: str,
+    vertical: str,
+    *,
+    x_ticks: Sequence[float] = (),
+    y_ticks: Sequence[float] = (),
+    **axes: Any,
+) -> None:
+    """Set a panel's title and axes, whose names are broken into lines that fit; rounds are whole numbers.
+
+    Parameters
+    ----------
+    panel
+        Axes of ``new_figure``.
+    title, horizontal, vertical
+        Title of the panel, and names of its axes.
+    x_ticks, y_ticks
+        Numbers that are written at the axes, and no others.
+    axes
+        Scales, limits and whatever else the panel's ``set`` takes.
+    """
     from matplotlib.ticker import AutoLocator
 
+    panel.set(**axes)
+    for axis, values in ((panel.xaxis, x_ticks), (panel.yaxis, y_ticks)):
+        if values:
+            axis.set_ticks(values, [f"{value:g}" for value in values])
+            panel.minorticks_off()
     if "round" in horizontal and isinstance(panel.xaxis.get_major_locator(), AutoLocator):
         count_along(panel.xaxis)
     figure: Any = panel.figure
@@ -282,12 +294,50 @@ def count_along(axis: Any) -> None:
     axis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 2.5, 5, 10], integer=True))
 
 
-def set_ticks(panel: Axes, *, x: Sequence[float] = (), y: Sequence[float] = ()) -> None:
-    """Write these numbers at the axes, and no others."""
-    for axis, values in ((panel.xaxis, x), (panel.yaxis, y)):
-        if values:
-            axis.set_ticks(values, [f"{value:g}" for value in values])
-    panel.minorticks_off()
+def draw_curve(
+    panel: Axes,
+    places: Sequence[float] | np.ndarray,
+    values: Sequence[float] | np.ndarray,
+    look: Look,
+    label: str,
+    *,
+    gid: str = "",
+    band: Sequence[Any] | None = None,
+    last: float | None = None,
+    marks: int = 10,
+    shift: int = 0,
+) -> None:
+    """Draw a curve.
+
+    Parameters
+    ----------
+    panel
+        Axes of ``new_figure``.
+    places, values, label, gid
+        Of the curve, each (n,); its name in the legend, and its id, by default that name.
+    look
+        Colour, marker and line style.
+    band
+        Lower and upper ends of a band around it, each (n,), or None.
+    last
+        Another value at the last place, drawn as a diamond; or None.
+    marks, shift
+        About how many of the places have a marker, and which of the first ones.
+    """
+    colour, gid = look["color"], gid or label
+    if band is not None:
+        panel.fill_between(places, *band, color=colour, alpha=0.25, linewidth=0, gid=f"band {gid}")
+    every = max(1, (len(places) - 1) // marks)
+    panel.plot(places, values, **look, markevery=(shift % every, every), label=label, gid=gid)
+    if last is not None:
+        draw_marks(panel, places[-1:], [last], colour, "D", 5, clip_on=False, gid=f"last {gid}")
+
+
+def draw_marks(
+    panel: Axes, across: Any, up: Any, colour: str, marker: str, size: float, **options: Any
+) -> None:
+    """Draw marks without a line between them."""
+    panel.plot(across, up, color=colour, marker=marker, markersize=size, linestyle="none", **options)
 
 
 def add_legend(panels: Sequence[Axes], columns: int, **options: Any) -> None:
@@ -328,9 +378,8 @@ def _finished(figure: Figure) -> Figure:
     if look.title is not None and not figure.legends:
         figure.suptitle(look.title, x=0.01, ha="left")
     if look.labels and not figure.legends:
-        raise InvalidArgument(
-            "labels", list(look.labels), "are for curves, of which none has a name", "leave them out"
-        )
+        rule = "are for curves, of which none has a name"
+        raise InvalidArgument("labels", list(look.labels), rule, "leave them out")
     for _ in range(2):  # numbers at the axes depend on the first layout
         if layout := figure.get_layout_engine():
             layout.execute(figure)

@@ -148,17 +148,15 @@ class SuccessMap(Illustration):
             scale: style.Look = {"cmap": "cividis", "vmin": 0.0, "vmax": 1.0}
             edges = (separation_edges, noise_edges)
             mesh = panel.pcolormesh(*edges, probabilities, **scale, rasterized=True, gid=name)
-            panel.set_xscale("log")
-            panel.set_yscale("log")
             basin, red = 4 * np.sqrt(task.condition_number) * self.distance, style.VERMILLION
             panel.axvline(basin, color=red, linestyle="--", label="the paper's basin", gid="basin")
             ends = np.clip(odds * noise_edges[[0, -1]], *separation_edges[[0, -1]])
             label = "all right at the optima: probability 1/2"
             panel.plot(ends, ends / odds, color=red, label=label, gid="even-odds")
-            style.set_ticks(panel, x=[0.5, 1, 2, 4, 8], y=[0.25, 0.5, 1, 2, 4])
-            panel.set_xlim(separation_edges[0], separation_edges[-1])
-            panel.set_ylim(noise_edges[0], noise_edges[-1])
-            style.label_axes(panel, title, r"separation $\Delta$", "noise $s$")
+            axes: style.Look = {"xlim": separation_edges[[0, -1]], "ylim": noise_edges[[0, -1]]}
+            axes |= {"x_ticks": [0.5, 1, 2, 4, 8], "y_ticks": [0.25, 0.5, 1, 2, 4]}
+            scales: style.Look = {"xscale": "log", "yscale": "log"}
+            style.label_axes(panel, title, r"separation $\Delta$", "noise $s$", **scales, **axes)
         style.add_colour_bar(mesh, panels, "share of runs with ARI = 1")
         style.add_legend(panels, 2)
         return figure

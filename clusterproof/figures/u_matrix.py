@@ -80,7 +80,9 @@ class UMatrix(OfUpdates):
         titles = ("a  From random unit vectors", "b  From clients' updates")
         for panel, one, title in zip(panels, maps, titles, strict=True):
             mesh = self._paint(panel, one, task.labels, highest)
-            style.label_axes(panel, title, "column of the map", "row of the map")
+            ticks = range(0, self.grid, max(1, self.grid // 8))
+            places: style.Look = {"x_ticks": ticks, "y_ticks": ticks}
+            style.label_axes(panel, title, "column of the map", "row of the map", **places)
         style.add_colour_bar(mesh, panels, "distance to the neighbouring neurons", shrink=0.8)
         style.add_legend(panels, 4)
         return figure
@@ -103,7 +105,5 @@ class UMatrix(OfUpdates):
             gid, label = f"clients {cluster}", f"cluster {cluster + 1}"
             panel.plot(*places[truth == cluster].T, **{**look, **marks}, label=label, gid=gid)
         panel.set_aspect("equal")
-        ticks = range(0, self.grid, max(1, self.grid // 8))
-        style.set_ticks(panel, x=ticks, y=ticks)
         panel.invert_yaxis()
         return mesh

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from msgspec import Meta
@@ -101,21 +101,14 @@ class WinnersElbow(OfUpdates):
                 numbers = np.arange(1, len(curve) + 1)
                 panel.plot(numbers, curve, **look, label=f"WCSS of the {name}", gid=name)
             panel.axvline(task.clusters, **style.LEVEL, label="true number", gid="truth")
-            mark: dict[str, Any] = {
-                "color": style.BLACK,
-                "fillstyle": "none",
-                "linestyle": "none",
-                "zorder": 5,
-            }
             for name, label, choice, marker, size in (
                 ("elbow", "elbow of the winners, as printed", one.elbows[1], "o", 9),
                 ("guarded", "guarded: silhouette of the clients", one.guarded, "s", 12),
             ):
-                look = {**mark, "marker": marker, "markersize": size, "label": label, "gid": name}
-                panel.plot([choice], [curve[choice - 1]], **look)
-            style.label_axes(panel, title, "number of clusters $k$", "sum of squares / that of one cluster")
-            panel.set_xticks(range(1, 11))
-            panel.set_xlim(0.5, 10.5)
-            panel.set_ylim(-0.08, 1.05)
+                mark: style.Look = {"fillstyle": "none", "zorder": 5, "label": label, "gid": name}
+                style.draw_marks(panel, [choice], [curve[choice - 1]], style.BLACK, marker, size, **mark)
+            axes: style.Look = {"xticks": range(1, 11), "xlim": (0.5, 10.5), "ylim": (-0.08, 1.05)}
+            squares = "sum of squares / that of one cluster"
+            style.label_axes(panel, title, "number of clusters $k$", squares, **axes)
         style.add_legend(panels, 3)
         return figure

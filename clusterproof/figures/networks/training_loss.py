@@ -10,15 +10,7 @@ import numpy as np
 from msgspec import Meta
 
 import clusterproof.figures.style as style
-from clusterproof.algorithms import (
-    CFLMGD,
-    IFCA,
-    FedAvg,
-    FedBCD,
-    GradientLoss,
-    generator,
-    run,
-)
+from clusterproof.algorithms import CFLMGD, IFCA, FedAvg, FedBCD, GradientLoss, generator, run
 from clusterproof.algorithms.validation import require
 from clusterproof.figures.illustration import Illustration
 
@@ -199,15 +191,14 @@ class TrainingLoss(Illustration):
         looks = dict(zip(names, style.LOOKS, strict=False))
         for panel, curves in zip(panels, data["panels"], strict=True):
             for name, values in curves.items():
-                panel.plot(values, **looks[name], markevery=len(values) // 6, label=name, gid=name)
+                style.draw_curve(panel, np.arange(len(values)), values, looks[name], name, marks=6)
         panels[0].axhline(least, **style.LEVEL, gid="least of one model")
         for panel, truth in zip(panels[1:], data["truths"], strict=True):
             panel.plot(truth, **style.LEVEL, gid="true clusters")
-        style.label_axes(panels[0], "a  Rotated digits", "communication round", "training loss")
-        style.label_axes(panels[1], "b  Overlapping classes", "iteration", "training loss")
-        style.label_axes(panels[2], "c  Overlapping classes", "iteration", "test accuracy, %")
-        panels[0].set_yscale("log")
-        panels[2].set_ylim(0, 100)
+        loss, accuracy = "training loss", "test accuracy, %"
+        style.label_axes(panels[0], "a  Rotated digits", "communication round", loss, yscale="log")
+        style.label_axes(panels[1], "b  Overlapping classes", "iteration", loss)
+        style.label_axes(panels[2], "c  Overlapping classes", "iteration", accuracy, ylim=(0, 100))
         style.add_legend(panels, 5)
         return figure
 
