@@ -8,8 +8,10 @@ from typing import Annotated, Any
 import numpy as np
 from msgspec import Meta
 
-from clusterproof.algorithms import Descent, FedAvg, generator, run
+from clusterproof.algorithms import Descent, FedAvg, SoFL, generator, run
+from clusterproof.algorithms.self_organising_map import best_matching_units
 from clusterproof.figures.illustration import Count, Illustration, NotNegative, Positive
+from clusterproof.figures.style import describe
 from clusterproof.synthetic import RegressionMixture
 
 
@@ -46,8 +48,29 @@ class OfUpdates(Illustration):
 
     def updates(self, data: str = "fresh") -> np.ndarray:
         """Return the updates of all clients after the rounds of FedAvg, (m, d)."""
-        local: dict[str, Any] = {"step_size": self.step_size, "local_steps": self.local_steps}
-        return after_fedavg(self.task(data), self.seed, self.name, rounds=self.rounds, **local)
+        return after_fedavg(self.task(data), self.seed, self.name, rounds=self.rounds, **self.local)
+
+    @property
+    def local(self) -> dict[str, Any]:
+        """Of the local training."""
+        return {"step_size": self.step_size, "local_steps": self.local_steps}
+
+    @property
+    def source(self) -> str:
+        """Write for a caption from what the updates are."""
+        task = self.task()
+        return (
+            f"{self.rounds} rounds of FedAvg ({self.local_steps} local steps, $\\eta = {self.step_size:g}$) on "
+            f"Gaussian regression: {describe(task)}, $\\Delta = {task.separation:g}$"
+        )
+
+    def train_map(
+        self, stream: str, data: str = "fresh", **options: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Train SoFL's map on the updates: neurons (grid, grid, e), updates (m, e), and the client's neurons (m,)."""
+        source = generator(self.seed, f"figures/{self.name}", stream)
+        neurons, vectors = SoFL(**self.local, **options).train_map(self.updates(data), source)
+        return neurons, vectors, best_matching_units(neurons, vectors)
 
 
 def after_fedavg(

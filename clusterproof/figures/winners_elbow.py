@@ -9,9 +9,8 @@ import numpy as np
 from msgspec import Meta
 
 import clusterproof.figures.style as style
-from clusterproof.algorithms import SoFL, generator
-from clusterproof.algorithms import self_organising_map as som
 from clusterproof.algorithms.second_clustering import cluster_winners, elbow, within_sums
+from clusterproof.algorithms.validation import require
 from clusterproof.figures.client_updates import OfUpdates
 
 NOISY, EXACT = "fresh", "population"
@@ -60,11 +59,8 @@ class WinnersElbow(OfUpdates):
         InvalidArgument
             If scikit-learn is not installed.
         """
-        algorithm = SoFL(step_size=self.step_size, local_steps=self.local_steps, grid=self.grid)
-        algorithm.model_count(self.task(data))  # asks for scikit-learn
-        source = generator(self.seed, "figures/winners-elbow", data)
-        neurons, vectors = algorithm.train_map(self.updates(data), source)
-        found = som.best_matching_units(neurons, vectors)
+        require("id", self.name, "sklearn")
+        neurons, vectors, found = self.train_map(data, data, grid=self.grid)
         flat = neurons.reshape(-1, vectors.shape[1])
         distinct = flat[np.unique(found)]
         clients, winners = within_sums(vectors, self.seed), within_sums(distinct, self.seed)
@@ -78,29 +74,27 @@ class WinnersElbow(OfUpdates):
 
     def draw(self, data: dict[str, Curves]) -> style.Figure:
         """Draw both curves where the map has more winners than clusters, and where it has as many."""
-        task = self.task()
+        clusters = self.task().clusters
         results = "; ".join(
-            f"{panel}: {one.neurons} winners, "
-            f"elbow {one.elbows[1]} (of the clients {one.elbows[0]}), silhouette {one.guarded}"
+            f"{panel}: {one.neurons} winners, elbow {one.elbows[1]} (of the clients {one.elbows[0]}), "
+            f"silhouette {one.guarded}"
             for panel, one in zip("ab", data.values(), strict=True)
         )
         words = (
             f"Within-cluster sums of squares, relative to one cluster, of the clients' updates and of the winning "
-            f"neurons of a {self.grid} x {self.grid} map (neurons start as updates), after {self.rounds} rounds "
-            f"of FedAvg ({self.local_steps} local steps, $\\eta = {self.step_size:g}$) on Gaussian regression: "
-            f"{style.describe(task)}, $\\Delta = {task.separation:g}$. Elbow: farthest below the chord of the "
-            f"curve's ends; guarded: best cosine silhouette of the clients, one cluster below 0.25. {results}. "
-            f"The last point of a curve is never an elbow."
+            f"neurons of a {self.grid} x {self.grid} map (neurons start as updates), after {self.source}. Elbow: "
+            f"farthest below the chord of the curve's ends; guarded: best cosine silhouette of the clients, one "
+            f"cluster below 0.25. {results}. The last point of a curve is never an elbow."
         )
         figure, panels = style.new_figure(self.caption(words), panels=2, height=4.3)
-        noisy, exact = (f"{one.neurons} winners, {task.clusters} clusters" for one in data.values())
+        noisy, exact = (f"{one.neurons} winners, {clusters} clusters" for one in data.values())
         titles = (f"a  Fresh data: {noisy}", f"b  Expected losses: {exact}")
         for panel, one, title in zip(panels, data.values(), titles, strict=True):
             relative = [(one.clients / one.clients[0], "clients"), (one.winners / one.winners[0], "winners")]
             for (curve, name), look in zip(relative, style.LOOKS, strict=False):
                 numbers = np.arange(1, len(curve) + 1)
                 panel.plot(numbers, curve, **look, label=f"WCSS of the {name}", gid=name)
-            panel.axvline(task.clusters, **style.LEVEL, label="true number", gid="truth")
+            panel.axvline(clusters, **style.LEVEL, label="true number", gid="truth")
             for name, label, choice, marker, size in (
                 ("elbow", "elbow of the winners, as printed", one.elbows[1], "o", 9),
                 ("guarded", "guarded: silhouette of the clients", one.guarded, "s", 12),

@@ -53,7 +53,8 @@ class AccuracyCFLMGD(Illustration):
         for row, look in zip(ROWS, style.LOOKS, strict=False):
             curve = data.filter(polars.col("round").is_not_null(), method=row)
             curve = curve.group_by("round").agg(polars.col("value").mean()).sort("round")
-            style.draw_curve(panel, *curve.to_numpy().T, look, row, marks=9)
+            rounds, accuracies = curve.to_numpy().T
+            style.draw_curve(panel, rounds, accuracies, look, row, marks=9)
             printed = table.printed(row, "accuracy %")
             assert printed is not None
             star: style.Look = {"clip_on": False, "zorder": 5, "gid": f"printed {row}"}
