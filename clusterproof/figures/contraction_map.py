@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from msgspec import Meta
@@ -123,6 +123,8 @@ class ContractionMap(Illustration):
 
     def draw(self, data: dict[str, Map]) -> style.Figure:
         """Draw the map over momentum and condition number, with its right edge enlarged."""
+        from matplotlib.colors import LogNorm
+
         wide, edge = data.values()
         cells = wide.rates.size + edge.rates.size
         words = (
@@ -137,37 +139,30 @@ class ContractionMap(Illustration):
             f"b: the same near $\\beta = 1$, with $1 - \\beta$ on a log axis."
         )
         figure, (left, right) = style.new_figure(self.caption(words, random=False), panels=2, height=4.4)
-        _paint(left, WIDE_EDGES, wide.momenta, wide)
-        mesh = _paint(right, GAP_EDGES, 1 - edge.momenta, edge)
         fine = np.geomspace(1, 1000, 400)
         solid, step = r"$\sqrt{\beta} = 1 - l\mu/8L$", r"$\beta = (1 - \sqrt{l_p})^2$"
         paper = rf"the paper's $\beta = {PAPER_MOMENTUM:g}$"
-        left.axvline(self.step_boundary, color=style.BLACK, linestyle="--", label=step, gid="step-boundary")
-        left.plot(self.rate_boundary(fine), fine, color=style.BLACK, label=solid, gid="rate-boundary")
-        left.axvline(PAPER_MOMENTUM, **style.LEVEL, label=paper, gid="paper-momentum")
-        right.axvline(1 - self.step_boundary, color=style.BLACK, linestyle="--", gid="step-boundary")
-        right.plot(1 - self.rate_boundary(fine), fine, color=style.BLACK, gid="rate-boundary")
-        right.axvline(1 - PAPER_MOMENTUM, **style.LEVEL, gid="paper-momentum")
-        left.set_xlim(0, 1)
-        right.set_xscale("log")
-        right.set_xlim(GAP_EDGES[0], GAP_EDGES[-1])
+        norm, levels = LogNorm(1 / 512, 512), [level for level in LEVELS if level != 1]
+        scale: style.Look = {"cmap": "PuOr", "norm": norm, "rasterized": True}
+        for panel, one, edges, title, scale_across, origin in (
+            (left, wide, WIDE_EDGES, "a  Every momentum", "linear", 0),
+            (right, edge, GAP_EDGES, "b  Momentum near 1", "log", 1),
+        ):
+            # thousands of cells: pixels in a vector file, under lines that stay lines
+            ratios = one.printed_rounds
+            mesh = panel.pcolormesh(edges, CONDITION_EDGES, ratios, **scale)
+            lines: style.Look = {"colors": style.GREY, "linewidths": 0.5}
+            panel.contour(np.abs(origin - one.momenta), one.condition_numbers, ratios, levels, **lines)
+            dashed: style.Look = {"color": style.BLACK, "linestyle": "--", "label": step}
+            panel.axvline(abs(origin - self.step_boundary), **dashed, gid="step-boundary")
+            border = np.abs(origin - self.rate_boundary(fine))
+            panel.plot(border, fine, color=style.BLACK, label=solid, gid="rate-boundary")
+            panel.axvline(abs(origin - PAPER_MOMENTUM), **style.LEVEL, label=paper, gid="paper-momentum")
+            limits: style.Look = {"xscale": scale_across, "yscale": "log", "xlim": edges[[0, -1]]}
+            condition = r"condition number $\kappa = L / \mu$"
+            style.label_axes(panel, title, r"momentum $\beta$", condition, **limits)
         right.set_xticks([0.1, 0.01, 0.001, 0.0001], ["0.9", "0.99", "0.999", "0.9999"])
-        for panel, title in ((left, "a  Every momentum"), (right, "b  Momentum near 1")):
-            style.label_axes(panel, title, r"momentum $\beta$", r"condition number $\kappa = L / \mu$")
         ticks: style.Look = {"ticks": LEVELS, "format": lambda value, _: f"{value:.2g}"}
         style.add_colour_bar(mesh, (left, right), "printed rounds in one round", **ticks)
         style.add_legend([left], 3)
         return figure
-
-
-def _paint(panel: style.Axes, across: np.ndarray, momenta: np.ndarray, one: Map) -> Any:
-    """Colour the cells by the ratio of the rates, white at 1, and draw its levels."""
-    from matplotlib.colors import LogNorm
-
-    # thousands of cells: pixels in a vector file, under lines that stay lines
-    norm, ratios = LogNorm(1 / 512, 512), one.printed_rounds
-    mesh = panel.pcolormesh(across, CONDITION_EDGES, ratios, cmap="PuOr", norm=norm, rasterized=True)
-    panel.set_yscale("log")
-    levels = [level for level in LEVELS if level != 1]
-    panel.contour(momenta, one.condition_numbers, ratios, levels, colors=style.GREY, linewidths=0.5)
-    return mesh

@@ -17,6 +17,7 @@ from clusterproof.synthetic import RegressionMixture
 
 CLUSTERS, CLIENTS, DIMENSION = 4, 60, 10
 SIGNS = ("descent", "as-printed")
+MODEL = "model of cluster"
 
 
 class Matrices(NamedTuple):
@@ -131,6 +132,8 @@ class SimilarityMatrices(Illustration):
 
     def draw(self, data: dict[str, Matrices]) -> style.Figure:
         """Draw the cosines of CFL next to the scores of GL-CFL."""
+        from matplotlib.ticker import MaxNLocator
+
         one, exact = data["fixed"], data["population"]
         words = (
             f"Gaussian regression with optima at the corners of a regular simplex: "
@@ -147,36 +150,22 @@ class SimilarityMatrices(Illustration):
             f"model, with the printed $\\cos(G, \\Delta w)$ {one.right('as-printed')}."
         )
         figure, (left, middle, right) = style.new_figure(self.caption(words), panels=3, height=4.6)
-        mesh = _paint(left, one.cosines, 1.0, one.labels)
-        style.label_axes(left, "a  CFL: cosine of updates", "client", "client")
-        left.set_xticks(range(0, CLIENTS + 1, CLIENTS // CLUSTERS))
-        _add_bar(mesh, left, "cosine")
         centred = {sign: score - score.mean(axis=1, keepdims=True) for sign, score in one.scores.items()}
         highest = max(float(np.abs(score).max()) for score in centred.values())
-        for panel, sign, title in (
-            (middle, "descent", "b  GL-CFL, $\\cos(-G, \\Delta w)$"),
-            (right, "as-printed", "c  GL-CFL as printed"),
+        few: style.Look = {"orientation": "horizontal", "ticks": MaxNLocator(5, steps=[1, 5, 10])}
+        borders, score = range(0, CLIENTS + 1, CLIENTS // CLUSTERS), "score less its mean"
+        for panel, values, title, across, bar, high in (
+            (left, one.cosines, "a  CFL: cosine of updates", "client", "cosine", 1.0),
+            (middle, centred["descent"], "b  GL-CFL, $\\cos(-G, \\Delta w)$", MODEL, score, highest),
+            (right, centred["as-printed"], "c  GL-CFL as printed", MODEL, score, highest),
         ):
-            mesh = _paint(panel, centred[sign], highest, one.labels)
-            style.label_axes(panel, title, "model of cluster", "client")
-            panel.set_xticks(np.arange(CLUSTERS) + 0.5, [str(cluster + 1) for cluster in range(CLUSTERS)])
-            _add_bar(mesh, panel, "score less its mean")
+            mesh = panel.pcolormesh(values, cmap="PuOr", vmin=-high, vmax=high, rasterized=True)
+            for border in borders[1:-1]:
+                panel.axhline(border, color=style.BLACK, linewidth=0.6)
+            panel.invert_yaxis()
+            ticks: style.Look = {"xticks": borders}
+            if across == MODEL:
+                ticks = {"xticks": np.arange(CLUSTERS) + 0.5, "xticklabels": range(1, CLUSTERS + 1)}
+            style.label_axes(panel, title, across, "client", yticks=borders, **ticks)
+            style.add_colour_bar(mesh, panel, bar, **few)
         return figure
-
-
-def _paint(panel: style.Axes, values: np.ndarray, highest: float, labels: np.ndarray) -> Any:
-    """Colour a matrix by value, white at 0, with lines between the clusters of its rows."""
-    mesh = panel.pcolormesh(values, cmap="PuOr", vmin=-highest, vmax=highest, rasterized=True)
-    for border in np.flatnonzero(np.diff(labels)) + 1:
-        panel.axhline(float(border), color=style.BLACK, linewidth=0.6)
-    panel.set_yticks(range(0, CLIENTS + 1, CLIENTS // CLUSTERS))
-    panel.invert_yaxis()
-    return mesh
-
-
-def _add_bar(mesh: Any, panel: style.Axes, name: str) -> None:
-    """Add a colour bar below a panel, with few ticks in any width."""
-    from matplotlib.ticker import MaxNLocator
-
-    few = MaxNLocator(5, steps=[1, 5, 10])
-    style.add_colour_bar(mesh, panel, name, orientation="horizontal", ticks=few)
