@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from clusterproof.figures.style import describe
 from clusterproof.synthetic import RegressionMixture
 
 
-@dataclass(frozen=True, kw_only=True)
 class OfUpdates(Illustration):
     """The parameters of figures on the updates that 60 clients in 4 clusters send after some rounds of FedAvg.
 

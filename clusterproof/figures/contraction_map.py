@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -51,7 +50,6 @@ class Map(NamedTuple):
             return np.asarray(np.log(self.rates) / np.log(self.factors)[:, None])
 
 
-@dataclass(frozen=True, kw_only=True)
 class ContractionMap(Illustration):
     """Measured factor a round over the printed one, by momentum and condition number.
 
@@ -115,10 +113,10 @@ class ContractionMap(Illustration):
 
     def compute(self) -> dict[str, Map]:
         """Return the cells of both maps."""
-        condition_numbers = np.sqrt(CONDITION_EDGES[1:] * CONDITION_EDGES[:-1])
+        condition_numbers = style.centres(CONDITION_EDGES)
         return {
             "every momentum": self.cells((WIDE_EDGES[1:] + WIDE_EDGES[:-1]) / 2, condition_numbers),
-            "near 1": self.cells(1 - np.sqrt(GAP_EDGES[1:] * GAP_EDGES[:-1]), condition_numbers),
+            "near 1": self.cells(1 - style.centres(GAP_EDGES), condition_numbers),
         }
 
     def draw(self, data: dict[str, Map]) -> style.Figure:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -59,7 +59,6 @@ class Bound(NamedTuple):
     curve: Curve
 
 
-@dataclass(frozen=True, kw_only=True)
 class ErrorPerRound(Illustration):
     """The error of ``clusterproof run cfl-mgd`` by round, or that of several runs in one panel.
 

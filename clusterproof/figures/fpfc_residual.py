@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Annotated, Any
 
 from msgspec import Meta
@@ -15,7 +15,6 @@ from clusterproof.theory.runs.compare import compare
 from clusterproof.theory.runs.page import Page
 
 
-@dataclass(frozen=True, kw_only=True)
 class FPFCResidual(Illustration):
     """The run of ``clusterproof run fpfc``.
 

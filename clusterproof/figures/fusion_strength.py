@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
@@ -25,7 +24,6 @@ LOOKS: dict[str, dict[str, Any]] = {
 """Markers; circles and squares coincide if both penalties agree."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class FusionStrength(Illustration):
     """The ends of FPFC's runs on quadratic clients around distant cluster optima, so that the window is not empty.
 

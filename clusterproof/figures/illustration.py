@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, dataclass_transform
 
 from msgspec import Meta
 
@@ -23,12 +23,13 @@ Momentum: TypeAlias = Annotated[float, Meta(ge=0, lt=1)]
 Count: TypeAlias = Annotated[int, Meta(ge=1, le=100_000)]
 
 
+@dataclass_transform(kw_only_default=True, frozen_default=True)
 @dataclass(frozen=True, kw_only=True)
 class Illustration(ABC):
     """A figure of the catalogue, such as ``ErrorPerRound(kappa=100).plot(width=12)``.
 
-    As the last line of a notebook's cell it is displayed. Subclasses are frozen, keyword-only dataclasses with a
-    default for every field; ``compute`` and ``draw`` are theirs.
+    As the last line of a notebook's cell it is displayed. Subclasses have a default for every field, and become
+    frozen, keyword-only dataclasses; ``compute`` and ``draw`` are theirs.
 
     Parameters
     ----------
@@ -54,6 +55,11 @@ class Illustration(ABC):
     claims: ClassVar[tuple[str, ...]] = ()
 
     seed: int = 0
+
+    def __init_subclass__(cls) -> None:
+        """Make a frozen, keyword-only dataclass of the class."""
+        super().__init_subclass__()
+        dataclass(frozen=True, kw_only=True)(cls)
 
     def __post_init__(self) -> None:
         """Check types and ranges, and turn lists into tuples."""

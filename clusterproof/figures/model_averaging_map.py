@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -25,7 +24,6 @@ class Map(NamedTuple):
     """The same with the momentum reset every round."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class ModelAveragingMap(Illustration):
     """Exact rate of model averaging with two scalar clients.
 

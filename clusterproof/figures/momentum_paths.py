@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -25,7 +24,6 @@ class Path(NamedTuple):
     """On the distance from the optimum, (rounds + 1,)."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class MomentumPaths(Illustration):
     """Gradient descent and heavy ball on a quadratic of two dimensions.
 

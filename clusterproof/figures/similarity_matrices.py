@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -47,7 +47,6 @@ class Matrices(NamedTuple):
         return int((self.scores[sign].argmax(axis=1) == self.labels).sum())
 
 
-@dataclass(frozen=True, kw_only=True)
 class SimilarityMatrices(Illustration):
     """Cosines of CFL and scores of GL-CFL, of 60 clients in 4 clusters at the corners of a regular simplex.
 

@@ -240,6 +240,11 @@ def power_of_ten(value: float) -> str:
     return f"$10^{{{math.ceil(math.log10(value))}}}$" if value > 0 else "0"
 
 
+def centres(edges: np.ndarray) -> np.ndarray:
+    """Return the geometric centres of cells on a log axis, (n,) of their edges (n + 1,)."""
+    return np.asarray(np.sqrt(edges[1:] * edges[:-1]))
+
+
 def label_axes(
     panel: Axes,
     title: str,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from clusterproof.synthetic.misclassification import pairwise_error
 CLUSTERS, CLIENTS, DIMENSION = 4, 60, 10
 
 
-@dataclass(frozen=True, kw_only=True)
 class SuccessMap(Illustration):
     """Share of runs that find all clusters, of 60 clients in 4 clusters at the corners of a regular simplex.
 
@@ -81,18 +79,15 @@ class SuccessMap(Illustration):
 
     def directions(self) -> np.ndarray:
         """Unit vectors (replicates, P, d) in which the first models lie from their optima, in all cells."""
-        drawn = generator(self.seed, "figures/success-map", "start").standard_normal(
-            (self.replicates, CLUSTERS, DIMENSION)
-        )
+        source = generator(self.seed, "figures/success-map", "start")
+        drawn = source.standard_normal((self.replicates, CLUSTERS, DIMENSION))
         return np.asarray(drawn / np.linalg.norm(drawn, axis=-1, keepdims=True))
 
-    def success(self, algorithm: Algorithm[Any], separation: float, noise: float) -> float:
+    def success(self, algorithm: Algorithm[Any], task: RegressionMixture) -> float:
         """Return the share of the runs whose last assignments are the true clusters, adjusted Rand index 1."""
-        task = self.task(separation, noise)
         initial = task.optima + self.distance * self.directions()
-        trace = run(
-            algorithm, task, rounds=self.rounds, seed=self.seed, replicates=self.replicates, initial=initial
-        )
+        sizes: dict[str, Any] = {"rounds": self.rounds, "replicates": self.replicates}
+        trace = run(algorithm, task, seed=self.seed, initial=initial, **sizes)
         return float((trace.adjusted_rand_index == 1).mean())
 
     def compute(self) -> dict[str, np.ndarray]:
@@ -101,14 +96,12 @@ class SuccessMap(Illustration):
             "IFCA": IFCA(step_size=self.step_size),
             "CFL-MGD": CFLMGD(step_size=self.step_size, momentum=self.momentum),
         }
-        separations, noises = centres(self.separation_edges), centres(self.noise_edges)
+        tasks = [
+            [self.task(apart, noise) for apart in style.centres(self.separation_edges)]
+            for noise in style.centres(self.noise_edges)
+        ]
         return {
-            name: np.array(
-                [
-                    [self.success(algorithm, separation, noise) for separation in separations]
-                    for noise in noises
-                ]
-            )
+            name: np.array([[self.success(algorithm, task) for task in row] for row in tasks])
             for name, algorithm in algorithms.items()
         }
 
@@ -128,10 +121,9 @@ class SuccessMap(Illustration):
 
     def draw(self, data: dict[str, np.ndarray]) -> style.Figure:
         """Draw both maps with one colour scale."""
-        maps, odds = data, self.even_odds()
+        odds, task = self.even_odds(), self.task(1.0, 1.0)
         separation_edges, noise_edges = self.separation_edges, self.noise_edges
-        task = self.task(1.0, 1.0)
-        means = ", ".join(f"{name} {probabilities.mean():.2f}" for name, probabilities in maps.items())
+        means = ", ".join(f"{name} {probabilities.mean():.2f}" for name, probabilities in data.items())
         words = (
             f"Share of {self.replicates} runs in which all clients choose their true cluster (ARI = 1) in round "
             f"{self.rounds}; mean over the map: {means}. Gaussian regression, fresh data, optima at the corners of a "
@@ -144,7 +136,7 @@ class SuccessMap(Illustration):
         )
         figure, panels = style.new_figure(self.caption(words), panels=2, height=4.6)
         titles = ("a  IFCA", rf"b  CFL-MGD, $\beta = {self.momentum:g}$")
-        for panel, (name, probabilities), title in zip(panels, maps.items(), titles, strict=True):
+        for panel, (name, probabilities), title in zip(panels, data.items(), titles, strict=True):
             scale: style.Look = {"cmap": "cividis", "vmin": 0.0, "vmax": 1.0}
             edges = (separation_edges, noise_edges)
             mesh = panel.pcolormesh(*edges, probabilities, **scale, rasterized=True, gid=name)
@@ -160,8 +152,3 @@ class SuccessMap(Illustration):
         style.add_colour_bar(mesh, panels, "share of runs with ARI = 1")
         style.add_legend(panels, 2)
         return figure
-
-
-def centres(edges: np.ndarray) -> np.ndarray:
-    """Geometric centres of cells."""
-    return np.asarray(np.sqrt(edges[1:] * edges[:-1]))

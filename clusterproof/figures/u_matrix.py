@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -27,7 +26,6 @@ class Landscape(NamedTuple):
     """Neuron of each client in row-major order, (m,)."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class UMatrix(OfUpdates):
     """Maps that are trained on the updates of 60 clients in 4 clusters after some rounds of FedAvg.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -31,7 +30,6 @@ class Curves(NamedTuple):
     """Number of winning neurons."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class WinnersElbow(OfUpdates):
     """Choices of the number of clusters, on the updates of 60 clients in 4 clusters after some rounds of FedAvg.
 

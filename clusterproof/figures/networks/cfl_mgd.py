@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import clusterproof.figures.style as style
@@ -19,7 +18,6 @@ STORED = RESULTS / "cfl-mgd-table-2-mnist.parquet"
 ROWS = ("CFL-MGD", "IFCA", "FedAvg", "FedBCD")
 
 
-@dataclass(frozen=True, kw_only=True)
 class AccuracyCFLMGD(Illustration):
     """Accuracies of stored runs; the figure has no parameters."""
 

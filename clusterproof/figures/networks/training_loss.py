@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -133,7 +132,6 @@ def one_model(seed: int, ridge: float = 1e-3) -> tuple[float, float]:
     return radius, value - float(gradient @ model) - radius * float(np.linalg.norm(gradient))
 
 
-@dataclass(frozen=True, kw_only=True)
 class TrainingLoss(Illustration):
     """Training losses of softmax regressions on scikit-learn's digits.
 
