@@ -1,4 +1,4 @@
-"""Updates of clients from a common model: data of the figures on clustering by updates."""
+"""Clients of the figures on clustering, and their updates from a common model."""
 
 from __future__ import annotations
 
@@ -40,9 +40,10 @@ class OfUpdates(Illustration):
 
     def task(self, data: str = "fresh") -> RegressionMixture:
         """Return the regression: 60 clients in 4 clusters."""
-        sizes: dict[str, Any] = {"clusters": 4, "clients": 60, "dimension": 10, "samples": self.samples}
-        law: dict[str, Any] = {"separation": self.separation, "noise": self.noise, "data": data}
-        return RegressionMixture.random(**sizes, **law, seed=self.seed)
+        law: dict[str, Any] = {
+            name: getattr(self, name) for name in ("separation", "noise", "samples", "seed")
+        }
+        return RegressionMixture.random(clusters=4, clients=60, dimension=10, data=data, **law)
 
     def updates(self, data: str = "fresh") -> np.ndarray:
         """Return the updates of all clients after the rounds of FedAvg, (m, d)."""
@@ -69,6 +70,17 @@ class OfUpdates(Illustration):
         source = generator(self.seed, f"figures/{self.name}", stream)
         neurons, vectors = SoFL(**self.local, **options).train_map(self.updates(data), source)
         return neurons, vectors, best_matching_units(neurons, vectors)
+
+
+def on_simplex(corners: np.ndarray, separation: float, clients: int, **law: Any) -> RegressionMixture:
+    """Return clusters of equal size whose optima are ``separation`` apart; ``corners`` (P, d) are orthonormal rows."""
+    clusters, dimension = corners.shape
+    return RegressionMixture(
+        optima=separation / np.sqrt(2) * (corners - corners.mean(axis=0)),
+        covariance=np.ones(dimension),
+        labels=np.repeat(np.arange(clusters), clients // clusters),
+        **law,
+    )
 
 
 def after_fedavg(

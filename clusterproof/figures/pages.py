@@ -54,9 +54,9 @@ def draw_page(page: Page, caption: Callable[[str], str]) -> style.Figure:
     if picture is None:
         raise InvalidArgument("page", page.title, "has no picture", "take the page of theory.compare")
     words = caption(in_symbols(picture.caption))
-    return (
-        _draw_errors(picture, words) if isinstance(picture, ErrorPicture) else _draw_residuals(picture, words)
-    )
+    if isinstance(picture, ErrorPicture):
+        return _draw_errors(picture, words)
+    return _draw_residuals(picture, words)
 
 
 def _draw_errors(picture: ErrorPicture, words: str) -> style.Figure:
@@ -66,10 +66,9 @@ def _draw_errors(picture: ErrorPicture, words: str) -> style.Figure:
     for curve in picture.curves:
         measured = f"; {picture.factor[0]}" if picture.factor and curve.role == "run" else ""
         _draw_curve(panel, rounds, curve, f"{curve.label}{measured}")
-    panel.set_yscale("log", nonpositive="mask")
-    panel.set_xlim(0, max(1, rounds[-1]))
     _set_limits(panel, picture.curves)
-    style.label_axes(panel, picture.title, "communication round $t$", picture.quantity)
+    across, limits = "communication round $t$", (0, max(1, rounds[-1]))
+    style.label_axes(panel, picture.title, across, picture.quantity, xlim=limits)
     style.add_legend([panel], 2)
     return figure
 
@@ -82,10 +81,10 @@ def _draw_residuals(picture: ResidualPicture, words: str) -> style.Figure:
         ratio = picture.ratios.get(curve.role)
         above = rf", {ratio}$\times$ the mean at the end" if ratio else ""
         _draw_curve(left, counts, curve, f"{curve.label}{above}")
-    left.set(xscale="log", yscale="log", xlim=(1, max(2, counts[-1])))
     _set_limits(left, picture.curves)
     quantity = r"mean of $\|\nabla_w \mathcal{L}_0\|^2$ over rounds 1 to $K$"
-    style.label_axes(left, "a  Residual of the models", "rounds $K$", quantity)
+    axes: style.Look = {"xscale": "log", "xlim": (1, max(2, counts[-1]))}
+    style.label_axes(left, "a  Residual of the models", "rounds $K$", quantity, **axes)
     _draw_groups(right, picture)
     style.add_legend([left, right], 2)
     return figure
@@ -115,6 +114,7 @@ def _draw_curve(panel: style.Axes, places: np.ndarray, curve: Curve, label: str)
 
 def _set_limits(panel: style.Axes, curves: Sequence[Curve]) -> None:
     """Set the ends of a logarithmic axis around curves, and write short numbers out."""
+    panel.set_yscale("log", nonpositive="mask")
     values = np.concatenate([curve.values for curve in curves if curve.role not in UNLIMITED])
     values = values[np.isfinite(values) & (values > 0)]
     ends = (values.min() / 5, values.max() * 2) if len(values) else (0.1, 1.0)

@@ -11,7 +11,7 @@ from msgspec import Meta
 import clusterproof.figures.style as style
 from clusterproof.algorithms import GradientLoss, Randomness, generator
 from clusterproof.algorithms.bipartition import cosine_similarities
-from clusterproof.figures.client_updates import after_fedavg
+from clusterproof.figures.client_updates import after_fedavg, on_simplex
 from clusterproof.figures.illustration import Count, Illustration, NotNegative, Positive
 from clusterproof.synthetic import RegressionMixture
 
@@ -95,15 +95,8 @@ class SimilarityMatrices(Illustration):
         """Return the clusters at the corners of a regular simplex, in a random position."""
         source = generator(self.seed, "figures/similarity-matrices", "optima")
         turned = np.linalg.qr(source.standard_normal((DIMENSION, CLUSTERS)))[0].T
-        return RegressionMixture(
-            optima=self.separation / np.sqrt(2) * (turned - turned.mean(axis=0)),
-            covariance=np.ones(DIMENSION),
-            noise=self.noise,
-            labels=np.repeat(np.arange(CLUSTERS), CLIENTS // CLUSTERS),
-            samples=self.samples,
-            data=data,
-            seed=self.seed,
-        )
+        law: dict[str, Any] = {"samples": self.samples, "data": data, "seed": self.seed}
+        return on_simplex(turned, self.separation, CLIENTS, noise=self.noise, **law)
 
     def matrices(self, data: str = "fixed") -> Matrices:
         """Compare updates at rest, and scores after a few rounds of GL-CFL, on data sets or expected losses."""

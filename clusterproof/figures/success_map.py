@@ -9,6 +9,7 @@ from msgspec import Meta
 
 import clusterproof.figures.style as style
 from clusterproof.algorithms import CFLMGD, IFCA, Algorithm, generator, run
+from clusterproof.figures.client_updates import on_simplex
 from clusterproof.figures.illustration import Illustration, Momentum, Positive
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.synthetic.misclassification import pairwise_error
@@ -68,14 +69,8 @@ class SuccessMap(Illustration):
 
     def task(self, separation: float, noise: float) -> RegressionMixture:
         """Return the clusters of equal size at the corners of a regular simplex."""
-        corners = np.eye(CLUSTERS, DIMENSION) / np.sqrt(2)
-        return RegressionMixture(
-            optima=separation * (corners - corners.mean(axis=0)),
-            covariance=np.ones(DIMENSION),
-            noise=noise,
-            labels=np.repeat(np.arange(CLUSTERS), CLIENTS // CLUSTERS),
-            samples=self.samples,
-        )
+        corners = np.eye(CLUSTERS, DIMENSION)
+        return on_simplex(corners, separation, CLIENTS, noise=noise, samples=self.samples)
 
     def directions(self) -> np.ndarray:
         """Unit vectors (replicates, P, d) in which the first models lie from their optima, in all cells."""

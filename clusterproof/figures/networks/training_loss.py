@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 STEP_SIZE, LOCAL_STEPS, MOMENTUM, WEIGHT, SPREAD = 0.1, 10, 0.9, 0.2, 0.1
 CLUSTERS, CLIENTS, SAMPLES, DEVICES = 4, 16, 90, 5
 
+UNUSED = generator(0, "figures/training-loss", "every sample is taken")
+
 LOCAL: dict[str, Any] = {"step_size": STEP_SIZE, "local_steps": LOCAL_STEPS}
 ROTATED: dict[str, Algorithm[Any]] = {
     "CFL-MGD": CFLMGD(clusters=CLUSTERS, averaging="model", momentum=MOMENTUM, **LOCAL),
@@ -62,11 +64,15 @@ def losses_of(task: ImageTask, models: np.ndarray) -> np.ndarray:
     """Training loss of every client under every model, (rounds, m, P), of models (rounds, P, d)."""
     import torch
 
-    unused = generator(0, "figures/training-loss", "every sample is taken")
-    all_clients = torch.arange(task.clients)
-    return np.stack(
-        [task.losses(of_round, all_clients, unused).numpy() for of_round in torch.as_tensor(models)]
-    )
+    arguments = torch.arange(task.clients), UNUSED
+    return np.stack([task.losses(of_round, *arguments).numpy() for of_round in torch.as_tensor(models)])
+
+
+def gradients_of(task: ImageTask, points: np.ndarray) -> np.ndarray:
+    """Gradient of every client's training loss at its own model, (m, d), of models (m, d)."""
+    import torch
+
+    return np.asarray(task.gradients(torch.as_tensor(points), torch.arange(task.clients), UNUSED))
 
 
 def trained(
@@ -91,14 +97,9 @@ def start(task: ImageTask, seed: int) -> np.ndarray:
 
 def known_clusters(task: ImageTask, seed: int, iterations: int) -> np.ndarray:
     """Descend with a model a true cluster, from the same start: models (iterations + 1, P, d)."""
-    import torch
-
-    models = [start(task, seed)]
-    unused = generator(seed, "figures/training-loss", "every sample is taken")
-    all_clients, labels = torch.arange(task.clients), np.asarray(task.labels)
+    models, labels = [start(task, seed)], np.asarray(task.labels)
     for _ in range(iterations):
-        points = torch.as_tensor(models[-1][labels])
-        gradients = task.gradients(points, all_clients, unused).numpy()
+        gradients = gradients_of(task, models[-1][labels])
         means = [gradients[labels == cluster].mean(axis=0) for cluster in range(CLUSTERS)]
         models.append(models[-1] - STEP_SIZE * np.stack(means))
     return np.stack(models)
@@ -111,15 +112,12 @@ def one_model(seed: int, ridge: float = 1e-3) -> tuple[float, float]:
     The loss L is convex, so that L(w) >= L(v) + <g, w - v> >= L(v) - <g, v> - R ||g|| for ||w|| <= R, with g the
     gradient at v. At the minimiser v of L + ridge ||v||^2 / 2 and R = ||v|| that is L(v).
     """
-    import torch
     from scipy.optimize import minimize
 
     task = make_task("rotations", seed, clusters=CLUSTERS, clients=CLIENTS, samples=SAMPLES)
-    all_clients, unused = torch.arange(task.clients), generator(seed, "figures/training-loss", "least")
 
     def loss(model: np.ndarray) -> tuple[float, np.ndarray]:
-        points = torch.as_tensor(model).expand(task.clients, -1)
-        gradient: np.ndarray = task.gradients(points, all_clients, unused).numpy().mean(axis=0)
+        gradient = gradients_of(task, np.tile(model, (task.clients, 1))).mean(axis=0)
         return float(losses_of(task, model[None, None]).mean()), gradient
 
     def ridged(model: np.ndarray) -> tuple[float, np.ndarray]:
