@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 from msgspec import Meta
@@ -12,6 +12,8 @@ from clusterproof.algorithms.self_organising_map import best_matching_units
 from clusterproof.figures.illustration import Count, Illustration, NotNegative, Positive
 from clusterproof.figures.style import describe
 from clusterproof.synthetic import RegressionMixture
+
+Grid: TypeAlias = Annotated[int, Meta(ge=2, le=40)]
 
 
 class OfUpdates(Illustration):
@@ -29,6 +31,8 @@ class OfUpdates(Illustration):
         Of FedAvg, before and when the updates are sent.
     rounds
         Rounds of FedAvg before the updates are sent.
+    grid
+        Number of neurons along a side of SoFL's map.
     """
 
     separation: Positive = 2.0
@@ -37,22 +41,17 @@ class OfUpdates(Illustration):
     step_size: Annotated[float, Meta(gt=0, lt=2)] = 0.2
     local_steps: Annotated[int, Meta(ge=1, le=1000)] = 5
     rounds: Annotated[int, Meta(ge=0, le=10_000)] = 20
+    grid: Grid
 
     def task(self, data: str = "fresh") -> RegressionMixture:
         """Return the regression: 60 clients in 4 clusters."""
-        law: dict[str, Any] = {
-            name: getattr(self, name) for name in ("separation", "noise", "samples", "seed")
-        }
+        law = self.chosen("separation", "noise", "samples", "seed")
         return RegressionMixture.random(clusters=4, clients=60, dimension=10, data=data, **law)
 
     def updates(self, data: str = "fresh") -> np.ndarray:
         """Return the updates of all clients after the rounds of FedAvg, (m, d)."""
-        return after_fedavg(self.task(data), self.seed, self.name, rounds=self.rounds, **self.local)
-
-    @property
-    def local(self) -> dict[str, Any]:
-        """Of the local training."""
-        return {"step_size": self.step_size, "local_steps": self.local_steps}
+        local = self.chosen("rounds", "step_size", "local_steps")
+        return after_fedavg(self.task(data), self.seed, self.name, **local)
 
     @property
     def source(self) -> str:
@@ -68,7 +67,8 @@ class OfUpdates(Illustration):
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Train SoFL's map on the updates: neurons (grid, grid, e), updates (m, e), and the client's neurons (m,)."""
         source = generator(self.seed, f"figures/{self.name}", stream)
-        neurons, vectors = SoFL(**self.local, **options).train_map(self.updates(data), source)
+        algorithm = SoFL(**self.chosen("step_size", "local_steps", "grid"), **options)
+        neurons, vectors = algorithm.train_map(self.updates(data), source)
         return neurons, vectors, best_matching_units(neurons, vectors)
 
 

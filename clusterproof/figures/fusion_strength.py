@@ -76,15 +76,8 @@ class FusionStrength(Illustration):
 
     def task(self) -> QuadraticMixture:
         """Quadratic clients around distant cluster optima, so that the window is not empty."""
-        return QuadraticMixture.random(
-            clusters=self.clusters,
-            clients=self.clients,
-            dimension=self.dimension,
-            condition_number=self.kappa,
-            separation=self.separation,
-            spread=self.spread,
-            seed=self.seed,
-        )
+        sizes = self.chosen("clusters", "clients", "dimension", "separation", "spread", "seed")
+        return QuadraticMixture.random(condition_number=self.kappa, **sizes)
 
     def outcomes(self, task: QuadraticMixture, penalty: str) -> np.ndarray:
         """Run from zero, with all clients in every round, and compare the ends with the oracle, at every strength.
@@ -95,18 +88,12 @@ class FusionStrength(Illustration):
             Number of groups, adjusted Rand index, and largest distance of a client's model to its cluster's minimiser;
             (3, strengths).
         """
-        convex, start = penalty == "l1", np.zeros((1, task.dimension))
-        ends = []
+        start, step_size, ends = np.zeros((1, task.dimension)), 1 / (task.client_smoothness + 1), []
         for strength in self.strengths:
-            algorithm = FPFC(
-                step_size=1 / (task.client_smoothness + 1),
-                penalty=penalty,
-                strength=strength,
-                concavity=None if convex else self.concavity,
-                smoothing=None if convex else SMOOTHING * strength,
-                threshold=self.threshold,
-                reuse_memory=True,
-            )
+            shape: dict[str, Any] = {"penalty": penalty, "strength": strength}
+            if penalty == "scad":
+                shape |= {"concavity": self.concavity, "smoothing": SMOOTHING * strength}
+            algorithm = FPFC(step_size=step_size, threshold=self.threshold, reuse_memory=True, **shape)
             trace = run(algorithm, task, rounds=self.rounds, initial=start)
             away = np.linalg.norm(trace.models[-1] - task.client_optima, axis=-1)
             ends.append((trace.cluster_count, trace.adjusted_rand_index, away.max()))

@@ -83,6 +83,10 @@ class Illustration(ABC):
         )
         return f"Changed from the defaults: {values}." if values else ""
 
+    def chosen(self, *names: str) -> dict[str, Any]:
+        """Return the values of some parameters by their names."""
+        return {name: getattr(self, name) for name in names}
+
     @abstractmethod
     def compute(self) -> Any:
         """Return what is drawn, as arrays by name."""

@@ -95,8 +95,9 @@ class SimilarityMatrices(Illustration):
         """Return the clusters at the corners of a regular simplex, in a random position."""
         source = generator(self.seed, "figures/similarity-matrices", "optima")
         turned = np.linalg.qr(source.standard_normal((DIMENSION, CLUSTERS)))[0].T
-        law: dict[str, Any] = {"samples": self.samples, "data": data, "seed": self.seed}
-        return on_simplex(turned, self.separation, CLIENTS, noise=self.noise, **law)
+        return on_simplex(
+            turned, clients=CLIENTS, data=data, **self.chosen("separation", "noise", "samples", "seed")
+        )
 
     def matrices(self, data: str = "fixed") -> Matrices:
         """Compare updates at rest, and scores after a few rounds of GL-CFL, on data sets or expected losses."""

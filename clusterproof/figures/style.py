@@ -72,6 +72,7 @@ CAPTION_SIZE, LINE_SPACING = 7.5, 1.35
 CAPTION_LETTERS, TITLE_LETTERS = 17.4, 14.5  # of an inch
 
 FORMULA = re.compile(r"\$[^$]*\$")
+FIRST_STAND_IN, STAND_IN = 0xE000, re.compile(r"([\uE000-\uF8FF])\1*")
 HYPHEN_FOR_MINUS = re.compile(r"(?<![\w\N{MINUS SIGN})])-(?=\.?\d)")
 
 
@@ -204,13 +205,10 @@ def _height(caption: str) -> float:
 def wrap(text: str, letters: float) -> str:
     """Break a text into lines by the letters that it shows, never inside a formula."""
     formulas = FORMULA.findall(text)
-    stand_ins = [chr(0xE000 + number) * visible(formula) for number, formula in enumerate(formulas)]
-    for formula, stand_in in zip(formulas, stand_ins, strict=True):
-        text = text.replace(formula, stand_in, 1)
-    wrapped = textwrap.fill(text, max(int(letters), 8), break_long_words=False, break_on_hyphens=False)
-    for formula, stand_in in zip(formulas, stand_ins, strict=True):
-        wrapped = wrapped.replace(stand_in, formula, 1)
-    return wrapped
+    stand_ins = (chr(FIRST_STAND_IN + number) * visible(formula) for number, formula in enumerate(formulas))
+    hidden = FORMULA.sub(lambda _: next(stand_ins), text)
+    wrapped = textwrap.fill(hidden, max(int(letters), 8), break_long_words=False, break_on_hyphens=False)
+    return STAND_IN.sub(lambda found: formulas[ord(found[1]) - FIRST_STAND_IN], wrapped)
 
 
 def visible(text: str) -> int:

@@ -81,8 +81,7 @@ class SuccessMap(Illustration):
     def success(self, algorithm: Algorithm[Any], task: RegressionMixture) -> float:
         """Return the share of the runs whose last assignments are the true clusters, adjusted Rand index 1."""
         initial = task.optima + self.distance * self.directions()
-        sizes: dict[str, Any] = {"rounds": self.rounds, "replicates": self.replicates}
-        trace = run(algorithm, task, seed=self.seed, initial=initial, **sizes)
+        trace = run(algorithm, task, initial=initial, **self.chosen("rounds", "replicates", "seed"))
         return float((trace.adjusted_rand_index == 1).mean())
 
     def compute(self) -> dict[str, np.ndarray]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from msgspec import Meta
 
 import clusterproof.figures.style as style
 from clusterproof.algorithms import purity
 from clusterproof.algorithms.self_organising_map import distance_map
-from clusterproof.figures.client_updates import OfUpdates
+from clusterproof.figures.client_updates import Grid, OfUpdates
 
 STARTS = ("random", "sample")
 
@@ -27,13 +26,7 @@ class Landscape(NamedTuple):
 
 
 class UMatrix(OfUpdates):
-    """Maps that are trained on the updates of 60 clients in 4 clusters after some rounds of FedAvg.
-
-    Parameters
-    ----------
-    grid
-        Number of neurons along a side of the map.
-    """
+    """Maps that are trained on the updates of 60 clients in 4 clusters after some rounds of FedAvg."""
 
     name = "u-matrix"
     title = "U-matrix of SoFL's self-organising map on the updates of clients"
@@ -43,11 +36,11 @@ class UMatrix(OfUpdates):
     )
     claims = ("sofl/equation-10",)
 
-    grid: Annotated[int, Meta(ge=2, le=40)] = 8
+    grid: Grid = 8
 
     def landscape(self, initialisation: str) -> Landscape:
         """Train the map on the updates that follow FedAvg, with the initialisation of a name in ``SoFL``."""
-        neurons, _, winners = self.train_map(initialisation, grid=self.grid, initialisation=initialisation)
+        neurons, _, winners = self.train_map(initialisation, initialisation=initialisation)
         return Landscape(neurons, distance_map(neurons), winners)
 
     def compute(self) -> dict[str, Landscape]:

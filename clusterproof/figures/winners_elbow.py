@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from msgspec import Meta
 
 import clusterproof.figures.style as style
 from clusterproof.algorithms.second_clustering import cluster_winners, elbow, within_sums
 from clusterproof.algorithms.validation import require
-from clusterproof.figures.client_updates import OfUpdates
+from clusterproof.figures.client_updates import Grid, OfUpdates
 
 NOISY, EXACT = "fresh", "population"
 
@@ -31,13 +30,7 @@ class Curves(NamedTuple):
 
 
 class WinnersElbow(OfUpdates):
-    """Choices of the number of clusters, on the updates of 60 clients in 4 clusters after some rounds of FedAvg.
-
-    Parameters
-    ----------
-    grid
-        Number of neurons along a side of the map.
-    """
+    """Choices of the number of clusters, on the updates of 60 clients in 4 clusters after some rounds of FedAvg."""
 
     name = "winners-elbow"
     title = "SoFL's elbow of the clients and of the map's winners"
@@ -47,7 +40,7 @@ class WinnersElbow(OfUpdates):
     )
     claims = ("sofl/elbow-below-chord", "sofl/elbow-exact-winners")
 
-    grid: Annotated[int, Meta(ge=2, le=40)] = 5
+    grid: Grid = 5
 
     def curves(self, data: str) -> Curves:
         """Train SoFL's map on the updates that follow FedAvg, and choose a number of clusters.
@@ -58,7 +51,7 @@ class WinnersElbow(OfUpdates):
             If scikit-learn is not installed.
         """
         require("id", self.name, "sklearn")
-        neurons, vectors, found = self.train_map(data, data, grid=self.grid)
+        neurons, vectors, found = self.train_map(data, data)
         flat = neurons.reshape(-1, vectors.shape[1])
         distinct = flat[np.unique(found)]
         clients, winners = within_sums(vectors, self.seed), within_sums(distinct, self.seed)
