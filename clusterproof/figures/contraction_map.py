@@ -43,12 +43,6 @@ class Map(NamedTuple):
         """Whether the spectral radius exceeds the printed factor, (K, M)."""
         return np.asarray(self.rates > self.factors[:, None])
 
-    @property
-    def printed_rounds(self) -> np.ndarray:
-        """Rounds of the printed factor that one round of the run amounts to: the ratio of the logarithms, (K, M)."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.rates) / np.log(self.factors)[:, None])
-
 
 class ContractionMap(Illustration):
     """Measured factor a round over the printed one, by momentum and condition number.
@@ -147,7 +141,8 @@ class ContractionMap(Illustration):
             (right, edge, GAP_EDGES, "b  Momentum near 1", "log", 1),
         ):
             # thousands of cells: pixels in a vector file, under lines that stay lines
-            ratios = one.printed_rounds
+            with np.errstate(divide="ignore"):
+                ratios = np.log(one.rates) / np.log(one.factors)[:, None]
             mesh = panel.pcolormesh(edges, CONDITION_EDGES, ratios, **scale)
             lines: style.Look = {"colors": style.GREY, "linewidths": 0.5}
             panel.contour(np.abs(origin - one.momenta), one.condition_numbers, ratios, levels, **lines)

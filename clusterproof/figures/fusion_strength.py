@@ -118,20 +118,21 @@ class FusionStrength(Illustration):
             f"c: the largest distance of a client's model to its cluster's minimiser. Dotted: $P$."
         )
         figure, panels = style.new_figure(self.caption(words), panels=3, height=4.2)
-        for row, panel in enumerate(panels):
+        counts: style.Look = {"yscale": "log", "y_ticks": sorted({1, 3, 10, self.clients})}
+        for row, (panel, title, vertical, axes) in enumerate(
+            (
+                (panels[0], "a  Clusters", "number of clusters", counts),
+                (panels[1], "b  Agreement with the truth", "adjusted Rand index", {"ylim": (-0.05, 1.05)}),
+                (panels[2], "c  Distance to the oracle", "largest distance of a model", {"yscale": "log"}),
+            )
+        ):
             if least < largest:
                 shade: style.Look = {"color": style.YELLOW, "alpha": 0.45, "linewidth": 0}
                 panel.axvspan(least, largest, **shade, label="window", gid="window")
             for penalty, label in PENALTIES.items():
                 panel.plot(self.strengths, data[penalty][row], **LOOKS[penalty], label=label, gid=penalty)
-        panels[0].axhline(self.clusters, **style.LEVEL, gid="truth")
-        counts: style.Look = {"yscale": "log", "y_ticks": sorted({1, 3, 10, self.clients})}
-        for panel, title, vertical, axes in (
-            (panels[0], "a  Clusters", "number of clusters", counts),
-            (panels[1], "b  Agreement with the truth", "adjusted Rand index", {"ylim": (-0.05, 1.05)}),
-            (panels[2], "c  Distance to the oracle", "largest distance of a model", {"yscale": "log"}),
-        ):
             strengths: style.Look = {"xscale": "log", "x_ticks": [0.1, 1, 10], **axes}
             style.label_axes(panel, title, r"strength $\lambda$", vertical, **strengths)
+        panels[0].axhline(self.clusters, **style.LEVEL, gid="truth")
         style.add_legend(panels, 3)
         return figure

@@ -58,14 +58,9 @@ class SuccessMap(Illustration):
     rows: Annotated[int, Meta(ge=1, le=100)] = 8
 
     @property
-    def separation_edges(self) -> np.ndarray:
-        """Edges of the cells."""
-        return np.geomspace(0.5, 8.0, self.columns + 1)
-
-    @property
-    def noise_edges(self) -> np.ndarray:
-        """Edges of the cells."""
-        return np.geomspace(0.25, 4.0, self.rows + 1)
+    def edges(self) -> tuple[np.ndarray, np.ndarray]:
+        """Edges of the cells: separations (columns + 1,) and noises (rows + 1,)."""
+        return np.geomspace(0.5, 8.0, self.columns + 1), np.geomspace(0.25, 4.0, self.rows + 1)
 
     def task(self, separation: float, noise: float) -> RegressionMixture:
         """Return the clusters of equal size at the corners of a regular simplex."""
@@ -90,10 +85,8 @@ class SuccessMap(Illustration):
             "IFCA": IFCA(step_size=self.step_size),
             "CFL-MGD": CFLMGD(step_size=self.step_size, momentum=self.momentum),
         }
-        tasks = [
-            [self.task(apart, noise) for apart in style.centres(self.separation_edges)]
-            for noise in style.centres(self.noise_edges)
-        ]
+        separations, noises = map(style.centres, self.edges)
+        tasks = [[self.task(separation, noise) for separation in separations] for noise in noises]
         return {
             name: np.array([[self.success(algorithm, task) for task in row] for row in tasks])
             for name, algorithm in algorithms.items()
@@ -116,7 +109,7 @@ class SuccessMap(Illustration):
     def draw(self, data: dict[str, np.ndarray]) -> style.Figure:
         """Draw both maps with one colour scale."""
         odds, task = self.even_odds(), self.task(1.0, 1.0)
-        separation_edges, noise_edges = self.separation_edges, self.noise_edges
+        separation_edges, noise_edges = self.edges
         means = ", ".join(f"{name} {probabilities.mean():.2f}" for name, probabilities in data.items())
         words = (
             f"Share of {self.replicates} runs in which all clients choose their true cluster (ARI = 1) in round "
@@ -132,17 +125,19 @@ class SuccessMap(Illustration):
         titles = ("a  IFCA", rf"b  CFL-MGD, $\beta = {self.momentum:g}$")
         for panel, (name, probabilities), title in zip(panels, data.items(), titles, strict=True):
             scale: style.Look = {"cmap": "cividis", "vmin": 0.0, "vmax": 1.0}
-            edges = (separation_edges, noise_edges)
-            mesh = panel.pcolormesh(*edges, probabilities, **scale, rasterized=True, gid=name)
+            mesh = panel.pcolormesh(*self.edges, probabilities, **scale, rasterized=True, gid=name)
             basin, red = 4 * np.sqrt(task.condition_number) * self.distance, style.VERMILLION
             panel.axvline(basin, color=red, linestyle="--", label="the paper's basin", gid="basin")
             ends = np.clip(odds * noise_edges[[0, -1]], *separation_edges[[0, -1]])
             label = "all right at the optima: probability 1/2"
             panel.plot(ends, ends / odds, color=red, label=label, gid="even-odds")
-            axes: style.Look = {"xlim": separation_edges[[0, -1]], "ylim": noise_edges[[0, -1]]}
-            axes |= {"x_ticks": [0.5, 1, 2, 4, 8], "y_ticks": [0.25, 0.5, 1, 2, 4]}
-            scales: style.Look = {"xscale": "log", "yscale": "log"}
-            style.label_axes(panel, title, r"separation $\Delta$", "noise $s$", **scales, **axes)
+            axes: style.Look = {
+                "xscale": "log",
+                "xlim": separation_edges[[0, -1]],
+                "x_ticks": [0.5, 1, 2, 4, 8],
+            }
+            axes |= {"yscale": "log", "ylim": noise_edges[[0, -1]], "y_ticks": [0.25, 0.5, 1, 2, 4]}
+            style.label_axes(panel, title, r"separation $\Delta$", "noise $s$", **axes)
         style.add_colour_bar(mesh, panels, "share of runs with ARI = 1")
         style.add_legend(panels, 2)
         return figure
