@@ -27,16 +27,23 @@ CONDITION_EDGES = np.geomspace(1, 1000, 61)
 
 
 class Map(NamedTuple):
-    """Exact results on a grid of momenta (M,) and condition numbers (K,)."""
+    """Exact results on a grid of momenta (M,) and condition numbers (K,).
+
+    Attributes
+    ----------
+    step_fails
+        Whether ||e_(t+1)|| <= (1 - l mu / 8L) ||e_t|| breaks in a run from rest, (K, M).
+    rates
+        Spectral radius, the measured factor a round, (K, M).
+    factors
+        The printed factor 1 - l mu / 8L, (K,).
+    """
 
     momenta: np.ndarray
     condition_numbers: np.ndarray
     step_fails: np.ndarray
-    """Whether ||e_(t+1)|| <= (1 - l mu / 8L) ||e_t|| breaks in a run from rest, (K, M)."""
     rates: np.ndarray
-    """Spectral radius, the measured factor a round, (K, M)."""
     factors: np.ndarray
-    """The printed factor 1 - l mu / 8L, (K,)."""
 
     @property
     def rate_fails(self) -> np.ndarray:

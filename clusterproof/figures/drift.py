@@ -41,14 +41,21 @@ Method: TypeAlias = tuple[Callable[..., Any], Callable[..., Algorithm[Any]]]
 
 
 class Curve(NamedTuple):
-    """A method's drift over a parameter."""
+    """A method's drift over a parameter.
+
+    Attributes
+    ----------
+    drifts
+        In closed form, at every value of the parameter.
+    ends
+        At the ends of runs, at some values.
+    at_ends
+        In closed form at these values.
+    """
 
     drifts: np.ndarray
-    """In closed form, at every value of the parameter."""
     ends: np.ndarray
-    """At the ends of runs, at some values."""
     at_ends: np.ndarray
-    """In closed form at these values."""
 
 
 class Drift(Illustration):

@@ -50,11 +50,16 @@ SAME = 0.01
 
 
 class Bound(NamedTuple):
-    """A bound on a run."""
+    """A bound on a run.
+
+    Attributes
+    ----------
+    run
+        Label of the first run that it is about.
+    """
 
     name: str
     run: str
-    """Label of the first run that it is about."""
     colour: str
     curve: Curve
 

@@ -15,13 +15,19 @@ PAPER_MOMENTUM = 0.9
 
 
 class Map(NamedTuple):
-    """Rates per round over momenta (M,) and local steps 1, ..., H."""
+    """Rates per round over momenta (M,) and local steps 1, ..., H.
+
+    Attributes
+    ----------
+    rates
+        rho(M) with the momentum averaged and carried on, (H, M).
+    reset_rates
+        The same with the momentum reset every round.
+    """
 
     momenta: np.ndarray
     rates: np.ndarray
-    """rho(M) with the momentum averaged and carried on, (H, M)."""
     reset_rates: np.ndarray
-    """The same with the momentum reset every round."""
 
 
 class ModelAveragingMap(Illustration):

@@ -16,12 +16,18 @@ START = np.array([-8.0, 2.0])
 
 
 class Path(NamedTuple):
-    """A run of one method."""
+    """A run of one method.
+
+    Attributes
+    ----------
+    points
+        (rounds + 1, 2).
+    bound
+        On the distance from the optimum, (rounds + 1,).
+    """
 
     points: np.ndarray
-    """(rounds + 1, 2)."""
     bound: np.ndarray
-    """On the distance from the optimum, (rounds + 1,)."""
 
 
 class MomentumPaths(Illustration):

@@ -130,6 +130,4 @@ def in_symbols(text: str) -> str:
     def printed(found: re.Match[str]) -> str:
         return f"${found[0]}$" if found["indexed"] else SIGNS[found[0]]
 
-    parts = re.split(f"({style.FORMULA.pattern})", text)
-    parts[::2] = [SPELLED.sub(printed, part) for part in parts[::2]]
-    return "".join(parts)
+    return style.outside_formulas(SPELLED, printed, text)

@@ -21,14 +21,21 @@ MODEL = "model of cluster"
 
 
 class Matrices(NamedTuple):
-    """What is drawn, clients sorted by true cluster."""
+    """What is drawn, clients sorted by true cluster.
+
+    Attributes
+    ----------
+    cosines
+        Of the clients' updates at the minimiser of their mean loss, (m, m).
+    mean_update
+        Length of the mean update there, relative to the longest: how far from rest it is.
+    scores
+        weight S - (1 - weight) L by sign, (m, P); model p started near the optimum of cluster p.
+    """
 
     cosines: np.ndarray
-    """Of the clients' updates at the minimiser of their mean loss, (m, m)."""
     mean_update: float
-    """Length of the mean update there, relative to the longest: how far from rest it is."""
     scores: dict[str, np.ndarray]
-    """weight S - (1 - weight) L by sign, (m, P); model p started near the optimum of cluster p."""
     labels: np.ndarray
 
     @property

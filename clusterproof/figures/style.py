@@ -193,8 +193,9 @@ def new_figure(
     figure.caption = text
     if shown:
         figure.supxlabel(shown, x=0.01, ha="left", fontsize=CAPTION_SIZE, linespacing=LINE_SPACING)
-    grid = figure.add_gridspec(panels // columns, columns, width_ratios=ratios if columns > 1 else None)
-    return figure, [figure.add_subplot(grid[divmod(number, columns)]) for number in range(panels)]
+    widths = ratios if columns > 1 else None
+    axes = figure.subplots(panels // columns, columns, squeeze=False, width_ratios=widths)
+    return figure, list(axes.flat)
 
 
 def _height(caption: str) -> float:
@@ -218,8 +219,13 @@ def visible(text: str) -> int:
 
 def with_minus(text: str) -> str:
     """Write a minus sign where a hyphen stands for one, outside of formulas, which have their own."""
+    return outside_formulas(HYPHEN_FOR_MINUS, "\N{MINUS SIGN}", text)
+
+
+def outside_formulas(pattern: re.Pattern[str], new: str | Callable[[re.Match[str]], str], text: str) -> str:
+    """Replace what matches a pattern, outside of formulas."""
     parts = re.split(f"({FORMULA.pattern})", text)
-    parts[::2] = [HYPHEN_FOR_MINUS.sub("\N{MINUS SIGN}", part) for part in parts[::2]]
+    parts[::2] = [pattern.sub(new, part) for part in parts[::2]]
     return "".join(parts)
 
 
@@ -276,18 +282,13 @@ def label_axes(
     if "round" in horizontal and isinstance(panel.xaxis.get_major_locator(), AutoLocator):
         count_along(panel.xaxis)
     figure: Any = panel.figure
-    (width, height), (rows, columns) = figure.get_size_inches(), _grid_of(panel)
-    across = TITLE_LETTERS * (width / columns - 0.5)
-    up = TITLE_LETTERS * (height - _height(figure.get_supxlabel())) / rows
+    subplot: Any = panel.get_subplotspec()
+    (width, height), grid = figure.get_size_inches(), subplot.get_gridspec()
+    across = TITLE_LETTERS * (width / grid.ncols - 0.5)
+    up = TITLE_LETTERS * (height - _height(figure.get_supxlabel())) / grid.nrows
     panel.set_title(wrap(title, across), loc="left")
     panel.set_xlabel(wrap(horizontal, across))
     panel.set_ylabel(wrap(vertical, up - 8))
-
-
-def _grid_of(panel: Any) -> tuple[int, int]:
-    """Return the numbers of rows and columns in which a figure's panels stand."""
-    rows, columns, _, _ = panel.get_subplotspec().get_geometry()
-    return rows, columns
 
 
 def count_along(axis: Any) -> None:
@@ -388,10 +389,11 @@ def _finished(figure: Figure) -> Figure:
             layout.execute(figure)
     figure.set_layout_engine("none")
     if look.width is not None:
-        panels = [panel for panel in figure.axes if panel.get_label() != "<colorbar>"]
+        panels: list[Any] = [panel for panel in figure.axes if panel.get_label() != "<colorbar>"]
         lacking = 1 - min(panel.get_window_extent().width for panel in panels) / figure.dpi
         if lacking > 0:
-            enough = math.ceil(2 * (look.width + _grid_of(panels[0])[1] * lacking * CENTIMETRES)) / 2
+            columns = panels[0].get_subplotspec().get_gridspec().ncols
+            enough = math.ceil(2 * (look.width + columns * lacking * CENTIMETRES)) / 2
             rule = "leaves less than an inch to a panel"
             raise InvalidArgument("width", look.width, rule, f"{enough:g} is enough")
     return figure

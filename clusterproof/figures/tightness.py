@@ -9,27 +9,29 @@ from msgspec import Meta
 
 import clusterproof.figures.style as style
 from clusterproof.figures.illustration import Illustration, Momentum
-from clusterproof.theory.bounds.audit_settings import (
-    NAMES,
-    Experiment,
-    experiment,
-    run_errors,
-    starting_models,
-)
+from clusterproof.theory.bounds import audit_settings
+from clusterproof.theory.bounds.audit_settings import NAMES, Experiment
 from clusterproof.theory.bounds.gaussian import gaussian_dynamics
 from clusterproof.theory.bounds.theorem_d import theorem_d
 
 
 class Row(NamedTuple):
-    """A setting's runs beside the bound."""
+    """A setting's runs beside the bound.
+
+    Attributes
+    ----------
+    setting
+        Key of ``NAMES``.
+    ratios
+        Bound over observed quantile of the error after the last round, (P,).
+    failures
+        Number of runs in which some cluster's last error exceeds the bound.
+    """
 
     setting: str
-    """Key of ``NAMES``."""
     trial: Experiment
     ratios: np.ndarray
-    """Bound over observed quantile of the error after the last round, (P,)."""
     failures: int
-    """Number of runs in which some cluster's last error exceeds the bound."""
 
 
 class Tightness(Illustration):
@@ -68,14 +70,16 @@ class Tightness(Illustration):
 
     def compute(self) -> list[Row]:
         """Run the settings, and compare the last errors with Theorem D."""
-        return [self._row(name, experiment(name, momentum)) for name, momentum in self.settings]
+        return [
+            self._row(name, audit_settings.experiment(name, momentum)) for name, momentum in self.settings
+        ]
 
     def _row(self, name: str, trial: Experiment) -> Row:
         """Run one setting, and compare its last errors with Theorem D."""
         dynamics, norms = gaussian_dynamics(trial.regression, trial.algorithm), np.array(trial.setting.start)
         bound = theorem_d(dynamics, norms, rounds=trial.rounds, failure=trial.setting.failure).last_reach
-        start = starting_models(trial, self.seed, self.replicates, "figures/tightness")
-        last = run_errors(trial, self.seed, start)[-1]
+        start = audit_settings.starting_models(trial, self.seed, self.replicates, "figures/tightness")
+        last = audit_settings.run_errors(trial, self.seed, start)[-1]
         ratios = bound / np.quantile(last, self.quantile, axis=0)
         return Row(name, trial, ratios, int((last > bound).any(axis=-1).sum()))
 

@@ -15,14 +15,21 @@ STARTS = ("random", "sample")
 
 
 class Landscape(NamedTuple):
-    """A trained map."""
+    """A trained map.
+
+    Attributes
+    ----------
+    neurons
+        (grid, grid, e), in units of the longest update.
+    heights
+        Mean distance of each neuron to its neighbours, (grid, grid).
+    winners
+        Neuron of each client in row-major order, (m,).
+    """
 
     neurons: np.ndarray
-    """(grid, grid, e), in units of the longest update."""
     heights: np.ndarray
-    """Mean distance of each neuron to its neighbours, (grid, grid)."""
     winners: np.ndarray
-    """Neuron of each client in row-major order, (m,)."""
 
 
 class UMatrix(OfUpdates):

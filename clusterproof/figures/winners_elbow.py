@@ -15,18 +15,27 @@ NOISY, EXACT = "fresh", "population"
 
 
 class Curves(NamedTuple):
-    """Sums of squares and what is chosen from them."""
+    """Sums of squares and what is chosen from them.
+
+    Attributes
+    ----------
+    clients
+        Least sums of squared distances to 1, 2, ... centres, in squared lengths of the longest update.
+    winners
+        The same of the winning neurons.
+    elbows
+        Of the two curves, as printed.
+    guarded
+        Number of clusters by the silhouette of the clients.
+    neurons
+        Number of winning neurons.
+    """
 
     clients: np.ndarray
-    """Least sums of squared distances to 1, 2, ... centres, in squared lengths of the longest update."""
     winners: np.ndarray
-    """The same of the winning neurons."""
     elbows: tuple[int, int]
-    """Of the two curves, as printed."""
     guarded: int
-    """Number of clusters by the silhouette of the clients."""
     neurons: int
-    """Number of winning neurons."""
 
 
 class WinnersElbow(OfUpdates):
