@@ -1,19 +1,21 @@
-"""Updates of clients from a common model: data of the figures on clustering by updates."""
+"""Clients of the figures on clustering, and their updates from a common model."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 from msgspec import Meta
 
-from clusterproof.algorithms import Descent, FedAvg, generator, run
+from clusterproof.algorithms import Descent, FedAvg, SoFL, generator, run
+from clusterproof.algorithms.self_organising_map import best_matching_units
 from clusterproof.figures.illustration import Count, Illustration, NotNegative, Positive
+from clusterproof.figures.style import describe
 from clusterproof.synthetic import RegressionMixture
 
+Grid: TypeAlias = Annotated[int, Meta(ge=2, le=40)]
 
-@dataclass(frozen=True, kw_only=True)
+
 class OfUpdates(Illustration):
     """The parameters of figures on the updates that 60 clients in 4 clusters send after some rounds of FedAvg.
 
@@ -29,6 +31,8 @@ class OfUpdates(Illustration):
         Of FedAvg, before and when the updates are sent.
     rounds
         Rounds of FedAvg before the updates are sent.
+    grid
+        Number of neurons along a side of SoFL's map.
     """
 
     separation: Positive = 2.0
@@ -37,17 +41,46 @@ class OfUpdates(Illustration):
     step_size: Annotated[float, Meta(gt=0, lt=2)] = 0.2
     local_steps: Annotated[int, Meta(ge=1, le=1000)] = 5
     rounds: Annotated[int, Meta(ge=0, le=10_000)] = 20
+    grid: Grid
 
     def task(self, data: str = "fresh") -> RegressionMixture:
         """Return the regression: 60 clients in 4 clusters."""
-        sizes: dict[str, Any] = {"clusters": 4, "clients": 60, "dimension": 10, "samples": self.samples}
-        law: dict[str, Any] = {"separation": self.separation, "noise": self.noise, "data": data}
-        return RegressionMixture.random(**sizes, **law, seed=self.seed)
+        law = self.chosen("separation", "noise", "samples", "seed")
+        return RegressionMixture.random(clusters=4, clients=60, dimension=10, data=data, **law)
 
     def updates(self, data: str = "fresh") -> np.ndarray:
         """Return the updates of all clients after the rounds of FedAvg, (m, d)."""
-        local: dict[str, Any] = {"step_size": self.step_size, "local_steps": self.local_steps}
-        return after_fedavg(self.task(data), self.seed, self.name, rounds=self.rounds, **local)
+        local = self.chosen("rounds", "step_size", "local_steps")
+        return after_fedavg(self.task(data), self.seed, self.name, **local)
+
+    @property
+    def source(self) -> str:
+        """Write for a caption from what the updates are."""
+        task = self.task()
+        return (
+            f"{self.rounds} rounds of FedAvg ({self.local_steps} local steps, $\\eta = {self.step_size:g}$) on "
+            f"Gaussian regression: {describe(task)}, $\\Delta = {task.separation:g}$"
+        )
+
+    def train_map(
+        self, stream: str, data: str = "fresh", **options: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Train SoFL's map on the updates: neurons (grid, grid, e), updates (m, e), and the client's neurons (m,)."""
+        source = generator(self.seed, f"figures/{self.name}", stream)
+        algorithm = SoFL(**self.chosen("step_size", "local_steps", "grid"), **options)
+        neurons, vectors = algorithm.train_map(self.updates(data), source)
+        return neurons, vectors, best_matching_units(neurons, vectors)
+
+
+def on_simplex(corners: np.ndarray, separation: float, clients: int, **law: Any) -> RegressionMixture:
+    """Return clusters of equal size whose optima are ``separation`` apart; ``corners`` (P, d) are orthonormal rows."""
+    clusters, dimension = corners.shape
+    return RegressionMixture(
+        optima=separation / np.sqrt(2) * (corners - corners.mean(axis=0)),
+        covariance=np.ones(dimension),
+        labels=np.repeat(np.arange(clusters), clients // clusters),
+        **law,
+    )
 
 
 def after_fedavg(

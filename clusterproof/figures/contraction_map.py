@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from msgspec import Meta
@@ -28,30 +27,30 @@ CONDITION_EDGES = np.geomspace(1, 1000, 61)
 
 
 class Map(NamedTuple):
-    """Exact results on a grid of momenta (M,) and condition numbers (K,)."""
+    """Exact results on a grid of momenta (M,) and condition numbers (K,).
+
+    Attributes
+    ----------
+    step_fails
+        Whether ||e_(t+1)|| <= (1 - l mu / 8L) ||e_t|| breaks in a run from rest, (K, M).
+    rates
+        Spectral radius, the measured factor a round, (K, M).
+    factors
+        The printed factor 1 - l mu / 8L, (K,).
+    """
 
     momenta: np.ndarray
     condition_numbers: np.ndarray
     step_fails: np.ndarray
-    """Whether ||e_(t+1)|| <= (1 - l mu / 8L) ||e_t|| breaks in a run from rest, (K, M)."""
     rates: np.ndarray
-    """Spectral radius, the measured factor a round, (K, M)."""
     factors: np.ndarray
-    """The printed factor 1 - l mu / 8L, (K,)."""
 
     @property
     def rate_fails(self) -> np.ndarray:
         """Whether the spectral radius exceeds the printed factor, (K, M)."""
         return np.asarray(self.rates > self.factors[:, None])
 
-    @property
-    def printed_rounds(self) -> np.ndarray:
-        """Rounds of the printed factor that one round of the run amounts to: the ratio of the logarithms, (K, M)."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.rates) / np.log(self.factors)[:, None])
 
-
-@dataclass(frozen=True, kw_only=True)
 class ContractionMap(Illustration):
     """Measured factor a round over the printed one, by momentum and condition number.
 
@@ -65,20 +64,14 @@ class ContractionMap(Illustration):
         Length of the runs in which every step is examined.
     """
 
-    name: ClassVar[str] = "contraction-map"
-    title: ClassVar[str] = (
-        "Where the contraction of Lemma 2 of CFL-MGD, without its floor, fails without noise"
-    )
-    alt: ClassVar[str] = (
+    name = "contraction-map"
+    title = "Where the contraction of Lemma 2 of CFL-MGD, without its floor, fails without noise"
+    alt = (
         "Two maps over momentum and condition number, the second near momentum 1. Levels show how many rounds of the "
         "printed factor one round amounts to: eight and more up to moderate momentum, less than one beyond a line "
         "at large momentum. From a dashed line at small momentum on, some single step contracts less than printed."
     )
-    claims: ClassVar[tuple[str, ...]] = (
-        "cfl-mgd/lemma-2",
-        "cfl-mgd/per-step-contraction",
-        "cfl-mgd/per-step-region",
-    )
+    claims = ("cfl-mgd/lemma-2", "cfl-mgd/per-step-contraction", "cfl-mgd/per-step-region")
 
     proportion: Annotated[float, Meta(gt=0, le=0.5)] = 0.5
     eigenvalues: Annotated[int, Meta(ge=2, le=100)] = 5
@@ -121,14 +114,16 @@ class ContractionMap(Illustration):
 
     def compute(self) -> dict[str, Map]:
         """Return the cells of both maps."""
-        condition_numbers = np.sqrt(CONDITION_EDGES[1:] * CONDITION_EDGES[:-1])
+        condition_numbers = style.centres(CONDITION_EDGES)
         return {
             "every momentum": self.cells((WIDE_EDGES[1:] + WIDE_EDGES[:-1]) / 2, condition_numbers),
-            "near 1": self.cells(1 - np.sqrt(GAP_EDGES[1:] * GAP_EDGES[:-1]), condition_numbers),
+            "near 1": self.cells(1 - style.centres(GAP_EDGES), condition_numbers),
         }
 
     def draw(self, data: dict[str, Map]) -> style.Figure:
         """Draw the map over momentum and condition number, with its right edge enlarged."""
+        from matplotlib.colors import LogNorm
+
         wide, edge = data.values()
         cells = wide.rates.size + edge.rates.size
         words = (
@@ -143,37 +138,31 @@ class ContractionMap(Illustration):
             f"b: the same near $\\beta = 1$, with $1 - \\beta$ on a log axis."
         )
         figure, (left, right) = style.new_figure(self.caption(words, random=False), panels=2, height=4.4)
-        _paint(left, WIDE_EDGES, wide.momenta, wide)
-        mesh = _paint(right, GAP_EDGES, 1 - edge.momenta, edge)
         fine = np.geomspace(1, 1000, 400)
         solid, step = r"$\sqrt{\beta} = 1 - l\mu/8L$", r"$\beta = (1 - \sqrt{l_p})^2$"
         paper = rf"the paper's $\beta = {PAPER_MOMENTUM:g}$"
-        left.axvline(self.step_boundary, color=style.BLACK, linestyle="--", label=step, gid="step-boundary")
-        left.plot(self.rate_boundary(fine), fine, color=style.BLACK, label=solid, gid="rate-boundary")
-        left.axvline(PAPER_MOMENTUM, **style.LEVEL, label=paper, gid="paper-momentum")
-        right.axvline(1 - self.step_boundary, color=style.BLACK, linestyle="--", gid="step-boundary")
-        right.plot(1 - self.rate_boundary(fine), fine, color=style.BLACK, gid="rate-boundary")
-        right.axvline(1 - PAPER_MOMENTUM, **style.LEVEL, gid="paper-momentum")
-        left.set_xlim(0, 1)
-        right.set_xscale("log")
-        right.set_xlim(GAP_EDGES[0], GAP_EDGES[-1])
+        norm, levels = LogNorm(1 / 512, 512), [level for level in LEVELS if level != 1]
+        scale: style.Look = {"cmap": "PuOr", "norm": norm, "rasterized": True}
+        for panel, one, edges, title, scale_across, origin in (
+            (left, wide, WIDE_EDGES, "a  Every momentum", "linear", 0),
+            (right, edge, GAP_EDGES, "b  Momentum near 1", "log", 1),
+        ):
+            # thousands of cells: pixels in a vector file, under lines that stay lines
+            with np.errstate(divide="ignore"):
+                ratios = np.log(one.rates) / np.log(one.factors)[:, None]
+            mesh = panel.pcolormesh(edges, CONDITION_EDGES, ratios, **scale)
+            lines: style.Look = {"colors": style.GREY, "linewidths": 0.5}
+            panel.contour(np.abs(origin - one.momenta), one.condition_numbers, ratios, levels, **lines)
+            dashed: style.Look = {"color": style.BLACK, "linestyle": "--", "label": step}
+            panel.axvline(abs(origin - self.step_boundary), **dashed, gid="step-boundary")
+            border = np.abs(origin - self.rate_boundary(fine))
+            panel.plot(border, fine, color=style.BLACK, label=solid, gid="rate-boundary")
+            panel.axvline(abs(origin - PAPER_MOMENTUM), **style.LEVEL, label=paper, gid="paper-momentum")
+            limits: style.Look = {"xscale": scale_across, "yscale": "log", "xlim": edges[[0, -1]]}
+            condition = r"condition number $\kappa = L / \mu$"
+            style.label_axes(panel, title, r"momentum $\beta$", condition, **limits)
         right.set_xticks([0.1, 0.01, 0.001, 0.0001], ["0.9", "0.99", "0.999", "0.9999"])
-        for panel, title in ((left, "a  Every momentum"), (right, "b  Momentum near 1")):
-            style.label_axes(panel, title, r"momentum $\beta$", r"condition number $\kappa = L / \mu$")
         ticks: style.Look = {"ticks": LEVELS, "format": lambda value, _: f"{value:.2g}"}
         style.add_colour_bar(mesh, (left, right), "printed rounds in one round", **ticks)
         style.add_legend([left], 3)
         return figure
-
-
-def _paint(panel: style.Axes, across: np.ndarray, momenta: np.ndarray, one: Map) -> Any:
-    """Colour the cells by the ratio of the rates, white at 1, and draw its levels."""
-    from matplotlib.colors import LogNorm
-
-    # thousands of cells: pixels in a vector file, under lines that stay lines
-    norm, ratios = LogNorm(1 / 512, 512), one.printed_rounds
-    mesh = panel.pcolormesh(across, CONDITION_EDGES, ratios, cmap="PuOr", norm=norm, rasterized=True)
-    panel.set_yscale("log")
-    levels = [level for level in LEVELS if level != 1]
-    panel.contour(momenta, one.condition_numbers, ratios, levels, colors=style.GREY, linewidths=0.5)
-    return mesh

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from msgspec import Meta
@@ -20,6 +19,7 @@ from clusterproof.theory.exact import affine_rounds
 CLUSTERS = 4
 STEPS = range(1, 65)
 STRENGTHS = np.geomspace(0.1, 5.0, 101).tolist()
+STEP_TICKS, TICKS = [1, 2, 4, 8, 16, 32, 64], [0.1, 0.3, 1, 3]
 TIME_CONSTANTS = 20
 """Runs last until the slowest part has decayed by exp(-20) or more."""
 
@@ -41,17 +41,23 @@ Method: TypeAlias = tuple[Callable[..., Any], Callable[..., Algorithm[Any]]]
 
 
 class Curve(NamedTuple):
-    """A method's drift over a parameter."""
+    """A method's drift over a parameter.
+
+    Attributes
+    ----------
+    drifts
+        In closed form, at every value of the parameter.
+    ends
+        At the ends of runs, at some values.
+    at_ends
+        In closed form at these values.
+    """
 
     drifts: np.ndarray
-    """In closed form, at every value of the parameter."""
     ends: np.ndarray
-    """At the ends of runs, at some values."""
     at_ends: np.ndarray
-    """In closed form at these values."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Drift(Illustration):
     """Where algorithms rest on the expected losses of a regression, and the ends of runs.
 
@@ -79,17 +85,13 @@ class Drift(Illustration):
         Proximal strengths at which runs are made, the marks of the right panel.
     """
 
-    name: ClassVar[str] = "drift"
-    title: ClassVar[str] = "Where every algorithm rests, away from the optimum of the mean loss"
-    alt: ClassVar[str] = (
+    name = "drift"
+    title = "Where every algorithm rests, away from the optimum of the mean loss"
+    alt = (
         "Distance of each algorithm's fixed point from the optimum, over the number of local steps and over the "
         "proximal strength; marks of runs lie on the lines. With more local steps most methods rest farther away."
     )
-    claims: ClassVar[tuple[str, ...]] = (
-        "baselines/fedavg-optimum",
-        "baselines/fedavg",
-        "cfl-mgd/model-averaging-drift",
-    )
+    claims = ("baselines/fedavg-optimum", "baselines/fedavg", "cfl-mgd/model-averaging-drift")
 
     kappa: Annotated[float, Meta(ge=1, le=100)] = 5.0
     separation: Positive = 2.0
@@ -121,29 +123,23 @@ class Drift(Illustration):
 
     def by_local_steps(self) -> dict[str, Method]:
         """Return the methods over local steps H."""
-        step: dict[str, Any] = {"step_size": self.step_size}
-        inner, proximal = (
-            {**step, "inner_step_size": self.inner_step_size},
-            {**step, "proximal": self.proximal},
-        )
-        methods: dict[str, Method] = {
-            "FedAvg": (partial(affine_rounds.fedavg_rest, **step), partial(FedAvg, **step)),
-            "FedProx, inexact": (
-                partial(affine_rounds.fedprox_rest, **proximal),
-                partial(FedProx, **proximal),
-            ),
+        proximal, inner = {"proximal": self.proximal}, {"inner_step_size": self.inner_step_size}
+        averaged = partial(CFLMGD, clusters=1, averaging="model")
+        methods: dict[str, tuple[Any, Any, dict[str, float]]] = {
+            "FedAvg": (affine_rounds.fedavg_rest, FedAvg, {}),
+            "FedProx, inexact": (affine_rounds.fedprox_rest, FedProx, proximal),
         }
         for name, gradient in (("Per-FedAvg, HF", "second-order"), ("Per-FedAvg, FO", "first-order")):
-            point = partial(affine_rounds.per_fedavg_rest, **inner, second_order=gradient == "second-order")
-            methods[name] = point, partial(PerFedAvg, **inner, gradient=gradient)
+            point = partial(affine_rounds.per_fedavg_rest, second_order=gradient == "second-order")
+            methods[name] = point, partial(PerFedAvg, gradient=gradient), inner
         for momentum in (0.0, 0.5, 0.9):
-            heavy = {**step, "momentum": momentum}
-            averaged = partial(CFLMGD, **heavy, clusters=1, averaging="model")
-            methods[rf"CFL-MGD II, $\beta = {momentum:g}$"] = (
-                partial(affine_rounds.cfl_mgd_rest, **heavy),
-                averaged,
-            )
-        return methods
+            name = rf"CFL-MGD II, $\beta = {momentum:g}$"
+            methods[name] = affine_rounds.cfl_mgd_rest, averaged, {"momentum": momentum}
+        step = self.step_size
+        return {
+            name: (partial(point, step_size=step, **own), partial(algorithm, step_size=step, **own))
+            for name, (point, algorithm, own) in methods.items()
+        }
 
     def by_strength(self) -> dict[str, Method]:
         """Return the methods over the proximal strength mu."""
@@ -164,41 +160,33 @@ class Drift(Illustration):
         task = self.task()
         clients = task.covariances.matrices[task.labels], task.client_optima
 
-        def at_rest(point: Callable[..., Any], parameter: str, values: Any) -> np.ndarray:
-            points = [point(*clients, **{parameter: value}) for value in values]
-            return np.array(
-                [drift_of(found[0] if isinstance(found, tuple) else found, task) for found in points]
-            )
+        def at_rest(point: Callable[..., Any], **parameter: float) -> float:
+            found = point(*clients, **parameter)
+            return drift_of(found[0] if isinstance(found, tuple) else found, task)
 
         def at_end(algorithm: Algorithm[Any]) -> float:
             steps, proximal = getattr(algorithm, "local_steps", 1), getattr(algorithm, "proximal", 0.0)
             decay = 1.2 * self.kappa / (self.step_size * steps) + 3 * (1 + proximal * self.kappa)
-            rounds = math.ceil(TIME_CONSTANTS * decay)
-            return drift_of(
-                run(algorithm, task, rounds=rounds, initial=np.zeros((1, task.dimension))).models[-1, 0], task
-            )
+            rounds, start = math.ceil(TIME_CONSTANTS * decay), np.zeros((1, task.dimension))
+            return drift_of(run(algorithm, task, rounds=rounds, initial=start).models[-1, 0], task)
 
-        return [
-            {
-                name: Curve(
-                    at_rest(point, parameter, values),
-                    np.array([at_end(algorithm(**{parameter: value})) for value in ran]),
-                    at_rest(point, parameter, ran),
-                )
-                for name, (point, algorithm) in methods.items()
-            }
-            for parameter, methods, values, ran in (
-                ("local_steps", self.by_local_steps(), STEPS, self.run_steps),
-                ("proximal", self.by_strength(), STRENGTHS, self.run_strengths),
-            )
-        ]
+        parts: list[dict[str, Curve]] = [{}, {}]
+        for part, methods, parameter, values, ran in (
+            (parts[0], self.by_local_steps(), "local_steps", STEPS, self.run_steps),
+            (parts[1], self.by_strength(), "proximal", STRENGTHS, self.run_strengths),
+        ):
+            for name, (point, algorithm) in methods.items():
+                drifts = np.array([at_rest(point, **{parameter: value}) for value in values])
+                ends = np.array([at_end(algorithm(**{parameter: value})) for value in ran])
+                at_ends = np.array([at_rest(point, **{parameter: value}) for value in ran])
+                part[name] = Curve(drifts, ends, at_ends)
+        return parts
 
     def draw(self, data: list[dict[str, Curve]]) -> style.Figure:
         """Draw the drift over local steps, and over the proximal strength."""
         task = self.task()
-        gap = max(
-            np.abs(curve.ends - curve.at_ends).max(initial=0) for part in data for curve in part.values()
-        )
+        all_curves = [curve for part in data for curve in part.values()]
+        gap = max(np.abs(curve.ends - curve.at_ends).max(initial=0) for curve in all_curves)
         words = (
             f"Distance to the minimiser of the mean loss of {self.clients} clients that share one model: expected "
             f"losses of a Gaussian regression mixture, $P = {CLUSTERS}$, $d = {self.dimension}$, $\\kappa = "
@@ -213,28 +201,19 @@ class Drift(Illustration):
         )
         figure, panels = style.new_figure(self.caption(words), panels=2, height=5.4)
         limit = drift_of(task.client_optima.mean(axis=0), task)
-        for panel, curves, values, ran in zip(
-            panels, data, (STEPS, STRENGTHS), (self.run_steps, self.run_strengths), strict=True
+        strength = r"proximal strength $\mu$"
+        for panel, curves, values, ran, title, parameter, ticks in (
+            (panels[0], data[0], STEPS, self.run_steps, "a  Local steps", "local steps $H$", STEP_TICKS),
+            (panels[1], data[1], STRENGTHS, self.run_strengths, "b  Proximal strength", strength, TICKS),
         ):
             panel.axhline(limit, **style.LEVEL, gid="mean of optima")
             for name, curve in curves.items():
                 colour, marker = LOOKS[name]
-                mark: style.Look = {
-                    "marker": marker,
-                    "markersize": 5.5,
-                    "clip_on": False,
-                    "linestyle": "none",
-                }
+                mark: style.Look = {"clip_on": False, "label": name, "gid": f"runs {name}"}
                 panel.plot(values, curve.drifts, color=colour, label="_", gid=f"closed {name}")
-                panel.plot(ran, curve.ends, color=colour, **mark, label=name, gid=f"runs {name}")
-            panel.set_xscale("log")
-            panel.set_ylim(0, None)
-        left, right = panels
-        style.set_ticks(left, x=[1, 2, 4, 8, 16, 32, 64])
-        style.set_ticks(right, x=[0.1, 0.3, 1, 3])
-        distance = "distance of the fixed point to the optimum"
-        style.label_axes(left, "a  Local steps", "local steps $H$", distance)
-        style.label_axes(right, "b  Proximal strength", r"proximal strength $\mu$", distance)
+                style.draw_marks(panel, ran, curve.ends, colour, marker, 5.5, **mark)
+            axes: style.Look = {"xscale": "log", "ylim": (0, None), "x_ticks": ticks}
+            style.label_axes(panel, title, parameter, "distance of the fixed point to the optimum", **axes)
         style.add_legend(panels, 4)
         return figure
 

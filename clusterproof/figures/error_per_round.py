@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
+from dataclasses import fields
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from msgspec import Meta
 
 import clusterproof.figures.style as style
-from clusterproof.algorithms import CFLMGD, Algorithm, FedAvg, InvalidArgument
+from clusterproof.algorithms import CFLMGD, FedAvg, InvalidArgument
 from clusterproof.experiments.run_defaults import one_start
 from clusterproof.experiments.synthetic_runs import algorithm_class, algorithm_parameters, run_with
 from clusterproof.figures.illustration import Illustration, Kappa, Momentum, NotNegative, Positive, written
 from clusterproof.figures.pages import LOOKS, draw_page, in_symbols
 from clusterproof.figures.runs import check_one_quantity
-from clusterproof.synthetic import Mixture
 from clusterproof.theory.runs.compare import compare
 from clusterproof.theory.runs.page import Page
 from clusterproof.theory.runs.picture import Curve, ErrorPicture, Role
@@ -28,7 +26,7 @@ Samples: TypeAlias = Annotated[int, Meta(ge=1, le=10_000_000)]
 Steps: TypeAlias = Annotated[int, Meta(ge=1, le=1000)]
 Share: TypeAlias = Annotated[float, Meta(gt=0, le=1)]
 
-OF_ALGORITHMS = ("momentum", "step_size", "local_steps", "participation")
+OF_ALGORITHMS = {"momentum", "step_size", "local_steps", "participation"}
 """Parameters that not every algorithm has."""
 
 SYMBOLS = {
@@ -51,21 +49,21 @@ SAME = 0.01
 """Bounds whose values differ by at most this share are drawn once: less than a line's width on a log axis."""
 
 
-class Run(NamedTuple):
-    """A run with its page, named by what tells it from the others."""
+class Bound(NamedTuple):
+    """A bound on a run.
 
-    label: str
-    page: Page
+    Attributes
+    ----------
+    run
+        Label of the first run that it is about.
+    """
 
-    @property
-    def picture(self) -> ErrorPicture:
-        """The curves of the page."""
-        picture = self.page.picture
-        assert isinstance(picture, ErrorPicture)
-        return picture
+    name: str
+    run: str
+    colour: str
+    curve: Curve
 
 
-@dataclass(frozen=True, kw_only=True)
 class ErrorPerRound(Illustration):
     """The error of ``clusterproof run cfl-mgd`` by round, or that of several runs in one panel.
 
@@ -108,13 +106,13 @@ class ErrorPerRound(Illustration):
         Of several runs, the bounds that are drawn: all, those that hold (repaired), or none.
     """
 
-    name: ClassVar[str] = "error-per-round"
-    title: ClassVar[str] = "Error of CFL-MGD round by round below the paper's bound and the repaired one"
-    alt: ClassVar[str] = (
+    name = "error-per-round"
+    title = "Error of CFL-MGD round by round below the paper's bound and the repaired one"
+    alt = (
         "On a log axis the error of the runs falls linearly and then stays at a noise floor. The repaired bound, "
         "Theorem D, runs closely above it; the printed bound is a horizontal line far above the start."
     )
-    claims: ClassVar[tuple[str, ...]] = ("cfl-mgd/theorem-1", "cfl-mgd/theorem-d")
+    claims = ("cfl-mgd/theorem-1", "cfl-mgd/theorem-d")
 
     algorithm: Name | tuple[Name, ...] = "cfl-mgd"
     kappa: Kappa | tuple[Kappa, ...] = 4.0
@@ -138,6 +136,11 @@ class ErrorPerRound(Illustration):
         super().__post_init__()
         self.runs()
 
+    @property
+    def algorithms(self) -> tuple[Name, ...]:
+        """Names of all chosen algorithms."""
+        return (self.algorithm,) if isinstance(self.algorithm, str) else self.algorithm
+
     def runs(self) -> dict[str, dict[str, Any]]:
         """Return the settings of each run by its label, which names what differs.
 
@@ -147,11 +150,9 @@ class ErrorPerRound(Illustration):
             If there are more runs than looks of curves, no chosen algorithm has a parameter that is given, or errors
             of the algorithms are distances to different optima.
         """
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
-        lists = {
-            name: value for name, value in given.items() if isinstance(value, tuple) and name != "proportions"
-        }
-        names = [self.algorithm] if isinstance(self.algorithm, str) else self.algorithm
+        given, names = vars(self), self.algorithms
+        lists = {name: value for name, value in given.items() if isinstance(value, tuple)}
+        lists.pop("proportions", None)
         if self.clusters > 1:
             check_one_quantity("algorithm", {name: algorithm_class(name).target for name in names})
         for field in fields(self):
@@ -162,119 +163,79 @@ class ErrorPerRound(Illustration):
         found: dict[str, dict[str, Any]] = {}
         for values in itertools.product(*lists.values()):
             settings = given | dict(zip(lists, values, strict=True))
-            known = algorithm_parameters(settings["algorithm"])
-            differing = [name for name in lists if name not in OF_ALGORITHMS or name in known]
-            label = ", ".join(_named(name, settings[name]) for name in differing)
-            found.setdefault(
-                label, {n: v for n, v in settings.items() if n not in OF_ALGORITHMS or n in known}
+            for name in ("bounds", *OF_ALGORITHMS - algorithm_parameters(settings["algorithm"]).keys()):
+                del settings[name]
+            label = ", ".join(
+                f"{SYMBOLS.get(name, name.replace('_', ' '))} = {written(settings[name])}"
+                for name in lists
+                if name in settings
             )
+            found.setdefault(label.removeprefix("algorithm = "), settings)
         if not 1 <= len(found) <= len(style.LOOKS):
             rule = f"make {len(found)} runs; a figure has 1 to {len(style.LOOKS)}"
             raise InvalidArgument(", ".join(lists), "...", rule, "leave values out")
         return found
 
-    def compute(self) -> list[Run]:
-        """Run each algorithm, and compare the runs with the theorems about them."""
-        return [Run(label, compare(*self._run(settings))) for label, settings in self.runs().items()]
+    def compute(self) -> dict[str, Page]:
+        """Run each algorithm, and compare the runs with the theorems about them: their pages by label."""
+        return {label: compare(*self._run(**settings)) for label, settings in self.runs().items()}
 
-    def _run(self, settings: dict[str, Any]) -> tuple[Any, Any]:
-        """Return the task and the run of some settings."""
-        settings = settings.copy()
-        name, seed = settings.pop("algorithm"), settings.pop("seed")
-        rounds, replicates = settings.pop("rounds"), settings.pop("replicates")
-        settings["condition_number"] = settings.pop("kappa")
-        shares = settings.pop("proportions") or ((5, 3, 2) if self.clusters == 3 else (1,) * self.clusters)
-        settings["proportions"] = list(shares)
-        del settings["bounds"]
-        # the Hessian of a regression has L = 1
-        if name in ("cfl-mgd", "ifca") and settings["local_steps"] > 1:
+    def _run(self, *, algorithm: Name, kappa: float, proportions: Any, **settings: Any) -> Any:
+        """Return the task and the run of some settings; L = 1."""
+        shares = proportions or ((5, 3, 2) if self.clusters == 3 else (1,) * self.clusters)
+        settings |= {"condition_number": kappa, "proportions": list(shares)}
+        if algorithm in ("cfl-mgd", "ifca") and settings["local_steps"] > 1:
             settings["averaging"] = "model"
-        return run_with(
-            name,
-            seed,
-            settings,
-            task="regression",
-            rounds=rounds,
-            replicates=replicates,
-            start=_start(FedAvg(step_size=1.0) if name in ONE_MODEL else CFLMGD(step_size=1.0, momentum=0.0)),
-        )
+        one = FedAvg(step_size=1.0) if algorithm in ONE_MODEL else CFLMGD(step_size=1.0, momentum=0.0)
+        own: dict[str, Any] = {name: settings.pop(name) for name in ("rounds", "replicates")}
+        own["start"] = lambda _, task, seed, __: one_start(one, task, seed, None)
+        return run_with(algorithm, settings.pop("seed"), settings, task="regression", **own)
 
-    def draw(self, data: list[Run]) -> style.Figure:
+    def draw(self, data: dict[str, Page]) -> style.Figure:
         """Draw the page's picture of a single run, or the errors of several with their bounds."""
         if len(data) == 1:
-            return draw_page(data[0].page, self.caption)
-        bounds = self._bounds(data)
-        figure, (panel,) = style.new_figure(self.caption(self._words(data, bounds)), height=4.6)
-        rounds, every = np.arange(self.rounds + 1), max(1, self.rounds // 8)
-        for number, (run, look) in enumerate(zip(data, style.SOLID, strict=False)):
-            median = run.picture.curves[0]
-            if median.band is not None:
-                filled: style.Look = {"color": look["color"], "alpha": 0.2, "linewidth": 0}
-                panel.fill_between(rounds, *median.band, **filled, gid=f"band {run.label}")
-            marks = (number % every, every)
-            panel.plot(rounds, median.values, **look, markevery=marks, label=run.label, gid=run.label)
-        for bound in bounds:
-            colour, gid = style.SOLID[bound.run]["color"], f"{bound.name}, {data[bound.run].label}"
-            panel.plot(rounds, bound.curve.values, color=colour, linestyle=LINES[bound.curve.role], gid=gid)
-            if bound.curve.last is not None:
-                mark: style.Look = {"marker": "D", "linestyle": "none", "clip_on": False}
-                panel.plot(rounds[-1:], [bound.curve.last], color=colour, **mark, gid=f"last {gid}")
+            return draw_page(next(iter(data.values())), self.caption)
+        pictures: dict[str, Any] = {label: page.picture for label, page in data.items()}
+        bounds = self._bounds(pictures)
+        figure, (panel,) = style.new_figure(self.caption(self._words(pictures, bounds)), height=4.6)
+        rounds = np.arange(self.rounds + 1)
+        for number, ((label, picture), look) in enumerate(zip(pictures.items(), style.SOLID, strict=False)):
+            median = picture.curves[0]
+            style.draw_curve(panel, rounds, median.values, look, label, band=median.band, shift=number)
+        for name, label, colour, curve in bounds:
+            look = {"color": colour, "linestyle": LINES[curve.role]}
+            style.draw_curve(panel, rounds, curve.values, look, "_", gid=f"{name}, {label}", last=curve.last)
         for name, role in {bound.name: bound.curve.role for bound in bounds}.items():
             panel.plot([], [], color=style.BLACK, linestyle=LINES[role], label=name)
         panel.set_yscale("log", nonpositive="mask")
-        panel.set_xlim(0, self.rounds)
-        quantities = {run.picture.quantity for run in data}
-        several = "largest distance of a model from its optimum"
-        style.label_axes(
-            panel, "", "communication round $t$", quantities.pop() if len(quantities) == 1 else several
-        )
+        quantities = {picture.quantity for picture in pictures.values()}
+        quantity = min(quantities) if len(quantities) == 1 else "largest distance of a model from its optimum"
+        style.label_axes(panel, "", "communication round $t$", quantity, xlim=(0, self.rounds))
         style.add_legend([panel], 4)
         return figure
 
-    def _bounds(self, data: list[Run]) -> list[Bound]:
+    def _bounds(self, pictures: dict[str, ErrorPicture]) -> list[Bound]:
         """Return the bounds on the runs; one that several runs share is returned once."""
         bounds: list[Bound] = []
-        for number, run in enumerate(data):
-            for curve in run.picture.curves:
+        for (label, picture), look in zip(pictures.items(), style.SOLID, strict=False):
+            for curve in picture.curves:
                 name = curve.label.partition(":")[0].removesuffix(" (repaired)")
                 drawn = [other.curve.values for other in bounds if other.name == name]
                 if curve.role in DRAWN[self.bounds] and not any(
                     np.allclose(curve.values, values, rtol=SAME, atol=0, equal_nan=True) for values in drawn
                 ):
-                    bounds.append(Bound(name, number, curve))
+                    bounds.append(Bound(name, label, look["color"], curve))
         return bounds
 
-    def _words(self, data: list[Run], bounds: list[Bound]) -> str:
+    def _words(self, pictures: dict[str, ErrorPicture], bounds: list[Bound]) -> str:
         """Return the caption of several runs."""
-        names = (self.algorithm,) if isinstance(self.algorithm, str) else self.algorithm
         parts = [f"Lines and bands: median and 95 % band of {self.replicates} runs."] * (self.replicates > 1)
         if bounds:
-            parts.append(
-                "Bounds have the colour of their run, and one that several runs share is drawn once."
-            )
+            shared = "one that several runs share is drawn once"
+            parts.append(f"Bounds have the colour of their run, and {shared}.")
         if any(bound.curve.last is not None for bound in bounds):
             parts.append("Diamond: the sharper bound on the last round alone.")
-        if one_model := [name for name in names if name in ONE_MODEL]:
+        if one_model := [name for name in self.algorithms if name in ONE_MODEL]:
             parts.append(f"The optimum of {' and '.join(one_model)} is that of the mean loss of all clients.")
-        return " ".join([*parts, f"First run: {in_symbols(data[0].picture.caption)}"])
-
-
-class Bound(NamedTuple):
-    """A bound on a run."""
-
-    name: str
-    run: int
-    """Place of the first run that it is about."""
-    curve: Curve
-
-
-def _start(algorithm: Algorithm[Any]) -> Callable[[Any, Mixture, int, int | None], np.ndarray]:
-    """Return what makes one start of all runs, with as many models as an algorithm has."""
-    return lambda _, task, seed, __: one_start(algorithm, task, seed, None)
-
-
-def _named(name: str, value: Any) -> str:
-    """Name a run by a parameter: cfl-mgd, or a symbol with a value."""
-    if name == "algorithm":
-        return str(value)
-    return f"{SYMBOLS.get(name, name.replace('_', ' '))} = {written(value)}"
+        first = next(iter(pictures.values()))
+        return " ".join([*parts, f"First run: {in_symbols(first.caption)}"])

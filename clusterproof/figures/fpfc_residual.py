@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Annotated, Any, ClassVar
+from dataclasses import fields
+from typing import Annotated, Any
 
 from msgspec import Meta
 
@@ -15,7 +15,6 @@ from clusterproof.theory.runs.compare import compare
 from clusterproof.theory.runs.page import Page
 
 
-@dataclass(frozen=True, kw_only=True)
 class FPFCResidual(Illustration):
     """The run of ``clusterproof run fpfc``.
 
@@ -47,15 +46,13 @@ class FPFCResidual(Illustration):
         Number of rounds.
     """
 
-    name: ClassVar[str] = "fpfc-residual"
-    title: ClassVar[str] = (
-        "FPFC's mean residual below the bound as printed and the repaired one, and its groups"
-    )
-    alt: ClassVar[str] = (
+    name = "fpfc-residual"
+    title = "FPFC's mean residual below the bound as printed and the repaired one, and its groups"
+    alt = (
         "Left: on log axes the mean squared residual falls like one over the number of rounds, below the printed "
         "bound and the repaired one. Right: the number of groups reaches the true one and stays there."
     )
-    claims: ClassVar[tuple[str, ...]] = ("fpfc/theorem-1-models", "fpfc/repaired-models", "fpfc/one-term")
+    claims = ("fpfc/theorem-1-models", "fpfc/repaired-models", "fpfc/one-term")
 
     kappa: Kappa = 4.0
     clusters: Annotated[int, Meta(ge=1, le=100)] = 4

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 from msgspec import Meta
@@ -25,7 +24,6 @@ LOOKS: dict[str, dict[str, Any]] = {
 """Markers; circles and squares coincide if both penalties agree."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class FusionStrength(Illustration):
     """The ends of FPFC's runs on quadratic clients around distant cluster optima, so that the window is not empty.
 
@@ -53,13 +51,13 @@ class FusionStrength(Illustration):
         Strengths lambda of the penalty.
     """
 
-    name: ClassVar[str] = "fusion-strength"
-    title: ClassVar[str] = "What FPFC recovers over the strength of its penalty, and the window of strengths"
-    alt: ClassVar[str] = (
+    name = "fusion-strength"
+    title = "What FPFC recovers over the strength of its penalty, and the window of strengths"
+    alt = (
         "Number of clusters, agreement with the truth and distance to the clusters' minimisers over the strength. In a "
         "shaded window SCAD finds the clusters and their minimisers; the convex penalty stays away from them."
     )
-    claims: ClassVar[tuple[str, ...]] = ("fpfc/window", "fpfc/convex")
+    claims = ("fpfc/window", "fpfc/convex")
 
     kappa: Kappa = 2.0
     clusters: Annotated[int, Meta(ge=2, le=20)] = 3
@@ -78,15 +76,8 @@ class FusionStrength(Illustration):
 
     def task(self) -> QuadraticMixture:
         """Quadratic clients around distant cluster optima, so that the window is not empty."""
-        return QuadraticMixture.random(
-            clusters=self.clusters,
-            clients=self.clients,
-            dimension=self.dimension,
-            condition_number=self.kappa,
-            separation=self.separation,
-            spread=self.spread,
-            seed=self.seed,
-        )
+        sizes = self.chosen("clusters", "clients", "dimension", "separation", "spread", "seed")
+        return QuadraticMixture.random(condition_number=self.kappa, **sizes)
 
     def outcomes(self, task: QuadraticMixture, penalty: str) -> np.ndarray:
         """Run from zero, with all clients in every round, and compare the ends with the oracle, at every strength.
@@ -97,18 +88,12 @@ class FusionStrength(Illustration):
             Number of groups, adjusted Rand index, and largest distance of a client's model to its cluster's minimiser;
             (3, strengths).
         """
-        convex, start = penalty == "l1", np.zeros((1, task.dimension))
-        ends = []
+        start, step_size, ends = np.zeros((1, task.dimension)), 1 / (task.client_smoothness + 1), []
         for strength in self.strengths:
-            algorithm = FPFC(
-                step_size=1 / (task.client_smoothness + 1),
-                penalty=penalty,
-                strength=strength,
-                concavity=None if convex else self.concavity,
-                smoothing=None if convex else SMOOTHING * strength,
-                threshold=self.threshold,
-                reuse_memory=True,
-            )
+            shape: dict[str, Any] = {"penalty": penalty, "strength": strength}
+            if penalty == "scad":
+                shape |= {"concavity": self.concavity, "smoothing": SMOOTHING * strength}
+            algorithm = FPFC(step_size=step_size, threshold=self.threshold, reuse_memory=True, **shape)
             trace = run(algorithm, task, rounds=self.rounds, initial=start)
             away = np.linalg.norm(trace.models[-1] - task.client_optima, axis=-1)
             ends.append((trace.cluster_count, trace.adjusted_rand_index, away.max()))
@@ -133,24 +118,21 @@ class FusionStrength(Illustration):
             f"c: the largest distance of a client's model to its cluster's minimiser. Dotted: $P$."
         )
         figure, panels = style.new_figure(self.caption(words), panels=3, height=4.2)
-        for row, panel in enumerate(panels):
-            shade: style.Look = {"color": style.YELLOW, "alpha": 0.45, "linewidth": 0}
+        counts: style.Look = {"yscale": "log", "y_ticks": sorted({1, 3, 10, self.clients})}
+        for row, (panel, title, vertical, axes) in enumerate(
+            (
+                (panels[0], "a  Clusters", "number of clusters", counts),
+                (panels[1], "b  Agreement with the truth", "adjusted Rand index", {"ylim": (-0.05, 1.05)}),
+                (panels[2], "c  Distance to the oracle", "largest distance of a model", {"yscale": "log"}),
+            )
+        ):
             if least < largest:
+                shade: style.Look = {"color": style.YELLOW, "alpha": 0.45, "linewidth": 0}
                 panel.axvspan(least, largest, **shade, label="window", gid="window")
             for penalty, label in PENALTIES.items():
                 panel.plot(self.strengths, data[penalty][row], **LOOKS[penalty], label=label, gid=penalty)
-        groups, index, distance = panels
-        groups.set_yscale("log")
-        style.set_ticks(groups, y=sorted({1, 3, 10, self.clients}))
-        groups.axhline(self.clusters, **style.LEVEL, gid="truth")
-        index.set_ylim(-0.05, 1.05)
-        distance.set_yscale("log")
-        for panel in panels:
-            panel.set_xscale("log")
-            style.set_ticks(panel, x=[0.1, 1, 10])
-        strength = r"strength $\lambda$"
-        style.label_axes(groups, "a  Clusters", strength, "number of clusters")
-        style.label_axes(index, "b  Agreement with the truth", strength, "adjusted Rand index")
-        style.label_axes(distance, "c  Distance to the oracle", strength, "largest distance of a model")
+            strengths: style.Look = {"xscale": "log", "x_ticks": [0.1, 1, 10], **axes}
+            style.label_axes(panel, title, r"strength $\lambda$", vertical, **strengths)
+        panels[0].axhline(self.clusters, **style.LEVEL, gid="truth")
         style.add_legend(panels, 3)
         return figure

@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, dataclass_transform
 
 from msgspec import Meta
 
 from clusterproof.algorithms.validation import check_seed
-from clusterproof.figures.style import Appearance, draw_in
+from clusterproof.figures.style import styled
 from clusterproof.settings import converted, parameter_types
 
 if TYPE_CHECKING:
@@ -23,12 +23,13 @@ Momentum: TypeAlias = Annotated[float, Meta(ge=0, lt=1)]
 Count: TypeAlias = Annotated[int, Meta(ge=1, le=100_000)]
 
 
+@dataclass_transform(kw_only_default=True, frozen_default=True)
 @dataclass(frozen=True, kw_only=True)
 class Illustration(ABC):
     """A figure of the catalogue, such as ``ErrorPerRound(kappa=100).plot(width=12)``.
 
-    As the last line of a notebook's cell it is displayed. Subclasses are frozen, keyword-only dataclasses with a
-    default for every field; ``compute`` and ``draw`` are theirs.
+    As the last line of a notebook's cell it is displayed. Subclasses have a default for every field, and become
+    frozen, keyword-only dataclasses; ``compute`` and ``draw`` are theirs.
 
     Parameters
     ----------
@@ -55,6 +56,11 @@ class Illustration(ABC):
 
     seed: int = 0
 
+    def __init_subclass__(cls) -> None:
+        """Make a frozen, keyword-only dataclass of the class."""
+        super().__init_subclass__()
+        dataclass(frozen=True, kw_only=True)(cls)
+
     def __post_init__(self) -> None:
         """Check types and ranges, and turn lists into tuples."""
         check_seed(self.seed)
@@ -76,6 +82,10 @@ class Illustration(ABC):
             if field.name != "seed" and getattr(self, field.name) != field.default
         )
         return f"Changed from the defaults: {values}." if values else ""
+
+    def chosen(self, *names: str) -> dict[str, Any]:
+        """Return the values of some parameters by their names."""
+        return {name: getattr(self, name) for name in names}
 
     @abstractmethod
     def compute(self) -> Any:
@@ -111,10 +121,8 @@ class Illustration(ABC):
             If the parameters do not fit together, matplotlib is not installed, or the figure cannot have
             this width or these labels.
         """
-        look = Appearance(
-            width=width, caption=caption, title=title, labels=labels
-        )  # checked before it computes
-        return draw_in(look, self.draw, self.compute())
+        looks = {"width": width, "caption": caption, "title": title, "labels": labels}
+        return styled(lambda: self.draw(self.compute()))(**looks)
 
     def caption(self, words: str, *, random: bool = True) -> str:
         """Return a caption that ends with the parameters that are not the defaults, and with the seed."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from msgspec import Meta
@@ -16,16 +15,21 @@ PAPER_MOMENTUM = 0.9
 
 
 class Map(NamedTuple):
-    """Rates per round over momenta (M,) and local steps 1, ..., H."""
+    """Rates per round over momenta (M,) and local steps 1, ..., H.
+
+    Attributes
+    ----------
+    rates
+        rho(M) with the momentum averaged and carried on, (H, M).
+    reset_rates
+        The same with the momentum reset every round.
+    """
 
     momenta: np.ndarray
     rates: np.ndarray
-    """rho(M) with the momentum averaged and carried on, (H, M)."""
     reset_rates: np.ndarray
-    """The same with the momentum reset every round."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class ModelAveragingMap(Illustration):
     """Exact rate of model averaging with two scalar clients.
 
@@ -43,16 +47,13 @@ class ModelAveragingMap(Illustration):
         Of the marked cell.
     """
 
-    name: ClassVar[str] = "model-averaging-map"
-    title: ClassVar[str] = "Where model averaging diverges although every client alone converges"
-    alt: ClassVar[str] = (
+    name = "model-averaging-map"
+    title = "Where model averaging diverges although every client alone converges"
+    alt = (
         "Two maps of the rate a round over momentum and local steps. With the momentum carried on, a region of large "
         "momentum and several local steps diverges; with the momentum reset every round, none does."
     )
-    claims: ClassVar[tuple[str, ...]] = (
-        "cfl-mgd/model-averaging-stability",
-        "cfl-mgd/model-averaging-reset",
-    )
+    claims = ("cfl-mgd/model-averaging-stability", "cfl-mgd/model-averaging-reset")
 
     flat: Annotated[float, Meta(gt=0, le=1)] = 0.01
     step_size: Annotated[float, Meta(gt=0, lt=2)] = 1.0
@@ -64,18 +65,13 @@ class ModelAveragingMap(Illustration):
         """Return the exact rate per round of the two clients."""
         hessians, centers = np.array([[[self.flat]], [[1.0]]]), np.zeros((2, 1))
         options: dict[str, Any] = {"momentum": float(momentum), "local_steps": local_steps}
-        map_ = round_map(hessians, centers, step_size=self.step_size, reset_momentum=reset, **options)
-        return map_.rate
+        return round_map(hessians, centers, step_size=self.step_size, reset_momentum=reset, **options).rate
 
     def cells(self, momenta: np.ndarray) -> Map:
         """Take the exact rate of every cell."""
+        steps = range(1, self.most_local_steps + 1)
         rates, reset_rates = (
-            np.array(
-                [
-                    [self.rate(momentum, local_steps, reset) for momentum in momenta]
-                    for local_steps in range(1, self.most_local_steps + 1)
-                ]
-            )
+            np.array([[self.rate(momentum, count, reset) for momentum in momenta] for count in steps])
             for reset in (False, True)
         )
         return Map(momenta, rates, reset_rates)
@@ -86,6 +82,8 @@ class ModelAveragingMap(Illustration):
 
     def draw(self, data: Map) -> style.Figure:
         """Draw the rate per round with the momentum carried on, and with it reset."""
+        from matplotlib.colors import TwoSlopeNorm
+
         marked = self.rate(self.momentum, self.local_steps)
         words = (
             f"Option II (model averaging) on one cluster of two quadratic clients with the same minimiser and "
@@ -96,31 +94,19 @@ class ModelAveragingMap(Illustration):
             f"b: momentum reset every round; largest $\\rho$ on the map {data.reset_rates.max():.4f}."
         )
         figure, panels = style.new_figure(self.caption(words, random=False), panels=2, height=4.2)
-        meshes = []
-        for panel, rates, title in zip(
-            panels,
-            (data.rates, data.reset_rates),
-            ("a  Momentum carried on", "b  Momentum reset"),
-            strict=True,
+        steps = np.arange(1, self.most_local_steps + 1)
+        edges = np.arange(len(data.momenta) + 1) / 100, np.arange(0.5, len(steps) + 1)
+        scale: style.Look = {"cmap": "PuOr_r", "norm": TwoSlopeNorm(1.0, vmin=0.0, vmax=2.0)}
+        for panel, rates, title in (
+            (panels[0], data.rates, "a  Momentum carried on"),
+            (panels[1], data.reset_rates, "b  Momentum reset"),
         ):
-            meshes.append(_paint(panel, data.momenta, rates))
+            mesh = panel.pcolormesh(*edges, rates, **scale, rasterized=True)
+            if rates.max() > 1 > rates.min():
+                border: style.Look = {"levels": [1.0], "colors": style.BLACK, "linewidths": 1.2}
+                panel.contour(data.momenta, steps, rates, **border).set_gid("divergence")
             style.label_axes(panel, title, r"momentum $\beta$", r"local steps $H$")
             panel.axvline(PAPER_MOMENTUM, **style.LEVEL, gid="paper-momentum")
-        look: style.Look = {"markersize": 6, "marker": "x", "color": style.BLACK, "linestyle": "none"}
-        panels[0].plot(self.momentum, self.local_steps, **look, gid="marked")
-        style.add_colour_bar(meshes[-1], panels, r"$\rho(M)$ a round; line: $\rho(M) = 1$")
+        style.draw_marks(panels[0], self.momentum, self.local_steps, style.BLACK, "x", 6, gid="marked")
+        style.add_colour_bar(mesh, panels, r"$\rho(M)$ a round; line: $\rho(M) = 1$")
         return figure
-
-
-def _paint(panel: style.Axes, momenta: np.ndarray, rates: np.ndarray) -> Any:
-    """Colour the cells by rate, white at 1, and draw the line at which the rounds diverge."""
-    from matplotlib.colors import TwoSlopeNorm
-
-    columns, steps = np.arange(len(momenta) + 1) / 100, np.arange(1, len(rates) + 1)
-    rows = np.arange(0.5, len(rates) + 1)
-    norm = TwoSlopeNorm(1.0, vmin=0.0, vmax=2.0)
-    mesh = panel.pcolormesh(columns, rows, rates, cmap="PuOr_r", norm=norm, rasterized=True)
-    if rates.max() > 1 > rates.min():
-        lines = panel.contour(momenta, steps, rates, levels=[1.0], colors=style.BLACK, linewidths=1.2)
-        lines.set_gid("divergence")
-    return mesh

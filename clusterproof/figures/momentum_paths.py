@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from msgspec import Meta
@@ -17,15 +16,20 @@ START = np.array([-8.0, 2.0])
 
 
 class Path(NamedTuple):
-    """A run of one method."""
+    """A run of one method.
+
+    Attributes
+    ----------
+    points
+        (rounds + 1, 2).
+    bound
+        On the distance from the optimum, (rounds + 1,).
+    """
 
     points: np.ndarray
-    """(rounds + 1, 2)."""
     bound: np.ndarray
-    """On the distance from the optimum, (rounds + 1,)."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class MomentumPaths(Illustration):
     """Gradient descent and heavy ball on a quadratic of two dimensions.
 
@@ -41,9 +45,9 @@ class MomentumPaths(Illustration):
         Number of steps.
     """
 
-    name: ClassVar[str] = "momentum-paths"
-    title: ClassVar[str] = "Gradient descent and heavy ball across a valley, below their bounds"
-    alt: ClassVar[str] = (
+    name = "momentum-paths"
+    title = "Gradient descent and heavy ball across a valley, below their bounds"
+    alt = (
         "Left: over level lines of a valley, gradient descent jumps from side to side, and the heavy ball runs along "
         "it. Right: the distances from the optimum by round on a log axis, each below its dotted bound."
     )
@@ -80,16 +84,15 @@ class MomentumPaths(Illustration):
         left.contour(across, up, levels, levels=np.geomspace(0.02, 5, 9), colors=style.GREY, linewidths=0.5)
         for (name, path), look in zip(data.items(), (style.LOOKS[1], style.LOOKS[0]), strict=True):
             left.plot(*path.points.T, **look, markersize=3, label=name, gid=name)
-            every = max(1, self.rounds // 8)
             distances = np.linalg.norm(path.points, axis=1)
-            right.semilogy(distances, **look, markevery=every, label=name, gid=name)
-            right.semilogy(path.bound, color=look["color"], linestyle=":", gid=f"bound {name}")
-        left.plot([0], [0], color=style.BLACK, marker="*", markersize=9, linestyle="none", label="optimum")
-        left.set(xlim=(-9, 5), ylim=(-2.6, 2.6))
+            style.draw_curve(right, np.arange(self.rounds + 1), distances, look, name, marks=8)
+            right.plot(path.bound, color=look["color"], linestyle=":", gid=f"bound {name}")
+        style.draw_marks(left, [0], [0], style.BLACK, "*", 9, label="optimum")
         right.plot([], [], **style.LEVEL, label="bound")
-        style.set_ticks(left, x=[-8, -4, 0, 4])
-        style.label_axes(left, "a  Paths", "flat direction $x$", "steep direction $y$")
-        style.label_axes(right, "b  Distances below their bounds", "round", "distance from the optimum")
+        limits: style.Look = {"xlim": (-9, 5), "ylim": (-2.6, 2.6), "x_ticks": [-8, -4, 0, 4]}
+        style.label_axes(left, "a  Paths", "flat direction $x$", "steep direction $y$", **limits)
+        distance = "distance from the optimum"
+        style.label_axes(right, "b  Distances below their bounds", "round", distance, yscale="log")
         style.add_legend([right, left], 4)
         return figure
 

@@ -54,9 +54,9 @@ def draw_page(page: Page, caption: Callable[[str], str]) -> style.Figure:
     if picture is None:
         raise InvalidArgument("page", page.title, "has no picture", "take the page of theory.compare")
     words = caption(in_symbols(picture.caption))
-    return (
-        _draw_errors(picture, words) if isinstance(picture, ErrorPicture) else _draw_residuals(picture, words)
-    )
+    if isinstance(picture, ErrorPicture):
+        return _draw_errors(picture, words)
+    return _draw_residuals(picture, words)
 
 
 def _draw_errors(picture: ErrorPicture, words: str) -> style.Figure:
@@ -66,10 +66,9 @@ def _draw_errors(picture: ErrorPicture, words: str) -> style.Figure:
     for curve in picture.curves:
         measured = f"; {picture.factor[0]}" if picture.factor and curve.role == "run" else ""
         _draw_curve(panel, rounds, curve, f"{curve.label}{measured}")
-    panel.set_yscale("log", nonpositive="mask")
-    panel.set_xlim(0, max(1, rounds[-1]))
     _set_limits(panel, picture.curves)
-    style.label_axes(panel, picture.title, "communication round $t$", picture.quantity)
+    across, limits = "communication round $t$", (0, max(1, rounds[-1]))
+    style.label_axes(panel, picture.title, across, picture.quantity, xlim=limits)
     style.add_legend([panel], 2)
     return figure
 
@@ -82,10 +81,10 @@ def _draw_residuals(picture: ResidualPicture, words: str) -> style.Figure:
         ratio = picture.ratios.get(curve.role)
         above = rf", {ratio}$\times$ the mean at the end" if ratio else ""
         _draw_curve(left, counts, curve, f"{curve.label}{above}")
-    left.set(xscale="log", yscale="log", xlim=(1, max(2, counts[-1])))
     _set_limits(left, picture.curves)
     quantity = r"mean of $\|\nabla_w \mathcal{L}_0\|^2$ over rounds 1 to $K$"
-    style.label_axes(left, "a  Residual of the models", "rounds $K$", quantity)
+    axes: style.Look = {"xscale": "log", "xlim": (1, max(2, counts[-1]))}
+    style.label_axes(left, "a  Residual of the models", "rounds $K$", quantity, **axes)
     _draw_groups(right, picture)
     style.add_legend([left, right], 2)
     return figure
@@ -97,36 +96,25 @@ def _draw_groups(panel: style.Axes, picture: ResidualPicture) -> None:
     settled = int(np.flatnonzero(changes).max(initial=-1)) + 2  # the round from which on it does not change
     groups = picture.groups[: max(12, 3 * settled)]
     rounds = np.arange(1, len(groups) + 1)
-    if groups.shape[1] > 1:
-        band = groups.min(axis=1), groups.max(axis=1)
-        panel.fill_between(rounds, *band, color=style.BLUE, alpha=0.25, linewidth=0, gid="band groups")
-    panel.plot(
-        rounds,
-        np.median(groups, axis=1),
-        color=style.BLUE,
-        marker="." if len(rounds) <= 40 else "",
-        gid="groups",
-    )
+    band = (groups.min(axis=1), groups.max(axis=1)) if groups.shape[1] > 1 else None
+    look = {"color": style.BLUE, "marker": "." if len(rounds) <= 40 else ""}
+    own: style.Look = {"gid": "groups", "band": band, "marks": len(rounds)}
+    style.draw_curve(panel, rounds, np.median(groups, axis=1), look, "_", **own)
     panel.axhline(picture.true_groups, **LOOKS["start"], label="true number of groups", gid="true number")
-    panel.set_ylim(0, 1.2 * max(groups.max(), picture.true_groups))
     style.count_along(panel.yaxis)
-    style.label_axes(panel, "b  Groups", "round", "groups found")
+    highest = 1.2 * max(groups.max(), picture.true_groups)
+    style.label_axes(panel, "b  Groups", "round", "groups found", ylim=(0, highest))
 
 
 def _draw_curve(panel: style.Axes, places: np.ndarray, curve: Curve, label: str) -> None:
-    """Draw a curve with its band, and the sharper value after the last round."""
-    look = LOOKS[curve.role]
-    if curve.band is not None:
-        filled: style.Look = {"color": look["color"], "alpha": 0.25, "linewidth": 0}
-        panel.fill_between(places, *curve.band, **filled, gid=f"band {curve.role}")
-    panel.plot(places, curve.values, **look, label=label, gid=curve.role)
-    if curve.last is not None:
-        mark: style.Look = {"marker": "D", "markersize": 5, "linestyle": "none", "clip_on": False}
-        panel.plot(places[-1:], [curve.last], color=look["color"], **mark, gid=f"last {curve.role}")
+    """Draw a curve by its role, with its band, and the sharper value after the last round."""
+    ends: style.Look = {"band": curve.band, "last": curve.last}
+    style.draw_curve(panel, places, curve.values, LOOKS[curve.role], label, gid=curve.role, **ends)
 
 
 def _set_limits(panel: style.Axes, curves: Sequence[Curve]) -> None:
     """Set the ends of a logarithmic axis around curves, and write short numbers out."""
+    panel.set_yscale("log", nonpositive="mask")
     values = np.concatenate([curve.values for curve in curves if curve.role not in UNLIMITED])
     values = values[np.isfinite(values) & (values > 0)]
     ends = (values.min() / 5, values.max() * 2) if len(values) else (0.1, 1.0)
@@ -142,6 +130,4 @@ def in_symbols(text: str) -> str:
     def printed(found: re.Match[str]) -> str:
         return f"${found[0]}$" if found["indexed"] else SIGNS[found[0]]
 
-    parts = re.split(f"({style.FORMULA.pattern})", text)
-    parts[::2] = [SPELLED.sub(printed, part) for part in parts[::2]]
-    return "".join(parts)
+    return style.outside_formulas(SPELLED, printed, text)

@@ -10,6 +10,7 @@ import numpy as np
 import clusterproof.figures.style as style
 from clusterproof.algorithms import InvalidArgument, Trace
 from clusterproof.algorithms.validation import brief, check_instance
+from clusterproof.figures.illustration import written
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -79,50 +80,37 @@ def run_figure(trace: Trace, *others: Trace, bounds: Mapping[str, ArrayLike] | N
         If one has no errors, their errors are distances to different optima, a bound has the wrong length or too
         many are given, or matplotlib is not installed.
     """
-    traces = (trace, *others)
+    traces, errors = (trace, *others), []
     for one in traces:
         check_instance("others", one, Trace, "give runs, as run(...) returns them")
         if one.errors is None:
             raise InvalidArgument("trace", one, "must have errors", "run on a task that knows its optima")
-    errors = [
-        np.reshape(one.errors, (one.rounds + 1, -1, one.errors.shape[-1]))
-        for one in traces
-        if one.errors is not None
-    ]
+        errors.append(np.reshape(one.errors, (one.rounds + 1, -1, one.errors.shape[-1])))
     if any(one.labels.max() > 0 for one in traces):  # of a single cluster all optima are one
         named = {one.settings["algorithm"]["algorithm"]: one.settings.get("target") for one in traces}
         check_one_quantity("others", named)
     several = max(values.shape[-1] for values in errors) > 1
-    if others:
-        curves = [
-            (name, values.max(axis=-1)) for name, values in zip(differences(traces), errors, strict=True)
-        ]
-    elif several and errors[0].shape[-1] <= MOST_MODELS:
-        curves = [(f"model {model}", errors[0][..., model]) for model in range(errors[0].shape[-1])]
+    largest = [values.max(axis=-1) for values in errors]
+    each = several and not others and errors[0].shape[-1] <= MOST_MODELS
+    curves = list(np.moveaxis(errors[0], -1, 0)) if each else largest
+    if each:
+        names = [f"model {model}" for model in range(len(curves))]
     else:
-        curves = [("largest of all models" if several else "run", errors[0].max(axis=-1))]
+        names = differences(traces) if others else ["largest of all models" if several else "run"]
     figure, (panel,) = style.new_figure(_caption(traces, [values.shape[1] for values in errors]))
-    for number, (name, values) in enumerate(curves):
+    for number, (name, values) in enumerate(zip(names, curves, strict=True)):
         look = (style.LOOKS if others else style.SOLID)[number % len(style.LOOKS)]
         with np.errstate(all="ignore"):  # a diverged run
             low, middle, high = np.quantile(values, BAND, axis=1)
-        rounds, every = np.arange(len(values)), max(1, len(values) // 10)
-        band: style.Look = {"color": look["color"], "alpha": 0.2, "linewidth": 0}
-        panel.fill_between(rounds, low, high, **band, gid=f"band {number}")
-        marks = (number * every // 4 % every, every)
-        panel.plot(rounds, middle, **look, markevery=marks, label=name, gid=f"median {number}")
+        own: style.Look = {"gid": f"median {number}", "band": (low, high), "shift": number}
+        style.draw_curve(panel, np.arange(len(values)), middle, look, name, **own)
     for look, (name, bound) in zip(BOUNDS, _bounds(bounds, max(map(len, errors))).items(), strict=False):
         panel.plot(bound, **look, label=name, gid=f"bound {name}")
     panel.set_yscale("log", nonpositive="mask")
     panel.margins(x=0.02)
     distance = rf"$\|\chi{'_p' * several} - \chi{'_p' * several}^*\|$"
-    largest = several and (others or len(curves) == 1)
-    style.label_axes(
-        panel,
-        "",
-        "communication round",
-        f"error $\\max_p$ {distance}" if largest else f"distance to the optimum {distance}",
-    )
+    meant = "distance to the optimum" if each or not several else r"error $\max_p$"
+    style.label_axes(panel, "", "communication round", f"{meant} {distance}")
     if others or bounds or several:
         style.add_legend([panel], 4)
     return figure
@@ -184,25 +172,21 @@ def _of_task(trace: Trace) -> dict[str, Any]:
 
 def _differing(settings: Mapping[str, Any], all_settings: Sequence[Mapping[str, Any]]) -> list[str]:
     """Write the numbers and words of a run's settings that are not the same in all."""
-    return [
-        f"{name} {'no' if value is None else f'{value:.4g}' if isinstance(value, float) else value}".replace(
-            "_", " "
-        )
-        for name, value in settings.items()
-        if isinstance(value, str | int | float | None)
-        and any(other.get(name) != value for other in all_settings)
-    ]
+    told = []
+    for name, value in settings.items():
+        differs = any(other.get(name) != value for other in all_settings)
+        if differs and isinstance(value, str | int | float | None):
+            shown = "no" if value is None else f"{value:.4g}" if isinstance(value, float) else value
+            told.append(f"{name} {shown}".replace("_", " "))
+    return told
 
 
 def _caption(traces: Sequence[Trace], runs: Sequence[int]) -> str:
     """Write algorithm, task, parameters and seed of the first run, and how many each curve is of."""
     trace = traces[0]
     algorithm, task = trace.settings["algorithm"], trace.settings["task"]
-    told = ", ".join(
-        f"{name} = {value:.6g}" if isinstance(value, float) else f"{name} = {value}"
-        for name, value in algorithm.items()
-        if name != "algorithm" and value is not None
-    )
+    options = {name: value for name, value in algorithm.items() if name != "algorithm" and value is not None}
+    told = ", ".join(f"{name} = {written(value)}" for name, value in options.items())
     number = str(runs[0]) if len(set(runs)) == 1 else f"{min(runs)} to {max(runs)}"
     bands = f" Median and {100 * BAND[0]:g}-{100 * BAND[-1]:g} % band of {number} runs." * (max(runs) > 1)
     first = "First curve: " * (len(traces) > 1)

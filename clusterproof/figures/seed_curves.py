@@ -35,8 +35,8 @@ def draw(frame: DataFrame, title: str) -> style.Figure:
     shown = [name for name in PANELS if frame[name].drop_nulls().len()]
     seeds = sorted(frame["seed"].unique().to_list())
     listed = ", ".join(map(str, seeds)) if len(seeds) <= 10 else f"{seeds[0]} to {seeds[-1]}"
-    band = "shaded: one standard deviation on either side, within the range of the metric"
-    said = f"Mean over {len(seeds)} seeds ({listed}); {band}" if len(seeds) > 1 else f"Seed {listed}"
+    shaded = "shaded: one standard deviation on either side, within the range of the metric"
+    said = f"Mean over {len(seeds)} seeds ({listed}); {shaded}" if len(seeds) > 1 else f"Seed {listed}"
     figure, panels = style.new_figure(f"{title}. {said}.", panels=len(shown), height=3.2)
     for panel, name, look, letter in zip(panels, shown, style.LOOKS, "abc", strict=False):
         words, limits = PANELS[name]
@@ -45,8 +45,7 @@ def draw(frame: DataFrame, title: str) -> style.Figure:
         rounds, mean, deviation = (
             means.drop_nulls(name).sort("round").select("round", name, "deviation").to_numpy().T
         )
-        filled: style.Look = {"color": look["color"], "alpha": 0.2, "linewidth": 0, "gid": f"band {name}"}
-        panel.fill_between(rounds, *np.clip([mean - deviation, mean + deviation], *limits), **filled)
-        panel.plot(rounds, mean, **look, markevery=max(1, len(rounds) // 8), gid=name)
+        band = np.clip([mean - deviation, mean + deviation], *limits)
+        style.draw_curve(panel, rounds, mean, look, "_", gid=name, band=band)
         style.label_axes(panel, f"{letter}  {words}", "communication round", words.lower())
     return figure

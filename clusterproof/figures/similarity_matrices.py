@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, NamedTuple
+from dataclasses import replace
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from msgspec import Meta
@@ -11,23 +11,31 @@ from msgspec import Meta
 import clusterproof.figures.style as style
 from clusterproof.algorithms import GradientLoss, Randomness, generator
 from clusterproof.algorithms.bipartition import cosine_similarities
-from clusterproof.figures.client_updates import after_fedavg
+from clusterproof.figures.client_updates import after_fedavg, on_simplex
 from clusterproof.figures.illustration import Count, Illustration, NotNegative, Positive
 from clusterproof.synthetic import RegressionMixture
 
 CLUSTERS, CLIENTS, DIMENSION = 4, 60, 10
 SIGNS = ("descent", "as-printed")
+MODEL = "model of cluster"
 
 
 class Matrices(NamedTuple):
-    """What is drawn, clients sorted by true cluster."""
+    """What is drawn, clients sorted by true cluster.
+
+    Attributes
+    ----------
+    cosines
+        Of the clients' updates at the minimiser of their mean loss, (m, m).
+    mean_update
+        Length of the mean update there, relative to the longest: how far from rest it is.
+    scores
+        weight S - (1 - weight) L by sign, (m, P); model p started near the optimum of cluster p.
+    """
 
     cosines: np.ndarray
-    """Of the clients' updates at the minimiser of their mean loss, (m, m)."""
     mean_update: float
-    """Length of the mean update there, relative to the longest: how far from rest it is."""
     scores: dict[str, np.ndarray]
-    """weight S - (1 - weight) L by sign, (m, P); model p started near the optimum of cluster p."""
     labels: np.ndarray
 
     @property
@@ -46,7 +54,6 @@ class Matrices(NamedTuple):
         return int((self.scores[sign].argmax(axis=1) == self.labels).sum())
 
 
-@dataclass(frozen=True, kw_only=True)
 class SimilarityMatrices(Illustration):
     """Cosines of CFL and scores of GL-CFL, of 60 clients in 4 clusters at the corners of a regular simplex.
 
@@ -72,14 +79,14 @@ class SimilarityMatrices(Illustration):
         GL-CFL's rounds before the scores.
     """
 
-    name: ClassVar[str] = "similarity-matrices"
-    title: ClassVar[str] = "What CFL and GL-CFL compare: cosines of updates and scores of models"
-    alt: ClassVar[str] = (
+    name = "similarity-matrices"
+    title = "What CFL and GL-CFL compare: cosines of updates and scores of models"
+    alt = (
         "Left: cosines of the clients' updates, near 1 within clusters and near -1/3 across. Middle and right: scores "
         "of the four models by client; with the sign of the descent each client's own model scores best, with the "
         "printed sign often another one."
     )
-    claims: ClassVar[tuple[str, ...]] = ("cfl/stationary-cosine", "gradient-loss/equation-3")
+    claims = ("cfl/stationary-cosine", "gradient-loss/equation-3")
 
     separation: Positive = 1.5
     noise: NotNegative = 0.5
@@ -95,14 +102,8 @@ class SimilarityMatrices(Illustration):
         """Return the clusters at the corners of a regular simplex, in a random position."""
         source = generator(self.seed, "figures/similarity-matrices", "optima")
         turned = np.linalg.qr(source.standard_normal((DIMENSION, CLUSTERS)))[0].T
-        return RegressionMixture(
-            optima=self.separation / np.sqrt(2) * (turned - turned.mean(axis=0)),
-            covariance=np.ones(DIMENSION),
-            noise=self.noise,
-            labels=np.repeat(np.arange(CLUSTERS), CLIENTS // CLUSTERS),
-            samples=self.samples,
-            data=data,
-            seed=self.seed,
+        return on_simplex(
+            turned, clients=CLIENTS, data=data, **self.chosen("separation", "noise", "samples", "seed")
         )
 
     def matrices(self, data: str = "fixed") -> Matrices:
@@ -131,6 +132,8 @@ class SimilarityMatrices(Illustration):
 
     def draw(self, data: dict[str, Matrices]) -> style.Figure:
         """Draw the cosines of CFL next to the scores of GL-CFL."""
+        from matplotlib.ticker import MaxNLocator
+
         one, exact = data["fixed"], data["population"]
         words = (
             f"Gaussian regression with optima at the corners of a regular simplex: "
@@ -147,36 +150,22 @@ class SimilarityMatrices(Illustration):
             f"model, with the printed $\\cos(G, \\Delta w)$ {one.right('as-printed')}."
         )
         figure, (left, middle, right) = style.new_figure(self.caption(words), panels=3, height=4.6)
-        mesh = _paint(left, one.cosines, 1.0, one.labels)
-        style.label_axes(left, "a  CFL: cosine of updates", "client", "client")
-        left.set_xticks(range(0, CLIENTS + 1, CLIENTS // CLUSTERS))
-        _add_bar(mesh, left, "cosine")
         centred = {sign: score - score.mean(axis=1, keepdims=True) for sign, score in one.scores.items()}
         highest = max(float(np.abs(score).max()) for score in centred.values())
-        for panel, sign, title in (
-            (middle, "descent", "b  GL-CFL, $\\cos(-G, \\Delta w)$"),
-            (right, "as-printed", "c  GL-CFL as printed"),
+        few: style.Look = {"orientation": "horizontal", "ticks": MaxNLocator(5, steps=[1, 5, 10])}
+        borders, score = range(0, CLIENTS + 1, CLIENTS // CLUSTERS), "score less its mean"
+        for panel, values, title, across, bar, high in (
+            (left, one.cosines, "a  CFL: cosine of updates", "client", "cosine", 1.0),
+            (middle, centred["descent"], "b  GL-CFL, $\\cos(-G, \\Delta w)$", MODEL, score, highest),
+            (right, centred["as-printed"], "c  GL-CFL as printed", MODEL, score, highest),
         ):
-            mesh = _paint(panel, centred[sign], highest, one.labels)
-            style.label_axes(panel, title, "model of cluster", "client")
-            panel.set_xticks(np.arange(CLUSTERS) + 0.5, [str(cluster + 1) for cluster in range(CLUSTERS)])
-            _add_bar(mesh, panel, "score less its mean")
+            mesh = panel.pcolormesh(values, cmap="PuOr", vmin=-high, vmax=high, rasterized=True)
+            for border in borders[1:-1]:
+                panel.axhline(border, color=style.BLACK, linewidth=0.6)
+            panel.invert_yaxis()
+            ticks: style.Look = {"xticks": borders}
+            if across == MODEL:
+                ticks = {"xticks": np.arange(CLUSTERS) + 0.5, "xticklabels": range(1, CLUSTERS + 1)}
+            style.label_axes(panel, title, across, "client", yticks=borders, **ticks)
+            style.add_colour_bar(mesh, panel, bar, **few)
         return figure
-
-
-def _paint(panel: style.Axes, values: np.ndarray, highest: float, labels: np.ndarray) -> Any:
-    """Colour a matrix by value, white at 0, with lines between the clusters of its rows."""
-    mesh = panel.pcolormesh(values, cmap="PuOr", vmin=-highest, vmax=highest, rasterized=True)
-    for border in np.flatnonzero(np.diff(labels)) + 1:
-        panel.axhline(float(border), color=style.BLACK, linewidth=0.6)
-    panel.set_yticks(range(0, CLIENTS + 1, CLIENTS // CLUSTERS))
-    panel.invert_yaxis()
-    return mesh
-
-
-def _add_bar(mesh: Any, panel: style.Axes, name: str) -> None:
-    """Add a colour bar below a panel, with few ticks in any width."""
-    from matplotlib.ticker import MaxNLocator
-
-    few = MaxNLocator(5, steps=[1, 5, 10])
-    style.add_colour_bar(mesh, panel, name, orientation="horizontal", ticks=few)

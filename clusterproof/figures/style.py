@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -72,6 +72,7 @@ CAPTION_SIZE, LINE_SPACING = 7.5, 1.35
 CAPTION_LETTERS, TITLE_LETTERS = 17.4, 14.5  # of an inch
 
 FORMULA = re.compile(r"\$[^$]*\$")
+FIRST_STAND_IN, STAND_IN = 0xE000, re.compile(r"([\uE000-\uF8FF])\1*")
 HYPHEN_FOR_MINUS = re.compile(r"(?<![\w\N{MINUS SIGN})])-(?=\.?\d)")
 
 
@@ -123,24 +124,12 @@ def styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
     """Let a function that draws take the parameters of ``Appearance``, draw in the style sheet, and lay out."""
 
     @wraps(draw)
-    def drawn(
-        *data: Any,
-        width: float | None = None,
-        caption: bool = True,
-        title: str | None = None,
-        labels: Sequence[str] = (),
-        **options: Any,
-    ) -> Figure:
-        look = Appearance(width=width, caption=caption, title=title, labels=labels)
-        return draw_in(look, draw, *data, **options)
+    def drawn(*data: Any, **options: Any) -> Figure:
+        own = {each.name: options.pop(each.name) for each in fields(Appearance) if each.name in options}
+        with appearing(Appearance(**own)):
+            return _finished(draw(*data, **options))
 
     return drawn
-
-
-def draw_in(look: Appearance, draw: Callable[..., Figure], *data: Any, **options: Any) -> Figure:
-    """Call a function that draws, and lay its figure out, with an appearance."""
-    with appearing(look):
-        return _finished(draw(*data, **options))
 
 
 @contextmanager
@@ -157,10 +146,8 @@ def appearing(appearance: Appearance) -> Iterator[None]:
 
     names = [name for name in rcParams if name not in NOT_LOOKS]
     changed = {name: rcParams[name] for name in names if rcParams[name] != rcParamsDefault[name]}
-    sheet = {
-        **_appearance.get().sheet,
-        **appearance.sheet,
-    }  # that of a context around this one holds here, too
+    # that of a context around this one holds here, too
+    sheet = {**_appearance.get().sheet, **appearance.sheet}
     own = {name: value for name, value in sheet.items() if name in names}
     before = _appearance.set(replace(appearance, sheet=sheet))
     try:
@@ -206,8 +193,9 @@ def new_figure(
     figure.caption = text
     if shown:
         figure.supxlabel(shown, x=0.01, ha="left", fontsize=CAPTION_SIZE, linespacing=LINE_SPACING)
-    grid = figure.add_gridspec(panels // columns, columns, width_ratios=ratios if columns > 1 else None)
-    return figure, [figure.add_subplot(grid[divmod(number, columns)]) for number in range(panels)]
+    widths = ratios if columns > 1 else None
+    axes = figure.subplots(panels // columns, columns, squeeze=False, width_ratios=widths)
+    return figure, list(axes.flat)
 
 
 def _height(caption: str) -> float:
@@ -218,13 +206,10 @@ def _height(caption: str) -> float:
 def wrap(text: str, letters: float) -> str:
     """Break a text into lines by the letters that it shows, never inside a formula."""
     formulas = FORMULA.findall(text)
-    stand_ins = [chr(0xE000 + number) * visible(formula) for number, formula in enumerate(formulas)]
-    for formula, stand_in in zip(formulas, stand_ins, strict=True):
-        text = text.replace(formula, stand_in, 1)
-    wrapped = textwrap.fill(text, max(int(letters), 8), break_long_words=False, break_on_hyphens=False)
-    for formula, stand_in in zip(formulas, stand_ins, strict=True):
-        wrapped = wrapped.replace(stand_in, formula, 1)
-    return wrapped
+    stand_ins = (chr(FIRST_STAND_IN + number) * visible(formula) for number, formula in enumerate(formulas))
+    hidden = FORMULA.sub(lambda _: next(stand_ins), text)
+    wrapped = textwrap.fill(hidden, max(int(letters), 8), break_long_words=False, break_on_hyphens=False)
+    return STAND_IN.sub(lambda found: formulas[ord(found[1]) - FIRST_STAND_IN], wrapped)
 
 
 def visible(text: str) -> int:
@@ -234,8 +219,13 @@ def visible(text: str) -> int:
 
 def with_minus(text: str) -> str:
     """Write a minus sign where a hyphen stands for one, outside of formulas, which have their own."""
+    return outside_formulas(HYPHEN_FOR_MINUS, "\N{MINUS SIGN}", text)
+
+
+def outside_formulas(pattern: re.Pattern[str], new: str | Callable[[re.Match[str]], str], text: str) -> str:
+    """Replace what matches a pattern, outside of formulas."""
     parts = re.split(f"({FORMULA.pattern})", text)
-    parts[::2] = [HYPHEN_FOR_MINUS.sub("\N{MINUS SIGN}", part) for part in parts[::2]]
+    parts[::2] = [pattern.sub(new, part) for part in parts[::2]]
     return "".join(parts)
 
 
@@ -254,25 +244,51 @@ def power_of_ten(value: float) -> str:
     return f"$10^{{{math.ceil(math.log10(value))}}}$" if value > 0 else "0"
 
 
-def label_axes(panel: Axes, title: str, horizontal: str, vertical: str) -> None:
-    """Set a panel's title and the names of its axes, in lines that fit; rounds are whole numbers."""
+def centres(edges: np.ndarray) -> np.ndarray:
+    """Return the geometric centres of cells on a log axis, (n,) of their edges (n + 1,)."""
+    return np.asarray(np.sqrt(edges[1:] * edges[:-1]))
+
+
+def label_axes(
+    panel: Axes,
+    title: str,
+    horizontal: str,
+    vertical: str,
+    *,
+    x_ticks: Sequence[float] = (),
+    y_ticks: Sequence[float] = (),
+    **axes: Any,
+) -> None:
+    """Set a panel's title and axes, whose names are broken into lines that fit; rounds are whole numbers.
+
+    Parameters
+    ----------
+    panel
+        Axes of ``new_figure``.
+    title, horizontal, vertical
+        Title of the panel, and names of its axes.
+    x_ticks, y_ticks
+        Numbers that are written at the axes, and no others.
+    axes
+        Scales, limits and whatever else the panel's ``set`` takes.
+    """
     from matplotlib.ticker import AutoLocator
 
+    panel.set(**axes)
+    for axis, values in ((panel.xaxis, x_ticks), (panel.yaxis, y_ticks)):
+        if values:
+            axis.set_ticks(values, [f"{value:g}" for value in values])
+            panel.minorticks_off()
     if "round" in horizontal and isinstance(panel.xaxis.get_major_locator(), AutoLocator):
         count_along(panel.xaxis)
     figure: Any = panel.figure
-    (width, height), (rows, columns) = figure.get_size_inches(), _grid_of(panel)
-    across = TITLE_LETTERS * (width / columns - 0.5)
-    up = TITLE_LETTERS * (height - _height(figure.get_supxlabel())) / rows
+    subplot: Any = panel.get_subplotspec()
+    (width, height), grid = figure.get_size_inches(), subplot.get_gridspec()
+    across = TITLE_LETTERS * (width / grid.ncols - 0.5)
+    up = TITLE_LETTERS * (height - _height(figure.get_supxlabel())) / grid.nrows
     panel.set_title(wrap(title, across), loc="left")
     panel.set_xlabel(wrap(horizontal, across))
     panel.set_ylabel(wrap(vertical, up - 8))
-
-
-def _grid_of(panel: Any) -> tuple[int, int]:
-    """Return the numbers of rows and columns in which a figure's panels stand."""
-    rows, columns, _, _ = panel.get_subplotspec().get_geometry()
-    return rows, columns
 
 
 def count_along(axis: Any) -> None:
@@ -282,12 +298,50 @@ def count_along(axis: Any) -> None:
     axis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 2.5, 5, 10], integer=True))
 
 
-def set_ticks(panel: Axes, *, x: Sequence[float] = (), y: Sequence[float] = ()) -> None:
-    """Write these numbers at the axes, and no others."""
-    for axis, values in ((panel.xaxis, x), (panel.yaxis, y)):
-        if values:
-            axis.set_ticks(values, [f"{value:g}" for value in values])
-    panel.minorticks_off()
+def draw_curve(
+    panel: Axes,
+    places: Sequence[float] | np.ndarray,
+    values: Sequence[float] | np.ndarray,
+    look: Look,
+    label: str,
+    *,
+    gid: str = "",
+    band: Sequence[Any] | None = None,
+    last: float | None = None,
+    marks: int = 10,
+    shift: int = 0,
+) -> None:
+    """Draw a curve.
+
+    Parameters
+    ----------
+    panel
+        Axes of ``new_figure``.
+    places, values, label, gid
+        Of the curve, each (n,); its name in the legend, and its id, by default that name.
+    look
+        Colour, marker and line style.
+    band
+        Lower and upper ends of a band around it, each (n,), or None.
+    last
+        Another value at the last place, drawn as a diamond; or None.
+    marks, shift
+        About how many of the places have a marker, and by how many quarters of a step they are moved.
+    """
+    colour, gid = look["color"], gid or label
+    if band is not None:
+        panel.fill_between(places, *band, color=colour, alpha=0.25, linewidth=0, gid=f"band {gid}")
+    every = max(1, (len(places) - 1) // marks)
+    panel.plot(places, values, **look, markevery=(shift * every // 4 % every, every), label=label, gid=gid)
+    if last is not None:
+        draw_marks(panel, places[-1:], [last], colour, "D", 5, clip_on=False, gid=f"last {gid}")
+
+
+def draw_marks(
+    panel: Axes, across: Any, up: Any, colour: str, marker: str, size: float, **options: Any
+) -> None:
+    """Draw marks without a line between them."""
+    panel.plot(across, up, color=colour, marker=marker, markersize=size, linestyle="none", **options)
 
 
 def add_legend(panels: Sequence[Axes], columns: int, **options: Any) -> None:
@@ -328,18 +382,18 @@ def _finished(figure: Figure) -> Figure:
     if look.title is not None and not figure.legends:
         figure.suptitle(look.title, x=0.01, ha="left")
     if look.labels and not figure.legends:
-        raise InvalidArgument(
-            "labels", list(look.labels), "are for curves, of which none has a name", "leave them out"
-        )
+        rule = "are for curves, of which none has a name"
+        raise InvalidArgument("labels", list(look.labels), rule, "leave them out")
     for _ in range(2):  # numbers at the axes depend on the first layout
         if layout := figure.get_layout_engine():
             layout.execute(figure)
     figure.set_layout_engine("none")
     if look.width is not None:
-        panels = [panel for panel in figure.axes if panel.get_label() != "<colorbar>"]
+        panels: list[Any] = [panel for panel in figure.axes if panel.get_label() != "<colorbar>"]
         lacking = 1 - min(panel.get_window_extent().width for panel in panels) / figure.dpi
         if lacking > 0:
-            enough = math.ceil(2 * (look.width + _grid_of(panels[0])[1] * lacking * CENTIMETRES)) / 2
+            columns = panels[0].get_subplotspec().get_gridspec().ncols
+            enough = math.ceil(2 * (look.width + columns * lacking * CENTIMETRES)) / 2
             rule = "leaves less than an inch to a panel"
             raise InvalidArgument("width", look.width, rule, f"{enough:g} is enough")
     return figure

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 from msgspec import Meta
 
 import clusterproof.figures.style as style
 from clusterproof.algorithms import CFLMGD, IFCA, Algorithm, generator, run
+from clusterproof.figures.client_updates import on_simplex
 from clusterproof.figures.illustration import Illustration, Momentum, Positive
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.synthetic.misclassification import pairwise_error
@@ -17,7 +17,6 @@ from clusterproof.synthetic.misclassification import pairwise_error
 CLUSTERS, CLIENTS, DIMENSION = 4, 60, 10
 
 
-@dataclass(frozen=True, kw_only=True)
 class SuccessMap(Illustration):
     """Share of runs that find all clusters, of 60 clients in 4 clusters at the corners of a regular simplex.
 
@@ -41,13 +40,13 @@ class SuccessMap(Illustration):
         Number of noises.
     """
 
-    name: ClassVar[str] = "success-map"
-    title: ClassVar[str] = "How often IFCA and CFL-MGD recover the clusters over separation and noise"
-    alt: ClassVar[str] = (
+    name = "success-map"
+    title = "How often IFCA and CFL-MGD recover the clusters over separation and noise"
+    alt = (
         "Two maps, of IFCA and of CFL-MGD, of the share of runs that find all clusters: all at large separation and "
         "little noise, none in the opposite corner; the border follows the line of probability one half."
     )
-    claims: ClassVar[tuple[str, ...]] = ("ifca/basin", "ifca/certain-in-basin", "ifca/monotone-in-basin")
+    claims = ("ifca/basin", "ifca/certain-in-basin", "ifca/monotone-in-basin")
 
     momentum: Momentum = 0.9
     step_size: Annotated[float, Meta(gt=0, lt=2)] = 1.0
@@ -59,40 +58,25 @@ class SuccessMap(Illustration):
     rows: Annotated[int, Meta(ge=1, le=100)] = 8
 
     @property
-    def separation_edges(self) -> np.ndarray:
-        """Edges of the cells."""
-        return np.geomspace(0.5, 8.0, self.columns + 1)
-
-    @property
-    def noise_edges(self) -> np.ndarray:
-        """Edges of the cells."""
-        return np.geomspace(0.25, 4.0, self.rows + 1)
+    def edges(self) -> tuple[np.ndarray, np.ndarray]:
+        """Edges of the cells: separations (columns + 1,) and noises (rows + 1,)."""
+        return np.geomspace(0.5, 8.0, self.columns + 1), np.geomspace(0.25, 4.0, self.rows + 1)
 
     def task(self, separation: float, noise: float) -> RegressionMixture:
         """Return the clusters of equal size at the corners of a regular simplex."""
-        corners = np.eye(CLUSTERS, DIMENSION) / np.sqrt(2)
-        return RegressionMixture(
-            optima=separation * (corners - corners.mean(axis=0)),
-            covariance=np.ones(DIMENSION),
-            noise=noise,
-            labels=np.repeat(np.arange(CLUSTERS), CLIENTS // CLUSTERS),
-            samples=self.samples,
-        )
+        corners = np.eye(CLUSTERS, DIMENSION)
+        return on_simplex(corners, separation, CLIENTS, noise=noise, samples=self.samples)
 
     def directions(self) -> np.ndarray:
         """Unit vectors (replicates, P, d) in which the first models lie from their optima, in all cells."""
-        drawn = generator(self.seed, "figures/success-map", "start").standard_normal(
-            (self.replicates, CLUSTERS, DIMENSION)
-        )
+        source = generator(self.seed, "figures/success-map", "start")
+        drawn = source.standard_normal((self.replicates, CLUSTERS, DIMENSION))
         return np.asarray(drawn / np.linalg.norm(drawn, axis=-1, keepdims=True))
 
-    def success(self, algorithm: Algorithm[Any], separation: float, noise: float) -> float:
+    def success(self, algorithm: Algorithm[Any], task: RegressionMixture) -> float:
         """Return the share of the runs whose last assignments are the true clusters, adjusted Rand index 1."""
-        task = self.task(separation, noise)
         initial = task.optima + self.distance * self.directions()
-        trace = run(
-            algorithm, task, rounds=self.rounds, seed=self.seed, replicates=self.replicates, initial=initial
-        )
+        trace = run(algorithm, task, initial=initial, **self.chosen("rounds", "replicates", "seed"))
         return float((trace.adjusted_rand_index == 1).mean())
 
     def compute(self) -> dict[str, np.ndarray]:
@@ -101,14 +85,10 @@ class SuccessMap(Illustration):
             "IFCA": IFCA(step_size=self.step_size),
             "CFL-MGD": CFLMGD(step_size=self.step_size, momentum=self.momentum),
         }
-        separations, noises = centres(self.separation_edges), centres(self.noise_edges)
+        separations, noises = map(style.centres, self.edges)
+        tasks = [[self.task(separation, noise) for separation in separations] for noise in noises]
         return {
-            name: np.array(
-                [
-                    [self.success(algorithm, separation, noise) for separation in separations]
-                    for noise in noises
-                ]
-            )
+            name: np.array([[self.success(algorithm, task) for task in row] for row in tasks])
             for name, algorithm in algorithms.items()
         }
 
@@ -128,10 +108,9 @@ class SuccessMap(Illustration):
 
     def draw(self, data: dict[str, np.ndarray]) -> style.Figure:
         """Draw both maps with one colour scale."""
-        maps, odds = data, self.even_odds()
-        separation_edges, noise_edges = self.separation_edges, self.noise_edges
-        task = self.task(1.0, 1.0)
-        means = ", ".join(f"{name} {probabilities.mean():.2f}" for name, probabilities in maps.items())
+        odds, task = self.even_odds(), self.task(1.0, 1.0)
+        separation_edges, noise_edges = self.edges
+        means = ", ".join(f"{name} {probabilities.mean():.2f}" for name, probabilities in data.items())
         words = (
             f"Share of {self.replicates} runs in which all clients choose their true cluster (ARI = 1) in round "
             f"{self.rounds}; mean over the map: {means}. Gaussian regression, fresh data, optima at the corners of a "
@@ -144,26 +123,21 @@ class SuccessMap(Illustration):
         )
         figure, panels = style.new_figure(self.caption(words), panels=2, height=4.6)
         titles = ("a  IFCA", rf"b  CFL-MGD, $\beta = {self.momentum:g}$")
-        for panel, (name, probabilities), title in zip(panels, maps.items(), titles, strict=True):
+        for panel, (name, probabilities), title in zip(panels, data.items(), titles, strict=True):
             scale: style.Look = {"cmap": "cividis", "vmin": 0.0, "vmax": 1.0}
-            edges = (separation_edges, noise_edges)
-            mesh = panel.pcolormesh(*edges, probabilities, **scale, rasterized=True, gid=name)
-            panel.set_xscale("log")
-            panel.set_yscale("log")
+            mesh = panel.pcolormesh(*self.edges, probabilities, **scale, rasterized=True, gid=name)
             basin, red = 4 * np.sqrt(task.condition_number) * self.distance, style.VERMILLION
             panel.axvline(basin, color=red, linestyle="--", label="the paper's basin", gid="basin")
             ends = np.clip(odds * noise_edges[[0, -1]], *separation_edges[[0, -1]])
             label = "all right at the optima: probability 1/2"
             panel.plot(ends, ends / odds, color=red, label=label, gid="even-odds")
-            style.set_ticks(panel, x=[0.5, 1, 2, 4, 8], y=[0.25, 0.5, 1, 2, 4])
-            panel.set_xlim(separation_edges[0], separation_edges[-1])
-            panel.set_ylim(noise_edges[0], noise_edges[-1])
-            style.label_axes(panel, title, r"separation $\Delta$", "noise $s$")
+            axes: style.Look = {
+                "xscale": "log",
+                "xlim": separation_edges[[0, -1]],
+                "x_ticks": [0.5, 1, 2, 4, 8],
+            }
+            axes |= {"yscale": "log", "ylim": noise_edges[[0, -1]], "y_ticks": [0.25, 0.5, 1, 2, 4]}
+            style.label_axes(panel, title, r"separation $\Delta$", "noise $s$", **axes)
         style.add_colour_bar(mesh, panels, "share of runs with ARI = 1")
         style.add_legend(panels, 2)
         return figure
-
-
-def centres(edges: np.ndarray) -> np.ndarray:
-    """Geometric centres of cells."""
-    return np.asarray(np.sqrt(edges[1:] * edges[:-1]))

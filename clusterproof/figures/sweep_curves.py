@@ -74,13 +74,12 @@ def draw(frame: DataFrame, plan: Sweep) -> style.Figure:
         look = {**style.SOLID[number % 6], "marker": style.LOOKS[number // 6 % 6]["marker"]}
         named = zip(others, values, strict=True)
         label = ", ".join(f"{name} {_shown(value)}" for name, value in named) or measure
-        panel.plot(places, [np.median(several) for several in heights], **look, label=label)
-        if over:
-            ends = [several.min() for several in heights], [several.max() for several in heights]
-            panel.fill_between(places, *ends, color=look["color"], alpha=0.15, linewidth=0)
-    style.label_axes(panel, "", axis.replace("_", " "), measure)
-    if measure.endswith("error") and (frame[measure].drop_nulls().to_numpy() > 0).all():
-        panel.set_yscale("log")
+        ends = [several.min() for several in heights], [several.max() for several in heights]
+        middle = [np.median(several) for several in heights]
+        style.draw_curve(panel, places, middle, look, label, band=ends if over else None, marks=len(places))
+    logarithmic = measure.endswith("error") and (frame[measure].drop_nulls().to_numpy() > 0).all()
+    scale = "log" if logarithmic else "linear"
+    style.label_axes(panel, "", axis.replace("_", " "), measure, yscale=scale)
     style.add_legend([panel], 4)
     return figure
 

@@ -2,58 +2,53 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from msgspec import Meta
 
 import clusterproof.figures.style as style
-from clusterproof.algorithms import SoFL, generator, purity
-from clusterproof.algorithms import self_organising_map as som
-from clusterproof.figures.client_updates import OfUpdates
+from clusterproof.algorithms import purity
+from clusterproof.algorithms.self_organising_map import distance_map
+from clusterproof.figures.client_updates import Grid, OfUpdates
 
 STARTS = ("random", "sample")
 
 
 class Landscape(NamedTuple):
-    """A trained map."""
+    """A trained map.
 
-    neurons: np.ndarray
-    """(grid, grid, e), in units of the longest update."""
-    heights: np.ndarray
-    """Mean distance of each neuron to its neighbours, (grid, grid)."""
-    winners: np.ndarray
-    """Neuron of each client in row-major order, (m,)."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class UMatrix(OfUpdates):
-    """Maps that are trained on the updates of 60 clients in 4 clusters after some rounds of FedAvg.
-
-    Parameters
+    Attributes
     ----------
-    grid
-        Number of neurons along a side of the map.
+    neurons
+        (grid, grid, e), in units of the longest update.
+    heights
+        Mean distance of each neuron to its neighbours, (grid, grid).
+    winners
+        Neuron of each client in row-major order, (m,).
     """
 
-    name: ClassVar[str] = "u-matrix"
-    title: ClassVar[str] = "U-matrix of SoFL's self-organising map on the updates of clients"
-    alt: ClassVar[str] = (
+    neurons: np.ndarray
+    heights: np.ndarray
+    winners: np.ndarray
+
+
+class UMatrix(OfUpdates):
+    """Maps that are trained on the updates of 60 clients in 4 clusters after some rounds of FedAvg."""
+
+    name = "u-matrix"
+    title = "U-matrix of SoFL's self-organising map on the updates of clients"
+    alt = (
         "Two square maps of neurons, shaded by the distance to the neighbouring neurons, from random neurons and from "
         "clients' updates. The marks of the four clusters of clients lie in separate cells."
     )
-    claims: ClassVar[tuple[str, ...]] = ("sofl/equation-10",)
+    claims = ("sofl/equation-10",)
 
-    grid: Annotated[int, Meta(ge=2, le=40)] = 8
+    grid: Grid = 8
 
     def landscape(self, initialisation: str) -> Landscape:
         """Train the map on the updates that follow FedAvg, with the initialisation of a name in ``SoFL``."""
-        local: dict[str, Any] = {"step_size": self.step_size, "local_steps": self.local_steps}
-        algorithm = SoFL(**local, grid=self.grid, initialisation=initialisation)
-        source = generator(self.seed, "figures/u-matrix", initialisation)
-        neurons, data = algorithm.train_map(self.updates(), source)
-        return Landscape(neurons, som.distance_map(neurons), som.best_matching_units(neurons, data))
+        neurons, _, winners = self.train_map(initialisation, initialisation=initialisation)
+        return Landscape(neurons, distance_map(neurons), winners)
 
     def compute(self) -> dict[str, Landscape]:
         """Train the map from both starts."""
@@ -61,26 +56,22 @@ class UMatrix(OfUpdates):
 
     def draw(self, data: dict[str, Landscape]) -> style.Figure:
         """Draw the map's landscape from both starts, with each client at its neuron."""
-        task = self.task()
-        maps = list(data.values())
-        found = [
-            f"{len(np.unique(one.winners))} winners, purity {purity(one.winners, task.labels):.3g}"
-            for one in maps
-        ]
+        labels, maps = self.task().labels, list(data.values())
+        found = [f"{len(set(one.winners))} winners, purity {purity(one.winners, labels):.3g}" for one in maps]
         words = (
-            f"Map of {self.grid} x {self.grid} neurons trained on the updates that clients send after {self.rounds} "
-            f"rounds of FedAvg ({self.local_steps} local steps, $\\eta = {self.step_size:g}$) on Gaussian regression: "
-            f"{style.describe(task)}, $\\Delta = {task.separation:g}$. Cosine winners, 300 updates, "
-            f"$\\eta_0 = 0.1$ and $\\sigma_0 = 1.5$ decaying to a third, as printed. Grey: mean Euclidean "
-            f"distance of a neuron to its neighbours, in lengths of the longest update. A mark is a client, in "
-            f"the cell of its neuron; colour and shape are its true cluster. a: {found[0]}; b: {found[1]}."
+            f"Map of {self.grid} x {self.grid} neurons trained on the updates that clients send after {self.source}. "
+            f"Cosine winners, 300 updates, $\\eta_0 = 0.1$ and $\\sigma_0 = 1.5$ decaying to a third, as printed. "
+            f"Grey: mean Euclidean distance of a neuron to its neighbours, in lengths of the longest update. A mark is "
+            f"a client, in the cell of its neuron; colour and shape are its true cluster. a: {found[0]}; b: {found[1]}."
         )
         figure, panels = style.new_figure(self.caption(words), panels=2, height=4.6)
         highest = max(float(one.heights.max()) for one in maps)
         titles = ("a  From random unit vectors", "b  From clients' updates")
         for panel, one, title in zip(panels, maps, titles, strict=True):
-            mesh = self._paint(panel, one, task.labels, highest)
-            style.label_axes(panel, title, "column of the map", "row of the map")
+            mesh = self._paint(panel, one, labels, highest)
+            ticks = range(0, self.grid, max(1, self.grid // 8))
+            places: style.Look = {"x_ticks": ticks, "y_ticks": ticks}
+            style.label_axes(panel, title, "column of the map", "row of the map", **places)
         style.add_colour_bar(mesh, panels, "distance to the neighbouring neurons", shrink=0.8)
         style.add_legend(panels, 4)
         return figure
@@ -103,7 +94,5 @@ class UMatrix(OfUpdates):
             gid, label = f"clients {cluster}", f"cluster {cluster + 1}"
             panel.plot(*places[truth == cluster].T, **{**look, **marks}, label=label, gid=gid)
         panel.set_aspect("equal")
-        ticks = range(0, self.grid, max(1, self.grid // 8))
-        style.set_ticks(panel, x=ticks, y=ticks)
         panel.invert_yaxis()
         return mesh

@@ -2,55 +2,54 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from msgspec import Meta
 
 import clusterproof.figures.style as style
-from clusterproof.algorithms import SoFL, generator
-from clusterproof.algorithms import self_organising_map as som
 from clusterproof.algorithms.second_clustering import cluster_winners, elbow, within_sums
-from clusterproof.figures.client_updates import OfUpdates
+from clusterproof.algorithms.validation import require
+from clusterproof.figures.client_updates import Grid, OfUpdates
 
 NOISY, EXACT = "fresh", "population"
 
 
 class Curves(NamedTuple):
-    """Sums of squares and what is chosen from them."""
+    """Sums of squares and what is chosen from them.
 
-    clients: np.ndarray
-    """Least sums of squared distances to 1, 2, ... centres, in squared lengths of the longest update."""
-    winners: np.ndarray
-    """The same of the winning neurons."""
-    elbows: tuple[int, int]
-    """Of the two curves, as printed."""
-    guarded: int
-    """Number of clusters by the silhouette of the clients."""
-    neurons: int
-    """Number of winning neurons."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class WinnersElbow(OfUpdates):
-    """Choices of the number of clusters, on the updates of 60 clients in 4 clusters after some rounds of FedAvg.
-
-    Parameters
+    Attributes
     ----------
-    grid
-        Number of neurons along a side of the map.
+    clients
+        Least sums of squared distances to 1, 2, ... centres, in squared lengths of the longest update.
+    winners
+        The same of the winning neurons.
+    elbows
+        Of the two curves, as printed.
+    guarded
+        Number of clusters by the silhouette of the clients.
+    neurons
+        Number of winning neurons.
     """
 
-    name: ClassVar[str] = "winners-elbow"
-    title: ClassVar[str] = "SoFL's elbow of the clients and of the map's winners"
-    alt: ClassVar[str] = (
+    clients: np.ndarray
+    winners: np.ndarray
+    elbows: tuple[int, int]
+    guarded: int
+    neurons: int
+
+
+class WinnersElbow(OfUpdates):
+    """Choices of the number of clusters, on the updates of 60 clients in 4 clusters after some rounds of FedAvg."""
+
+    name = "winners-elbow"
+    title = "SoFL's elbow of the clients and of the map's winners"
+    alt = (
         "Sums of squares of clients and of winning neurons over the number of clusters. With noise the elbow of the "
         "winners is at the true number; with expected losses there are as many winners as clusters, and it is below."
     )
-    claims: ClassVar[tuple[str, ...]] = ("sofl/elbow-below-chord", "sofl/elbow-exact-winners")
+    claims = ("sofl/elbow-below-chord", "sofl/elbow-exact-winners")
 
-    grid: Annotated[int, Meta(ge=2, le=40)] = 5
+    grid: Grid = 5
 
     def curves(self, data: str) -> Curves:
         """Train SoFL's map on the updates that follow FedAvg, and choose a number of clusters.
@@ -60,11 +59,8 @@ class WinnersElbow(OfUpdates):
         InvalidArgument
             If scikit-learn is not installed.
         """
-        algorithm = SoFL(step_size=self.step_size, local_steps=self.local_steps, grid=self.grid)
-        algorithm.model_count(self.task(data))  # asks for scikit-learn
-        source = generator(self.seed, "figures/winners-elbow", data)
-        neurons, vectors = algorithm.train_map(self.updates(data), source)
-        found = som.best_matching_units(neurons, vectors)
+        require("id", self.name, "sklearn")
+        neurons, vectors, found = self.train_map(data, data)
         flat = neurons.reshape(-1, vectors.shape[1])
         distinct = flat[np.unique(found)]
         clients, winners = within_sums(vectors, self.seed), within_sums(distinct, self.seed)
@@ -78,44 +74,35 @@ class WinnersElbow(OfUpdates):
 
     def draw(self, data: dict[str, Curves]) -> style.Figure:
         """Draw both curves where the map has more winners than clusters, and where it has as many."""
-        task = self.task()
+        clusters = self.task().clusters
         results = "; ".join(
-            f"{panel}: {one.neurons} winners, "
-            f"elbow {one.elbows[1]} (of the clients {one.elbows[0]}), silhouette {one.guarded}"
+            f"{panel}: {one.neurons} winners, elbow {one.elbows[1]} (of the clients {one.elbows[0]}), "
+            f"silhouette {one.guarded}"
             for panel, one in zip("ab", data.values(), strict=True)
         )
         words = (
             f"Within-cluster sums of squares, relative to one cluster, of the clients' updates and of the winning "
-            f"neurons of a {self.grid} x {self.grid} map (neurons start as updates), after {self.rounds} rounds "
-            f"of FedAvg ({self.local_steps} local steps, $\\eta = {self.step_size:g}$) on Gaussian regression: "
-            f"{style.describe(task)}, $\\Delta = {task.separation:g}$. Elbow: farthest below the chord of the "
-            f"curve's ends; guarded: best cosine silhouette of the clients, one cluster below 0.25. {results}. "
-            f"The last point of a curve is never an elbow."
+            f"neurons of a {self.grid} x {self.grid} map (neurons start as updates), after {self.source}. Elbow: "
+            f"farthest below the chord of the curve's ends; guarded: best cosine silhouette of the clients, one "
+            f"cluster below 0.25. {results}. The last point of a curve is never an elbow."
         )
         figure, panels = style.new_figure(self.caption(words), panels=2, height=4.3)
-        noisy, exact = (f"{one.neurons} winners, {task.clusters} clusters" for one in data.values())
+        noisy, exact = (f"{one.neurons} winners, {clusters} clusters" for one in data.values())
         titles = (f"a  Fresh data: {noisy}", f"b  Expected losses: {exact}")
         for panel, one, title in zip(panels, data.values(), titles, strict=True):
             relative = [(one.clients / one.clients[0], "clients"), (one.winners / one.winners[0], "winners")]
             for (curve, name), look in zip(relative, style.LOOKS, strict=False):
                 numbers = np.arange(1, len(curve) + 1)
                 panel.plot(numbers, curve, **look, label=f"WCSS of the {name}", gid=name)
-            panel.axvline(task.clusters, **style.LEVEL, label="true number", gid="truth")
-            mark: dict[str, Any] = {
-                "color": style.BLACK,
-                "fillstyle": "none",
-                "linestyle": "none",
-                "zorder": 5,
-            }
+            panel.axvline(clusters, **style.LEVEL, label="true number", gid="truth")
             for name, label, choice, marker, size in (
                 ("elbow", "elbow of the winners, as printed", one.elbows[1], "o", 9),
                 ("guarded", "guarded: silhouette of the clients", one.guarded, "s", 12),
             ):
-                look = {**mark, "marker": marker, "markersize": size, "label": label, "gid": name}
-                panel.plot([choice], [curve[choice - 1]], **look)
-            style.label_axes(panel, title, "number of clusters $k$", "sum of squares / that of one cluster")
-            panel.set_xticks(range(1, 11))
-            panel.set_xlim(0.5, 10.5)
-            panel.set_ylim(-0.08, 1.05)
+                mark: style.Look = {"fillstyle": "none", "zorder": 5, "label": label, "gid": name}
+                style.draw_marks(panel, [choice], [curve[choice - 1]], style.BLACK, marker, size, **mark)
+            axes: style.Look = {"xticks": range(1, 11), "xlim": (0.5, 10.5), "ylim": (-0.08, 1.05)}
+            squares = "sum of squares / that of one cluster"
+            style.label_axes(panel, title, "number of clusters $k$", squares, **axes)
         style.add_legend(panels, 3)
         return figure

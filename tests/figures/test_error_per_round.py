@@ -4,36 +4,24 @@ from functools import cache
 
 import numpy as np
 import pytest
-from drawings import line
+from drawings import entries, from_one_start, line, regression
 
 from clusterproof import theory
 from clusterproof.algorithms import CFLMGD, IFCA, FedAvg, InvalidArgument, run
 from clusterproof.figures.error_per_round import ErrorPerRound
-from clusterproof.synthetic import QuadraticMixture, RegressionMixture
+from clusterproof.synthetic import QuadraticMixture
 
 MOMENTA = (0.0, 0.5, 0.9)
 SMALL = {"rounds": 12, "replicates": 20, "clients": 40, "dimension": 20}
 
 
-def regression(**changes):
-    sizes = {"clusters": 3, "clients": 40, "dimension": 20, "proportions": [5, 3, 2]}
-    law = {"condition_number": 4.0, "separation": 1.6, "noise": 0.2, "samples": 10_000}
-    return RegressionMixture.random(**{**sizes, **law, **changes}, seed=0)
-
-
 def traced(task, momentum, rounds=12):
-    algorithm = CFLMGD(step_size=1.0, momentum=momentum)
-    start = run(algorithm, task, rounds=0, seed=0).models[0]
-    return run(algorithm, task, rounds=rounds, seed=0, replicates=20, initial=start)
+    return from_one_start(CFLMGD(step_size=1.0, momentum=momentum), task, rounds=rounds, replicates=20)
 
 
 @cache
 def three_momenta():
     return ErrorPerRound(momentum=MOMENTA, **SMALL).plot()
-
-
-def entries(figure):
-    return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
 
 
 @pytest.mark.parametrize("momentum", MOMENTA)
@@ -96,20 +84,12 @@ def test_every_algorithm_has_a_run(algorithm):
 
 def test_traces_of_different_tasks_are_named_by_what_differs():
     traces = [traced(regression(condition_number=kappa), 0.5, rounds=3) for kappa in (4.0, 100.0)]
-    (panel,) = traces[0].plot(traces[1]).axes
-    assert [text.get_text() for text in panel.figure.legends[0].get_texts()] == [
-        "condition number 4",
-        "condition number 100",
-    ]
+    assert entries(traces[0].plot(traces[1])) == ["condition number 4", "condition number 100"]
     traces = [
         traced(regression(separation=apart, clients=clients), 0.5, rounds=3)
         for apart, clients in ((1.6, 40), (2.0, 50))
     ]
-    (panel,) = traces[0].plot(traces[1]).axes
-    assert [text.get_text() for text in panel.figure.legends[0].get_texts()] == [
-        "clients 40, separation 1.6",
-        "clients 50, separation 2",
-    ]
+    assert entries(traces[0].plot(traces[1])) == ["clients 40, separation 1.6", "clients 50, separation 2"]
     tasks = [
         QuadraticMixture.random(
             clusters=2, clients=6, dimension=3, condition_number=kappa, spread=0.1, seed=0
@@ -117,9 +97,9 @@ def test_traces_of_different_tasks_are_named_by_what_differs():
         for kappa in (3.0, 10.0)
     ]
     traces = [run(CFLMGD(step_size=0.5, momentum=0.5), task, rounds=2, seed=0) for task in tasks]
-    (panel,) = traces[0].plot(traces[1]).axes
-    names = [text.get_text() for text in panel.figure.legends[0].get_texts()]
-    assert names == [f"condition number {task.condition_number:.4g}" for task in tasks]
+    assert entries(traces[0].plot(traces[1])) == [
+        f"condition number {task.condition_number:.4g}" for task in tasks
+    ]
 
 
 @pytest.mark.slow(reason="draws one figure twice")
@@ -148,11 +128,10 @@ def test_bounds_of_ones_own_stand_beside_a_run_and_a_single_model_has_no_number(
     assert panel.figure.legends == []
     assert "_p" not in panel.get_ylabel()
     (panel,) = trace.plot(bounds={"Lemma 1": [4, 3, 2, 1], "floor": 0.5}).axes
-    assert [text.get_text() for text in panel.figure.legends[0].get_texts()] == ["run", "Lemma 1", "floor"]
+    assert entries(panel.figure) == ["run", "Lemma 1", "floor"]
     np.testing.assert_array_equal(line(panel, "bound Lemma 1"), [[0, 1, 2, 3], [4, 3, 2, 1]])
     np.testing.assert_array_equal(line(panel, "bound floor")[1], [0.5] * 4)
-    (panel,) = traced(regression(), 0.5, rounds=2).plot().axes
-    assert panel.figure.legends[0].get_texts()[0].get_text() == "model 0"
+    assert entries(traced(regression(), 0.5, rounds=2).plot())[0] == "model 0"
     for wrong in ({"Lemma 1": [1, 2]}, {"Lemma 1": "high"}, [1, 2, 3, 4], dict.fromkeys("abcde", 1.0)):
         with pytest.raises(InvalidArgument, match="bounds"):
             trace.plot(bounds=wrong)

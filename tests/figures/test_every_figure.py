@@ -6,11 +6,11 @@ import struct
 
 import numpy as np
 import pytest
-from drawings import SEED, drawn, figure_of, line
+from drawings import SEED, drawn, entries, figure_of, line, regression
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms import IFCA, InvalidArgument, run
 from clusterproof.figures import FIGURES, save, style
 from clusterproof.figures.files import metadata_of
 from clusterproof.theory import catalogue
@@ -149,8 +149,9 @@ def test_panels_stand_below_each_other_where_it_is_narrow_and_letters_keep_their
 
 
 def test_titles_and_labels_are_the_readers():
-    (legend,) = two_panels(title="Of slides", labels=["first"], width=12).legends
-    assert [text.get_text() for text in legend.get_texts()] == ["first", "bound"]
+    figure = two_panels(title="Of slides", labels=["first"], width=12)
+    assert entries(figure) == ["first", "bound"]
+    (legend,) = figure.legends
     assert legend.get_title().get_text() == "Of slides"
     assert drawn("model-averaging-map").get_suptitle() == ""
     with pytest.raises(InvalidArgument, match="give at most 2"):
@@ -229,12 +230,7 @@ def test_a_hyphen_never_stands_for_a_minus():
 
 
 def test_a_trace_draws_itself_in_a_width():
-    from clusterproof.algorithms import IFCA, run
-    from clusterproof.synthetic import QuadraticMixture
-
-    trace = run(
-        IFCA(step_size=0.1), QuadraticMixture.random(clusters=2, clients=4, dimension=2, seed=1), rounds=3
-    )
+    trace = run(IFCA(step_size=0.1), regression(), rounds=3)
     figure = trace.plot(width=8.5)
     assert figure.get_figwidth() == pytest.approx(8.5 / 2.54)
     np.testing.assert_array_equal(line(figure.axes[0], "median 1")[1], trace.errors[:, 1])

@@ -5,24 +5,14 @@ from functools import cache
 
 import numpy as np
 import pytest
-from drawings import line
+from drawings import entries, from_one_start, line, regression
 from fusion_loops import DenseFPFC
 
 from clusterproof import theory
 from clusterproof.algorithms import CFLMGD, FPFC, IFCA, FedAvg, run
-from clusterproof.synthetic import QuadraticMixture, RegressionMixture
+from clusterproof.synthetic import QuadraticMixture
 
-REGRESSION = RegressionMixture.random(
-    clusters=3,
-    clients=100,
-    dimension=20,
-    condition_number=4.0,
-    separation=1.6,
-    noise=0.2,
-    samples=10_000,
-    proportions=[5, 3, 2],
-    seed=0,
-)
+REGRESSION = regression(clients=100)
 QUADRATIC = QuadraticMixture.random(
     clusters=4, clients=12, dimension=3, condition_number=4.0, separation=4.0, spread=0.05, seed=0
 )
@@ -33,8 +23,7 @@ DEFAULT = CFLMGD(step_size=1.0, momentum=0.5)
 
 @cache
 def trace_of(algorithm=DEFAULT, rounds=60, runs=40):
-    start = run(algorithm, REGRESSION, rounds=0, seed=0).models[0]
-    return run(algorithm, REGRESSION, rounds=rounds, replicates=runs, seed=0, initial=start)
+    return from_one_start(algorithm, REGRESSION, rounds=rounds, replicates=runs)
 
 
 def fusion(local_steps=10, **options):
@@ -153,12 +142,9 @@ CASES = {
 def test_every_curve_has_its_entry_in_the_legend(case):
     task, trace = CASES[case]()
     figure = picture_of(trace, task)
-    (legend,) = figure.legends
-    named = {name for panel in figure.axes for name in panel.get_legend_handles_labels()[1]}
-    assert [text.get_text() for text in legend.get_texts()] == list(
-        dict.fromkeys(name for panel in figure.axes for name in panel.get_legend_handles_labels()[1])
-    )
-    assert len(named) >= len(theory.compare(task, trace).picture.curves)
+    named = [name for panel in figure.axes for name in panel.get_legend_handles_labels()[1]]
+    assert entries(figure) == list(dict.fromkeys(named))
+    assert len(set(named)) >= len(theory.compare(task, trace).picture.curves)
     runs = 1 if trace.models.ndim == 3 else trace.models.shape[1]
     assert re.search(rf"\b{runs} runs?\b", figure.caption)
     assert "seed" in figure.caption
@@ -167,12 +153,13 @@ def test_every_curve_has_its_entry_in_the_legend(case):
 def test_several_runs_are_named_by_what_differs():
     traces = [trace_of(CFLMGD(step_size=1.0, momentum=beta), rounds=10, runs=20) for beta in (0.0, 0.5, 0.9)]
     (panel,) = traces[0].plot(*traces[1:]).axes
-    names = [text.get_text() for text in panel.figure.legends[0].get_texts()]
-    assert names == ["momentum 0", "momentum 0.5", "momentum 0.9"]
+    assert entries(panel.figure) == ["momentum 0", "momentum 0.5", "momentum 0.9"]
     for number, trace in enumerate(traces):
         middle = np.median(trace.errors.max(axis=-1), axis=1)
         np.testing.assert_array_equal(line(panel, f"median {number}")[1], middle)
     other = trace_of(IFCA(step_size=1.0), rounds=20, runs=20)
-    (panel,) = traces[0].plot(other, other).axes
-    names = [text.get_text() for text in panel.figure.legends[0].get_texts()]
-    assert names == ["cfl-mgd, rounds 10", "ifca, rounds 20, run 2", "ifca, rounds 20, run 3"]
+    assert entries(traces[0].plot(other, other)) == [
+        "cfl-mgd, rounds 10",
+        "ifca, rounds 20, run 2",
+        "ifca, rounds 20, run 3",
+    ]

@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from clusterproof.algorithms import run
 from clusterproof.figures import FIGURES
+from clusterproof.synthetic import RegressionMixture
 
 SEED = 3
 
@@ -43,6 +45,24 @@ def computed(name):
 def drawn(name):
     """Return a drawn figure."""
     return figure_of(name).plot()
+
+
+def regression(**changes):
+    """Return the regression of the figures of runs, with fewer clients."""
+    sizes = {"clusters": 3, "clients": 40, "dimension": 20, "proportions": [5, 3, 2]}
+    law = {"condition_number": 4.0, "separation": 1.6, "noise": 0.2, "samples": 10_000}
+    return RegressionMixture.random(**{**sizes, **law, **changes}, seed=0)
+
+
+def from_one_start(algorithm, task, **times):
+    """Run an algorithm, with one start of all its runs."""
+    start = run(algorithm, task, rounds=0, seed=0).models[0]
+    return run(algorithm, task, seed=0, initial=start, **times)
+
+
+def entries(figure):
+    """Return the words of a figure's legends."""
+    return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
 
 
 def line(panel, gid):

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from msgspec import Meta
 
 import clusterproof.figures.style as style
-from clusterproof.algorithms import (
-    CFLMGD,
-    IFCA,
-    FedAvg,
-    FedBCD,
-    GradientLoss,
-    generator,
-    run,
-)
+from clusterproof.algorithms import CFLMGD, IFCA, FedAvg, FedBCD, GradientLoss, generator, run
 from clusterproof.algorithms.validation import require
 from clusterproof.figures.illustration import Illustration
 
@@ -28,6 +19,8 @@ if TYPE_CHECKING:
 
 STEP_SIZE, LOCAL_STEPS, MOMENTUM, WEIGHT, SPREAD = 0.1, 10, 0.9, 0.2, 0.1
 CLUSTERS, CLIENTS, SAMPLES, DEVICES = 4, 16, 90, 5
+
+UNUSED = generator(0, "figures/training-loss", "every sample is taken")
 
 LOCAL: dict[str, Any] = {"step_size": STEP_SIZE, "local_steps": LOCAL_STEPS}
 ROTATED: dict[str, Algorithm[Any]] = {
@@ -71,11 +64,15 @@ def losses_of(task: ImageTask, models: np.ndarray) -> np.ndarray:
     """Training loss of every client under every model, (rounds, m, P), of models (rounds, P, d)."""
     import torch
 
-    unused = generator(0, "figures/training-loss", "every sample is taken")
-    all_clients = torch.arange(task.clients)
-    return np.stack(
-        [task.losses(of_round, all_clients, unused).numpy() for of_round in torch.as_tensor(models)]
-    )
+    arguments = torch.arange(task.clients), UNUSED
+    return np.stack([task.losses(of_round, *arguments).numpy() for of_round in torch.as_tensor(models)])
+
+
+def gradients_of(task: ImageTask, points: np.ndarray) -> np.ndarray:
+    """Gradient of every client's training loss at its own model, (m, d), of models (m, d)."""
+    import torch
+
+    return np.asarray(task.gradients(torch.as_tensor(points), torch.arange(task.clients), UNUSED))
 
 
 def trained(
@@ -100,14 +97,9 @@ def start(task: ImageTask, seed: int) -> np.ndarray:
 
 def known_clusters(task: ImageTask, seed: int, iterations: int) -> np.ndarray:
     """Descend with a model a true cluster, from the same start: models (iterations + 1, P, d)."""
-    import torch
-
-    models = [start(task, seed)]
-    unused = generator(seed, "figures/training-loss", "every sample is taken")
-    all_clients, labels = torch.arange(task.clients), np.asarray(task.labels)
+    models, labels = [start(task, seed)], np.asarray(task.labels)
     for _ in range(iterations):
-        points = torch.as_tensor(models[-1][labels])
-        gradients = task.gradients(points, all_clients, unused).numpy()
+        gradients = gradients_of(task, models[-1][labels])
         means = [gradients[labels == cluster].mean(axis=0) for cluster in range(CLUSTERS)]
         models.append(models[-1] - STEP_SIZE * np.stack(means))
     return np.stack(models)
@@ -120,15 +112,12 @@ def one_model(seed: int, ridge: float = 1e-3) -> tuple[float, float]:
     The loss L is convex, so that L(w) >= L(v) + <g, w - v> >= L(v) - <g, v> - R ||g|| for ||w|| <= R, with g the
     gradient at v. At the minimiser v of L + ridge ||v||^2 / 2 and R = ||v|| that is L(v).
     """
-    import torch
     from scipy.optimize import minimize
 
     task = make_task("rotations", seed, clusters=CLUSTERS, clients=CLIENTS, samples=SAMPLES)
-    all_clients, unused = torch.arange(task.clients), generator(seed, "figures/training-loss", "least")
 
     def loss(model: np.ndarray) -> tuple[float, np.ndarray]:
-        points = torch.as_tensor(model).expand(task.clients, -1)
-        gradient: np.ndarray = task.gradients(points, all_clients, unused).numpy().mean(axis=0)
+        gradient = gradients_of(task, np.tile(model, (task.clients, 1))).mean(axis=0)
         return float(losses_of(task, model[None, None]).mean()), gradient
 
     def ridged(model: np.ndarray) -> tuple[float, np.ndarray]:
@@ -141,7 +130,6 @@ def one_model(seed: int, ridge: float = 1e-3) -> tuple[float, float]:
     return radius, value - float(gradient @ model) - radius * float(np.linalg.norm(gradient))
 
 
-@dataclass(frozen=True, kw_only=True)
 class TrainingLoss(Illustration):
     """Training losses of softmax regressions on scikit-learn's digits.
 
@@ -153,9 +141,9 @@ class TrainingLoss(Illustration):
         Iterations of the other panels.
     """
 
-    name: ClassVar[str] = "training-loss"
-    title: ClassVar[str] = "Training loss of CFL-MGD, GL-CFL and their rivals, with what one model can reach"
-    alt: ClassVar[str] = (
+    name = "training-loss"
+    title = "Training loss of CFL-MGD, GL-CFL and their rivals, with what one model can reach"
+    alt = (
         "Left: on rotated digits the losses of CFL-MGD and IFCA fall below the dotted line that no single model can "
         "pass; FedAvg and FedBCD stay above. Middle and right: loss and test accuracy of GL-CFL and IFCA on "
         "overlapping classes."
@@ -199,15 +187,14 @@ class TrainingLoss(Illustration):
         looks = dict(zip(names, style.LOOKS, strict=False))
         for panel, curves in zip(panels, data["panels"], strict=True):
             for name, values in curves.items():
-                panel.plot(values, **looks[name], markevery=len(values) // 6, label=name, gid=name)
+                style.draw_curve(panel, np.arange(len(values)), values, looks[name], name, marks=6)
         panels[0].axhline(least, **style.LEVEL, gid="least of one model")
         for panel, truth in zip(panels[1:], data["truths"], strict=True):
             panel.plot(truth, **style.LEVEL, gid="true clusters")
-        style.label_axes(panels[0], "a  Rotated digits", "communication round", "training loss")
-        style.label_axes(panels[1], "b  Overlapping classes", "iteration", "training loss")
-        style.label_axes(panels[2], "c  Overlapping classes", "iteration", "test accuracy, %")
-        panels[0].set_yscale("log")
-        panels[2].set_ylim(0, 100)
+        loss, accuracy = "training loss", "test accuracy, %"
+        style.label_axes(panels[0], "a  Rotated digits", "communication round", loss, yscale="log")
+        style.label_axes(panels[1], "b  Overlapping classes", "iteration", loss)
+        style.label_axes(panels[2], "c  Overlapping classes", "iteration", accuracy, ylim=(0, 100))
         style.add_legend(panels, 5)
         return figure
 

@@ -1,7 +1,7 @@
 """The command that draws figures."""
 
 import re
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -17,7 +17,6 @@ from clusterproof.figures.files import metadata_of
 from clusterproof.figures.style import new_figure
 
 
-@dataclass(frozen=True, kw_only=True)
 class Good(Illustration):
     """A test's figure.
 
