@@ -258,7 +258,7 @@ def _compare(
         if difference is not None:
             outcome, sentence, since = "failed", str(difference), difference.round
             localised = localised or Localisation(run.probe.name, run.probe.meaning, difference)
-        checks.append(Check(run.probe.name, outcome, sentence, run.seconds, since))
+        checks.append(Check(run.probe.name, outcome, sentence, since))
     return tuple(checks), localised
 
 

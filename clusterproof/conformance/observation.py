@@ -6,7 +6,6 @@ import inspect
 import io
 import random
 import sys
-import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -77,7 +76,7 @@ def observe(
     Unusable
         If the implementation raises, hands out no model of the right shape, changes the task or takes too long.
     """
-    given, begun = copy.deepcopy(probe.task), time.perf_counter()
+    given = copy.deepcopy(probe.task)
     reference = definition(probe.task, probe.settings).snapshot()
     shapes = {name: value.shape for name, value in reference.items()}
     printed = io.StringIO()
@@ -109,7 +108,7 @@ def observe(
         if name not in states[0]:
             raise Unusable(f"{definition.name} is judged by the {name} that a run reports; give `run.{name}`")
     probe = replace(probe, settings=definition.judged(probe.settings, states))
-    return Observed(probe, states, "float32" if single else "float64", time.perf_counter() - begun)
+    return Observed(probe, states, "float32" if single else "float64")
 
 
 def _offered(run: Any, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:

@@ -38,12 +38,11 @@ class Probe:
 
 @dataclass(frozen=True, eq=False)
 class Observed:
-    """What an implementation did on a probe: its states, the type of its model, and how long it took."""
+    """What an implementation did on a probe: its states, and the type of its model."""
 
     probe: Probe
     states: Sequence[Snapshot]
     dtype: str
-    seconds: float
 
 
 FILE = Path(__file__).with_name("probes.toml")

@@ -42,8 +42,6 @@ class Check:
         ``"passed"``, ``"failed"`` or ``"skipped"``.
     sentence
         What differs, or why it was skipped.
-    seconds
-        Time of the implementation's run.
     since
         The round of a run after which it differs; 0 if it does not.
     """
@@ -51,7 +49,6 @@ class Check:
     name: str
     outcome: str
     sentence: str = ""
-    seconds: float = 0.0
     since: int = 0
 
 

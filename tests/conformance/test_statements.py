@@ -12,7 +12,7 @@ from clusterproof.conformance.statements import statements
 
 
 def observed(probe: Probe, states: Any) -> Observed:
-    return Observed(probe, states, "float64", 0.0)
+    return Observed(probe, states, "float64")
 
 
 def differing(algorithm: str, holds: Any) -> str:

@@ -69,7 +69,7 @@ def likely_mistake(
         for state, chosen in zip(shown[1:], run_assignments[:, replicate], strict=False):
             state["assignments"] = chosen.astype(float)
         probe = Probe("run", "", conforming, settings, tuple(map(tuple, schedule[:rounds])))
-        return Observed(probe, shown, "float32" if single else "float64", seconds=0.0)
+        return Observed(probe, shown, "float32" if single else "float64")
 
     whole, right = (
         observed(*each, len(schedule)) for each in ((models, assignments), (own.models, own.assignments))
