@@ -326,12 +326,12 @@ def draw_curve(
     last
         Another value at the last place, drawn as a diamond; or None.
     marks, shift
-        About how many of the places have a marker, and by how many quarters of a step they are moved.
+        About how many of the places have a marker, 0 for all, and by how many quarters of a step they are moved.
     """
     colour, gid = look["color"], gid or label
     if band is not None:
         panel.fill_between(places, *band, color=colour, alpha=0.25, linewidth=0, gid=f"band {gid}")
-    every = max(1, (len(places) - 1) // marks)
+    every = max(1, (len(places) - 1) // marks) if marks else 1
     panel.plot(places, values, **look, markevery=(shift * every // 4 % every, every), label=label, gid=gid)
     if last is not None:
         draw_marks(panel, places[-1:], [last], colour, "D", 5, clip_on=False, gid=f"last {gid}")

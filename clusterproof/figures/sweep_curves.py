@@ -76,7 +76,7 @@ def draw(frame: DataFrame, plan: Sweep) -> style.Figure:
         label = ", ".join(f"{name} {_shown(value)}" for name, value in named) or measure
         ends = [several.min() for several in heights], [several.max() for several in heights]
         middle = [np.median(several) for several in heights]
-        style.draw_curve(panel, places, middle, look, label, band=ends if over else None, marks=len(places))
+        style.draw_curve(panel, places, middle, look, label, band=ends if over else None, marks=0)
     logarithmic = measure.endswith("error") and (frame[measure].drop_nulls().to_numpy() > 0).all()
     scale = "log" if logarithmic else "linear"
     style.label_axes(panel, "", axis.replace("_", " "), measure, yscale=scale)
