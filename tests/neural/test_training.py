@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import torch
 from small_training import Plant, contents, rounds_kept
 from tiny_training import TINY
 
-from clusterproof.algorithms import ALGORITHMS, InvalidArgument, Randomness, State, Task, run
+from clusterproof.algorithms import ALGORITHMS, IFCA, InvalidArgument, Randomness, State, Task, run
 from clusterproof.algorithms.arrays import to_numpy
 from clusterproof.neural import checkpoint, training
 from clusterproof.neural.checkpoint import (
@@ -28,7 +29,7 @@ from clusterproof.neural.checkpoint import (
 from clusterproof.neural.configuration import Configuration, configuration_from
 from clusterproof.neural.evaluation import share_with_correct_model
 from clusterproof.neural.task import ImageTask
-from clusterproof.neural.training import TrainingResult, assemble, train
+from clusterproof.neural.training import TrainingResult, assemble, lost_clusters, train
 
 SMALL = {"name": "rotated-groups", "clusters": 2, "clients_per_cluster": 3, "images": 240}
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -466,3 +467,18 @@ def test_the_seed_draws_the_partition_and_torch_s_threads_are_taken_where_none_a
     assert not np.array_equal(first.train.pixels, second.train.pixels)
     torch.set_num_threads(3)  # which a fixture puts back
     assert assemble(configure(threads=None)).choices["threads"] == 3
+
+
+@pytest.mark.parametrize(
+    ("clusters", "said"),
+    [
+        ([2, 3, 3], []),
+        ([3, 2, 2], ["2 of 3 models have clients, since round 2"]),
+        ([1, 1], ["1 of 3 models have clients, since the start"]),
+        ([], []),
+    ],
+)
+def test_models_that_no_client_has_chosen_any_more_are_told(clusters: list[int], said: list[str]) -> None:
+    algorithm, state = IFCA(clusters=3, step_size=0.1), SimpleNamespace(models=np.zeros((3, 4)))
+    told = lost_clusters(algorithm, state, clusters)  # type: ignore[arg-type]
+    assert [sentence.partition(";")[0] for sentence in told] == said
