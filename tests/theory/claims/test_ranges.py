@@ -153,6 +153,7 @@ def test_integers_that_cannot_be_written_are_not_tried_and_not_called_exhausted(
 def test_an_end_may_be_a_function_of_earlier_quantities() -> None:
     assert rationals(lambda x: x, 1, 2).values({"x": Fraction(1, 2)}) == (1, Fraction(1, 2))
     assert rationals(1, lambda x: x / 2 + 1, 2).values({"x": 1, "y": 7}) == (1, Fraction(3, 2))
+    assert rationals(0, 25_001, 4).values({}) is None  # 100 005 quarters
     assert integers(lambda x: x / 2, 3).ends({"x": 3}) == (2, 3)  # 1.5 and more
 
 
