@@ -54,7 +54,7 @@ def client_accuracies(
     generator: np.random.Generator,
     *,
     step_size: float,
-    local_steps: int = 1,
+    local_steps: int,
 ) -> ClientAccuracies:
     """Return the accuracy of every client's model as received and after local gradient steps.
 
