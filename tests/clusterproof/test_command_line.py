@@ -208,6 +208,11 @@ def test_a_progress_bar_leaves_redirected_output_where_it_belongs(
     assert "half" in errors
 
 
+@pytest.mark.parametrize(("seconds", "written"), [(89, "89 s"), (600, "10 min"), (9000, "2.5 h")])
+def test_a_time_is_written_in_the_unit_that_suits_it(seconds: float, written: str) -> None:
+    assert terminal._duration(seconds) == written
+
+
 @pytest.mark.parametrize(
     "command", ["check ours/slow ours/quick", "figures slow momentum-paths --out figures"]
 )
