@@ -109,7 +109,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(finished.args[0])
     except CycloptsError as error:
         command = "".join(f" {name}" for name in error.command_chain or ())
-        return _give_up(2, f"{_meant(error) or error} See `clusterproof{command} --help`.")
+        said = _meant(error) or str(error)
+        stop = "" if said.endswith((".", "?")) else "."
+        return _give_up(2, f"{said}{stop} See `clusterproof{command} --help`.")
     except KeyboardInterrupt as error:
         from clusterproof.commands.terminal import Interrupted
 

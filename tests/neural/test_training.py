@@ -480,5 +480,5 @@ def test_the_seed_draws_the_partition_and_torch_s_threads_are_taken_where_none_a
 )
 def test_models_that_no_client_has_chosen_any_more_are_told(clusters: list[int], said: list[str]) -> None:
     algorithm, state = IFCA(clusters=3, step_size=0.1), SimpleNamespace(models=np.zeros((3, 4)))
-    told = lost_clusters(algorithm, state, clusters)  # type: ignore[arg-type]
+    told = lost_clusters(algorithm, state, clusters)  # type: ignore[arg-type]  # it reads the shape alone
     assert [sentence.partition(";")[0] for sentence in told] == said
