@@ -42,10 +42,12 @@ test: $(TEST_READY)
 test-all: $(TEST_READY)
 	$(BIN)/python -m pytest -n logical --dist worksteal -m "" --hypothesis-profile large
 
-# every proof of the catalogue, by Rocq: needs coqc, such as Debian's package coq
+# every word of the kernel by a bare Python, and every proof by Rocq: needs coqc, such as Debian's package coq
 proofs: $(TEST_READY)
 	rm -rf proofs-out
 	$(BIN)/clusterproof export '*' --out proofs-out
+	test $$(ls proofs-out/*/*.v | wc -l) -eq $$(ls proofs-out/*/evidence.json | wc -l)
+	cd proofs-out && $(abspath $(BIN)/python) -I -S replay.py > words.txt && ! grep ': inconclusive' words.txt
 	$(MAKE) --no-print-directory -s -j2 -C proofs-out
 
 lint: $(TEST_READY)

@@ -33,7 +33,10 @@ from clusterproof.theory.export.rocq_dual import dual
 from clusterproof.theory.export.rocq_symbols import RULES
 from clusterproof.theory.kernel import Word, replay
 
-pytestmark = pytest.mark.skipif(shutil.which("coqc") is None, reason="no coqc (Debian: apt-get install coq)")
+pytestmark = [
+    pytest.mark.skipif(shutil.which("coqc") is None, reason="no coqc (Debian: apt-get install coq)"),
+    pytest.mark.slow(reason="a second or two for each file"),
+]
 Share = Annotated[Fraction, reals(0, 1)]
 Wide = Annotated[Fraction, reals(0, 2)]
 Positive = Annotated[Fraction, reals(0, 9, upwards=True)]
@@ -390,7 +393,6 @@ def test_a_proof_is_accepted(prelude: Path, function: Any, record: Any) -> None:
     }, "those of the real numbers"
 
 
-@pytest.mark.slow(reason="37 files, a second or two each")
 @pytest.mark.parametrize(("function", "record"), WRONG, ids=lambda value: getattr(value, "__name__", ""))
 def test_what_is_wrong_is_refused(prelude: Path, function: Any, record: Any) -> None:
     found = answer(prelude, function, record)
