@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from drawings import drawn, figure_of
 from drawings import line as line_of
-from tiers import slow_after
 
 from clusterproof.theory.exact import affine_rounds
 
+pytestmark = pytest.mark.slow(reason="the figure takes seconds")
 ETA, ALPHA, MU, BETAS = 0.1, 0.5, 1.0, {"0": 0.0, "0.5": 0.5, "0.9": 0.9}
 
 
@@ -67,8 +67,7 @@ GRADIENTS = {
 }
 
 
-@pytest.mark.slow(reason="several seconds")
-@pytest.mark.parametrize("steps", slow_after(2, "long runs", [1, 6, 19]))
+@pytest.mark.parametrize("steps", [1, 6, 19])
 @pytest.mark.parametrize("name", GRADIENTS)
 def test_lines_over_local_steps_are_where_long_runs_end(name, steps):
     end = average(descend(steps, GRADIENTS[name]), rounds=1600 // steps + 100)
@@ -76,7 +75,7 @@ def test_lines_over_local_steps_are_where_long_runs_end(name, steps):
     assert drifts[parameters == steps].item() == pytest.approx(distance(end), abs=1e-8)
 
 
-@pytest.mark.parametrize("steps", slow_after(2, "long runs", [1, 6, 19]))
+@pytest.mark.parametrize("steps", [1, 6, 19])
 @pytest.mark.parametrize("beta", BETAS)
 def test_lines_of_momentum_are_where_long_runs_end(beta, steps):
     end = average(momentum(steps, BETAS[beta]), rounds=1600 // steps + 100, size=6)[:3]

@@ -7,6 +7,7 @@ import numpy as np
 
 from clusterproof.algorithms import run
 from clusterproof.figures import FIGURES
+from clusterproof.figures.style import styled
 from clusterproof.synthetic import RegressionMixture
 
 SEED = 3
@@ -42,9 +43,9 @@ def computed(name):
 
 
 @cache
-def drawn(name):
-    """Return a drawn figure."""
-    return figure_of(name).plot()
+def drawn(name, width=None):
+    """Return a drawn figure of a width in cm; what it draws is computed once."""
+    return styled(lambda: figure_of(name).draw(computed(name)))(width=width)
 
 
 def regression(**changes):

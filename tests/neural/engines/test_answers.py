@@ -20,8 +20,8 @@ NETWORKS = {
 }
 PARTITION = random_partition(SIZES, image_shape=(1, 16, 16), test_sizes=TEST_SIZES)
 SMALL = [("mlp", "vmap"), ("mlp", "serial"), ("cnn", "vmap"), ("cnn", "serial"), ("padded", "serial")]
-LARGE = [
-    pytest.param((network, engine), marks=pytest.mark.slow(reason="large networks"))
+CASES = [(way, size) for way in SMALL for size in (None, 4, 1)] + [
+    pytest.param((network, engine), 4, marks=pytest.mark.slow(reason="large networks"))
     for network in ("tutorial", "resnet")
     for engine in ("vmap", "serial")
 ]
@@ -83,8 +83,7 @@ def test_losses_scores_and_accuracies_use_all_data(way):
     torch.testing.assert_close(own, expected[1, [3, 1, 1], [0, 1, 2], 1], rtol=0, atol=1e-15)
 
 
-@pytest.mark.parametrize("batch_size", [None, 4, 1])
-@pytest.mark.parametrize("way", SMALL + LARGE, ids=str)
+@pytest.mark.parametrize(("way", "batch_size"), CASES, ids=str)
 def test_gradients_sums_losses_and_products_with_hessians_are_of_one_batch(way, batch_size):
     task = make(way, batch_size=batch_size)
     points, clients = models_of(task, 5), torch.as_tensor(CLIENTS)

@@ -113,7 +113,7 @@ def check(task, clients, *, carried=False, corrected=False, local_steps=3, toler
 @pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     ("way", "motion"),
-    [(way, list(MOTIONS)[(i + 2 * j) % 9]) for i, way in enumerate(WAYS) for j in range(4)]
+    [(way, list(MOTIONS)[(i + 4 * j) % 9]) for i, way in enumerate(WAYS) for j in range(2)]
     + [(("mlp", "gram", None, "step"), motion) for motion in MOTIONS],
     ids=str,
 )
