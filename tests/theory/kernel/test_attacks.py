@@ -75,7 +75,12 @@ EVIDENCE = {
     "ABSOLUTE": member([2], [0], 0, [[[[0], [0], 0], [[2], [1], 2], [[1], [1], 1]]]),
 }  # fmt: skip
 ATTACKS = [
-    pytest.param(file.name, *block, id=f"{file.stem}-{block[0].partition(':')[0][2:]}")
+    pytest.param(
+        file.name,
+        *block,
+        id=f"{file.stem}-{block[0].partition(':')[0][2:]}",
+        marks=pytest.mark.slow(reason="the whole fuel takes about one second") if block[0][0] == "R" else (),
+    )
     for file in sorted(Path(__file__).with_name("attacks").glob("*.txt"))
     for block in blocks_of(file)
 ]
@@ -90,7 +95,7 @@ def test_no_attack_gets_a_wrong_word(place: str, first: str, evidence: str, sour
         return  # refused where it is compiled
     wrong = WRONG[first[0]] if first.partition(":")[0][2:] not in NOT_FALSE else ()
     for make in eval(f"[{evidence or 'EXHAUSTED'}]", {**EVIDENCE, **names}):  # noqa: S307 - text of the files beside
-        with at_most_seconds(5), memory_limit(500_000_000):  # the whole fuel takes about one second
+        with at_most_seconds(5), memory_limit(500_000_000):
             shown = kernel.replay(language, make(language))
         assert shown.word not in wrong, shown
         assert not shown.why.startswith("MemoryError")
