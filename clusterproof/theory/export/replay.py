@@ -12,11 +12,11 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-sys.dont_write_bytecode = True
+if __name__ == "__main__":
+    sys.path.insert(0, str(HERE))
+    sys.dont_write_bytecode = True
 
-
-from clusterproof.theory.kernel import Source, induction, replay, vocabulary  # noqa: E402 - found by the line above
+from clusterproof.theory.kernel import Source, induction, replay, vocabulary  # noqa: E402 - found by the lines above
 
 
 def word_of(folder: Path) -> tuple[str, str, str]:

@@ -54,11 +54,11 @@ def source_of(
             found += [(node, text) for node in nodes if _is_compiled_from(code, node)]
     if len({ast.dump(node) for node, _ in found}) != 1:
         raise Refused(f"{place}: its file has changed since it was loaded")
-    node, text = found[0]
+    node, text = copy.deepcopy(found[0][0]), found[0][1]
     if not defaults:
-        node = copy.deepcopy(node)
         node.args.defaults = []
-    return _bare(copy.deepcopy(node)), _written(node, text.split("\n"))
+    written = _written(node, text.split("\n"))
+    return _bare(node), written
 
 
 def _written(node: ast.FunctionDef | ast.Lambda, lines: Sequence[str]) -> str:
