@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from clusterproof.theory.claims import (
     integers,
     suppose,
 )
+from clusterproof.theory.report.doubts import doubts_of
+from clusterproof.theory.search.findings import Findings
 
 pytestmark = pytest.mark.usefixtures("registry")
 Rounds = Annotated[int, integers(1, 40, upwards=True)]
@@ -148,6 +151,13 @@ def test_fewer_than_thirty_instances(evaluations: int, verdict: Kind) -> None:
     found = decided(below_one, evaluations=evaluations)
     assert (found.verdict, found.instances) == (verdict, evaluations)
     assert found.reason.startswith("29 instances are too few") == (evaluations == 29)
+
+
+@pytest.mark.parametrize(("elsewhere", "few"), [(0, True), (9, True), (10, False), (40, False)])
+def test_instances_of_other_statements_count_to_those_of_a_line(elsewhere: int, few: bool) -> None:
+    tried: Any = SimpleNamespace(coverage=SimpleNamespace(exhausted=False, looked_at_all=False))
+    doubts = doubts_of(tried, Findings(instances=20), "", elsewhere)
+    assert any("too few" in doubt for doubt in doubts) is few
 
 
 def growing(ratio: Callable[[int], float]) -> Callable[..., Sides]:
