@@ -109,13 +109,17 @@ def _stationary(run: ClusteredRun) -> Iterator[Need]:
     yield from run.exact_needs()
     yield Need(run.first is not None, "a clustering", "none yet")
     yield from run.needs_its_rounds()
+    assert run.first is not None
+    mean, largest = mean_and_largest(run.updates(run.first, 0))
+    below = f"a mean update below {STATIONARY:g} of the largest in round {run.first + 1}"
+    yield Need(mean < STATIONARY * largest, below, f"{short(mean)} of {short(largest)}")
 
 
 def _condition(run: ClusteredRun) -> Said:
     """Say what conditions (a) and (b) are worth in the round of the clustering."""
     assert run.first is not None
     mean, largest = mean_and_largest(run.updates(run.first, 0))
-    share = mean / largest if largest > 0 else np.inf
+    share = mean / largest
     words = (
         f"says nothing by (b): delta_2 < 10 delta_1 = max |Delta w_i| always; (a), as a mean: {short(share)} < "
         f"{STATIONARY:g} in round {run.first + 1}"

@@ -185,6 +185,13 @@ def test_line_30_of_sofl_and_its_reading() -> None:
     stationary = SoFL(step_size=0.5, pretraining=0, trigger="stationary")
     found = theory.compare(task, run(stationary, task, rounds=60))
     assert outcomes(found)["sofl/clustering-condition"] == "says nothing"
+    resting = run(replace(stationary, pretraining=60), task, rounds=60)
+    early = resting.assignments.copy()
+    early[1:] = [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    unasked = theory.compare(task, replace(resting, assignments=early))
+    assert entries(unasked)["(a), (b)"].startswith(
+        "does not apply: needs a mean update below 0.1 of the largest"
+    )
     robbins = SoFL(step_size=0.5, pretraining=4, schedule="robbins-monro")
     found = theory.compare(task, run(robbins, task, rounds=12))
     assert outcomes(found)["sofl/theorem-1-robbins-monro"] == "inconclusive"
