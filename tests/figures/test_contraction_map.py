@@ -88,5 +88,6 @@ def test_the_painted_cells_are_ratios_of_logarithms_and_cross_one_at_the_line():
             assert ratios[row, column] == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_no_cell_disagrees_with_the_closed_forms():
     assert "disagree with 0 of 19200 cells" in panels()[0].figure.get_supxlabel().replace("\n", " ")

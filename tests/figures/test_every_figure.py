@@ -115,6 +115,7 @@ def two_panels():
     return made
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_a_file_is_as_wide_as_was_asked_in_every_format_and_has_its_words(tmp_path):
     said = "Two lines. The bound falls below the rate."
     for form, width in (("pdf", 8.5), ("svg", 16), ("png", 25)):
@@ -184,6 +185,7 @@ def test_a_width_that_leaves_too_little_is_refused_and_the_one_that_is_named_is_
         crowded(width=enough - 1)
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_a_users_own_settings_of_matplotlib_are_obeyed_and_no_figure_depends_on_its_predecessor(tmp_path):
     from matplotlib import rc_context
 

@@ -52,6 +52,7 @@ def test_the_window_is_that_of_the_condition(panel):
     np.testing.assert_allclose(shaded(panel), (least, apart / 3.7), rtol=1e-7)
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_scad_is_the_oracle_inside_the_window_and_neither_below_nor_above():
     strengths, distances = curve(2, "scad")
     least, largest = shaded(2)

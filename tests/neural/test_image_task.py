@@ -72,6 +72,7 @@ def test_settings_are_json():
         assert make(preprocessing=Preprocessing(**seen)).settings["preprocessing"] == seen
 
 
+@pytest.mark.slow(reason="a second or more")
 @pytest.mark.parametrize(("batch_size", "refused"), [(12, False), (11, True), (3, True), (None, False)])
 def test_a_single_gradient_is_no_pass_where_one_client_has_several_batches(batch_size, refused):
     task = make(batch_size=batch_size, local_unit="epoch")

@@ -23,6 +23,7 @@ from clusterproof.theory.bounds.theorem_a import Contraction, TheoremA, contract
 Plant = Callable[..., Any]
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_plain_descent_contracts_by_its_known_rate() -> None:
     """V = ||e||^2 with r = 1 - alpha mu, C_0 = C_1 = 1, is the textbook certificate."""
     certificates = contractions(0.0, 10.0, Fraction(1, 2), 1.0)

@@ -42,6 +42,7 @@ def responses(curvatures: np.ndarray, momentum: float, rounds: int) -> tuple[np.
     return runs[0], runs[1]
 
 
+@pytest.mark.slow(reason="a second or more")
 @given(momentum=MOMENTA, condition=st.integers(1, 60), proportion=UNIT, step=st.integers(1, 12))
 @settings(max_examples=examples(30))
 def test_rate_is_the_spectral_radius_and_the_constants_hold_at_every_round_and_mode(
@@ -89,6 +90,7 @@ def test_constants_of_real_roots_are_near_what_the_run_has() -> None:
     assert 1 - 1e-6 <= float(found.disturbance) / (impulse[-1, 0] / scale) < 2
 
 
+@pytest.mark.slow(reason="a second or more")
 @given(momentum=MOMENTA, condition=st.integers(1, 60), proportion=UNIT)
 @settings(max_examples=examples(8))
 def test_smaller_numbers_are_refused(momentum: Fraction, condition: int, proportion: Fraction) -> None:

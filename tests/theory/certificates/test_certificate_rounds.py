@@ -290,6 +290,7 @@ ROUNDS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow(reason="a second or more")
 @pytest.mark.parametrize("algorithm", ROUNDS)
 def test_a_file_is_read_as_it_was_written_and_no_change_of_it_is_accepted(
     algorithm: str, tmp_path: Path

@@ -85,6 +85,7 @@ def test_largest_momentum_agrees_with_the_audit(condition: int, proportion: floa
     assert certify(round(largest + 0.02, 4), condition, proportion)  # the gradient in V certifies more
 
 
+@pytest.mark.slow(reason="a second or more")
 @pytest.mark.parametrize(
     ("momentum", "condition", "proportion", "audited"),
     slow_after(

@@ -252,6 +252,7 @@ def test_noise_adds_the_variance_of_the_local_gradients() -> None:
         assert "known for FedAvg with all clients only" in str(row["reason"])
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_stored_certificates_are_checked_without_a_solver_and_forged_ones_refused() -> None:
     checked = 0
     for path in best_one_round.STORED.glob("*.json"):
@@ -287,6 +288,7 @@ def test_gradient_descent_has_one_value() -> None:
             assert found[column] == pytest.approx((1 - 0.1 / 16) ** (2 * number), rel=1e-4), column
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_more_local_steps_than_proofs_of_single_rounds_allow_have_no_value() -> None:
     rows = leaderboard("fedavg", client_class="strong", rounds=[2, 1, 2], **{**A, "local_steps": 9})
     columns = [row for row in rows if row["column"].startswith("one-round")]

@@ -140,6 +140,7 @@ def test_a_task_judges_bounds_if_copies_of_its_clients_have_the_sampling(
     assert ("no number of participants" in str(row["reason"])) == (not possible)
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_what_overflows_has_no_value_and_no_warning() -> None:
     setting = {**A, "local_steps": 999, "step_size": 10_000}
     rows = leaderboard("fedavg", client_class="strong", rounds=3, **setting)

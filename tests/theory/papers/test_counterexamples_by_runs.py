@@ -30,6 +30,7 @@ def test_every_run_has_a_counterexample() -> None:
     assert RUNS.keys() == {each.values[0] for each in COUNTEREXAMPLES}
 
 
+@pytest.mark.slow(reason="a second or more")
 @pytest.mark.parametrize(("key", "statement", "written", "measured"), COUNTEREXAMPLES)
 def test_a_run_gives_the_recorded_counterexample(
     key: str, statement: Any, written: dict[str, Any], measured: float

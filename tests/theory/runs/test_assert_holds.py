@@ -112,6 +112,7 @@ def test_the_task_must_be_that_of_the_trace_setting_by_setting() -> None:
             theory.assert_holds("cfl-mgd/theorem-a", one.task, trace)
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_what_a_claim_allows_can_be_had_as_numbers() -> None:
     one = experiment("S1", None)
     trace = run(one.algorithm, one.task, rounds=12, replicates=6)
