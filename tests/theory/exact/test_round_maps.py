@@ -26,7 +26,6 @@ from clusterproof.theory.exact import affine_rounds
 
 COUNTS = np.array([2, 5])
 FIVE = {"step_size": 0.1, "local_steps": 5}
-FOUR = {"step_size": 1 / 16, "local_steps": 4}
 
 
 def scalars(*curvatures, centers=(0.0, 1.0)):

@@ -56,9 +56,6 @@ def test_the_mean_field_of_four_neurons_at_every_radius() -> None:
         uniform_cells.mean_field_fixed_point(4, 1.5, most=3)
 
 
-Points = Sequence[tuple[Fraction, ...]]
-
-
 def points_at(*rows: Sequence[int]) -> list[tuple[Fraction, ...]]:
     return [tuple(map(Fraction, row)) for row in rows]
 
