@@ -24,6 +24,7 @@ from clusterproof.conformance.probes import (
     agree,
     make_probes,
     probe_names,
+    right_states,
     snapshots,
 )
 from clusterproof.conformance.report import Check, Localisation, Report
@@ -252,7 +253,7 @@ def _compare(
 ) -> tuple[tuple[Check, ...], Localisation | None]:
     checks, localised = [], None
     for run in runs:
-        expected = snapshots(definition, run.probe)
+        expected = right_states(definition, run.probe)
         difference = first_difference(run.states, expected, dtype)
         outcome, sentence, since = "passed", "", 0
         if difference is not None:
