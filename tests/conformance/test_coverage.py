@@ -29,6 +29,8 @@ OF_ONE_FORM: dict[tuple[str, str], dict[str, Any]] = {
     ("sofl", "proximal"): {"method": "fedprox"},
 }
 """Numbers that are in the equation of another form than the first, and that form."""
+LONGER = ("seven-clients", "many-rounds")
+"""Probes that take most of the time, and that no setting needs."""
 NUMBERS = [
     (algorithm, name)
     for algorithm, definition in DEFINITIONS.items()
@@ -60,7 +62,7 @@ def ignoring(algorithm: str, name: str, form: dict[str, Any]) -> Report:
         lambda task, given: definition(task, {**given, name: default}),
         algorithm,
         settings=form,
-        checks=[name for name in check_names(definition)[: -len(CHECKS)] if name != "many-rounds"],
+        checks=[name for name in check_names(definition)[: -len(CHECKS)] if name not in LONGER],
         explained=False,
     )
 
