@@ -349,6 +349,7 @@ def test_controls_in_another_unit_are_not_said_to_change_the_model() -> None:
     assert "leave them out" in report.sentence
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_causes_that_runs_do_not_tell_apart_are_a_list() -> None:
     class Short(numpy_federated.FedAvg):  # type: ignore[misc]
         """FedAvg that ignores sizes, batches and the server's step."""
