@@ -69,6 +69,7 @@ def test_the_constant_is_named(deviation: dict[str, Any], algorithm: str, slip: 
     assert words in report.sentence
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_a_constant_is_named_in_single_precision() -> None:
     class Rounded(FedProx):
         momentum, decay = 0.9, 0.01

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy_federated
 import pytest
+from tiers import slow_after
 
 from clusterproof.algorithms import ALGORITHMS
 from clusterproof.conformance import (
@@ -67,7 +68,7 @@ def ignoring(algorithm: str, name: str, form: dict[str, Any]) -> Report:
     )
 
 
-@pytest.mark.parametrize(("algorithm", "name"), NUMBERS)
+@pytest.mark.parametrize(("algorithm", "name"), slow_after(40, "every setting of every algorithm", NUMBERS))
 def test_a_setting_that_is_ignored_is_seen(algorithm: str, name: str) -> None:
     """... where the equation has it: an algorithm with another step of the server has no ``server_step_size``."""
     if name == "server_step_size" and DEFINITIONS[algorithm].server_step != name:
@@ -97,6 +98,7 @@ def test_code_with_fixed_strengths_is_given_no_others(algorithm: str) -> None:
         }
 
 
+@pytest.mark.slow(reason="a second or more")
 @pytest.mark.parametrize("name", ["FedAvg", "Scaffold", "FedDyn", "FedYogi", "PFedMe", "IFCA"])
 def test_single_precision_conforms_on_every_run(name: str) -> None:
     """The implementation computes in float32: rounding stays within the tolerance for 120 rounds and near ties."""
