@@ -189,7 +189,7 @@ def snapshots(
 
 
 @lru_cache(maxsize=64)  # runs are compared with it, then explained, in one precision and perhaps in the other
-def right_states(definition: type[Definition], probe: Probe) -> Sequence[Snapshot]:
+def right_states(definition: Any, probe: Probe) -> Sequence[Snapshot]:
     """Return ``snapshots`` of the definition itself, computed once for each probe."""
     return snapshots(definition, probe)
 
