@@ -189,9 +189,13 @@ def snapshots(
 
 
 @lru_cache(maxsize=64)  # runs are compared with it, then explained, in one precision and perhaps in the other
+def _stored_states(definition: Any, probe: Probe) -> Sequence[Snapshot]:
+    return snapshots(definition, probe)
+
+
 def right_states(definition: Any, probe: Probe) -> Sequence[Snapshot]:
     """Return ``snapshots`` of the definition itself, computed once for each probe."""
-    return snapshots(definition, probe)
+    return _stored_states(definition, probe)
 
 
 def agree(
