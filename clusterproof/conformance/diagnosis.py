@@ -9,7 +9,7 @@ import numpy as np
 
 from clusterproof.conformance.constants import explain_by_constants
 from clusterproof.conformance.definitions import DEFINITIONS, Definition
-from clusterproof.conformance.probes import Observed, agree, snapshots
+from clusterproof.conformance.probes import Observed, agree, right_states, snapshots
 from clusterproof.conformance.slips import SLIPS, Slip
 from clusterproof.conformance.statements import statements
 from clusterproof.conformance.tolerance import Snapshot, first_difference, unit
@@ -83,6 +83,8 @@ class _Search:
 
     def states(self, causes: Causes, run: Observed) -> Sequence[Snapshot]:
         """Return what the definition with causes does on the probe of a run."""
+        if not causes:
+            return right_states(self.definition, run.probe)
         return snapshots(self.definition, run.probe, slips=[self.known[cause] for cause in causes])
 
     def head(self, run: Observed, causes: Causes = ()) -> Observed | None:

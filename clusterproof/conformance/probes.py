@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +186,16 @@ def snapshots(
             run.round(list(participants))
             states.append(run.snapshot())
     return states
+
+
+@lru_cache(maxsize=64)  # runs are compared with it, then explained, in one precision and perhaps in the other
+def _stored_states(definition: Any, probe: Probe) -> Sequence[Snapshot]:
+    return snapshots(definition, probe)
+
+
+def right_states(definition: Any, probe: Probe) -> Sequence[Snapshot]:
+    """Return ``snapshots`` of the definition itself, computed once for each probe."""
+    return _stored_states(definition, probe)
 
 
 def agree(

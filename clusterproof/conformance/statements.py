@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.conformance.definitions import Definition
-from clusterproof.conformance.probes import Observed, snapshots
+from clusterproof.conformance.probes import Observed, right_states
 from clusterproof.conformance.tolerance import Snapshot, first_difference, unit
 
 HALF = 2 * float(np.finfo("float16").eps)
@@ -44,7 +44,7 @@ Feature = Callable[[Compared, int], bool]
 
 def statements(definition: type[Definition], runs: Sequence[Observed], dtype: str) -> Iterator[str]:
     """Yield sentences that are true of all runs: what never moves, what is right, and which runs differ."""
-    expected = [snapshots(definition, run.probe) for run in runs]
+    expected = [right_states(definition, run.probe) for run in runs]
     names = [name for name in expected[0][0] if name in runs[0].states[0]]
     for name in names:
         if _never_moves(name, [run.states for run in runs]) and not _never_moves(name, expected):

@@ -12,7 +12,12 @@ Snapshot = Mapping[str, np.ndarray]
 def unit(rounds: int, expected: np.ndarray, dtype: str) -> float:
     """Return what rounding can explain after some rounds: 300 eps (1 + t) max(1, ||expected||_inf)."""
     largest = float(np.abs(expected[np.isfinite(expected)]).max(initial=1.0))
-    return 300 * float(np.finfo(dtype).eps) * (1 + rounds) * largest
+    return least_unit(rounds, dtype) * largest
+
+
+def least_unit(rounds: int, dtype: str) -> float:
+    """Return the unit of entries of size 1 and below."""
+    return 300 * float(np.finfo(dtype).eps) * (1 + rounds)
 
 
 def fixed_point_tolerance(dtype: str) -> float:
@@ -82,11 +87,14 @@ def first_difference(
         ]
         signs[name] = -1.0 if sum(product for product in products if np.isfinite(product)) < 0 else 1.0
     for number, (found, wanted) in enumerate(zip(observed, expected, strict=False)):
+        near = min(allowed, 1.0) * least_unit(number, dtype)
         for name in [name for name in wanted if name in found]:
             value, reference = signs.get(name, 1.0) * found[name], wanted[name]
-            if name == "groups":
+            if name == "groups" and not np.array_equal(value, reference):
                 value, reference = by_appearance(value), by_appearance(reference)
             distances = np.abs(value - reference)
+            if distances.max(initial=0.0) <= near:  # in any unit
+                continue
             scale = unit(number, reference, dtype)
             # what is not finite is as far away as can be, and equal to what is not finite either
             units = np.where(np.isfinite(distances), distances / scale, np.inf)

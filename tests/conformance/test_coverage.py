@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy_federated
 import pytest
+from tiers import slow_after
 
 from clusterproof.algorithms import ALGORITHMS
 from clusterproof.conformance import (
@@ -29,6 +30,8 @@ OF_ONE_FORM: dict[tuple[str, str], dict[str, Any]] = {
     ("sofl", "proximal"): {"method": "fedprox"},
 }
 """Numbers that are in the equation of another form than the first, and that form."""
+LONGER = ("seven-clients", "many-rounds")
+"""Probes that take most of the time, and that no setting needs."""
 NUMBERS = [
     (algorithm, name)
     for algorithm, definition in DEFINITIONS.items()
@@ -60,12 +63,12 @@ def ignoring(algorithm: str, name: str, form: dict[str, Any]) -> Report:
         lambda task, given: definition(task, {**given, name: default}),
         algorithm,
         settings=form,
-        checks=check_names(definition)[: -len(CHECKS)],
+        checks=[name for name in check_names(definition)[: -len(CHECKS)] if name not in LONGER],
         explained=False,
     )
 
 
-@pytest.mark.parametrize(("algorithm", "name"), NUMBERS)
+@pytest.mark.parametrize(("algorithm", "name"), slow_after(40, "every setting of every algorithm", NUMBERS))
 def test_a_setting_that_is_ignored_is_seen(algorithm: str, name: str) -> None:
     """... where the equation has it: an algorithm with another step of the server has no ``server_step_size``."""
     if name == "server_step_size" and DEFINITIONS[algorithm].server_step != name:
@@ -95,6 +98,7 @@ def test_code_with_fixed_strengths_is_given_no_others(algorithm: str) -> None:
         }
 
 
+@pytest.mark.slow(reason="a second or more")
 @pytest.mark.parametrize("name", ["FedAvg", "Scaffold", "FedDyn", "FedYogi", "PFedMe", "IFCA"])
 def test_single_precision_conforms_on_every_run(name: str) -> None:
     """The implementation computes in float32: rounding stays within the tolerance for 120 rounds and near ties."""

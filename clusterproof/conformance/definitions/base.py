@@ -167,8 +167,9 @@ class Definition:
 
     def changed(self, name: str, value: Any, known: Mapping[str, Any] = {}) -> Any:
         """Return a value as the run's changes of that name make it."""
-        for change in [changes[name] for changes in self.changes if name in changes]:
-            value = changed(self, change, value, known)
+        for changes in self.changes:
+            if name in changes:
+                value = changed(self, changes[name], value, known)
         return value
 
     def batches(self, client: int) -> int:
