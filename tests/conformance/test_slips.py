@@ -147,8 +147,14 @@ def directions(change: Any) -> Any:
     [
         ("fedavg", {"descend": directions(lambda step: np.clip(step.gradient, -0.5, 0.5))}, "one-step"),
         ("fedavg", {"descend": directions(lambda step: step.gradient / (1 + step.number))}, "local-epochs"),
+        ("fedprox", {"pull": "1.5 * {}"}, "local-epochs"),
         ("scaffold", {"client part": "0.9 * {}", "server part": "0.9 * {}"}, "rounds"),
+        ("scaffold", {"control step": "0.5 * {}"}, "one-step"),
+        ("feddyn", {"quadratic term": "({}) ** 3"}, "local-epochs"),
+        ("ditto", {"personal pull": "{} * abs({})"}, "one-step"),
+        ("fedavgm", {"old momentum": "{} * (np.arange(len({})) % 2 == 0)"}, "rounds"),
         ("fedavg", {"weights": "{} ** 2 / ({} ** 2).sum()"}, "sizes"),
+        ("fedadam", {"root": "lambda v: v"}, "one-step"),
     ],
 )
 def test_mistakes_outside_the_bank_are_found_and_not_named(algorithm: str, changes: Any, probe: str) -> None:
