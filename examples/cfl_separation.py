@@ -64,7 +64,8 @@ class Inward:
     @property
     def cosines(self) -> list[list[Fraction]]:
         """Between the clients; all gradients have the length cos alpha."""
-        return [[dot(one, two) / (1 - self.sine**2) for two in self.gradients] for one in self.gradients]
+        ones, square = self.gradients, 1 - self.sine**2
+        return [[dot(one, two) / square for two in ones] for one in ones]
 
     def suppose_stationary(self) -> None:
         """Theta* is stationary for the empirical risk: the gradients add up to zero."""

@@ -24,7 +24,8 @@ with app.setup(hide_code=True):
 @app.cell(hide_code=True)
 def _():
     verdicts = {
-        name: check(name) for name in ("fpfc/window", "gradient-loss/equation-3-descent", "cfl/two-clusters")
+        name: check(name, evaluations=100)
+        for name in ("fpfc/window", "gradient-loss/equation-3-descent", "cfl/two-clusters")
     }
     assert all(one.verdict in ("certified", "consistent") for one in verdicts.values())
     mo.md(rf"""
