@@ -151,12 +151,12 @@ def draws(clients: int, drawn: int, inside: int) -> tuple[Fraction, Fraction]:
     return Q(squares, sum(ways) * (drawn * clients) ** 2), share * (1 - share)
 
 
-Clients = Annotated[int, integers(2, 9, upwards=True)]
+Clients = Annotated[int, integers(2, 9)]
 Chosen = Annotated[int, integers(1, lambda clients: clients)]
 Inside = Annotated[int, integers(0, lambda clients: clients)]
 
 
-@claim("true/participation", evaluations=200)
+@claim("true/participation")
 def participation(clients: Clients, drawn: Chosen, inside: Inside) -> Sides:
     """K of N clients without replacement have (N - K) / (N - 1) / K of the variance."""
     found, one = draws(clients, drawn, inside)

@@ -21,7 +21,7 @@ with app.setup(hide_code=True):
         "one-round-strong": "the best proof round by round",
         "worst-quadratic": "the worst quadratics",
     }
-    SLIDERS = {"local_steps": [1, 2, 4, 8], "rounds": [30, 100, 300, 1000]}
+    SLIDERS = {"local_steps": [1, 2, 4], "rounds": [30, 100, 300, 1000]}
 
 
 @app.cell(hide_code=True)
