@@ -479,6 +479,7 @@ def test_a_full_disk_costs_neither_the_page_nor_what_was_there(
     )
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_a_disk_that_fills_while_a_run_is_written_costs_one_line_and_not_the_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
