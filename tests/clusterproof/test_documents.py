@@ -31,7 +31,7 @@ PAGES = ["README.md", "SECURITY.md", "clusterproof/experiments/results/README.md
 for PATTERN in ("*.md", "lessons/lesson_*.py"):
     PAGES += sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "notes").glob(PATTERN))
 LONG = ["README", "sweeps", "coming-from", "your-own", "your-own-theorem", "runs", "networks"]
-LONG += ["every-function", "conformance", "property-based-tests", "teaching"]
+LONG += ["every-function", "conformance", "property-based-tests", "teaching", "reviewing", "leaderboard"]
 """Names of the pages whose commands take several seconds."""
 STATUS = {
     r"clusterproof conform my_fedprox_torch.py:TorchFedProx --as fedprox": 1,

@@ -445,6 +445,7 @@ def test_a_run_has_stored_nothing_before_its_end(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_a_full_disk_costs_neither_the_page_nor_what_was_there(
     registry: dict[str, Any],
     capsys: pytest.CaptureFixture[str],
