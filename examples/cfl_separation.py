@@ -64,7 +64,8 @@ class Inward:
     @property
     def cosines(self) -> list[list[Fraction]]:
         """Between the clients; all gradients have the length cos alpha."""
-        return [[dot(one, two) / (1 - self.sine**2) for two in self.gradients] for one in self.gradients]
+        ones, square = self.gradients, 1 - self.sine**2
+        return [[dot(one, two) / square for two in ones] for one in ones]
 
     def suppose_stationary(self) -> None:
         """Theta* is stationary for the empirical risk: the gradients add up to zero."""
@@ -108,7 +109,7 @@ def right_cut(two: Inward) -> Sides:
     return at_most(next(cut for cut, side in found if side == {0, 1}), best=min(cut for cut, _ in found))
 
 
-@claim("cfl/right-cut-repaired", label="repair", judges="ours")
+@claim("cfl/right-cut-repaired", label="repair", judges="ours", evaluations=500)
 def right_cut_repaired(two: Inward) -> Sides:
     """The best cut is the right one where gamma < 1 / 2.
 
@@ -199,7 +200,7 @@ def intra(four: FourClients) -> Sides:
     return at_least(1 + between(ones)[0][1], claimed=1 + cos(sum(alphas)))
 
 
-@claim("cfl/separation-repaired", label="repair", judges="ours")
+@claim("cfl/separation-repaired", label="repair", judges="ours", evaluations=500)
 def separation_repaired(two: Inward) -> Sides:
     """With an empirical theta* the best cut loses four alphas instead of two.
 

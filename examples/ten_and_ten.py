@@ -131,7 +131,7 @@ def noisy(step: Fraction, rounds: int) -> Fraction:
     return found
 
 
-@claim("true/noise-floor")
+@claim("true/noise-floor", evaluations=200)
 def noise_floor(step: Step, rounds: Few) -> Sides:
     """Noisy gradient descent with a constant step falls to a floor of eta / (2 - eta)."""
     return at_most(noisy(step, rounds), start=(1 - step) ** (2 * rounds), floor=step / (2 - step))
@@ -147,12 +147,11 @@ def draws(clients: int, drawn: int, inside: int) -> tuple[Fraction, Fraction]:
     """Variance of the mean of ``drawn`` of 0/1 values, ``inside`` of them 1, and that of one value."""
     share = Q(inside, clients)
     ways = [comb(inside, k) * comb(clients - inside, drawn - k) for k in range(drawn + 1)]
-    total = sum(ways)
-    squares = (Q(w, total) * (Q(k, drawn) - share) ** 2 for k, w in enumerate(ways))
-    return sum(squares, Q(0)), share * (1 - share)
+    squares = sum(w * (k * clients - drawn * inside) ** 2 for k, w in enumerate(ways))
+    return Q(squares, sum(ways) * (drawn * clients) ** 2), share * (1 - share)
 
 
-Clients = Annotated[int, integers(2, 9, upwards=True)]
+Clients = Annotated[int, integers(2, 9)]
 Chosen = Annotated[int, integers(1, lambda clients: clients)]
 Inside = Annotated[int, integers(0, lambda clients: clients)]
 
@@ -180,7 +179,7 @@ def heads(flips: int, level: Fraction) -> float:
     return sum(comb(flips, k) for k in range(flips + 1) if k >= level * flips) / 2.0**flips
 
 
-@claim("true/hoeffding")
+@claim("true/hoeffding", evaluations=200)
 def hoeffding(flips: Flips, level: Level) -> Sides:
     """The share of heads exceeds 1/2 by t with probability at most exp(-2 n t^2)."""
     return at_most(heads(flips, level), tail=exp(-2 * flips * float(level - Q(1, 2)) ** 2))
@@ -236,7 +235,7 @@ def wrong_clustered_rate(momentum: Annotated[Fraction, choice(Q(3, 10), Q(1, 2),
     return clustered(1.0, float(momentum), max(0.1, 0.5 - float(momentum) / 2))
 
 
-@claim("true/telescoping")
+@claim("true/telescoping", evaluations=200)
 def telescoping(rounds: Few) -> Sides:
     """Steps 1 / t add up to at most 1 + log t."""
     return at_most(float(sum(Q(1, t) for t in range(1, rounds + 1))), first=1, others=log(rounds))

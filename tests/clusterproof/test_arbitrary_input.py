@@ -53,6 +53,7 @@ TRAINING = "|x|a b|train|test-loss|epoch|gradient|model|full|gram|serial|cuda|fl
 )
 
 
+@pytest.mark.slow(reason="a second or more")
 @settings(max_examples=examples(30))
 @given(
     algorithm=st.sampled_from(list(ALGORITHMS)),
@@ -172,6 +173,7 @@ def test_a_flipped_byte_of_a_checkpoint_is_noticed(tmp_path: Path, finished: Pat
                 assert np.array_equal(found.arrays[name], array), index
 
 
+@pytest.mark.slow(reason="a second or more")
 @settings(max_examples=examples(15))
 @given(data=st.data())
 def test_damage_to_a_training_run(

@@ -1,6 +1,5 @@
 """What all commands have in common: help, completion, public names, settings, tables, progress, warnings."""
 
-import inspect
 import itertools
 import re
 import shutil
@@ -24,9 +23,7 @@ from clusterproof.algorithms import ALGORITHMS
 from clusterproof.algorithms.storage import load_trace
 from clusterproof.commands import terminal
 from clusterproof.commands.application import app, main
-from clusterproof.commands.run import run_algorithm
 from clusterproof.conformance import DEFINITIONS
-from clusterproof.experiments.synthetic_runs import algorithm_parameters, task_parameters
 from clusterproof.experiments.tables import TABLES
 from clusterproof.figures import FIGURES
 from clusterproof.neural.data.loading import DATASETS
@@ -53,11 +50,6 @@ def test_the_public_names_are_what_they_are_where_they_come_from() -> None:
 # ---- help and completion
 
 
-def shown_options(words: str, capsys: Capture) -> set[str]:
-    assert main(words.split()) == 0
-    return set(re.findall(r"(?m)^│ (--[a-z-]+)", capsys.readouterr().out))
-
-
 @pytest.mark.parametrize("command", ["check", "train", "figures"])
 def test_descriptions_of_options_fill_their_lines(command: str, capsys: Capture) -> None:
     assert main([command, "--help"]) == 0
@@ -69,20 +61,6 @@ def test_descriptions_of_options_fill_their_lines(command: str, capsys: Capture)
     for lines in rows.values():
         for row, following in itertools.pairwise(lines):
             assert row.end("text") + 1 + len(following["text"].split()[0]) > len(row[0]) - 2, row[0]
-
-
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_help_of_a_run_lists_the_options_of_its_algorithm_alone(algorithm: str, capsys: Capture) -> None:
-    first = shown_options(f"run {algorithm} --help", capsys)
-    assert main(["run", algorithm, "--help"]) == 0
-    assert capsys.readouterr().out.count("\n") <= 60
-    every_run = inspect.signature(run_algorithm).parameters.values()
-    common = {each.name for each in every_run if each.kind is each.KEYWORD_ONLY}
-    tasks = {name for task in TASKS for name in task_parameters(task)}
-    wanted = common | tasks | set(algorithm_parameters(algorithm))
-    listed = shown_options(f"run {algorithm} --help-all", capsys)
-    assert listed == {"--" + name.replace("_", "-") for name in wanted}
-    assert {"--rounds", "--clients", "--csv", "--help-all"} <= first < listed
 
 
 OFFERED: list[tuple[list[str], Callable[[], list[str]]]] = [

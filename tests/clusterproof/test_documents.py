@@ -18,6 +18,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from checkout import CLEAN, ROOT
+from hypothesis import settings
 
 from clusterproof import FedAvg, InvalidArgument, NoisyQuadraticMixture, QuadraticMixture, run
 from clusterproof.commands.application import app, main
@@ -30,7 +31,7 @@ PAGES = ["README.md", "SECURITY.md", "clusterproof/experiments/results/README.md
 for PATTERN in ("*.md", "lessons/lesson_*.py"):
     PAGES += sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "notes").glob(PATTERN))
 LONG = ["README", "sweeps", "coming-from", "your-own", "your-own-theorem", "runs", "networks"]
-LONG += ["every-function", "conformance", "property-based-tests", "teaching"]
+LONG += ["every-function", "conformance", "property-based-tests", "teaching", "reviewing", "leaderboard"]
 """Names of the pages whose commands take several seconds."""
 STATUS = {
     r"clusterproof conform my_fedprox_torch.py:TorchFedProx --as fedprox": 1,
@@ -45,6 +46,7 @@ OUTSIDE = {
     r"clusterproof table \S+ (?!--help).*": "hours: tests of the tables run each in little",
     r"clusterproof check .*--evidence clusterproof/.*": "would write the records; tests of the catalogue check each",
     r"clusterproof train": "named, not run: its defaults take a minute",
+    r"pytest --hypothesis-profile ci -n auto": "the tests of a command above; its profile has a test of its own",
     r'python -c "import test_average; .*': "a test of its own calls the function",
 }
 """Lines that no test runs as they are printed, and why."""
@@ -285,29 +287,38 @@ def test_the_page_about_conformance_explains_every_definition_setting_and_value(
         compile(recipe, "recipe", "exec")  # recipes for packages that are not installed are only parsed
 
 
-@pytest.mark.slow(reason="shrinks a failing task")
+@pytest.mark.slow(reason="draws tasks")
 def test_the_properties_of_a_page_find_the_mistakes_that_it_names(here: Path) -> None:
+    """The task that is printed fails as it is printed; tests of the strategies shrink to such a one."""
     page = "notes/property-based-tests.md"
-    right = write_files(page)["my_ifca.py"]
+    files = write_files(page)
+    right, unshrunk = (
+        files["my_ifca.py"],
+        files["test_my_ifca.py"].replace("settings\n", "settings, Phase\n", 1),
+    )
+    unshrunk = unshrunk.replace("deadline=None", "deadline=None, phases=[Phase.generate]")
+    Path("test_my_ifca.py").write_text(unshrunk, encoding="utf-8")
     assert right.count("/ task.clients") == right.count("state.models.copy()") == right.count("-= ") == 1
     Path("my_ifca.py").write_text(right.replace("/ task.clients", "/ members.sum()"), encoding="utf-8")
     properties = imported("test_my_ifca")
     properties.test_it_stays_at_the_optima()
     properties.test_a_model_that_no_client_chooses_is_that_of_ifca()
+    exec(files["conftest.py"], {})
+    assert settings.get_profile("ci").max_examples == 50  # not that of Hypothesis itself
+    (message,) = re.findall(r"(?m)^AssertionError: (.*)$", text_of(page))
+    mistake = message.partition("it is as if ")[2]
     with pytest.raises(Exception, match=r".*") as failure:
         properties.test_its_rounds_are_those_of_ifca()
     ways = getattr(failure.value, "exceptions", [failure.value])  # one for each way of failing
-    mistake = text_of(page).partition("it is as if ")[2].partition("\n")[0]
     assert any(f"it is as if {mistake}" in str(each) for each in ways)
-    printed = "".join(note for each in ways for note in each.__notes__)
-    tasks = re.findall(r"task=(QuadraticMixture\(.*\)),", printed)
-    failing = [eval(task, {"QuadraticMixture": QuadraticMixture}) for task in tasks]  # noqa: S307 - as a reader
-    assert (2, 1) in {(task.clients, task.dimension) for task in failing}
+    (printed,) = re.findall(r"task=(QuadraticMixture\(.*\)),", text_of(page))
+    task = eval(printed, {"QuadraticMixture": QuadraticMixture})  # noqa: S307 - as a reader
+    with pytest.raises(AssertionError, match=re.escape(message)):
+        properties.test_its_rounds_are_those_of_ifca.hypothesis.inner_test(task)
     # a model without clients becomes 0, which only the last property sees
     to_zero = right.replace("state.models.copy()", "np.zeros_like(state.models)")
     Path("my_ifca.py").write_text(to_zero.replace("-= ", "= state.models[cluster] - "), encoding="utf-8")
     properties = imported("test_my_ifca")
-    task = QuadraticMixture(hessians=[[[1.0]], [[1.0]]], centers=[[0.0], [1.0]], labels=[0, 1])
     properties.test_its_rounds_are_those_of_ifca.hypothesis.inner_test(task)
     properties.test_it_stays_at_the_optima.hypothesis.inner_test(task)
     with pytest.raises(AssertionError, match=r"model 1, coordinate 0: 0\.0 is not 101\.0"):

@@ -58,8 +58,8 @@ def rows() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The working folder of all rows, in which no run starts."""
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """What is in the working folder of all rows, in which no run starts."""
     place = tmp_path_factory.mktemp("refusals")
     for name, content in FILES.items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
@@ -72,16 +72,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         for name in ("XDG_CACHE_HOME", "CLUSTERPROOF_DATA"):
             patch.setenv(name, str(place / "cache"))
         os.chdir(place)
-        yield place
+        yield contents(place)
         os.chdir(before)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="some paths are those of POSIX systems")
 @pytest.mark.parametrize(("line", "words"), list(rows()))
 def test_bad_input_is_one_line(
-    capsys: pytest.CaptureFixture[str], folder: Path, line: str, words: list[str]
+    capsys: pytest.CaptureFixture[str], folder: dict[str, Any], line: str, words: list[str]
 ) -> None:
-    before = contents(folder)
     message = refused(capsys, *shlex.split(line))
     assert [word for word in words if word not in message] == [], message
-    assert contents(folder) == before
+    assert contents(Path.cwd()) == folder

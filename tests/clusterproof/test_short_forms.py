@@ -26,7 +26,7 @@ def trace() -> Trace:
 
 @pytest.fixture(scope="module")
 def verdict() -> Verdict:
-    return check("cfl-mgd/lemma-2")
+    return check("cfl-mgd/lemma-2", evaluations=10)
 
 
 class Page(HTMLParser):

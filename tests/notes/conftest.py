@@ -1,4 +1,4 @@
-"""The site, built once: that of ``CLUSTERPROOF_SITE``, or one with a lesson whose first slider has two positions."""
+"""The site, built once: that of ``CLUSTERPROOF_SITE``, or one with a lesson whose sliders have two positions each."""
 
 import os
 import re
@@ -52,9 +52,9 @@ def build(folder: Path) -> None:
         if lesson.stem != LESSON:
             lesson.unlink()
     lesson = notes / "lessons" / f"{LESSON}.py"
-    momenta = r'("momentum": \[[\d.]+), .*(, [\d.]+\])'
-    text, count = re.subn(momenta, r"\1\2", lesson.read_text(encoding="utf-8"))
-    assert count == 1, "all positions of the slider would be drawn"
+    positions = r'("(?:momentum|share)": \[[\d.]+), .*(, [\d.]+\])'
+    text, count = re.subn(positions, r"\1\2", lesson.read_text(encoding="utf-8"))
+    assert count == 2, "all positions of the sliders would be drawn"
     lesson.write_text(text, encoding="utf-8")
     strict = ["--quiet", "--fail-on-warning", "--keep-going", "--jobs", "2"]
     command = [sys.executable, "-m", "sphinx", *strict, "--conf-dir", notes / "site", notes, folder / "html"]

@@ -23,7 +23,7 @@ from clusterproof.theorem import Function, at_most, choice, claim, functions, in
 
 Step = Annotated[Fraction, rationals(0, 2, 2)]
 
-@claim("mine/certified")
+@claim("mine/certified", evaluations=20)
 def certified(step: Step):
     return at_most(step * (2 - step), one=1)
 
@@ -34,16 +34,16 @@ def every_function(f: Annotated[Function, functions(smoothness=1)], rounds: Anno
         x = x - f.gradient(x)
     return at_most(f(x) - f.minimum, bound=f.distance**2 / (4 * rounds + 2))
 
-@claim("mine/false")
+@claim("mine/false", evaluations=20)
 def false(step: Step):
     return {"true": at_most(step, two=2), "false": at_most(step, one=1)}
 
-@claim("mine/of-nothing")
+@claim("mine/of-nothing", evaluations=20)
 def of_nothing(n: Annotated[int, integers(1, 4)]):
     suppose("there are none", n < 0)
     return at_most(n, nothing=0)
 
-@claim("mine/tried")
+@claim("mine/tried", evaluations=20)
 def tried(step: Step):
     return at_most(0.5 * float(step), one=1)
 """
@@ -276,7 +276,7 @@ def test_a_users_claims_are_searched_once(mine: Path, lines: Any) -> None:
 
 def test_a_cache_that_cannot_be_written_is_no_error(mine: Path, lines: Any, tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("")
-    mine.write_text(QUICK.partition('@claim("mine/false")')[0])
+    mine.write_text(QUICK.partition('@claim("mine/false"')[0])
     assert any("mine/certified" in each for each in lines(0, str(mine)))
 
 

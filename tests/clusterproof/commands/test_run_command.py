@@ -1,5 +1,6 @@
 """The command ``run``: every algorithm on every task, every option, the bound, the stored trace, a user's class."""
 
+import inspect
 import itertools
 import json
 import re
@@ -15,12 +16,15 @@ from clusterproof import theory
 from clusterproof.algorithms import ALGORITHMS, IFCA, FedAvg, Trace, purity, run
 from clusterproof.algorithms.storage import load_trace
 from clusterproof.commands.application import main
+from clusterproof.commands.run import run_algorithm
 from clusterproof.experiments.run_defaults import PAGES
+from clusterproof.experiments.synthetic_runs import algorithm_parameters, task_parameters
 from clusterproof.synthetic import TASKS, QuadraticMixture, from_settings
 from clusterproof.theory import TraceBound
 
 Capture = pytest.CaptureFixture[str]
 SMALL = "--task quadratic --clients 4 --dimension 2 --rounds 3"
+OPTION = re.compile(r"(?m)^│ (--[a-z-]+)")
 
 
 @pytest.fixture(autouse=True)
@@ -35,12 +39,25 @@ def ran(words: str, name: str = "run") -> Trace:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_help_shows_the_defaults_of_the_run(
+def test_help_lists_the_options_of_an_algorithm_alone_with_the_defaults_of_the_run(
     name: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert main(["run", name, "--help"]) == 0
+    first = capsys.readouterr().out
+    assert first.count("\n") <= 60
     monkeypatch.setenv("COLUMNS", "300")
     assert main(["run", name, "--help-all"]) == 0
-    text = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    every = capsys.readouterr().out
+    listed = set(re.findall(OPTION, every))
+    common = {
+        each.name
+        for each in inspect.signature(run_algorithm).parameters.values()
+        if each.kind is each.KEYWORD_ONLY
+    }
+    wanted = common.union(algorithm_parameters(name), *map(task_parameters, TASKS))
+    assert listed == {"--" + each.replace("_", "-") for each in wanted}
+    assert {"--rounds", "--clients", "--csv", "--help-all"} <= set(re.findall(OPTION, first)) < listed
+    text = " ".join(every.replace("│", " ").split())
     used = ran(f"{name} --rounds 0 --replicates 1").settings["algorithm"]
     options = re.split(r" --(?=[a-z-]+ (?:INT|FLOAT|STR) )", text)[1:]
     shown = {
@@ -252,7 +269,7 @@ def test_a_run_without_a_bound_says_why_and_names_no_theorem_of_others(
 
 @pytest.mark.slow(reason="several seconds")
 def test_verbose_prints_all_theorems_after_the_page(capsys: Capture) -> None:
-    words = ["run", "cfl-mgd", "--clients", "10", "--rounds", "3", "--replicates", "2"]
+    words = ["run", "cfl-mgd", "--clusters", "2", "--clients", "10", "--rounds", "3", "--replicates", "2"]
     assert main(words) == 0
     page = capsys.readouterr().out
     assert main([*words, "--verbose"]) == 0
@@ -418,7 +435,7 @@ def test_the_record_of_a_run_is_that_of_its_trace(capsys: Capture) -> None:
 
 @pytest.mark.slow(reason="a second or more")
 def test_a_record_has_medians_over_the_replicates() -> None:
-    record, trace = recorded("ifca --noise 20 --samples 4 --rounds 3 --replicates 9")
+    record, trace = recorded("ifca --task noisy-quadratic --noise 20 --rounds 3 --replicates 9")
     for name in ("purity", "adjusted_rand_index", "cluster_count"):
         values = getattr(trace, name)
         assert record[name] == np.sort(values)[4], name
