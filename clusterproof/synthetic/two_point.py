@@ -38,7 +38,7 @@ class TwoPointMixture(Mixture):
     ----------
     optima
         chi*_p, (P, d).
-    slopes
+    noise_gradients
         u_p, (P, d), or one for all clusters (d,).
     centers
         c_p, (P, d), or one for all clusters (d,).
@@ -58,7 +58,7 @@ class TwoPointMixture(Mixture):
     name: ClassVar[str] = "two-point"
 
     optima: np.ndarray
-    slopes: np.ndarray
+    noise_gradients: np.ndarray
     centers: np.ndarray
     rarity: float
     labels: np.ndarray
@@ -68,7 +68,7 @@ class TwoPointMixture(Mixture):
         """Validate and normalise the arguments."""
         optima = read_array("optima", self.optima, "P, d", "give one optimum per cluster")
         object.__setattr__(self, "optima", optima)
-        for name in ("slopes", "centers"):
+        for name in ("noise_gradients", "centers"):
             rule = f"must be finite numbers {optima.shape} or {optima.shape[1:]}"
             remedy = "give one vector per cluster, or one for all"
             given = read_doubles(name, getattr(self, name), rule, remedy)
@@ -123,10 +123,10 @@ class TwoPointMixture(Mixture):
         check_number("noise", noise, at_least=0, remedy="give the gradient's standard deviation")
         labels = make_labels(clients, clusters, proportions)
         optima = place_optima(clusters, dimension, separation, generator(seed, cls.name, "optima"))
-        directions = generator(seed, cls.name, "slopes").standard_normal(optima.shape)
+        directions = generator(seed, cls.name, "noise_gradients").standard_normal(optima.shape)
         return cls(
             optima=optima,
-            slopes=noise * directions / np.linalg.norm(directions, axis=-1, keepdims=True),
+            noise_gradients=noise * directions / np.linalg.norm(directions, axis=-1, keepdims=True),
             centers=optima.mean(axis=0),
             rarity=rarity,
             labels=labels,
@@ -136,7 +136,9 @@ class TwoPointMixture(Mixture):
     @property
     def settings(self) -> dict[str, Any]:
         """Constructor arguments as plain JSON values."""
-        arrays = {name: getattr(self, name).tolist() for name in ("optima", "slopes", "centers", "labels")}
+        arrays = {
+            name: getattr(self, name).tolist() for name in ("optima", "noise_gradients", "centers", "labels")
+        }
         return {"task": self.name, **arrays, "rarity": float(self.rarity), "samples": int(self.samples)}
 
     @property
@@ -170,11 +172,11 @@ class TwoPointMixture(Mixture):
 
     def loss_variance(self, model: np.ndarray, cluster: int) -> np.ndarray:
         """Variance of the loss on one row, sigma^2(chi) = (u_p . (chi - c_p))^2, for models (..., d)."""
-        return np.asarray(((model - self.centers[cluster]) @ self.slopes[cluster]) ** 2)
+        return np.asarray(((model - self.centers[cluster]) @ self.noise_gradients[cluster]) ** 2)
 
     def gradient_variance(self, model: np.ndarray, cluster: int) -> np.ndarray:
         """Variance of the gradient on one row, v^2 = ||u_p||^2, for models (..., d)."""
-        return np.full(np.shape(model)[:-1], (self.slopes[cluster] ** 2).sum())
+        return np.full(np.shape(model)[:-1], (self.noise_gradients[cluster] ** 2).sum())
 
     def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
         """Return the exact probability that another model's loss is at most that of the true model, (..., P).
@@ -188,7 +190,7 @@ class TwoPointMixture(Mixture):
         losses = self.expected_loss(models, cluster)
         gap = losses - losses[..., cluster, None]
         # the mean noise z makes the client choose the other model where z * lever >= gap
-        lever = (models[..., cluster, None, :] - models) @ self.slopes[cluster]
+        lever = (models[..., cluster, None, :] - models) @ self.noise_gradients[cluster]
         rare, common = self.noise_values
         safe = np.where(lever == 0, 1.0, lever)
         count = self.samples * (gap / safe - common) / (rare - common)
@@ -212,7 +214,7 @@ class TwoPointMixture(Mixture):
         """Return the gradients at one point per client, (..., k, d): (..., k, d)."""
         labels = self.labels[clients]
         noise = self._mean_noise(points.shape[:-1], generator)
-        return np.asarray(points - self.optima[labels] + noise[..., None] * self.slopes[labels])
+        return np.asarray(points - self.optima[labels] + noise[..., None] * self.noise_gradients[labels])
 
     def hessian_products(
         self, points: np.ndarray, directions: np.ndarray, clients: np.ndarray, generator: np.random.Generator
@@ -228,7 +230,7 @@ class TwoPointMixture(Mixture):
         lead = np.broadcast_shapes(models.shape[:-2], clients.shape[:-1])
         noise = self._mean_noise((*lead, clients.shape[-1]), generator)
         gradients = models[..., None, :, :] - self.optima[labels][..., None, :]
-        tilt = noise[..., None] * self.slopes[labels]
+        tilt = noise[..., None] * self.noise_gradients[labels]
         return self._tilted(models, labels, noise), gradients + tilt[..., None, :]
 
     def _mean_noise(self, shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
@@ -241,7 +243,7 @@ class TwoPointMixture(Mixture):
         """Return the losses of clients with these labels (..., k) and means of z, (..., k, P)."""
         offsets = models[..., None, :, :] - self.optima[labels][..., None, :]
         levers = models[..., None, :, :] - self.centers[labels][..., None, :]
-        tilt = np.einsum("...kpd,...kd->...kp", levers, self.slopes[labels])
+        tilt = np.einsum("...kpd,...kd->...kp", levers, self.noise_gradients[labels])
         return np.asarray((offsets**2).sum(axis=-1) / 2 + noise[..., None] * tilt)
 
 

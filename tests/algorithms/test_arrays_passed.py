@@ -111,12 +111,17 @@ def test_attributes_of_tasks_are_arrays():
         optima=[[0, 0], [1, 0]], covariance=[1, 2], noise=0, labels=[0, 1], samples=1
     )
     two = TwoPointMixture(
-        optima=[[0], [1]], slopes=[1], centers=(0,), rarity=0.5, labels=torch.tensor([0, 1]), samples=1
+        optima=[[0], [1]],
+        noise_gradients=[1],
+        centers=(0,),
+        rarity=0.5,
+        labels=torch.tensor([0, 1]),
+        samples=1,
     )
     quadratic = QuadraticMixture(**QUADRATIC)
     for task, names in (
         (regression, ("optima", "covariance")),
-        (two, ("optima", "slopes", "centers")),
+        (two, ("optima", "noise_gradients", "centers")),
         (quadratic, ("hessians", "centers", "optima")),
     ):
         assert task.labels.dtype == np.int64

@@ -94,7 +94,7 @@ def test_random_tasks_come_back_and_depend_on_the_seed(name):
         TASKS[name].random(clusters=2, clients=5, dimension=3, seed=seed) for seed in (3, 3, 4)
     )
     assert task.settings == same.settings
-    for drawn in {"optima", "slopes", "centers", "features", "targets"} & task.settings.keys():
+    for drawn in {"optima", "noise_gradients", "centers", "features", "targets"} & task.settings.keys():
         assert not np.array_equal(getattr(task, drawn), getattr(other, drawn)), drawn
     check_made_again(task, 3)
 

@@ -118,7 +118,7 @@ TASKS = {
     ),
     "two-point": TwoPointMixture(
         optima=OPTIMA,
-        slopes=[[0.5, 1.0], [-0.3, 0.2]],
+        noise_gradients=[[0.5, 1.0], [-0.3, 0.2]],
         centers=[[0.1, 0.0], [0.4, -0.6]],
         rarity=0.2,
         labels=LABELS,
@@ -157,8 +157,8 @@ def row(task, cluster, models, nodes):
         return losses + away @ noise, away - flat * width * np.tanh(away / width) + noise
     rare = math.sqrt((1 - task.rarity) / task.rarity)
     z = nodes.pick([rare, -1 / rare], [task.rarity, 1 - task.rarity])
-    tilts = z * (models - task.centers[cluster]) @ task.slopes[cluster]
-    return (away**2).sum(axis=-1) / 2 + tilts, away + z * task.slopes[cluster]
+    tilts = z * (models - task.centers[cluster]) @ task.noise_gradients[cluster]
+    return (away**2).sum(axis=-1) / 2 + tilts, away + z * task.noise_gradients[cluster]
 
 
 def loss_moments(task, cluster, models):

@@ -17,8 +17,8 @@ SOFTMAX = SoftmaxMixture(clients=3000, clusters=3000, features=1, classes=2)
 STARTS = REGRESSION.initial_models(2, (2000,), np.random.default_rng(0)) - REGRESSION.optima
 LAWS = {
     "starting directions": STARTS.reshape(2000, 6) / REGRESSION.basin_radius * 2 * 3**0.5,
-    "slopes and optima": np.hstack(
-        [TWO_POINT.slopes / 0.7 * 3**0.5, TWO_POINT.optima / TWO_POINT.optima.std()]
+    "noise_gradients and optima": np.hstack(
+        [TWO_POINT.noise_gradients / 0.7 * 3**0.5, TWO_POINT.optima / TWO_POINT.optima.std()]
     ),
     "offsets of clients": (SPREAD.centers - SPREAD.client_optima) / 0.3,
     # a rotation by a uniform angle t makes of diag(1, 1 / 4) a multiple of cos 2t and sin 2t

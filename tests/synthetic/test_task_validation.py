@@ -52,7 +52,12 @@ FURTHER = {
         **{"labels": [0, 1, 1], "samples": 3},
     },
     TwoPointMixture: {
-        **{"optima": [[0.0, 0.0], [1.0, 0.0]], "slopes": [1.0, 0.0], "centers": [1.0, 0.0], "rarity": 0.1},
+        **{
+            "optima": [[0.0, 0.0], [1.0, 0.0]],
+            "noise_gradients": [1.0, 0.0],
+            "centers": [1.0, 0.0],
+            "rarity": 0.1,
+        },
         **{"labels": [0, 1, 1], "samples": 3},
     },
     SoftmaxMixture: {"clients": 3, "clusters": 2, "features": 4, "classes": 3, "largest": 300, "seed": 2},
@@ -103,7 +108,7 @@ CASES = [
     (LogCoshMixture, "optima", (np.zeros(2), np.zeros((1, 2, 2))), "must be a finite array (P, d)"),
     (LogCoshMixture, "optima", ([[np.nan] * 2, [1.0] * 2],), "must be a finite array (P, d)"),
     (TwoPointMixture, "rarity", (0.0,), ""),
-    (TwoPointMixture, "slopes", (np.ones(3),), ""),
+    (TwoPointMixture, "noise_gradients", (np.ones(3),), ""),
     (TwoPointMixture, "samples", (0,), ""),
     (TwoPointMixture, "centers", (np.array([[0], [np.nan]]),), ""),
     (TwoPointMixture, "labels", (np.array([0, 0, 0]),), ""),

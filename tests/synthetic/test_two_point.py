@@ -21,7 +21,7 @@ def two_clients(
     direction = -reach * samples / (rare + (samples - 1) * common)
     task = TwoPointMixture(
         optima=np.array([[0.0], [2.0]]),
-        slopes=np.array([direction]),
+        noise_gradients=np.array([direction]),
         centers=np.array([1.0]),
         rarity=rarity,
         labels=np.array([0, 1]),
@@ -41,7 +41,7 @@ def test_errors_are_sums_over_all_batches(task: TwoPointMixture) -> None:
         for batch in itertools.product(law, repeat=task.samples):
             weight = math.prod(law[value] for value in batch)
             z = sum(batch) / task.samples
-            tilt = z * (models - task.centers[cluster]) @ task.slopes[cluster]
+            tilt = z * (models - task.centers[cluster]) @ task.noise_gradients[cluster]
             losses = task.expected_loss(models, cluster) + tilt
             gap = losses - losses[cluster]
             if np.abs(gap[np.arange(task.clusters) != cluster]).min() < 1e-9:

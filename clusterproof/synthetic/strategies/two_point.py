@@ -61,7 +61,7 @@ def two_point_mixtures(
         count, labels, size, _ = draw(sizes)
         return TwoPointMixture(
             optima=draw(draw_optima(count, size, distance)),
-            slopes=draw(draw_grid(count, size, largest=2)),
+            noise_gradients=draw(draw_grid(count, size, largest=2)),
             centers=draw(draw_grid(count, size, largest=2)),
             rarity=draw(chance),
             labels=labels,

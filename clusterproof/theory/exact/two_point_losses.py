@@ -123,7 +123,7 @@ class TwoPointLosses:
         deviation = math.sqrt(self.rarity * (1 - self.rarity)) * float(rare - common)
         return TwoPointMixture(
             optima=np.array([[1.0], [-1.0]]),
-            slopes=np.array([[0.0], [deviation]]),
+            noise_gradients=np.array([[0.0], [deviation]]),
             centers=np.array([float(self.center)]),
             rarity=float(self.rarity),
             labels=np.repeat([0, 1], (own, foreign)),

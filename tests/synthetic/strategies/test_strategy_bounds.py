@@ -131,7 +131,7 @@ VARIED = {
     strategies.noisy_quadratic_mixtures: lambda task: abs(task.covariance[0, -1]) > 0.01,
     strategies.log_cosh_mixtures: lambda task: task.optima.min() < 0,
     strategies.logistic_mixtures: lambda task: task.features.min() < 0 and np.ptp(task.targets) == 2,
-    strategies.two_point_mixtures: lambda task: task.slopes.min() < 0 and task.centers.min() < 0,
+    strategies.two_point_mixtures: lambda task: task.noise_gradients.min() < 0 and task.centers.min() < 0,
 }
 MODES = {"data": ("fresh", "population"), "sampling": ("exact", "direct")}
 

@@ -91,7 +91,7 @@ def crowd(clusters: int, rarity: float = 1e-4) -> TwoPointMixture:
     jump = (1 + 1e-9) * gap / lever * np.sqrt(rarity / (1 - rarity))
     return TwoPointMixture(
         optima=optima,
-        slopes=jump * towards / height,
+        noise_gradients=jump * towards / height,
         centers=(models[0] + models[1]) / 2,
         rarity=rarity,
         labels=np.arange(clusters),

@@ -59,7 +59,7 @@ def equation_1(
 def equation_1_mean(
     rows: int = ROWS,
     losses: tuple[Fraction, ...] = OF_ROWS,
-    slopes: tuple[Fraction, ...] = OF_ROWS,
+    gradients: tuple[Fraction, ...] = OF_ROWS,
     copies: int = ROWS,
     weight: Fraction = Q[0:1],
     similarity: Fraction = Q[-1:1:4],
@@ -74,9 +74,9 @@ def equation_1_mean(
     Source
         Ours; replaces the sum in (1). Identity.
     """
-    loss, slope = total(losses), total(slopes)
-    once = loss / rows, slope / rows
-    several = copied(loss, copies) / (copies * rows), copied(slope, copies) / (copies * rows)
+    loss, gradient = total(losses), total(gradients)
+    once = loss / rows, gradient / rows
+    several = copied(loss, copies) / (copies * rows), copied(gradient, copies) / (copies * rows)
     return equal((several, once), (score(weight, similarity, several[0]), score(weight, similarity, once[0])))
 
 

@@ -49,7 +49,7 @@ def two_values(own: int, foreign: int, jump: float) -> TwoPointMixture:
     """Return clusters at 1 and -1 whose gradients differ from their means by +-jump on every row, one row a client."""
     return TwoPointMixture(
         optima=np.array([[1.0], [-1.0]]),
-        slopes=np.array([jump]),
+        noise_gradients=np.array([jump]),
         centers=np.array([0.0]),
         rarity=0.5,
         labels=np.repeat([0, 1], (own, foreign)),
