@@ -12,6 +12,7 @@ from PEPit import PEP, Expression, Point
 from PEPit import functions as functions_of_pepit
 from PEPit import operators as operators_of_pepit
 
+from clusterproof.theory.kernel.evaluation import Refused
 from clusterproof.theory.kernel.interpolation import (
     Class,
     FunctionClass,
@@ -192,3 +193,12 @@ def test_a_smooth_function_that_is_as_strongly_convex_is_quadratic() -> None:
     (p, g, e), other = quadratic
     for spoiled in ((p, g, e + 1), (p, g, e - 1), (p, g * Fraction(101, 100), e)):
         assert min(slacks_of(definition, [spoiled, other], Fraction(0)).values()) < 0
+
+
+def test_an_operator_has_constants_that_mu_times_the_identity_has() -> None:
+    """It is 1/mu-cocoercive and mu-Lipschitz, and no better."""
+    OperatorClass(strong_monotonicity=L, cocoercivity=1 / L, lipschitz=L)
+    little = Fraction(1, 10**9)
+    for more in ({"cocoercivity": 1 / L + little}, {"lipschitz": L - little}):
+        with pytest.raises(Refused, match="mu times the identity"):
+            OperatorClass(strong_monotonicity=L, **more)
