@@ -23,7 +23,7 @@ with app.setup(hide_code=True):
 
 @app.cell(hide_code=True)
 def _():
-    basin = check("ifca/basin", evaluations=50)
+    basin = check("ifca/basin", evaluations=30)
     assert basin.verdict == "consistent"
     mo.md(
         rf"""

@@ -3,6 +3,7 @@
 import ast
 import fcntl
 import importlib.metadata
+import itertools
 import json
 import os
 import pwd
@@ -18,6 +19,7 @@ import time
 import tomllib
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -322,39 +324,33 @@ PRINTING = [
     "table",
     "figures",
 ]
-RUN = """
-import contextlib, io, json, os, sys
-from clusterproof.commands import child_process
-from clusterproof.commands.application import main
-child_process.is_child = True  # whose standard error could not be read here
-lines, found = json.loads(sys.argv[1]), []
-kept = os.dup(1)
-for kind, line in lines:
-    errors = io.StringIO()
-    reader, writer = (0, os.open("/dev/full", os.O_WRONLY)) if kind == "full" else os.pipe()
-    if kind == "pipe":
-        os.close(reader)
-    os.dup2(os.open("output", os.O_WRONLY | os.O_CREAT) if kind == "ascii" else writer, 1)
-    os.close(writer)
-    sys.stdout = open(1, "w", encoding="ascii" if kind == "ascii" else "utf-8", closefd=False)
-    with contextlib.redirect_stderr(errors):
-        status = main(line.split())
-    with contextlib.suppress(Exception):
-        sys.stdout.close()
-    found.append((kind, line, status, errors.getvalue()))
-os.write(kept, json.dumps(found).encode())
-"""
 
 
 @SLOW
-def test_output_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+@pytest.mark.filterwarnings("error")
+def test_output_that_cannot_be_written_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], claims_of_files: None
+) -> None:
     """To a full disk, to a pipe that nobody reads, and into a file whose encoding lacks the letter."""
-    (tmp_path / "mine.py").write_text(CLAIM.replace("LIMIT", "9"), encoding="utf-8")
-    lines = json.dumps([(kind, line) for kind in ("full", "pipe", "ascii") for line in PRINTING])
-    done = python(f"import warnings; warnings.simplefilter('error')\n{RUN}", lines, cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    for kind, line, status, printed in json.loads(done.stdout):
-        errors = re.sub(r"clusterproof: .* done, \d+ s.*\n", "", printed)  # of a slow machine
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(CLAIM.replace("LIMIT", "9"), encoding="utf-8")
+    for kind, line in itertools.product(("full", "pipe", "ascii"), PRINTING):
+        reader, writer = os.pipe()
+        os.close(reader)
+        place = {"full": "/dev/full", "ascii": "output"}.get(kind, writer)
+        kept, encoding, status = os.dup(1), "ascii" if kind == "ascii" else "utf-8", None
+        with (
+            open(place, "wb") as output,
+            monkeypatch.context() as patched,
+            suppress(OSError),  # when the stream is closed
+            open(1, "w", encoding=encoding, closefd=False) as stream,
+        ):
+            os.dup2(output.fileno(), 1)
+            patched.setattr(sys, "stdout", stream)
+            status = main(line.split())
+        os.dup2(kept, 1)
+        os.close(kept)
+        errors = re.sub(r"clusterproof: .* done, \d+ s.*\n", "", capfd.readouterr().err)  # of a slow machine
         if kind == "pipe":
             assert (status, errors) == (141, ""), line
         elif kind == "full" or "mine" in line or line == "table":  # which prints a plus-minus sign
@@ -369,12 +365,12 @@ def test_the_end_of_the_process_adds_nothing(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(CLAIM.replace("LIMIT", "9"), encoding="utf-8")
     environment = {name: value for name, value in ENVIRONMENT.items() if name != "PYTHONUNBUFFERED"}
     for words, redirection, status in (
-        ("claims --help", ">/dev/full", 2),
+        ("--help", ">/dev/full", 2),
         ("check mine.py", ">/dev/full", 2),
-        ("claims --help", ">&-", 2),
-        ("claims --help", ">/dev/null 2>/dev/full", 0),
+        ("--help", ">&-", 2),
+        ("--help", ">/dev/null 2>/dev/full", 0),
         ("check mine.py", ">/dev/null 2>&-", 0),
-        ("claims --help", "| true", 0),
+        ("--help", "| true", 0),
     ):
         line = ["sh", "-c", f"{sys.executable} -m clusterproof {words} {redirection}"]
         done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path, env=environment)

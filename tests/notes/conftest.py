@@ -1,4 +1,7 @@
-"""The site, built once: that of ``CLUSTERPROOF_SITE``, or one with a lesson whose sliders have two positions each."""
+"""The site, built once: that of ``CLUSTERPROOF_SITE``, or one with a lesson whose sliders have two positions each.
+
+The latter has no names of objects in the contents of a page, which Sphinx would copy for every page.
+"""
 
 import os
 import re
@@ -56,9 +59,9 @@ def build(folder: Path) -> None:
     text, count = re.subn(positions, r"\1\2", lesson.read_text(encoding="utf-8"))
     assert count == 2, "all positions of the sliders would be drawn"
     lesson.write_text(text, encoding="utf-8")
-    strict = ["--quiet", "--fail-on-warning", "--keep-going", "--jobs", "2"]
+    strict = ["--quiet", "--fail-on-warning", "--keep-going"]
     command = [sys.executable, "-m", "sphinx", *strict, "--conf-dir", notes / "site", notes, folder / "html"]
-    options = ["-D", "suppress_warnings=ref.python,myst.xref_missing"]
+    options = ["-D", "suppress_warnings=ref.python,myst.xref_missing", "-D", "toc_object_entries=0"]
     done = subprocess.run([*command, *options], capture_output=True, text=True, cwd=folder)
     assert done.returncode == 0, done.stderr[-3000:]
     (folder / "status").write_text("built")

@@ -116,19 +116,6 @@ def test_check_alone_evaluates_the_headlines_on_all_cores(
     assert started == [(2, [1, 0])] * 2
 
 
-@pytest.mark.slow(reason="starts worker processes")
-def test_processes_give_the_same_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check_unit, "FEW", 2)
-    claims = []
-    for cores in (1, 2):
-        monkeypatch.setattr(os, "cpu_count", lambda: cores)  # noqa: B023 - called in this iteration
-        path = tmp_path / f"{cores}.json"
-        words = ["check", "cfl-mgd/lemma-2", "cfl-mgd/equation-5", "--search", "--json", str(path)]
-        assert main(words) == 0
-        claims.append(json.loads(path.read_bytes())["claims"])
-    assert claims[0] == claims[1]
-
-
 def test_verdicts_are_counted_by_paper_and_by_what_they_judge(registry: dict[str, Any]) -> None:
     made = [("ours", "false statement"), ("reading", "wording"), *[("printed", "misprint")] * 2]
     made += [("printed", "wording"), ("printed", "false statement"), ("reading", "false statement")]
