@@ -32,13 +32,18 @@ def test_what_is_printed_makes_the_task_again(strategy):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_simplest_sizes_of_three_clients_are_of_one_cluster(seed):
+def test_the_simplest_sizes_of_three_clients_are_of_one_cluster_and_of_clients_that_differ_two(seed):
     sizes = draw_sizes((1, 3), (1, 8), (1, 3))
     few = settings(max_examples=200, database=None)
     count, labels, width, _ = find(
         sizes, lambda drawn: len(drawn[1]) >= 3, settings=few, random=random.Random(seed)
     )
     assert (count, labels.tolist(), width) == (1, [0] * 3, 1)
+    sizes = draw_sizes(1, (1, 8), (1, 3), lambda width: st.tuples(*[st.integers(-2, 2)] * width))
+    _, labels, width, _ = find(
+        sizes, lambda drawn: len(set(drawn[3])) > 1, settings=few, random=random.Random(seed)
+    )
+    assert (len(labels), width) == (2, 1)
 
 
 @pytest.mark.slow(reason="shrinks for seconds")
