@@ -48,7 +48,7 @@ def test_the_simplest_sizes_of_three_clients_are_of_one_cluster_and_of_clients_t
 
 @pytest.mark.slow(reason="shrinks for seconds")
 def test_the_simplest_task_of_many_clients_has_the_fewest_clusters():
-    drawn = strategies.logistic_mixtures(dimension=1, support=1, samples=1)
+    drawn = strategies.logistic_mixtures(dimension=1, support=1, samples=1, condition_number=4)
     few = settings(max_examples=30, database=None)
     task = find(drawn, lambda task: task.clients >= 5, settings=few, random=random.Random(0))
     assert (task.clusters, task.clients) == (1, 5)
