@@ -33,12 +33,12 @@ def propagators(curvature: Any, momentum: float, rounds: int) -> tuple[np.ndarra
         Two arrays (T + 1, *shape), Pi_0 = h_0 = 1.
     """
     a = np.asarray(curvature, dtype=float)
-    both = np.ones((rounds + 1, 2, *a.shape))
+    both = np.ones((2, rounds + 1, *a.shape))
     previous = np.stack([np.ones(a.shape), np.zeros(a.shape)])
     for t in range(rounds):
-        both[t + 1] = (1 + momentum - a) * both[t] - momentum * previous
-        previous = both[t]
-    return both[:, 0], both[:, 1]
+        both[:, t + 1] = (1 + momentum - a) * both[:, t] - momentum * previous
+        previous = both[:, t]
+    return both[0], both[1]
 
 
 def spectral_rate(curvature: Any, momentum: float) -> np.ndarray:
