@@ -33,12 +33,14 @@ def propagators(curvature: Any, momentum: float, rounds: int) -> tuple[np.ndarra
         Two arrays (T + 1, *shape), Pi_0 = h_0 = 1.
     """
     a = np.asarray(curvature, dtype=float)
-    both = np.ones((2, rounds + 1, *a.shape))
-    previous = np.stack([np.ones(a.shape), np.zeros(a.shape)])
+    start = np.ones((rounds + 1, *a.shape))
+    impulse = np.ones((rounds + 1, *a.shape))
+    previous_start, previous_impulse = np.ones(a.shape), np.zeros(a.shape)
     for t in range(rounds):
-        both[:, t + 1] = (1 + momentum - a) * both[:, t] - momentum * previous
-        previous = both[:, t]
-    return both[0], both[1]
+        start[t + 1] = (1 + momentum - a) * start[t] - momentum * previous_start
+        impulse[t + 1] = (1 + momentum - a) * impulse[t] - momentum * previous_impulse
+        previous_start, previous_impulse = start[t], impulse[t]
+    return start, impulse
 
 
 def spectral_rate(curvature: Any, momentum: float) -> np.ndarray:
