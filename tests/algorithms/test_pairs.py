@@ -46,12 +46,19 @@ def components(near: np.ndarray) -> list[int]:
     return [next(k for k, group in enumerate(ordered) if i in group) for i in range(len(near))]
 
 
+KINDS = [*((rule, np.float64, 1e-12) for rule in PAIR_RULES), ("either", np.float32, 1e-4)]
+
+
 @pytest.mark.slow(reason="several seconds")
-@pytest.mark.parametrize(("reuse_memory", "small"), [(False, 0), (True, 0), (False, 648), (True, 648)])
-@pytest.mark.parametrize("penalty", PENALTIES, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("small", [0, 648])
 @pytest.mark.parametrize(
-    ("rule", "dtype", "tolerance"),
-    [*((rule, np.float64, 1e-12) for rule in PAIR_RULES), ("either", np.float32, 1e-4)],
+    ("penalty", "rule", "dtype", "tolerance", "reuse_memory"),
+    [
+        (penalty, *kind, (i + j) % 2 == 0)
+        for i, penalty in enumerate(PENALTIES)
+        for j, kind in enumerate(KINDS)
+    ],
+    ids=lambda value: type(value).__name__ if value in PENALTIES else None,
 )
 def test_pairs_follow_the_formulas_of_the_step(plant, penalty, rule, reuse_memory, small, dtype, tolerance):
     """The pairs have 648 numbers, so that the compiled loop or numpy updates them."""

@@ -1,12 +1,13 @@
 """Fusion penalties against brute force and skglm, and what their formulas promise."""
 
+import itertools
+
 import array_api_compat.torch as torch
 import array_api_strict
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from skglm.penalties import L2_1, BlockSCAD
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.arrays import to_numpy
@@ -95,15 +96,15 @@ def test_values_and_derivatives_are_those_of_the_printed_formula(penalty, relati
     assert np.isclose(penalty.derivative(np.float64(t)), quotient, rtol=1e-4, atol=1e-5 * penalty.strength)
 
 
-@pytest.mark.slow(reason="skglm compiles its penalties")
-@pytest.mark.parametrize("augmentation", [0.5, 1.0, 3.0])
-def test_values_proximal_points_and_subgradients_are_those_of_skglm(augmentation):
+@pytest.mark.slow(reason="imports skglm")
+def test_values_proximal_points_and_subgradients_are_those_of_skglm(monkeypatch):
+    monkeypatch.setattr("numba.config.DISABLE_JIT", True)  # which takes seconds, and points are few
+    from skglm.penalties import L2_1, BlockSCAD
+
     stream = np.random.default_rng(0)
     points = stream.standard_normal((200, 4)) * stream.uniform(0, 2, (200, 1))
-    for ours, theirs in (
-        (SCAD(strength=0.6, concavity=3.7), BlockSCAD(0.6, 3.7)),
-        (GroupL1(strength=0.6), L2_1(0.6)),
-    ):
+    pairs = (SCAD(strength=0.6, concavity=3.7), BlockSCAD(0.6, 3.7)), (GroupL1(strength=0.6), L2_1(0.6))
+    for (ours, theirs), augmentation in itertools.product(pairs, (0.5, 1.0, 3.0)):
         lengths = np.linalg.norm(points, axis=1)
         assert np.isclose(ours.value(lengths).sum(), theirs.value(points), rtol=1e-12)
         expected = np.stack([theirs.prox_1feat(point, 1 / augmentation, 0) for point in points])

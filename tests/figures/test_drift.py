@@ -10,7 +10,7 @@ from drawings import line as line_of
 from clusterproof.theory.exact import affine_rounds
 
 pytestmark = pytest.mark.slow(reason="the figure takes seconds")
-ETA, ALPHA, MU, BETAS = 0.1, 0.5, 1.0, {"0": 0.0, "0.5": 0.5, "0.9": 0.9}
+ETA, ALPHA, MU, BETAS = 0.3, 0.5, 1.0, {"0": 0.0, "0.5": 0.5, "0.9": 0.9}
 
 
 def line(panel, gid):
@@ -19,7 +19,7 @@ def line(panel, gid):
 
 @cache
 def problem():
-    """One client a cluster stands for its fifteen equals."""
+    """One client a cluster stands for its equals."""
     task = figure_of("drift").task()
     return task.covariances.matrices, task.optima
 
@@ -70,7 +70,7 @@ GRADIENTS = {
 @pytest.mark.parametrize("steps", [1, 6, 19])
 @pytest.mark.parametrize("name", GRADIENTS)
 def test_lines_over_local_steps_are_where_long_runs_end(name, steps):
-    end = average(descend(steps, GRADIENTS[name]), rounds=1600 // steps + 100)
+    end = average(descend(steps, GRADIENTS[name]), rounds=600 // steps + 100)
     parameters, drifts = line(0, f"closed {name}")
     assert drifts[parameters == steps].item() == pytest.approx(distance(end), abs=1e-8)
 
@@ -78,7 +78,7 @@ def test_lines_over_local_steps_are_where_long_runs_end(name, steps):
 @pytest.mark.parametrize("steps", [1, 6, 19])
 @pytest.mark.parametrize("beta", BETAS)
 def test_lines_of_momentum_are_where_long_runs_end(beta, steps):
-    end = average(momentum(steps, BETAS[beta]), rounds=1600 // steps + 100, size=6)[:3]
+    end = average(momentum(steps, BETAS[beta]), rounds=600 // steps + 100, size=6)[:3]
     parameters, drifts = line(0, rf"closed CFL-MGD II, $\beta = {beta}$")
     assert drifts[parameters == steps].item() == pytest.approx(distance(end), abs=1e-8)
 

@@ -18,13 +18,13 @@ from clusterproof.theory import catalogue
 PARAMETERS = r"""
 accuracy-cfl-mgd: 2400 clients | 100 images | $P = 4$ | 10 local steps | $\eta = 0.1$ | $\beta = 0.9$ |
    hidden layer of 200 | 300 rounds | cfl-mgd/table-2
-contraction-map: step size 1/L | $l = l_p = 0.5$ | 5 eigenvalues | 400 rounds | without the floor
-drift: 60 clients | $P = 4$ | $d = 3$ | $\kappa = 5$ | $\Delta = 2$ | $\eta = 0.1$ | $\mu = 1$ |
+contraction-map: step size 1/L | $l = l_p = 0.5$ | 5 eigenvalues | 300 rounds | without the floor
+drift: 8 clients | $P = 4$ | $d = 3$ | $\kappa = 5$ | $\Delta = 2$ | $\eta = 0.3$ | $\mu = 1$ |
    $\alpha = 0.5$ | $H = 8$ | $10^{-
 error-per-round: 3 clusters: 50, 30 and 20 of m = 100 | d = 20 | n' = 10000 | noise 0.2 | = 1.6 |
    momentum 0.5 | 60 rounds | 40 runs | replicates = 40
 fpfc-residual: m = 40 | 4 groups of 10 | d = 5 | SCAD | 60 rounds | $D_0 = F(w^0)
-fusion-strength: $a = 3.7$ | 100 rounds | $m = 24$ | $P = 3$ | $d = 5$ | $\kappa = 2$ | $\Delta = 10$ |
+fusion-strength: $a = 3.7$ | 80 rounds | $m = 24$ | $P = 3$ | $d = 5$ | $\kappa = 2$ | $\Delta = 10$ |
    spread by 0.1 | $\rho = 1$ | $\nu = 0.1$ | 10 local steps
 model-averaging-map: $\lambda = 0.01$ | $\eta = 1$ | $1/L = 1$ | $\beta = 0.9$, $H = 5$ | most local steps = 6
 momentum-paths: $\kappa = 20$ | $\eta = 1.9 / L$ | 40 rounds
@@ -44,16 +44,20 @@ winners-elbow: 5 x 5 map | 20 rounds | 5 local steps | $\eta = 0.2$ | $P = 4$ | 
 """
 """What the captions name: the figure, and phrases between bars."""
 
-LONG = ("fusion-strength", "training-loss", "u-matrix")
-DRAWN = [
-    pytest.param(name, marks=pytest.mark.slow(reason="takes seconds to draw")) if name in LONG else name
-    for name in FIGURES
-]
+
+def overlapping(figure):
+    """Return what is cut off, and pairs of legends, panels and the caption that overlap."""
+    figure.draw_without_rendering()
+    caption = [text for text in figure.texts if text.get_text()]
+    boxes = [part.get_tightbbox() for part in (*caption, *figure.legends, *figure.axes)]
+    whole = figure.bbox.padded(1)
+    cut = [box for box in boxes if not (whole.containsx(box.x0) and whole.containsx(box.x1))]
+    return cut + [pair for pair in itertools.combinations(boxes, 2) if pair[0].overlaps(pair[1])]
 
 
 @pytest.mark.slow(reason="several seconds")
-@pytest.mark.parametrize("name", DRAWN)
-def test_the_caption_has_the_parameters_and_curves_differ_in_style_and_not_only_in_colour(name):
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_caption_has_the_parameters_curves_differ_not_only_in_colour_and_nothing_overlaps(name):
     figure = drawn(name)
     caption = figure.caption.replace("\N{MINUS SIGN}", "-")
     (phrases,) = re.findall(rf"(?m)^{name}: (.*(?:\n   .*)*)", PARAMETERS)
@@ -67,30 +71,14 @@ def test_the_caption_has_the_parameters_and_curves_differ_in_style_and_not_only_
                 continue
             look = (each.get_linestyle(), each.get_marker())
             assert looks.setdefault(look, each.get_label()) == each.get_label()
-
-
-def overlapping(figure):
-    """Return what is cut off, and pairs of legends, panels and the caption that overlap."""
-    figure.draw_without_rendering()
-    caption = [text for text in figure.texts if text.get_text()]
-    boxes = [part.get_tightbbox() for part in (*caption, *figure.legends, *figure.axes)]
-    whole = figure.bbox.padded(1)
-    cut = [box for box in boxes if not (whole.containsx(box.x0) and whole.containsx(box.x1))]
-    return cut + [pair for pair in itertools.combinations(boxes, 2) if pair[0].overlaps(pair[1])]
-
-
-@pytest.mark.slow(reason="several seconds")
-@pytest.mark.parametrize("name", DRAWN)
-@pytest.mark.parametrize("width", [None, 9.0])
-def test_in_a_page_and_in_a_column_nothing_overlaps_or_is_cut_off(name, width):
-    if width is not None and name == "tightness":  # names of settings take more than a column
-        return
-    figure = drawn(name, width)
-    if width is not None:
-        assert figure.get_figwidth() == pytest.approx(width / 2.54)
-    assert overlapping(figure) == []
-    for panel in figure.axes:  # matplotlib labels minor ticks of a log axis that spans less than a decade
-        for axis in (panel.xaxis, panel.yaxis):
+    shown = [figure]
+    if name != "tightness":  # names of settings take more than a column
+        shown.append(drawn(name, 9.0))
+        assert shown[1].get_figwidth() == pytest.approx(9.0 / 2.54)
+    for figure in shown:
+        assert overlapping(figure) == []
+        # matplotlib labels minor ticks of a log axis that spans less than a decade
+        for axis in (axis for panel in figure.axes for axis in (panel.xaxis, panel.yaxis)):
             sizes = [
                 [each.get_fontsize() for each in axis.get_ticklabels(which=which)]
                 for which in ("major", "minor")

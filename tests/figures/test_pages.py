@@ -141,10 +141,11 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_every_curve_has_its_entry_in_the_legend(case):
     task, trace = CASES[case]()
-    figure = picture_of(trace, task)
+    compared = theory.compare(task, trace)
+    figure = compared.plot()
     named = [name for panel in figure.axes for name in panel.get_legend_handles_labels()[1]]
     assert entries(figure) == list(dict.fromkeys(named))
-    assert len(set(named)) >= len(theory.compare(task, trace).picture.curves)
+    assert len(set(named)) >= len(compared.picture.curves)
     runs = 1 if trace.models.ndim == 3 else trace.models.shape[1]
     assert re.search(rf"\b{runs} runs?\b", figure.caption)
     assert "seed" in figure.caption

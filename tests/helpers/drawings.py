@@ -13,12 +13,13 @@ from clusterproof.synthetic import RegressionMixture
 SEED = 3
 
 SMALL: dict[str, dict[str, Any]] = {
-    "drift": {"run_steps": (4, 12), "run_strengths": (0.7,)},
+    "contraction-map": {"rounds": 300},
+    "drift": {"clients": 8, "step_size": 0.3, "run_steps": (4, 12), "run_strengths": (0.5**0.5,)},
     "error-per-round": {"replicates": 40},
     "fpfc-residual": {"rounds": 60},
     "fusion-strength": {
-        "rounds": 100,
-        "strengths": (0.05, 0.3, *np.geomspace(0.6, 5.0, 9).tolist(), 30.0),
+        "rounds": 80,
+        "strengths": (0.05, 0.3, *np.geomspace(0.6, 5.0, 7).tolist(), 30.0),
     },
     "model-averaging-map": {"most_local_steps": 6},
     "success-map": {"replicates": 6, "columns": 3, "rows": 2},
@@ -26,7 +27,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "replicates": 40,
         "settings": (("S1", 0.0), ("S1", None), ("S3", None), ("S3+", None)),
     },
-    "training-loss": {"iterations": 30},
+    "training-loss": {"rounds": 48, "iterations": 15},
 }
 """Parameters of the figures, in place of the published ones."""
 

@@ -1,5 +1,7 @@
 """Images for tests: made ones that are told apart by their pixels, and the published ones where they are."""
 
+from functools import cache
+
 import numpy as np
 
 from clusterproof.neural.data.images import Images
@@ -21,16 +23,21 @@ def made_set(train: int, test: int, *, classes: int = 10, side: int = 6, name: s
     return ImageSet(name, *halves)
 
 
+@cache
+def _rows_and_turns(pixels: bytes, shape: tuple[int, ...]) -> dict[bytes, tuple[int, int]]:
+    """Row and quarter turns of every image, by the pixels that it has when it is turned."""
+    turned = [
+        np.rot90(np.frombuffer(pixels, np.uint8).reshape(shape), turn, axes=(2, 3)) for turn in range(4)
+    ]
+    return {image.tobytes(): (row, turn) for turn in range(4) for row, image in enumerate(turned[turn])}
+
+
 def identify(held: ClientImages, images: Images) -> list[list[tuple[int, int]]]:
     """For each client the published row and the quarter turns of each image, in its order.
 
     Found by the pixels alone, whatever the layout.
     """
-    known = {
-        np.rot90(images.pixels[row], turn, axes=(1, 2)).tobytes(): (row, turn)
-        for row in range(len(images))
-        for turn in range(4)
-    }
+    known = _rows_and_turns(images.pixels.tobytes(), images.pixels.shape)
     return [
         [known[held.pixels[index].tobytes()] for index in held.indices[client, :size]]
         for client, size in enumerate(held.sizes)

@@ -112,13 +112,15 @@ def one_model(seed: int, ridge: float = 1e-3) -> tuple[float, float]:
     The loss L is convex, so that L(w) >= L(v) + <g, w - v> >= L(v) - <g, v> - R ||g|| for ||w|| <= R, with g the
     gradient at v. At the minimiser v of L + ridge ||v||^2 / 2 and R = ||v|| that is L(v).
     """
+    import torch
     from scipy.optimize import minimize
 
     task = make_task("rotations", seed, clusters=CLUSTERS, clients=CLIENTS, samples=SAMPLES)
 
     def loss(model: np.ndarray) -> tuple[float, np.ndarray]:
-        gradient = gradients_of(task, np.tile(model, (task.clients, 1))).mean(axis=0)
-        return float(losses_of(task, model[None, None]).mean()), gradient
+        arguments = torch.arange(task.clients), UNUSED
+        losses, gradients = task.losses_and_gradients(torch.as_tensor(model)[None], *arguments)
+        return float(losses.mean()), np.asarray(gradients.mean(dim=(0, 1)))
 
     def ridged(model: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = loss(model)

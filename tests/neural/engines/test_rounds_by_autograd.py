@@ -73,32 +73,39 @@ class AutogradTask:
 
 
 @pytest.mark.parametrize(
-    ("engine", "name", "options"),
-    [(engine, name, options) for engine in ENGINES for name, each in ROUNDS_OF.items() for options in each],
-    ids=str,
+    ("name", "options"), [(name, options) for name, each in ROUNDS_OF.items() for options in each], ids=str
 )
-def test_rounds_of_all_algorithms_are_those_of_the_definitions(engine, name, options):
-    task = ImageTask(partition=random_partition(SIZES), network=NETWORK, dtype="float64", engine=engine)
-    algorithm = ALGORITHMS[name](step_size=0.4, **options)
-    randomness = Randomness.from_seed(3)
-    models = task.initial_models(algorithm.model_count(task), (), randomness.initialisation)
+def test_rounds_of_all_algorithms_are_those_of_the_definitions(name, options):
+    partition, algorithm = random_partition(SIZES), ALGORITHMS[name](step_size=0.4, **options)
+    tasks = [
+        ImageTask(partition=partition, network=NETWORK, dtype="float64", engine=each) for each in ENGINES
+    ]
+    streams = [Randomness.from_seed(3) for _ in ENGINES]
+    starts = [
+        task.initial_models(algorithm.model_count(task), (), one.initialisation)
+        for task, one in zip(tasks, streams, strict=True)
+    ]
+    models = starts[0]
+    assert all(torch.equal(each, models) for each in starts)
     if name == "local":  # whose definition has one start
-        models = models[:1].repeat(task.clients, 1)
-    state = algorithm.initialise(models, task)
+        models = models[:1].repeat(tasks[0].clients, 1)
+    states = [algorithm.initialise(models, task) for task in tasks]
     settings = {**DEFINITIONS[name].defaults(), **vars(algorithm)}
     if hasattr(algorithm, "local_steps"):
         settings["local_epochs"] = algorithm.local_steps
-    definition = DEFINITIONS[name](AutogradTask(task, models.numpy()), settings)
+    definition = DEFINITIONS[name](AutogradTask(tasks[0], models.numpy()), settings)
     initial, scale = definition.model, np.abs(definition.model).max()
     for _ in range(4):
-        state = algorithm.step(state, task, randomness)
-        participants = state.clients.tolist()
+        states = [algorithm.step(*each) for each in zip(states, tasks, streams, strict=True)]
+        participants = states[0].clients.tolist()
         definition.round(participants)
-        for quantity in ("model", "control", "controls"):
-            if hasattr(definition, quantity):
-                found = getattr(state, "models" if quantity == "model" else quantity).numpy()
-                expected = np.reshape(getattr(definition, quantity), found.shape)
-                np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10 * scale)
-        if hasattr(definition, "assignments"):
-            assert state.assignments.tolist() == definition.assignments[participants].tolist()
+        for engine, state in zip(ENGINES, states, strict=True):
+            assert state.clients.tolist() == participants
+            for quantity in ("model", "control", "controls"):
+                if hasattr(definition, quantity):
+                    found = getattr(state, "models" if quantity == "model" else quantity).numpy()
+                    expected = np.reshape(getattr(definition, quantity), found.shape)
+                    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10 * scale, err_msg=engine)
+            if hasattr(definition, "assignments"):
+                assert state.assignments.tolist() == definition.assignments[participants].tolist(), engine
     assert np.abs(definition.model - initial).max() > 1e-4 * scale

@@ -142,7 +142,7 @@ def test_strategies_keep_to_their_ranges_reach_both_halves_and_vary_what_is_free
     defaults = {name: one.default for name, one in inspect.signature(strategy).parameters.items()}
     seen = []
 
-    @settings(max_examples=100, derandomize=True, database=None)
+    @settings(max_examples=60, derandomize=True, database=None)
     @given(strategy(**{name: MODES[name] for name in MODES.keys() & defaults}))
     def draw(task):
         seen.append(task)
