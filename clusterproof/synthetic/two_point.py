@@ -123,7 +123,7 @@ class TwoPointMixture(Mixture):
         check_number("noise", noise, at_least=0, remedy="give the gradient's standard deviation")
         labels = make_labels(clients, clusters, proportions)
         optima = place_optima(clusters, dimension, separation, generator(seed, cls.name, "optima"))
-        directions = generator(seed, cls.name, "noise_gradients").standard_normal(optima.shape)
+        directions = generator(seed, cls.name, "slopes").standard_normal(optima.shape)
         return cls(
             optima=optima,
             noise_gradients=noise * directions / np.linalg.norm(directions, axis=-1, keepdims=True),
