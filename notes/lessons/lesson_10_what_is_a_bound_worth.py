@@ -14,14 +14,14 @@ with app.setup(hide_code=True):
     from clusterproof import leaderboard
     from live import BLACK, BLUE, ORANGE, VERMILLION, label_axes, panels, sliders
 
-    ROUNDS = [1, 30, 100, 300, 1000]
+    ROUNDS = [1, 3, 10, 30, 100, 300, 1000]
     NAMES = {
         "nastya": "NASTYA's bound",
         "drift": "the drift bound",
         "one-round-strong": "the best proof round by round",
         "worst-quadratic": "the worst quadratics",
     }
-    SLIDERS = {"local_steps": [1, 2, 4], "rounds": [30, 100, 300, 1000]}
+    SLIDERS = {"local_steps": [1, 2, 4, 8], "rounds": [10, 30, 100, 300, 1000]}
 
 
 @app.cell(hide_code=True)
