@@ -67,7 +67,7 @@ def _():
 
 @app.cell
 def _():
-    verdict = check("cfl-mgd/lemma-2", evaluations=200)
+    verdict = check("cfl-mgd/lemma-2")
     print(verdict.verdict, "--", verdict.reason)
     print(verdict.counterexample)
     return (verdict,)

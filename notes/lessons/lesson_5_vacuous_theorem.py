@@ -64,7 +64,7 @@ def _():
 
 @app.cell
 def _():
-    verdict = check("cfl-mgd/theorem-1", evaluations=50)
+    verdict = check("cfl-mgd/theorem-1")
     print(verdict.verdict, "--", verdict.reason)
     return (verdict,)
 
