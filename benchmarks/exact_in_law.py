@@ -18,8 +18,9 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.timing import median_seconds, report_target
-from clusterproof.algorithms import CFLMGD, Randomness, Task, generator
-from clusterproof.algorithms.arrays import argmin_smallest_index, rows
+from clusterproof.algorithms import CFLMGD, Task
+from clusterproof.common import Randomness, generator
+from clusterproof.common.arrays import argmin_smallest_index, rows
 from clusterproof.synthetic import RegressionMixture
 
 CLUSTERS = 4

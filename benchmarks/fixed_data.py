@@ -16,7 +16,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.timing import median_seconds, report_target
-from clusterproof.algorithms import CFLMGD, IFCA, FedAvg, Randomness
+from clusterproof.algorithms import CFLMGD, IFCA, FedAvg
+from clusterproof.common import Randomness
 from clusterproof.synthetic import RegressionMixture
 
 SIZES = [(100, 20, 100), (10_000, 20, 100), (100, 100, 100), (100, 1000, 100)]

@@ -29,8 +29,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.timing import report_target
-from clusterproof.algorithms import FPFC, Randomness, generator
+from clusterproof.algorithms import FPFC
 from clusterproof.algorithms.fpfc import FusionState
+from clusterproof.common import Randomness, generator
 from clusterproof.synthetic.softmax import SoftmaxMixture
 
 STRENGTH, CONCAVITY, SMOOTHING, AUGMENTATION = 0.6, 3.7, 1e-3, 1.0

@@ -23,16 +23,16 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from benchmarks.timing import report_target
+from clusterproof.checker.claims.class_ranges import OfClass
+from clusterproof.checker.kernel.evaluation import evaluating
+from clusterproof.checker.kernel.functions import problem
+from clusterproof.checker.kernel.traces import Trace
+from clusterproof.checker.kernel.vocabulary import Sides, at_most, equal, least, suppose
+from clusterproof.checker.search.duals import proof_of
+from clusterproof.checker.search.paths import Path, entries_of
+from clusterproof.checker.search.worst_functions import SLACK
+from clusterproof.checker.search.worst_ratio import worst_ratio
 from clusterproof.theorem import functions, operators, sets
-from clusterproof.theory.claims.class_ranges import OfClass
-from clusterproof.theory.kernel.evaluation import evaluating
-from clusterproof.theory.kernel.functions import problem
-from clusterproof.theory.kernel.traces import Trace
-from clusterproof.theory.kernel.vocabulary import Sides, at_most, equal, least, suppose
-from clusterproof.theory.search.duals import proof_of
-from clusterproof.theory.search.paths import Path, entries_of
-from clusterproof.theory.search.worst_functions import SLACK
-from clusterproof.theory.search.worst_ratio import worst_ratio
 
 REPETITIONS = 3
 MU = Fraction(1, 10)

@@ -10,6 +10,9 @@ from typing import Any
 
 import lazy_loader
 
+EXPOSED = ("clusterproof.checker.", "clusterproof.theory.")
+"""Where the functions are that refuse a call that does not fit."""
+
 
 def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a module.
@@ -36,8 +39,10 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
     def answering(name: str) -> Any:
         """Import a public name; a function refuses a call that does not fit it by saying what is meant."""
         value = get(name)
-        if isinstance(value, FunctionType) and value.__module__.startswith("clusterproof.theory."):
-            from clusterproof.algorithms.calls import exposed  # the command line starts without it
+        if isinstance(value, FunctionType) and value.__module__.startswith(
+            ("clusterproof.checker.", "clusterproof.theory.")
+        ):
+            from clusterproof.common.calls import exposed  # the command line starts without it
 
             value = vars(sys.modules[package])[name] = exposed(value)
         return value

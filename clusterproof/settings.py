@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from clusterproof.algorithms.validation import InvalidArgument, brief
+from clusterproof.common.validation import InvalidArgument, brief
 
 Made = TypeVar("Made")
 

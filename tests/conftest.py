@@ -68,15 +68,15 @@ def no_line_tells_how_far_a_slow_command_is() -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def the_catalogue_is_there() -> None:
     """Load the papers before a test replaces the registry, whose claims would be gone with the replacement."""
-    from clusterproof import theory
+    from clusterproof import checker
 
-    theory.catalogue()
+    checker.catalogue()
 
 
 @pytest.fixture
 def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, object]]:
     """The registry of claims, empty for the claims that a test makes, which worker processes would not know."""
-    from clusterproof.theory import REGISTRY
+    from clusterproof.checker import REGISTRY
 
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
     with patch.dict(REGISTRY, clear=True):
@@ -86,7 +86,7 @@ def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, object]]:
 @pytest.fixture(scope="module")
 def claims_of_files() -> Iterator[None]:
     """Let the tests of a module load files of claims, and forget them when they are done."""
-    from clusterproof.theory import REGISTRY
+    from clusterproof.checker import REGISTRY
 
     with patch.dict(REGISTRY):
         yield

@@ -9,12 +9,6 @@ from clusterproof.algorithms.averaging import FedAvg, choose_clusters
 from clusterproof.algorithms.base import Algorithm, Descent, State, Task, Trained
 from clusterproof.algorithms.cfl import CFL
 from clusterproof.algorithms.cfl_mgd import CFLMGD
-from clusterproof.algorithms.discovery import Registry, classes_below
-from clusterproof.algorithms.evaluation import (
-    ClientAccuracies,
-    client_accuracies,
-    received_models,
-)
 from clusterproof.algorithms.fedbcd import FedBCD
 from clusterproof.algorithms.fedlin import FedLin
 from clusterproof.algorithms.fedprox import FedProx
@@ -22,17 +16,13 @@ from clusterproof.algorithms.fpfc import FPFC
 from clusterproof.algorithms.gradient_loss import GradientLoss
 from clusterproof.algorithms.ifca import IFCA
 from clusterproof.algorithms.local import Local
-from clusterproof.algorithms.metrics import adjusted_rand_index, cluster_count, purity
 from clusterproof.algorithms.penalties import SCAD, GroupL1
 from clusterproof.algorithms.per_fedavg import PerFedAvg
 from clusterproof.algorithms.proxskip import ProxSkip
-from clusterproof.algorithms.randomness import Randomness, generator
-from clusterproof.algorithms.runner import Diverged, run
 from clusterproof.algorithms.scaffold import Scaffold
 from clusterproof.algorithms.self_organising_map import best_matching_units
 from clusterproof.algorithms.sofl import SoFL
-from clusterproof.algorithms.trace import Trace
-from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.common.discovery import Registry, classes_below
 
 ALGORITHMS: dict[str, type[Algorithm[Any]]] = Registry(
     "The algorithms by name.",
@@ -47,7 +37,6 @@ ALGORITHMS: dict[str, type[Algorithm[Any]]] = Registry(
 """
 
 __all__ = [
-    "Diverged",
     "Scaffold",
     "ProxSkip",
     "FedLin",
@@ -57,30 +46,19 @@ __all__ = [
     "FPFC",
     "IFCA",
     "Algorithm",
-    "ClientAccuracies",
     "Descent",
     "FedAvg",
     "FedBCD",
     "FedProx",
     "GradientLoss",
     "GroupL1",
-    "InvalidArgument",
     "Local",
     "PerFedAvg",
-    "Randomness",
     "SCAD",
     "SoFL",
     "State",
     "Task",
-    "Trace",
     "Trained",
-    "adjusted_rand_index",
     "best_matching_units",
     "choose_clusters",
-    "client_accuracies",
-    "cluster_count",
-    "generator",
-    "purity",
-    "received_models",
-    "run",
 ]

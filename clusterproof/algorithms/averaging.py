@@ -7,18 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from clusterproof.algorithms.arrays import (
-    Array,
-    argmin_smallest_index,
-    array_namespace,
-    one_hot,
-    sums_by_cluster,
-)
 from clusterproof.algorithms.base import Algorithm, Descent, State, Task
 from clusterproof.algorithms.participation import check_participation, draw_participants
-from clusterproof.algorithms.randomness import Randomness
-from clusterproof.algorithms.validation import InvalidArgument, check_descent, check_number
 from clusterproof.algorithms.weighting import check_weighting, client_weights, require_sizes
+from clusterproof.common.arrays import Array, argmin_smallest_index, array_namespace, one_hot, sums_by_cluster
+from clusterproof.common.randomness import Randomness
+from clusterproof.common.validation import InvalidArgument, check_descent, check_number
 
 
 def choose_clusters(task: Task, models: Array, clients: Array, generator: np.random.Generator) -> Array:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from clusterproof.algorithms.arrays import Array, array_namespace, like, one_hot, rows, sums_by_cluster
-from clusterproof.algorithms.calls import CheckedCalls
-from clusterproof.algorithms.randomness import Randomness
-from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.common.arrays import Array, array_namespace, like, one_hot, rows, sums_by_cluster
+from clusterproof.common.calls import CheckedCalls
+from clusterproof.common.randomness import Randomness
+from clusterproof.common.validation import InvalidArgument
 
 
 @dataclass(frozen=True)

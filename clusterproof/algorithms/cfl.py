@@ -8,21 +8,21 @@ from typing import ClassVar, TypeVar
 import numpy as np
 from array_api_compat import device
 
-from clusterproof.algorithms.arrays import Array, array_namespace, like, replace_rows, rows, to_numpy
 from clusterproof.algorithms.averaging import average_by_cluster
 from clusterproof.algorithms.base import Algorithm, Descent, State, Task
 from clusterproof.algorithms.bipartition import bipartition, cosine_similarities
-from clusterproof.algorithms.finiteness import check_finite
 from clusterproof.algorithms.participation import check_participation, draw_participants
-from clusterproof.algorithms.randomness import Randomness
-from clusterproof.algorithms.validation import (
+from clusterproof.algorithms.weighting import check_weighting, client_weights, require_sizes
+from clusterproof.common.arrays import Array, array_namespace, like, replace_rows, rows, to_numpy
+from clusterproof.common.finiteness import check_finite
+from clusterproof.common.randomness import Randomness
+from clusterproof.common.validation import (
     InvalidArgument,
     check_choice,
     check_count,
     check_descent,
     check_number,
 )
-from clusterproof.algorithms.weighting import check_weighting, client_weights, require_sizes
 
 STATIONARY = 0.1
 """Largest ratio of mean to largest update of a cluster that can be split (SoFL, 4.1)."""

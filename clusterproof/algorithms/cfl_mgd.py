@@ -7,14 +7,6 @@ from typing import ClassVar
 
 from array_api_compat import device
 
-from clusterproof.algorithms.arrays import (
-    Array,
-    array_namespace,
-    one_hot,
-    replace_rows,
-    rows,
-    sums_by_cluster,
-)
 from clusterproof.algorithms.averaging import (
     average_by_cluster,
     choose_clusters,
@@ -23,9 +15,10 @@ from clusterproof.algorithms.averaging import (
 )
 from clusterproof.algorithms.base import Algorithm, Descent, State, Task, resolve_clusters
 from clusterproof.algorithms.participation import check_participation, draw_participants
-from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.starts import Starts, draw_starts
-from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_descent, check_number
+from clusterproof.common.arrays import Array, array_namespace, one_hot, replace_rows, rows, sums_by_cluster
+from clusterproof.common.randomness import Randomness
+from clusterproof.common.validation import InvalidArgument, check_choice, check_descent, check_number
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ import math
 
 from array_api_compat import device, is_torch_array
 
-from clusterproof.algorithms.arrays import Array, array_namespace, on_device
-from clusterproof.algorithms.memory import total_memory
-from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.common.arrays import Array, array_namespace, on_device
+from clusterproof.common.memory import total_memory
+from clusterproof.common.validation import InvalidArgument
 
 
 def zeros_for_clients(models: Array, clients: int) -> Array:

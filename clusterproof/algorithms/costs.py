@@ -20,7 +20,7 @@ from clusterproof.algorithms.per_fedavg import PerFedAvg
 from clusterproof.algorithms.proxskip import ProxSkip
 from clusterproof.algorithms.scaffold import Scaffold
 from clusterproof.algorithms.sofl import SoFL
-from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.common.validation import InvalidArgument
 
 BACKWARD = 2
 """Cost of a backward pass in forward passes: it has two matrix products per layer instead of one."""

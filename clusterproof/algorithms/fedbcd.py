@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from clusterproof.algorithms.arrays import Array, array_namespace, replace_rows, rows
 from clusterproof.algorithms.base import Algorithm, Descent, State, Task
 from clusterproof.algorithms.client_arrays import copies_for_clients
 from clusterproof.algorithms.fedprox import check_proximal
 from clusterproof.algorithms.participation import check_participation, draw_participants
-from clusterproof.algorithms.randomness import Randomness
-from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_descent, check_number
+from clusterproof.common.arrays import Array, array_namespace, replace_rows, rows
+from clusterproof.common.randomness import Randomness
+from clusterproof.common.validation import InvalidArgument, check_choice, check_descent, check_number
 
 DEFAULTS = {"penalised": {"proximal": 0.1}, "separate": {"pull": 0.2}}
 """The parameter that only this variant has, with its default."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from clusterproof.algorithms.arrays import Array, array_namespace, rows
 from clusterproof.algorithms.averaging import average_by_cluster
 from clusterproof.algorithms.base import Algorithm, Descent, State, Task
 from clusterproof.algorithms.participation import check_participation, draw_participants
-from clusterproof.algorithms.randomness import Randomness
-from clusterproof.algorithms.validation import check_descent
+from clusterproof.common.arrays import Array, array_namespace, rows
+from clusterproof.common.randomness import Randomness
+from clusterproof.common.validation import check_descent
 
 
 @dataclass(frozen=True, kw_only=True)

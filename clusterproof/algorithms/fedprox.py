@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from clusterproof.algorithms.arrays import Array
 from clusterproof.algorithms.averaging import check_averaging, mean_of_round
 from clusterproof.algorithms.base import Algorithm, Descent, State, Task
-from clusterproof.algorithms.randomness import Randomness
-from clusterproof.algorithms.validation import check_number
 from clusterproof.algorithms.weighting import require_sizes
+from clusterproof.common.arrays import Array
+from clusterproof.common.randomness import Randomness
+from clusterproof.common.validation import check_number
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,10 +8,8 @@ from typing import ClassVar
 import numpy as np
 from array_api_compat import device
 
-from clusterproof.algorithms.arrays import Array, array_namespace, like, rows, to_numpy
 from clusterproof.algorithms.averaging import average_by_cluster
 from clusterproof.algorithms.base import Algorithm, Descent, State, Task
-from clusterproof.algorithms.finiteness import check_finite
 from clusterproof.algorithms.pairs import (
     PAIR_RULES,
     Pairs,
@@ -23,8 +21,10 @@ from clusterproof.algorithms.pairs import (
 )
 from clusterproof.algorithms.participation import check_participation, draw_participants
 from clusterproof.algorithms.penalties import GroupL1, Penalty, SmoothedSCAD
-from clusterproof.algorithms.randomness import Randomness
-from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_descent, check_number
+from clusterproof.common.arrays import Array, array_namespace, like, rows, to_numpy
+from clusterproof.common.finiteness import check_finite
+from clusterproof.common.randomness import Randomness
+from clusterproof.common.validation import InvalidArgument, check_choice, check_descent, check_number
 
 CONCAVITY = 3.7
 SMOOTHING = 1e-3

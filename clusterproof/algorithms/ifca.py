@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
-from clusterproof.algorithms.arrays import Array
 from clusterproof.algorithms.averaging import choose_clusters, train_and_average
 from clusterproof.algorithms.base import Algorithm, Descent, State, Task, resolve_clusters
 from clusterproof.algorithms.cfl_mgd import CFLMGD
 from clusterproof.algorithms.participation import check_participation, draw_participants
-from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.starts import Starts, draw_starts
-from clusterproof.algorithms.validation import check_descent
+from clusterproof.common.arrays import Array
+from clusterproof.common.randomness import Randomness
+from clusterproof.common.validation import check_descent
 
 
 @dataclass(frozen=True, kw_only=True)

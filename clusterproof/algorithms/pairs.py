@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms.memory import total_memory
 from clusterproof.algorithms.penalties import least_square, lengths_of
-from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.common.memory import total_memory
+from clusterproof.common.validation import InvalidArgument
 
 PAIR_RULES = {"either": 1, "both": 2, "all": 0}
 """How many of a pair's two clients must participate for the pair to be updated."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from array_api_compat import device
 
-from clusterproof.algorithms.arrays import Array, array_namespace, like
-from clusterproof.algorithms.validation import check_number
+from clusterproof.common.arrays import Array, array_namespace, like
+from clusterproof.common.validation import check_number
 
 
 def check_participation(participation: float) -> None:

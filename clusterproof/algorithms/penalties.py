@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms.arrays import Array, array_namespace, convert_array
-from clusterproof.algorithms.validation import InvalidArgument, check_number
+from clusterproof.common.arrays import Array, array_namespace, convert_array
+from clusterproof.common.validation import InvalidArgument, check_number
 
 POINTS = ("must be an array of real numbers (..., d)", "give a vector a row")
 """Rule and remedy of points and duals."""

@@ -7,13 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from clusterproof.algorithms.arrays import Array, array_namespace, rows
 from clusterproof.algorithms.averaging import average_by_cluster, check_averaging
 from clusterproof.algorithms.base import Algorithm, State, Task
 from clusterproof.algorithms.participation import draw_participants
-from clusterproof.algorithms.randomness import Randomness
-from clusterproof.algorithms.validation import check_choice, check_number
 from clusterproof.algorithms.weighting import client_weights, require_sizes
+from clusterproof.common.arrays import Array, array_namespace, rows
+from clusterproof.common.randomness import Randomness
+from clusterproof.common.validation import check_choice, check_number
 
 
 def personal_step(

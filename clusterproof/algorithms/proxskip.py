@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from array_api_compat import device
 
-from clusterproof.algorithms.arrays import Array, array_namespace, like
 from clusterproof.algorithms.base import Algorithm, State, Task
 from clusterproof.algorithms.client_arrays import copies_for_clients, zeros_for_clients
-from clusterproof.algorithms.randomness import Randomness
-from clusterproof.algorithms.validation import check_number
+from clusterproof.common.arrays import Array, array_namespace, like
+from clusterproof.common.randomness import Randomness
+from clusterproof.common.validation import check_number
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from clusterproof.algorithms.arrays import Array, array_namespace, replace_rows, rows
 from clusterproof.algorithms.averaging import average_by_cluster, check_averaging, check_server_step_size
 from clusterproof.algorithms.base import Algorithm, Descent, State, Task
 from clusterproof.algorithms.client_arrays import zeros_for_clients
 from clusterproof.algorithms.participation import draw_participants
-from clusterproof.algorithms.randomness import Randomness
-from clusterproof.algorithms.validation import check_choice
 from clusterproof.algorithms.weighting import client_weights, require_sizes
+from clusterproof.common.arrays import Array, array_namespace, replace_rows, rows
+from clusterproof.common.randomness import Randomness
+from clusterproof.common.validation import check_choice
 
 
 @dataclass(frozen=True)

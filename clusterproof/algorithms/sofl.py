@@ -8,7 +8,6 @@ from typing import ClassVar
 import numpy as np
 
 from clusterproof.algorithms import self_organising_map as som
-from clusterproof.algorithms.arrays import Array, like, rows, to_numpy
 from clusterproof.algorithms.base import Algorithm, Descent, Task
 from clusterproof.algorithms.cfl import (
     STATIONARY,
@@ -18,19 +17,20 @@ from clusterproof.algorithms.cfl import (
     start_together,
 )
 from clusterproof.algorithms.fedprox import check_proximal
-from clusterproof.algorithms.finiteness import check_finite
 from clusterproof.algorithms.participation import check_participation, draw_participants
 from clusterproof.algorithms.per_fedavg import meta_descent, personal_step
-from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.second_clustering import cluster_winners
-from clusterproof.algorithms.validation import (
+from clusterproof.algorithms.weighting import check_weighting, client_weights, require_sizes
+from clusterproof.common.arrays import Array, like, rows, to_numpy
+from clusterproof.common.finiteness import check_finite
+from clusterproof.common.randomness import Randomness
+from clusterproof.common.validation import (
     InvalidArgument,
     check_choice,
     check_count,
     check_descent,
     check_number,
 )
-from clusterproof.algorithms.weighting import check_weighting, client_weights, require_sizes
 
 
 @dataclass(frozen=True)

@@ -8,18 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms.arrays import (
-    Array,
-    argmin_smallest_index,
-    array_namespace,
-    like,
-    one_hot,
-    to_numpy,
-)
 from clusterproof.algorithms.base import Algorithm, Task
 from clusterproof.algorithms.participation import draw_participants
-from clusterproof.algorithms.randomness import Randomness
-from clusterproof.algorithms.validation import InvalidArgument, check_count, check_number
+from clusterproof.common.arrays import Array, argmin_smallest_index, array_namespace, like, one_hot, to_numpy
+from clusterproof.common.randomness import Randomness
+from clusterproof.common.validation import InvalidArgument, check_count, check_number
 
 MOST_DRAWS = 1000
 """Largest number of draws to find a start in which every model is chosen."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from clusterproof.algorithms.arrays import Array, array_namespace, like, to_numpy
 from clusterproof.algorithms.base import Task
-from clusterproof.algorithms.validation import check_choice
+from clusterproof.common.arrays import Array, array_namespace, like, to_numpy
+from clusterproof.common.validation import check_choice
 
 WEIGHTINGS = ("clients", "samples")
 

@@ -137,7 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError as error:
         return _give_up(2, f"out of memory ({error}); lower the sizes")
     except Exception as error:  # a line for the user; a traceback in developer mode only
-        from clusterproof.algorithms.validation import InvalidArgument, error_line, install, missing_extra
+        from clusterproof.common.validation import InvalidArgument, error_line, install, missing_extra
 
         if isinstance(error, InvalidArgument):
             for wrong in (error, *error.others):
@@ -163,7 +163,7 @@ def _meant(error: CycloptsError) -> str | None:
         return f"Unexpected argument: {words}; options are written --name value."
     if not isinstance(error, UnknownOptionError):
         return None
-    from clusterproof.algorithms.calls import meant
+    from clusterproof.common.calls import meant
 
     option = (error.token.keyword or error.token.value).partition("=")[0]
     known = [name[2:] for each in error.argument_collection or () for name in each.names if name[:2] == "--"]

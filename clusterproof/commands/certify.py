@@ -11,9 +11,9 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.atomic import check_writable
 from clusterproof.commands import terminal
+from clusterproof.common import InvalidArgument
+from clusterproof.common.atomic import check_writable
 from clusterproof.theory import certificates
 from clusterproof.theory.certificates import Certificate, Document, NoCertificate, RoundCertificate
 

@@ -14,24 +14,24 @@ from typing import Annotated, Any
 import numpy as np
 from cyclopts import Parameter
 
-from clusterproof import theory
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.atomic import write_whole
-from clusterproof.algorithms.storage import load_trace
-from clusterproof.algorithms.validation import check_count, check_seed
+from clusterproof import checker
+from clusterproof.checker import Claim, Kind, Verdict
+from clusterproof.checker.claims.claim import matching
+from clusterproof.checker.claims.in_language import may_be_rewritten
+from clusterproof.checker.report import tables as reports
+from clusterproof.checker.report.stored_evidence import require_writable
+from clusterproof.checker.report.verdict import HOLDS, line_of
 from clusterproof.commands import check_evidence, engine, terminal
 from clusterproof.commands.check_page import page
 from clusterproof.commands.check_unit import evaluate
+from clusterproof.common import InvalidArgument
+from clusterproof.common.atomic import write_whole
+from clusterproof.common.validation import check_count, check_seed
+from clusterproof.running.storage import load_trace
 from clusterproof.synthetic import from_settings
-from clusterproof.theory import Claim, Kind, Verdict
-from clusterproof.theory.claims.claim import matching
-from clusterproof.theory.claims.in_language import may_be_rewritten
 from clusterproof.theory.headlines import HEADLINES
-from clusterproof.theory.report import tables as reports
-from clusterproof.theory.report.stored_evidence import require_writable
-from clusterproof.theory.report.verdict import HOLDS, line_of
 from clusterproof.theory.runs.bound import sharpest_bounds
-from clusterproof.theory.runs.hold import compare_with_law
+from clusterproof.theory.runs.bound_checks import compare_with_law
 from clusterproof.user_files import file_of
 
 
@@ -133,7 +133,7 @@ def check(
     if ids or paper or all_claims:
         chosen, on_a_page = _chosen(names, paper, stated, all_claims), False
     else:
-        chosen, on_a_page = [theory.find_claim(name) for name in HEADLINES], not verbose
+        chosen, on_a_page = [checker.find_claim(name) for name in HEADLINES], not verbose
     json_printed = json_file == Path("-")
     json_file = None if json_printed else json_file
     terminal.check_outputs(json=json_file, evidence=evidence)
@@ -221,7 +221,7 @@ def _chosen(
     stated
         Ids of the claims of each file; all of them are requested unless ``names`` has some.
     """
-    candidates = theory.catalogue(paper)
+    candidates = checker.catalogue(paper)
     chosen: dict[str, Claim[..., Any]] = {}
     for name in names:
         found = [claim for claim in matching(name) if claim in candidates]
@@ -234,7 +234,7 @@ def _chosen(
             raise InvalidArgument("id", name, "matches claims that take long only", "add --all")
         chosen |= {claim.id: claim for claim in evaluated}
     whole = [own for own in stated if not chosen.keys() & set(own)]
-    requested = [theory.find_claim(name) for own in whole for name in own]
+    requested = [checker.find_claim(name) for own in whole for name in own]
     if not (names or stated):
         requested = candidates
     chosen |= {claim.id: claim for claim in requested if claim in candidates and (claim.quick or all_claims)}
@@ -259,7 +259,7 @@ def _evaluate(
 
 def _remark(verdict: Verdict) -> str:
     """Say what keeps a consistent claim of a user's file from being certified, if its author can change it."""
-    own = verdict.paper != "falsify" and file_of(theory.find_claim(verdict.claim).module) is not None
+    own = verdict.paper != "falsify" and file_of(checker.find_claim(verdict.claim).module) is not None
     if not own or verdict.verdict is not Kind.CONSISTENT or not may_be_rewritten(verdict.outside):
         return ""
     return f"{verdict.outside}: in exact numbers it may be certified"
@@ -267,7 +267,7 @@ def _remark(verdict: Verdict) -> str:
 
 def _compare(ids: Sequence[str], folder: Path) -> int:
     """Compare a stored run with the bounds of claims."""
-    claims = [theory.find_claim(name).id for name in dict.fromkeys(ids)]
+    claims = [checker.find_claim(name).id for name in dict.fromkeys(ids)]
     trace = load_trace(folder)
     task = from_settings(trace.settings["task"])
     if not claims:

@@ -11,15 +11,12 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.atomic import write_whole
-from clusterproof.files import TEXT, parse_json, read_file, user_cache
-from clusterproof.theory import Claim, Kind, Verdict
-from clusterproof.theory.claims.claim import find_claim
-from clusterproof.theory.report.recorded import Replayed, record_of, replay_verdict
-from clusterproof.theory.report.rests_on import digest_of
-from clusterproof.theory.report.sentences import plural
-from clusterproof.theory.report.stored_evidence import (
+from clusterproof.checker import Claim, Kind, Verdict
+from clusterproof.checker.claims.claim import find_claim
+from clusterproof.checker.report.recorded import Replayed, record_of, replay_verdict
+from clusterproof.checker.report.rests_on import digest_of
+from clusterproof.checker.report.sentences import plural
+from clusterproof.checker.report.stored_evidence import (
     SHIPPED,
     Kept,
     read_evidence,
@@ -27,6 +24,9 @@ from clusterproof.theory.report.stored_evidence import (
     require_writable,
     write_evidence,
 )
+from clusterproof.common import InvalidArgument
+from clusterproof.common.atomic import write_whole
+from clusterproof.files import TEXT, parse_json, read_file, user_cache
 from clusterproof.user_files import file_of
 
 FIRST = range(1)

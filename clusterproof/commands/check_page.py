@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from clusterproof import theory
-from clusterproof.theory import Verdict
+from clusterproof import checker
+from clusterproof.checker import Verdict
+from clusterproof.checker.kernel import Word as Kind
+from clusterproof.checker.report import tables as report
+from clusterproof.checker.report.verdict import HOLDS
 from clusterproof.theory.headlines import FINDINGS, Finding
-from clusterproof.theory.kernel import Word as Kind
-from clusterproof.theory.report import tables as report
-from clusterproof.theory.report.verdict import HOLDS
 
 LINES, WIDTH = 100, 200
 """Most lines of the page, and most characters of a line."""
@@ -99,7 +99,7 @@ def _tight(verdict: Verdict) -> str:
     words = ["proved"] if verdict.verdict is Kind.CERTIFIED else []
     ratio = (verdict.tightness or {}).get("all", {}).get("ratio")
     # of a probability the ratio is one of interval ends
-    if ratio and (verdict.trials is None or theory.find_claim(verdict.claim).bound is not None):
+    if ratio and (verdict.trials is None or checker.find_claim(verdict.claim).bound is not None):
         words.append(f"{ratio:.3g}")
     return f"{verdict.claim} ({', '.join(words)})" if words else verdict.claim
 

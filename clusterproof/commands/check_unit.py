@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from clusterproof import theory
-from clusterproof.algorithms.validation import error_line
+from clusterproof import checker
+from clusterproof.checker import Claim, Verdict
+from clusterproof.checker.report.verdict import unite
 from clusterproof.commands import terminal
+from clusterproof.common.validation import error_line
 from clusterproof.experiments.units import in_processes
-from clusterproof.theory import Claim, Verdict
-from clusterproof.theory.report.verdict import unite
 
 FEW = 4
 """Claims below which other processes, each of which imports all papers, take longer than they save."""
@@ -58,7 +58,7 @@ def _evaluated(index: int, claim: str, files: tuple[str, ...], seeds: range) -> 
     """Evaluate a claim, whose files a worker process has to load."""
     try:
         _load(files)
-        return index, unite([theory.check(claim, seed=seed) for seed in seeds])
+        return index, unite([checker.check(claim, seed=seed) for seed in seeds])
     except (Exception, SystemExit) as error:
         return index, error_line(error)
 

@@ -74,7 +74,7 @@ def in_child(argument: str, *codes: str | None) -> None:
                 process.kill()
         if report.exists():
             raise Finished(int(report.read_text()))
-    from clusterproof.algorithms import InvalidArgument  # imports numpy, which --help does without
+    from clusterproof.common import InvalidArgument  # imports numpy, which --help does without
 
     if process.returncode < 0:
         rule = f"was ended by {signal.Signals(-process.returncode).name} before the command was done"

@@ -8,12 +8,12 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from clusterproof import theory
-from clusterproof.algorithms.validation import error_line
+from clusterproof import checker
+from clusterproof.checker import Claim, Kind
+from clusterproof.checker.report import tables as report
+from clusterproof.checker.report.stored_verdicts import read_verdicts
 from clusterproof.commands import terminal
-from clusterproof.theory import Claim, Kind
-from clusterproof.theory.report import tables as report
-from clusterproof.theory.report.stored_verdicts import read_verdicts
+from clusterproof.common.validation import error_line
 
 
 def claims(
@@ -34,7 +34,7 @@ def claims(
         report of this version; claims without a stored verdict, such as those of files, are checked with seed 0.
     """
     stated = set(itertools.chain(*terminal.ids_and_files(files, most=0)[2]))
-    claims = [claim for claim in theory.catalogue(paper) if not files or claim.id in stated]
+    claims = [claim for claim in checker.catalogue(paper) if not files or claim.id in stated]
     if verdict is not None:
         claims = _with_verdict(claims, report.read_kinds(verdict, "verdict"))
     rows = ((claim.id, claim.source, claim.title) for claim in claims)
@@ -48,7 +48,7 @@ def _with_verdict(claims: Sequence[Claim], kinds: frozenset[Kind]) -> list[Claim
     matching = []
     for claim in claims:
         try:
-            kind = stored[claim.id] if claim.id in stored else theory.check(claim.id).verdict
+            kind = stored[claim.id] if claim.id in stored else checker.check(claim.id).verdict
         except Exception as error:  # a check that fails has no verdict
             terminal.complain(f"{claim.id}: the check failed with {error_line(error)}")
             continue

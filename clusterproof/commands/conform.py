@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.atomic import write_whole
 from clusterproof.commands import terminal
 from clusterproof.commands.child_process import in_child
+from clusterproof.common import InvalidArgument
+from clusterproof.common.atomic import write_whole
 from clusterproof.conformance import DEFINITIONS
 from clusterproof.conformance import conform as hold
 from clusterproof.neural.custom.references import HOW, load_own, require_name

@@ -8,8 +8,8 @@ from typing import Annotated, TypeAlias
 
 from cyclopts import App, Parameter
 
-from clusterproof.algorithms.validation import InvalidArgument, check_choice
 from clusterproof.commands import terminal
+from clusterproof.common.validation import InvalidArgument, check_choice
 from clusterproof.neural.data.catalogue import DATASETS, Dataset
 from clusterproof.neural.data.loading import ENVIRONMENT, data_folder, fetch, sources
 from clusterproof.neural.data.published import MirrorsFailed, fault

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.validation import check_count
 from clusterproof.commands import terminal
+from clusterproof.common import InvalidArgument
+from clusterproof.common.validation import check_count
 from clusterproof.experiments import units
 
 MOST = 1024

@@ -8,10 +8,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.checker.claims.claim import matching
+from clusterproof.checker.export.folder import Decided, decided, write_folder
 from clusterproof.commands import terminal
-from clusterproof.theory.claims.claim import matching
-from clusterproof.theory.export.folder import Decided, decided, write_folder
+from clusterproof.common import InvalidArgument
 
 
 def export(

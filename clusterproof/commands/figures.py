@@ -9,11 +9,11 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.atomic import check_writable, naming_folder, write_whole
-from clusterproof.algorithms.options import parameter_descriptions
-from clusterproof.algorithms.validation import check_name, check_seed, error_line, require
 from clusterproof.commands import terminal
+from clusterproof.common import InvalidArgument
+from clusterproof.common.atomic import check_writable, naming_folder, write_whole
+from clusterproof.common.options import parameter_descriptions
+from clusterproof.common.validation import check_name, check_seed, error_line, require
 from clusterproof.figures import FIGURES, Illustration
 from clusterproof.figures.files import file_content
 from clusterproof.figures.illustration import written

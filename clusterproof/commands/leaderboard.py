@@ -11,18 +11,18 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.atomic import write_whole
+from clusterproof.checker.report.verdict import version
 from clusterproof.commands import terminal
 from clusterproof.commands.certify import RoundOptions
 from clusterproof.commands.child_process import in_child
 from clusterproof.commands.conform import import_object
 from clusterproof.commands.options import read_numbers
+from clusterproof.common import InvalidArgument
+from clusterproof.common.atomic import write_whole
 from clusterproof.theory.leaderboard import Row, violations
 from clusterproof.theory.leaderboard import leaderboard as compute
 from clusterproof.theory.leaderboard.bounds import STATED
 from clusterproof.theory.leaderboard.rows import with_defaults
-from clusterproof.theory.report.verdict import version
 
 COLUMNS = {
     "one-round-convex": "the best bound that a proof round by round gives for convex clients",

@@ -6,8 +6,8 @@ import shlex
 from pathlib import Path
 from typing import Literal
 
-from clusterproof.algorithms.atomic import write_whole
-from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.common.atomic import write_whole
+from clusterproof.common.validation import InvalidArgument
 
 CLAIM = '''\
 """Theorem 1 of a paper: gradient descent on f(x) = x^2 / 2 from x_0 = 1."""

@@ -9,8 +9,8 @@ from typing import Annotated, Any, get_args, get_origin
 
 from cyclopts import Group, Parameter, Token
 
-from clusterproof.algorithms.options import parameter_descriptions
 from clusterproof.commands.terminal import read_integer
+from clusterproof.common.options import parameter_descriptions
 
 
 def options_of(function: Callable[..., Any], further: Mapping[str, str] = {}) -> Iterator[inspect.Parameter]:

@@ -14,17 +14,19 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from cyclopts import App, Group, Parameter
 
-from clusterproof import algorithms
-from clusterproof.algorithms import ALGORITHMS, InvalidArgument, storage
-from clusterproof.algorithms.atomic import write_whole
-from clusterproof.algorithms.options import parameter_descriptions
-from clusterproof.algorithms.validation import check_count, check_seed
+from clusterproof import running
+from clusterproof.algorithms import ALGORITHMS
 from clusterproof.commands import terminal
 from clusterproof.commands.child_process import in_child
 from clusterproof.commands.options import option, options_of
+from clusterproof.common import InvalidArgument
+from clusterproof.common.atomic import write_whole
+from clusterproof.common.options import parameter_descriptions
+from clusterproof.common.validation import check_count, check_seed
 from clusterproof.experiments import synthetic_runs
 from clusterproof.experiments.run_defaults import PAGES, defaults_of
 from clusterproof.neural.custom.references import HOW, is_own, load_own, naming_user_code, require_name
+from clusterproof.running import storage
 from clusterproof.synthetic import TASKS
 
 app = App(
@@ -95,8 +97,8 @@ def run_algorithm(
     if help_all:
         _alone(algorithm, everything=True).help_print(["run", algorithm])
         return 0
+    from clusterproof.checker.report import tables as report
     from clusterproof.commands.run_record import record_of  # help needs no theory
-    from clusterproof.theory.report import tables as report
     from clusterproof.theory.runs.compare import compare
 
     defaults = defaults_of(algorithm, task)
@@ -126,7 +128,7 @@ def run_algorithm(
         advance(0, algorithm)
         started = time.perf_counter()
         start = defaults.start(method, problem, seed, replicates) if defaults.start else None
-        trace = algorithms.run(
+        trace = running.run(
             method,
             problem,
             rounds=rounds,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms import Trace
+from clusterproof.running import Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.runs.bound import sharpest_bounds
 

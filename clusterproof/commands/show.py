@@ -12,19 +12,19 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from clusterproof import theory
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.validation import error_line
+from clusterproof import checker
+from clusterproof.checker import Claim, Line, Verdict, code_of, kernel
+from clusterproof.checker.claims.claim import arguments_of
+from clusterproof.checker.claims.in_language import statement_of
+from clusterproof.checker.export.latex import of_verdict
+from clusterproof.checker.report import tables as report
+from clusterproof.checker.report.replay import find_line, in_fractions
+from clusterproof.checker.report.stored_evidence import size_of
+from clusterproof.checker.report.verdict import line_of
 from clusterproof.commands import terminal
 from clusterproof.commands.check_evidence import Recorded
-from clusterproof.theory import Claim, Line, Verdict, code_of, kernel
-from clusterproof.theory.claims.claim import arguments_of
-from clusterproof.theory.claims.in_language import statement_of
-from clusterproof.theory.export.latex import of_verdict
-from clusterproof.theory.report import tables as report
-from clusterproof.theory.report.replay import find_line, in_fractions
-from clusterproof.theory.report.stored_evidence import size_of
-from clusterproof.theory.report.verdict import line_of
+from clusterproof.common import InvalidArgument
+from clusterproof.common.validation import error_line
 from clusterproof.user_files import file_of
 
 JUDGES = {
@@ -60,7 +60,7 @@ def show(
         )
         raise InvalidArgument("id", None, "must be given", remedy)
     (claim_id,) = ids or stated
-    claim = theory.find_claim(claim_id)
+    claim = checker.find_claim(claim_id)
     if latex:
         print(of_verdict(_verdict(claim, claim_id)))
         return 0
@@ -97,7 +97,7 @@ def _verdict(claim: Claim[..., Any], claim_id: str) -> Verdict:
     """Return the recorded verdict, replayed, or that of a search."""
     found = Recorded(None).replay(claim)
     if found is None or found.verdict is None:
-        return theory.check(claim_id)
+        return checker.check(claim_id)
     line = claim_id.partition("#")[2]
     return line_of(found.verdict, line) if line else found.verdict
 
@@ -160,7 +160,7 @@ def _show_counterexample(verdict: Verdict, width: int) -> None:
         if verdict.evidence is None:
             print(f"{check} --json report.json")
             return
-        if file_of(theory.find_claim(verdict.claim).module) is not None:  # whose evidence is not shipped
+        if file_of(checker.find_claim(verdict.claim).module) is not None:  # whose evidence is not shipped
             folder = " --evidence FOLDER"
             print(f"{check}{folder}")
         print(f"{check} --replay{folder}")
@@ -194,7 +194,7 @@ def _vector(entries: Sequence[Any]) -> str:
 def _show_repair(claim: Claim, width: int) -> None:
     """Print a line for each claim that repairs a claim."""
     for name in claim.repaired_by:
-        _print_wrapped(f"\nRepaired by {name}: {theory.find_claim(name).title}", width)
+        _print_wrapped(f"\nRepaired by {name}: {checker.find_claim(name).title}", width)
 
 
 def _print_wrapped(text: str, width: int) -> None:

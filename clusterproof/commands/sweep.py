@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from clusterproof.algorithms.atomic import write_whole
-from clusterproof.algorithms.storage import write_tables
 from clusterproof.commands import engine, terminal
 from clusterproof.commands.child_process import in_child
+from clusterproof.common.atomic import write_whole
 from clusterproof.experiments.sweep import Sweep, observations, read_sweep, runs_of, summarise, sweep_frame
+from clusterproof.running.storage import write_tables
 from clusterproof.settings import values_from_texts
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from clusterproof.algorithms.options import parameter_descriptions
-from clusterproof.algorithms.storage import write_tables
-from clusterproof.algorithms.validation import check_count, check_name
 from clusterproof.commands import engine, terminal
+from clusterproof.common.options import parameter_descriptions
+from clusterproof.common.validation import check_count, check_name
 from clusterproof.experiments.comparison import RULE
 from clusterproof.experiments.paper_table import HEADERS, PaperTable, Row, stored_results
 from clusterproof.experiments.tables import TABLES
+from clusterproof.running.storage import write_tables
 from clusterproof.settings import values_from_texts
 
 app = App(name="table", help="Reproduce a paper's table.", help_format="markdown")

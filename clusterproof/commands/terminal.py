@@ -50,7 +50,7 @@ OptionalInteger: TypeAlias = Annotated[int | None, Parameter(converter=read_inte
 
 def claim_ids(_: Any) -> Iterable[str]:
     """Return the ids of all claims, for a shell's completion."""
-    from clusterproof.theory.report.stored_verdicts import recorded_ids
+    from clusterproof.checker.report.stored_verdicts import recorded_ids
 
     return recorded_ids()
 
@@ -194,7 +194,7 @@ def check_outputs(*, out: Path | None = None, evidence: Path | None = None, **fi
     InvalidArgument
         If two are the same, a file cannot be written, or no picture can have the ending of a plot.
     """
-    from clusterproof.algorithms.atomic import check_distinct, check_writable
+    from clusterproof.common.atomic import check_distinct, check_writable
 
     check_distinct(out=out, evidence=evidence, **files)
     for option, path in files.items():
@@ -208,8 +208,8 @@ def check_outputs(*, out: Path | None = None, evidence: Path | None = None, **fi
 
 def load(files: Sequence[str]) -> list[list[str]]:
     """Execute user-supplied files of claims, and return the ids of each file's claims."""
-    from clusterproof.theory import catalogue, load_claims
-    from clusterproof.theory.claims.claim import check_repairs
+    from clusterproof.checker import catalogue, load_claims
+    from clusterproof.checker.claims.claim import check_repairs
 
     stated = [load_claims(file) for file in dict.fromkeys(files)]
     check_repairs(catalogue())  # a file may name claims of the next one
@@ -240,8 +240,8 @@ def ids_and_files(
     InvalidArgument
         If there are too many names that do not end in .py.
     """
-    from clusterproof.algorithms import InvalidArgument
     from clusterproof.commands.child_process import in_child
+    from clusterproof.common import InvalidArgument
 
     files = [name for name in dict.fromkeys(names) if name.endswith(".py")]
     ids = [name for name in names if not name.endswith(".py")]

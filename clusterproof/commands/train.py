@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.atomic import check_writable
 from clusterproof.algorithms.base import own_name
-from clusterproof.algorithms.storage import write_tables
 from clusterproof.commands import terminal
 from clusterproof.commands.child_process import in_child
 from clusterproof.commands.options import option, options_of
 from clusterproof.commands.train_seeds import train_seeds
+from clusterproof.common import InvalidArgument
+from clusterproof.common.atomic import check_writable
 from clusterproof.neural import configuration as configurations
 from clusterproof.neural.checkpoint import CHECKPOINT, CONFIGURATION, is_begun, stored_configuration
 from clusterproof.neural.configuration import DEFAULTS, KNOWN, Configuration, places
 from clusterproof.neural.custom.references import HOW, OWN, is_own
 from clusterproof.neural.metrics import COLUMNS, METRICS, metrics_text, read_rows
+from clusterproof.running.storage import write_tables
 from clusterproof.settings import checked_settings
 
 if TYPE_CHECKING:

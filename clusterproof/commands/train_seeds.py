@@ -9,16 +9,16 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.atomic import require_plain
 from clusterproof.algorithms.base import own_name
-from clusterproof.algorithms.storage import write_tables
-from clusterproof.algorithms.validation import check_count, error_line
 from clusterproof.commands import terminal
+from clusterproof.common import InvalidArgument
+from clusterproof.common.atomic import require_plain
+from clusterproof.common.validation import check_count, error_line
 from clusterproof.experiments.units import in_processes
 from clusterproof.neural.checkpoint import is_begun
 from clusterproof.neural.configuration import Configuration
 from clusterproof.neural.metrics import COLUMNS, METRICS, read_rows
+from clusterproof.running.storage import write_tables
 
 SUMMARISED = (
     "accuracy",

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from clusterproof.conformance.changes import functions_of, table
+from clusterproof.conformance.known_mistakes import Slip
 from clusterproof.conformance.probes import Observed, agree, snapshots
-from clusterproof.conformance.slips import Slip
 
 EVALUATIONS = 16
 """Runs of the definition in a fit, without those for derivatives."""

@@ -9,9 +9,9 @@ import numpy as np
 
 from clusterproof.conformance.constants import explain_by_constants
 from clusterproof.conformance.definitions import DEFINITIONS, Definition
+from clusterproof.conformance.known_mistakes import SLIPS, Slip
 from clusterproof.conformance.probes import Observed, agree, right_states, snapshots
-from clusterproof.conformance.slips import SLIPS, Slip
-from clusterproof.conformance.statements import statements
+from clusterproof.conformance.symptoms import statements
 from clusterproof.conformance.tolerance import Snapshot, first_difference, unit
 
 LONG = 20

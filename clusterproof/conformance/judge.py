@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from clusterproof.algorithms.base import Algorithm
-from clusterproof.algorithms.calls import checked
-from clusterproof.algorithms.validation import check_name, check_number
+from clusterproof.common.calls import checked
+from clusterproof.common.validation import check_name, check_number
 from clusterproof.conformance.adapters.library import from_algorithm
 from clusterproof.conformance.definitions import DEFINITIONS, Definition
 from clusterproof.conformance.diagnosis import Hypothesis, admissible_variant, explain, follows
 from clusterproof.conformance.further_checks import CHECKS, additional_checks
+from clusterproof.conformance.known_mistakes import SLIPS
 from clusterproof.conformance.observation import LONGEST, TIMEOUT, Start, Unusable, observe
 from clusterproof.conformance.probes import (
     SUPPORTS,
@@ -29,7 +30,6 @@ from clusterproof.conformance.probes import (
 )
 from clusterproof.conformance.report import Check, Localisation, Report
 from clusterproof.conformance.settings import check_declared, check_settings, find_definition
-from clusterproof.conformance.slips import SLIPS
 from clusterproof.conformance.tolerance import first_difference, unit
 
 EARLY = 6

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms.time_limit import TimeLimitExceeded, time_limit
-from clusterproof.algorithms.validation import error_line
+from clusterproof.common.time_limit import TimeLimitExceeded, time_limit
+from clusterproof.common.validation import error_line
 from clusterproof.conformance.definitions import Definition
 from clusterproof.conformance.probes import Observed, Probe
 from clusterproof.conformance.tasks import ConformanceTask

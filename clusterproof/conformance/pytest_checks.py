@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from clusterproof.algorithms.validation import check_name
+from clusterproof.common.validation import check_name
 from clusterproof.conformance.judge import check_names, conform
 from clusterproof.conformance.observation import Start
 from clusterproof.conformance.report import Report

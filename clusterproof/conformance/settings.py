@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from clusterproof.algorithms.validation import (
+from clusterproof.common.validation import (
     InvalidArgument,
     check_choice,
     check_count,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof import algorithms
+from clusterproof import common, running
 from clusterproof.synthetic import Mixture, RegressionMixture
 
 REGRESSION: dict[str, Any] = {
@@ -121,7 +121,7 @@ class Defaults:
 
 def one_start(method: Any, task: Mixture, seed: int, _: int | None) -> np.ndarray:
     """Return one start of all replicates, (P, d)."""
-    return np.asarray(algorithms.run(method, task, rounds=0, seed=seed).models[0])
+    return np.asarray(running.run(method, task, rounds=0, seed=seed).models[0])
 
 
 def starts_apart(method: Any, task: Mixture, seed: int, replicates: int | None) -> np.ndarray | None:
@@ -129,7 +129,7 @@ def starts_apart(method: Any, task: Mixture, seed: int, replicates: int | None) 
     if not isinstance(task, RegressionMixture):
         return None
     shape = (*(() if replicates is None else (replicates,)), method.model_count(task), task.dimension)
-    drawn = algorithms.generator(seed, "run", "starts").standard_normal(shape)
+    drawn = common.generator(seed, "run", "starts").standard_normal(shape)
     separation = task.separation if task.clusters > 1 else 1.0
     return np.asarray(task.pooled_optimum + separation * drawn / np.sqrt(task.dimension))
 

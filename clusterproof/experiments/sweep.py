@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import numpy as np
 from msgspec import Meta
 
-from clusterproof.algorithms import InvalidArgument, Trace, metrics
-from clusterproof.algorithms import run as run_algorithm
 from clusterproof.algorithms.base import own_name
-from clusterproof.algorithms.validation import brief, check_count, check_name, check_seed
+from clusterproof.common import InvalidArgument
+from clusterproof.common.validation import brief, check_count, check_name, check_seed
 from clusterproof.experiments import synthetic_runs
 from clusterproof.experiments.training import train_network
 from clusterproof.experiments.units import Unit
@@ -33,6 +32,8 @@ from clusterproof.neural.configuration import (
 )
 from clusterproof.neural.custom.references import code_sums, is_own, is_reference, own_algorithm
 from clusterproof.neural.metrics import COLUMNS
+from clusterproof.running import Trace, metrics
+from clusterproof.running import run as run_algorithm
 from clusterproof.settings import converted, from_settings
 
 if TYPE_CHECKING:

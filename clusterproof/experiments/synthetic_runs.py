@@ -10,12 +10,14 @@ from typing import Any, get_type_hints
 
 import numpy as np
 
-from clusterproof import algorithms
-from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument, Trace
-from clusterproof.algorithms.memory import total_memory
-from clusterproof.algorithms.validation import check_name
+from clusterproof import running
+from clusterproof.algorithms import ALGORITHMS, Algorithm
+from clusterproof.common import InvalidArgument
+from clusterproof.common.memory import total_memory
+from clusterproof.common.validation import check_name
 from clusterproof.experiments.run_defaults import Start, defaults_of
 from clusterproof.neural.custom.references import is_own, own_algorithm
+from clusterproof.running import Trace
 from clusterproof.synthetic import TASKS, Mixture, QuadraticMixture
 
 TASK_DEFAULTS = {"clusters": 2, "clients": 40, "dimension": 20}
@@ -220,7 +222,7 @@ def run_with(
     algorithm = make_algorithm(name, settings, problem)
     replicates = defaults.replicates if replicates is None else replicates
     start = start or defaults.start
-    trace = algorithms.run(
+    trace = running.run(
         algorithm,
         problem,
         rounds=defaults.rounds if rounds is None else rounds,

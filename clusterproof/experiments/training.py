@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.common import InvalidArgument
 from clusterproof.neural.configuration import configuration_from
 from clusterproof.neural.data.loading import DATASETS, ENVIRONMENT, data_folder
 

@@ -18,9 +18,9 @@ from tempfile import TemporaryFile
 from typing import Any, TypeVar
 
 import clusterproof
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.atomic import naming_folder, remove_abandoned, require_plain, write_whole
-from clusterproof.algorithms.validation import error_line, require
+from clusterproof.common import InvalidArgument
+from clusterproof.common.atomic import naming_folder, remove_abandoned, require_plain, write_whole
+from clusterproof.common.validation import error_line, require
 from clusterproof.files import LARGE, parse_json, read_file, user_cache
 
 Answer = TypeVar("Answer")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clusterproof.algorithms.discovery import Registry, classes_below
+from clusterproof.common.discovery import Registry, classes_below
 from clusterproof.figures.illustration import Illustration
 
 FIGURES: dict[str, type[Illustration]] = Registry(

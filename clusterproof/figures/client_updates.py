@@ -7,10 +7,12 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 from msgspec import Meta
 
-from clusterproof.algorithms import Descent, FedAvg, SoFL, generator, run
+from clusterproof.algorithms import Descent, FedAvg, SoFL
 from clusterproof.algorithms.self_organising_map import best_matching_units
+from clusterproof.common import generator
 from clusterproof.figures.illustration import Count, Illustration, NotNegative, Positive
 from clusterproof.figures.style import describe
+from clusterproof.running import run
 from clusterproof.synthetic import RegressionMixture
 
 Grid: TypeAlias = Annotated[int, Meta(ge=2, le=40)]

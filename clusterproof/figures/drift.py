@@ -11,8 +11,10 @@ import numpy as np
 from msgspec import Meta
 
 import clusterproof.figures.style as style
-from clusterproof.algorithms import CFLMGD, Algorithm, FedAvg, FedBCD, FedProx, PerFedAvg, generator, run
+from clusterproof.algorithms import CFLMGD, Algorithm, FedAvg, FedBCD, FedProx, PerFedAvg
+from clusterproof.common import generator
 from clusterproof.figures.illustration import Illustration, Positive
+from clusterproof.running import run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.exact import affine_rounds
 

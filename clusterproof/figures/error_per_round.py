@@ -10,7 +10,8 @@ import numpy as np
 from msgspec import Meta
 
 import clusterproof.figures.style as style
-from clusterproof.algorithms import CFLMGD, FedAvg, InvalidArgument
+from clusterproof.algorithms import CFLMGD, FedAvg
+from clusterproof.common import InvalidArgument
 from clusterproof.experiments.run_defaults import one_start
 from clusterproof.experiments.synthetic_runs import algorithm_class, algorithm_parameters, run_with
 from clusterproof.figures.illustration import Illustration, Kappa, Momentum, NotNegative, Positive, written

@@ -7,7 +7,7 @@ import logging
 from pathlib import Path
 from xml.etree import ElementTree
 
-from clusterproof.algorithms.calls import checked
+from clusterproof.common.calls import checked
 from clusterproof.figures.style import Appearance, Figure, appearing
 
 DUBLIN_CORE = "http://purl.org/dc/elements/1.1/"

@@ -8,8 +8,9 @@ import numpy as np
 from msgspec import Meta
 
 import clusterproof.figures.style as style
-from clusterproof.algorithms import FPFC, run
+from clusterproof.algorithms import FPFC
 from clusterproof.figures.illustration import Count, Illustration, Kappa, NotNegative, Positive
+from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.papers.fpfc.fusion import window
 

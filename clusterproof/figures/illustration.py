@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, dataclass
 
 from msgspec import Meta
 
-from clusterproof.algorithms.validation import check_seed
+from clusterproof.common.validation import check_seed
 from clusterproof.figures.style import styled
 from clusterproof.settings import converted, parameter_types
 

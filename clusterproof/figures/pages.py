@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 import clusterproof.figures.style as style
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.common import InvalidArgument
 from clusterproof.theory.runs.page import Page
 from clusterproof.theory.runs.picture import Curve, ErrorPicture, ResidualPicture, Role
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import clusterproof.figures.style as style
-from clusterproof.algorithms import InvalidArgument, Trace
-from clusterproof.algorithms.validation import brief, check_instance
+from clusterproof.common import InvalidArgument
+from clusterproof.common.validation import brief, check_instance
 from clusterproof.figures.illustration import written
+from clusterproof.running import Trace
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

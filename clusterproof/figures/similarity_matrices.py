@@ -9,8 +9,9 @@ import numpy as np
 from msgspec import Meta
 
 import clusterproof.figures.style as style
-from clusterproof.algorithms import GradientLoss, Randomness, generator
+from clusterproof.algorithms import GradientLoss
 from clusterproof.algorithms.bipartition import cosine_similarities
+from clusterproof.common import Randomness, generator
 from clusterproof.figures.client_updates import after_fedavg, on_simplex
 from clusterproof.figures.illustration import Count, Illustration, NotNegative, Positive
 from clusterproof.synthetic import RegressionMixture

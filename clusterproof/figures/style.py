@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.validation import check_list, require
+from clusterproof.common import InvalidArgument
+from clusterproof.common.validation import check_list, require
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes

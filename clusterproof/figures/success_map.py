@@ -8,9 +8,11 @@ import numpy as np
 from msgspec import Meta
 
 import clusterproof.figures.style as style
-from clusterproof.algorithms import CFLMGD, IFCA, Algorithm, generator, run
+from clusterproof.algorithms import CFLMGD, IFCA, Algorithm
+from clusterproof.common import generator
 from clusterproof.figures.client_updates import on_simplex
 from clusterproof.figures.illustration import Illustration, Momentum, Positive
+from clusterproof.running import run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.synthetic.misclassification import pairwise_error
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import clusterproof.figures.style as style
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.validation import require
+from clusterproof.common import InvalidArgument
+from clusterproof.common.validation import require
 from clusterproof.experiments.sweep import Run, Sweep, observations
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import clusterproof.figures.style as style
-from clusterproof.algorithms import purity
 from clusterproof.algorithms.self_organising_map import distance_map
 from clusterproof.figures.client_updates import Grid, OfUpdates
+from clusterproof.running import purity
 
 STARTS = ("random", "sample")
 

@@ -8,7 +8,7 @@ import numpy as np
 
 import clusterproof.figures.style as style
 from clusterproof.algorithms.second_clustering import cluster_winners, elbow, within_sums
-from clusterproof.algorithms.validation import require
+from clusterproof.common.validation import require
 from clusterproof.figures.client_updates import Grid, OfUpdates
 
 NOISY, EXACT = "fresh", "population"

@@ -3,7 +3,8 @@
 The public names are imported on first use; ``__init__.pyi`` lists them. A task for the algorithms of
 ``clusterproof.algorithms``::
 
-    from clusterproof.algorithms import IFCA, run
+    from clusterproof.algorithms import IFCA
+    from clusterproof.running import run
     from clusterproof.neural import ImageTask, load, network, partition
 
     images = partition("rotated-groups", load("digits"), seed=0)

@@ -23,10 +23,10 @@ import msgspec
 import numpy as np
 from array_api_compat import is_array_api_obj, is_torch_array
 
-from clusterproof.algorithms import Algorithm, InvalidArgument, Randomness, State
-from clusterproof.algorithms.arrays import Array, array_namespace, to_numpy
-from clusterproof.algorithms.atomic import naming_folder, require_plain, write_whole
-from clusterproof.algorithms.guard import arrays_of
+from clusterproof.algorithms import Algorithm, State
+from clusterproof.common import InvalidArgument, Randomness
+from clusterproof.common.arrays import Array, array_namespace, to_numpy
+from clusterproof.common.atomic import naming_folder, require_plain, write_whole
 from clusterproof.files import ARRAYS, parse_json, read_file
 from clusterproof.neural.configuration import (
     Configuration,
@@ -35,6 +35,7 @@ from clusterproof.neural.configuration import (
     with_code,
 )
 from clusterproof.neural.metrics import CLIENTS, METRICS, REMEDY
+from clusterproof.running.contract import arrays_of
 
 CONFIGURATION, CHECKPOINT, LOCK = "configuration.json", "checkpoint.safetensors", ".lock"
 IN_USE = "is in use by another run"

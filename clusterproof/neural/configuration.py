@@ -17,9 +17,10 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument
-from clusterproof.algorithms.options import parameter_descriptions
-from clusterproof.algorithms.validation import LARGEST_COUNT, LARGEST_SEED, brief
+from clusterproof.algorithms import ALGORITHMS, Algorithm
+from clusterproof.common import InvalidArgument
+from clusterproof.common.options import parameter_descriptions
+from clusterproof.common.validation import LARGEST_COUNT, LARGEST_SEED, brief
 from clusterproof.files import TOML, parse_json, parse_toml, read_file
 from clusterproof.neural.custom import references
 from clusterproof.neural.custom.references import HOW, OWN, is_own, keyword_types, own_algorithm

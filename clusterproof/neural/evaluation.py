@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clusterproof.algorithms import Algorithm, Randomness, State, client_accuracies, generator
-from clusterproof.algorithms.arrays import Array, argmin_smallest_index, like, rows, to_numpy
+from clusterproof.algorithms import Algorithm, State
 from clusterproof.algorithms.averaging import average_by_cluster
-from clusterproof.algorithms.guard import Guard
+from clusterproof.common import Randomness, generator
+from clusterproof.common.arrays import Array, argmin_smallest_index, like, rows, to_numpy
+from clusterproof.running import client_accuracies
+from clusterproof.running.contract import Guard
 
 if TYPE_CHECKING:
     from clusterproof.neural.networks import Network

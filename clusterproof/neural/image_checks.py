@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.common.validation import InvalidArgument
 from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.networks import NETWORKS, Network
 from clusterproof.neural.partitions.base import ClientImages, Partition

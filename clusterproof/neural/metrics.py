@@ -39,10 +39,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clusterproof.algorithms.atomic import write_whole
-from clusterproof.algorithms.storage import parquet_bytes
-from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.common.atomic import write_whole
+from clusterproof.common.validation import InvalidArgument
 from clusterproof.files import ARRAYS, read_file
+from clusterproof.running.storage import parquet_bytes
 
 if TYPE_CHECKING:
     from polars import DataFrame

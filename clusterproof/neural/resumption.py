@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.common import InvalidArgument
 from clusterproof.neural.checkpoint import Stored, digest
 from clusterproof.neural.configuration import CHANGEABLE, Configuration
 from clusterproof.neural.custom.references import code_sums

@@ -13,8 +13,8 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from clusterproof.algorithms import Descent, Task, Trained
-from clusterproof.algorithms.arrays import to_numpy
-from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_count
+from clusterproof.common.arrays import to_numpy
+from clusterproof.common.validation import InvalidArgument, check_choice, check_count
 from clusterproof.neural.client_data import Batch, ClientData, Step, draw_steps, groups
 from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.engines import Engine, choose_engine

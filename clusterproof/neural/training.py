@@ -15,21 +15,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
-from clusterproof.algorithms import (
-    Algorithm,
-    InvalidArgument,
-    Randomness,
-    State,
-    adjusted_rand_index,
-    cluster_count,
-    purity,
-)
-from clusterproof.algorithms.arrays import to_numpy
-from clusterproof.algorithms.atomic import write_whole
-from clusterproof.algorithms.calls import checked
-from clusterproof.algorithms.guard import Guard, copy_arrays, is_custom
-from clusterproof.algorithms.memory import free_memory
-from clusterproof.algorithms.validation import error_text
+from clusterproof.algorithms import Algorithm, State
+from clusterproof.common import InvalidArgument, Randomness
+from clusterproof.common.arrays import to_numpy
+from clusterproof.common.atomic import write_whole
+from clusterproof.common.calls import checked
+from clusterproof.common.memory import free_memory
+from clusterproof.common.validation import error_text
 from clusterproof.neural.checkpoint import (
     CONFIGURATION,
     Checkpoint,
@@ -52,6 +44,8 @@ from clusterproof.neural.networks import network
 from clusterproof.neural.partitions.by_name import partition
 from clusterproof.neural.resumption import kept_choices, record_of, require_same
 from clusterproof.neural.task import ImageTask
+from clusterproof.running import adjusted_rand_index, cluster_count, purity
+from clusterproof.running.contract import Guard, copy_arrays, is_custom
 
 Progress: TypeAlias = Callable[[Mapping[str, Any]], None]
 """Function called with the metrics of each round."""

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.discovery import Registry, classes_below
+from clusterproof.common import InvalidArgument
+from clusterproof.common.discovery import Registry, classes_below
 from clusterproof.synthetic.log_cosh import LogCoshMixture
 from clusterproof.synthetic.logistic import LogisticMixture
 from clusterproof.synthetic.misclassification import worst_case_error

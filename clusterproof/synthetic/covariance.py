@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.common import InvalidArgument
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from clusterproof.algorithms import generator
-from clusterproof.algorithms.validation import check_choice, check_number
+from clusterproof.common import generator
+from clusterproof.common.validation import check_choice, check_number
 from clusterproof.synthetic.mixture import (
     Mixture,
     check_labels,

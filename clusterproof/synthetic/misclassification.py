@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.common import InvalidArgument
 
 
 def pairwise_error(own: Any, other: Any, cross: Any, samples: int) -> np.ndarray:

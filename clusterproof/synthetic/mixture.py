@@ -12,11 +12,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from clusterproof.algorithms import InvalidArgument, Task
-from clusterproof.algorithms.arrays import convert_array, to_numpy
-from clusterproof.algorithms.calls import checked
-from clusterproof.algorithms.notebook import html_table
-from clusterproof.algorithms.validation import brief, check_count, check_number, check_seed
+from clusterproof.algorithms import Task
+from clusterproof.common import InvalidArgument
+from clusterproof.common.arrays import convert_array, to_numpy
+from clusterproof.common.calls import checked
+from clusterproof.common.notebook import html_table
+from clusterproof.common.validation import brief, check_count, check_number, check_seed
 
 SPELLED = 24
 """Largest number of parameters for which the repr of a task is its constructor call."""

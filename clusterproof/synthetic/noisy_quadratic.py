@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.validation import check_number
+from clusterproof.common import InvalidArgument
+from clusterproof.common.validation import check_number
 from clusterproof.synthetic.mixture import read_array
 from clusterproof.synthetic.quadratic import ExactQuadratics, QuadraticMixture, symmetrised
 

@@ -9,7 +9,7 @@ from typing import Any
 from array_api_compat import is_array_api_obj
 
 from clusterproof.algorithms import Task
-from clusterproof.algorithms.arrays import Array, to_numpy
+from clusterproof.common.arrays import Array, to_numpy
 from clusterproof.synthetic.wrapped import WrappedTask
 
 

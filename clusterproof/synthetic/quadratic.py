@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from clusterproof.algorithms import InvalidArgument, generator
-from clusterproof.algorithms.arrays import convert_array, to_numpy
-from clusterproof.algorithms.validation import brief, check_number
+from clusterproof.common import InvalidArgument, generator
+from clusterproof.common.arrays import convert_array, to_numpy
+from clusterproof.common.validation import brief, check_number
 from clusterproof.synthetic.mixture import (
     Mixture,
     check_labels,

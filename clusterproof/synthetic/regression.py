@@ -12,8 +12,8 @@ import numpy as np
 
 import clusterproof.synthetic.direct_simulation as direct_simulation
 import clusterproof.synthetic.exact_law as exact_law
-from clusterproof.algorithms import InvalidArgument, generator
-from clusterproof.algorithms.validation import check_choice, check_number
+from clusterproof.common import InvalidArgument, generator
+from clusterproof.common.validation import check_choice, check_number
 from clusterproof.synthetic.covariance import Covariances
 from clusterproof.synthetic.misclassification import pairwise_error
 from clusterproof.synthetic.mixture import (

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms import Descent, Task, Trained, generator
-from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_count, check_seed
+from clusterproof.algorithms import Descent, Task, Trained
+from clusterproof.common import generator
+from clusterproof.common.validation import InvalidArgument, check_choice, check_count, check_seed
 from clusterproof.synthetic.mixture import make_labels
 
 TRAINING_SHARE = 0.8

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from clusterproof.algorithms import InvalidArgument, generator
-from clusterproof.algorithms.validation import check_number
+from clusterproof.common import InvalidArgument, generator
+from clusterproof.common.validation import check_number
 from clusterproof.synthetic.mixture import (
     Mixture,
     check_labels,

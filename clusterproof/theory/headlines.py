@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from clusterproof.theory.kernel import Word as Kind
+from clusterproof.checker.kernel import Word as Kind
 
 
 class Finding(NamedTuple):

@@ -246,8 +246,8 @@ def _():
 def _():
     from typing import Annotated
 
+    from clusterproof.checker import check
     from clusterproof.theorem import at_most, claim, integers, rationals
-    from clusterproof.theory import check
 
     Curvature = Annotated[Fraction, rationals(Fraction(1, 2), 1, 4)]
 

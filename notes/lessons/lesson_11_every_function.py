@@ -14,8 +14,8 @@ with app.setup(hide_code=True):
     import numpy as np
     from every_smooth_function import worst_case
 
+    from clusterproof.checker import check
     from clusterproof.theorem import Function, at_most, choice, claim, functions
-    from clusterproof.theory import check
     from live import BLACK, BLUE, ORANGE, VERMILLION, label_axes, panels, sliders
 
     SLIDERS = {"rounds": [1, 2, 3, 4, 5, 6, 7, 8], "threshold": [0.05, 0.1, 0.15, 0.2, 0.25, 0.35, 0.5]}

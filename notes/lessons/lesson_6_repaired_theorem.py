@@ -10,7 +10,7 @@ with app.setup(hide_code=True):
     import marimo as mo
     import numpy as np
 
-    from clusterproof import CFLMGD, RegressionMixture, run, theory
+    from clusterproof import CFLMGD, RegressionMixture, checker, run, theory
     from live import BLACK, BLUE, label_axes, panels, sliders
 
     SLIDERS = {"momentum": [0.0, 0.1, 0.25, 0.4, 0.5, 0.6, 0.7], "noise": [1.0, 1.1, 1.2, 1.3, 1.5, 2.0]}
@@ -324,7 +324,7 @@ def _():
         scene = {"spectrum": np.ones(1), "step": 0.5, "noise": 1.0, "rows": 1.0}
         return at_most(floor(momentum=float(momentum), **scene), still=floor(momentum=0.0, **scene))
 
-    found = theory.check("lesson-6/free-momentum")
+    found = checker.check("lesson-6/free-momentum")
     print(found.verdict, "--", found.reason)
     return
 

@@ -224,8 +224,8 @@ def _():
 def _():
     from typing import Annotated
 
+    from clusterproof.checker import check
     from clusterproof.theorem import at_most, claim, rationals
-    from clusterproof.theory import check
     from clusterproof.theory.exact import propagators
 
     Momentum = Annotated[Fraction, rationals(0, Fraction(3, 10), 10)]

@@ -58,8 +58,9 @@ def _():
     from scipy.sparse.linalg import LinearOperator, eigsh
     from torch.nn.functional import cross_entropy
 
-    from clusterproof.algorithms import CFLMGD, run
+    from clusterproof.algorithms import CFLMGD
     from clusterproof.neural import ImageTask, load, network, partition
+    from clusterproof.running import run
 
     clusters, clients, samples, rounds, steps = 2, 20, 100, 20, 5
     images = partition("rotations", load("digits"), seed=1, clusters=2, clients=clients, samples=samples)
@@ -265,8 +266,8 @@ def _():
     from fractions import Fraction
     from typing import Annotated
 
+    from clusterproof.checker import check
     from clusterproof.theorem import at_most, claim, rationals
-    from clusterproof.theory import check
 
     Probability = Annotated[Fraction, rationals(Fraction(1, 10), Fraction(9, 10), 10)]
 

@@ -9,16 +9,16 @@ from typing import Any
 
 import jinja2
 
-from clusterproof import theory
+from clusterproof import checker
+from clusterproof.checker import REGISTRY
+from clusterproof.checker.claims.claim import source_of
+from clusterproof.checker.report.stored_verdicts import read_verdicts
+from clusterproof.checker.report.tables import NEEDED, number
 from clusterproof.commands.application import app
 from clusterproof.figures import FIGURES
 from clusterproof.figures.files import metadata_of
-from clusterproof.theory import REGISTRY
 from clusterproof.theory.bounds.audit_settings import NAMES, SIZES
-from clusterproof.theory.claims.claim import source_of
 from clusterproof.theory.headlines import HEADLINES
-from clusterproof.theory.report.stored_verdicts import read_verdicts
-from clusterproof.theory.report.tables import NEEDED, number
 from notes.site import reference
 
 PAPERS = {
@@ -59,7 +59,7 @@ def write(folder: Path) -> None:
         "page": page_of,
         "json": lambda value: json.dumps(value, indent=2, ensure_ascii=False),
     }
-    claims = sorted(theory.catalogue(), key=lambda claim: claim.id not in HEADLINES)
+    claims = sorted(checker.catalogue(), key=lambda claim: claim.id not in HEADLINES)
     papers = {name: PAPERS.get(name, name) for name in sorted({claim.paper for claim in claims})}
     known: dict[str, Any] = {
         "claims": claims,

@@ -5,19 +5,10 @@ import pytest
 import torch
 
 from clusterproof import theory
-from clusterproof.algorithms import (
-    ALGORITHMS,
-    FPFC,
-    SCAD,
-    FedAvg,
-    GroupL1,
-    InvalidArgument,
-    adjusted_rand_index,
-    cluster_count,
-    purity,
-    run,
-)
+from clusterproof.algorithms import ALGORITHMS, FPFC, SCAD, FedAvg, GroupL1
 from clusterproof.algorithms.penalties import SmoothedSCAD
+from clusterproof.common import InvalidArgument
+from clusterproof.running import adjusted_rand_index, cluster_count, purity, run
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture, TwoPointMixture
 
 TASK = QuadraticMixture.random(clusters=2, clients=6, dimension=2, seed=3, spread=0.3, condition_number=3.0)

@@ -7,8 +7,8 @@ import pytest
 from array_api_compat import array_namespace
 from option_combinations import EVERY, describe, make_some
 
-from clusterproof.algorithms import InvalidArgument, Randomness, run
-from clusterproof.algorithms.arrays import (
+from clusterproof.common import InvalidArgument, Randomness
+from clusterproof.common.arrays import (
     argmin_smallest_index,
     one_hot,
     replace_rows,
@@ -16,6 +16,7 @@ from clusterproof.algorithms.arrays import (
     sums_by_cluster,
     to_numpy,
 )
+from clusterproof.running import run
 from clusterproof.synthetic import OnArrays, QuadraticMixture, RegressionMixture
 
 LIBRARIES = pytest.mark.parametrize("library", [torch, array_api_strict], ids=["torch", "array-api-strict"])

@@ -5,8 +5,10 @@ import copy
 import numpy as np
 import pytest
 
-from clusterproof.algorithms import CFL, Randomness, SoFL, run
+from clusterproof.algorithms import CFL, SoFL
 from clusterproof.algorithms.participation import draw_participants
+from clusterproof.common import Randomness
+from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture
 
 

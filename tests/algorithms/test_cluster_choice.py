@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterproof.algorithms import CFLMGD, IFCA, Diverged, Local, run
-from clusterproof.algorithms.arrays import argmin_smallest_index
+from clusterproof.algorithms import CFLMGD, IFCA, Local
+from clusterproof.common.arrays import argmin_smallest_index
+from clusterproof.running import Diverged, run
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 
 ENTRIES = st.sampled_from([0.0, 1.0, 1.5, math.inf, -math.inf, math.nan]) | st.floats(width=16)

@@ -18,15 +18,14 @@ from clusterproof.algorithms import (
     FedLin,
     FedProx,
     GradientLoss,
-    InvalidArgument,
     Local,
     PerFedAvg,
     ProxSkip,
-    Randomness,
     Scaffold,
     SoFL,
 )
 from clusterproof.algorithms.costs import Cost, cost_of_a_round
+from clusterproof.common import InvalidArgument, Randomness
 
 HALF: dict[str, Any] = {"step_size": 0.1, "participation": 0.5}
 """Of eight clients; there are three clusters, and a model is three numbers."""

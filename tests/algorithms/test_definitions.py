@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from option_combinations import ORDERS, product
 
-from clusterproof.algorithms import ALGORITHMS, FedBCD, PerFedAvg, Randomness
+from clusterproof.algorithms import ALGORITHMS, FedBCD, PerFedAvg
+from clusterproof.common import Randomness
 from clusterproof.conformance import DEFINITIONS, check_names, conform
 from clusterproof.conformance.adapters.library import from_algorithm
 from clusterproof.conformance.further_checks import CHECKS

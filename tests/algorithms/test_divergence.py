@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from clusterproof.algorithms import ALGORITHMS, Diverged, InvalidArgument, run
+from clusterproof.algorithms import ALGORITHMS
+from clusterproof.common import InvalidArgument
+from clusterproof.running import Diverged, run
 from clusterproof.synthetic import QuadraticMixture
 
 TASK = QuadraticMixture.random(clusters=2, clients=6, dimension=2, spread=0.5, seed=1)

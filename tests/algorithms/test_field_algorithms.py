@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from clusterproof.algorithms import FedAvg, InvalidArgument, ProxSkip, Scaffold, client_arrays, run
+from clusterproof.algorithms import FedAvg, ProxSkip, Scaffold, client_arrays
 from clusterproof.algorithms.base import State
+from clusterproof.common import InvalidArgument
+from clusterproof.running import run
 from clusterproof.synthetic import LogisticMixture, QuadraticMixture
 
 QUADRATIC = QuadraticMixture.random(clusters=1, clients=5, dimension=3, spread=0.5)

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from fusion_loops import DenseFPFC
 
-from clusterproof.algorithms import FPFC, Randomness
-from clusterproof.algorithms.arrays import to_numpy
+from clusterproof.algorithms import FPFC
 from clusterproof.algorithms.participation import draw_participants
+from clusterproof.common import Randomness
+from clusterproof.common.arrays import to_numpy
 from clusterproof.synthetic import OnArrays, QuadraticMixture
 
 SCAD = {"strength": 0.5, "smoothing": 0.05, "augmentation": 1.3, "threshold": 0.2}

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from clusterproof.algorithms import FPFC, Randomness
+from clusterproof.algorithms import FPFC
 from clusterproof.algorithms.fpfc import Residuals, group_averages
+from clusterproof.common import Randomness
 from clusterproof.synthetic import QuadraticMixture
 
 

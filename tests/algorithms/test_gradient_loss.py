@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from clusterproof.algorithms import GradientLoss, Randomness, run
+from clusterproof.algorithms import GradientLoss
+from clusterproof.common import Randomness
+from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 
 TASK = QuadraticMixture.random(

@@ -4,9 +4,10 @@ import networkx
 import numpy as np
 import pytest
 
-from clusterproof.algorithms import FPFC, InvalidArgument, Randomness, pairs
+from clusterproof.algorithms import FPFC, pairs
 from clusterproof.algorithms.pairs import PAIR_RULES, connected_groups, start_pairs, update_pairs
 from clusterproof.algorithms.penalties import SCAD, GroupL1, SmoothedSCAD
+from clusterproof.common import InvalidArgument, Randomness
 from clusterproof.synthetic import QuadraticMixture
 
 AUGMENTATION, THRESHOLD = 1.3, 0.8

@@ -17,15 +17,15 @@ from clusterproof.algorithms import (
     FedProx,
     GradientLoss,
     GroupL1,
-    InvalidArgument,
     PerFedAvg,
     ProxSkip,
     Scaffold,
     SoFL,
     Task,
-    run,
 )
 from clusterproof.algorithms.penalties import SmoothedSCAD
+from clusterproof.common import InvalidArgument
+from clusterproof.running import run
 from clusterproof.synthetic import LogisticMixture, QuadraticMixture, RegressionMixture
 
 NAN, INF = float("nan"), float("inf")

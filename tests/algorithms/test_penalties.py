@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.arrays import to_numpy
 from clusterproof.algorithms.penalties import SCAD, GroupL1, SmoothedSCAD
+from clusterproof.common import InvalidArgument
+from clusterproof.common.arrays import to_numpy
 
 STRENGTHS = st.floats(0.05, 3)
 CONCAVITIES = st.floats(1.2, 6)

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from clusterproof.algorithms import PerFedAvg, Randomness, run
+from clusterproof.algorithms import PerFedAvg
+from clusterproof.common import Randomness
+from clusterproof.running import run
 from clusterproof.synthetic import RegressionMixture
 
 NOISY = RegressionMixture.random(clusters=1, clients=1, dimension=2, condition_number=3, noise=0.5, samples=5)

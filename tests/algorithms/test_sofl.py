@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from clusterproof.algorithms import SoFL, adjusted_rand_index, run
+from clusterproof.algorithms import SoFL
 from clusterproof.algorithms import self_organising_map as som
+from clusterproof.running import adjusted_rand_index, run
 from clusterproof.synthetic import QuadraticMixture
 
 SEPARATED = QuadraticMixture.random(

@@ -6,8 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from clusterproof.algorithms import IFCA, Randomness, run
+from clusterproof.algorithms import IFCA
 from clusterproof.algorithms.participation import draw_participants
+from clusterproof.common import Randomness
+from clusterproof.running import run
 from clusterproof.synthetic import RegressionMixture
 
 

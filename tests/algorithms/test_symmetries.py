@@ -10,7 +10,8 @@ import pytest
 from moved_task import Moved
 from option_combinations import EVERY, describe, make_some
 
-from clusterproof.algorithms import ALGORITHMS, GradientLoss, Randomness, SoFL
+from clusterproof.algorithms import ALGORITHMS, GradientLoss, SoFL
+from clusterproof.common import Randomness
 from clusterproof.synthetic import TASKS, QuadraticMixture
 
 EVERY_ONE = {kind: {} for kind in ALGORITHMS.values()} | dict(EVERY)

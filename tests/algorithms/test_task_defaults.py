@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from clusterproof.algorithms import Descent, InvalidArgument, Task
-from clusterproof.algorithms.arrays import rows
+from clusterproof.algorithms import Descent, Task
+from clusterproof.common import InvalidArgument
+from clusterproof.common.arrays import rows
 from clusterproof.synthetic import LogisticMixture, NoisyQuadraticMixture, QuadraticMixture, RegressionMixture
 
 SIZES = {"clusters": 2, "clients": 5, "dimension": 3, "seed": 2}

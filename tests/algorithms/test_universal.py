@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from option_combinations import EVERY, make_some
 
-from clusterproof.algorithms import CFL, FPFC, ProxSkip, SoFL, run
+from clusterproof.algorithms import CFL, FPFC, ProxSkip, SoFL
 from clusterproof.experiments.synthetic_runs import make_algorithm
+from clusterproof.running import run
 from clusterproof.synthetic import RegressionMixture, strategies
 
 

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_training import TINY, toml_of
 
-from clusterproof.algorithms import ALGORITHMS, InvalidArgument
+from clusterproof.algorithms import ALGORITHMS
 from clusterproof.commands.application import main
+from clusterproof.common import InvalidArgument
 from clusterproof.experiments.synthetic_runs import owners
 from clusterproof.neural.checkpoint import CHECKPOINT, read_checkpoint, stored_configuration
 from clusterproof.neural.configuration import KNOWN, configuration_from, places

@@ -18,25 +18,25 @@ from msgspec import Meta
 from rich.text import Text
 
 import clusterproof
-from clusterproof import InvalidArgument, theorem, theory
+from clusterproof import InvalidArgument, checker, theorem
 from clusterproof.algorithms import ALGORITHMS
-from clusterproof.algorithms.storage import load_trace
+from clusterproof.checker import REGISTRY
+from clusterproof.checker.report import tables as report
 from clusterproof.commands import terminal
 from clusterproof.commands.application import app, main
 from clusterproof.conformance import DEFINITIONS
 from clusterproof.experiments.tables import TABLES
 from clusterproof.figures import FIGURES
 from clusterproof.neural.data.loading import DATASETS
+from clusterproof.running.storage import load_trace
 from clusterproof.settings import from_settings, values_from_texts
 from clusterproof.synthetic import TASKS
-from clusterproof.theory import REGISTRY
-from clusterproof.theory.report import tables as report
 
 Capture = pytest.CaptureFixture[str]
 
 
 def test_the_public_names_are_what_they_are_where_they_come_from() -> None:
-    assert clusterproof.check is theory.check
+    assert clusterproof.check is checker.check
     assert clusterproof.CFLMGD is ALGORITHMS["cfl-mgd"]
     assert clusterproof.RegressionMixture is TASKS["regression"]
     assert clusterproof.load_trace is load_trace

@@ -12,9 +12,9 @@ import pytest
 
 import clusterproof
 from clusterproof import conformance, neural, theory
-from clusterproof.algorithms import ALGORITHMS, run
-from clusterproof.algorithms.discovery import modules_below
+from clusterproof.algorithms import ALGORITHMS
 from clusterproof.commands.application import app
+from clusterproof.common.discovery import modules_below
 from clusterproof.experiments.run_defaults import PAGES
 from clusterproof.experiments.tables import TABLES
 from clusterproof.neural.configuration import Configuration, Training
@@ -23,6 +23,7 @@ from clusterproof.neural.networks import CNN, MLP
 from clusterproof.neural.networks.resnet import NormalisedConvolution
 from clusterproof.neural.partitions.by_name import PARTITIONS
 from clusterproof.neural.task import ImageTask
+from clusterproof.running import run
 from clusterproof.synthetic import TASKS, strategies
 from clusterproof.synthetic.softmax import SoftmaxMixture
 

@@ -21,11 +21,11 @@ from checkout import CLEAN, ROOT
 from hypothesis import settings
 
 from clusterproof import FedAvg, InvalidArgument, NoisyQuadraticMixture, QuadraticMixture, run
+from clusterproof.checker import REGISTRY
 from clusterproof.commands.application import app, main
 from clusterproof.conformance import DEFINITIONS
 from clusterproof.figures import FIGURES
 from clusterproof.settings import from_settings, values_from_texts
-from clusterproof.theory import REGISTRY
 
 PAGES = ["README.md", "SECURITY.md", "clusterproof/experiments/results/README.md", "benchmarks/README.md"]
 for PATTERN in ("*.md", "lessons/lesson_*.py"):

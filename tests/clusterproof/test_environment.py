@@ -28,9 +28,10 @@ from checkout import FOLDERS
 from command_line import ROOT, make_claim, refused
 from small_training import configure, contents, rounds_kept
 
-from clusterproof.algorithms import IFCA, InvalidArgument
-from clusterproof.algorithms.validation import EXTRA_OF
+from clusterproof.algorithms import IFCA
 from clusterproof.commands.application import app, main
+from clusterproof.common import InvalidArgument
+from clusterproof.common.validation import EXTRA_OF
 from clusterproof.neural.checkpoint import stored_configuration
 from clusterproof.neural.training import train
 
@@ -532,7 +533,8 @@ SLEEPY = """
 import os, time
 from pathlib import Path
 from typing import Annotated
-from clusterproof.algorithms import IFCA, InvalidArgument
+from clusterproof.algorithms import IFCA
+from clusterproof.common import InvalidArgument
 from clusterproof.theorem import at_most, choice, claim
 def sleep(*_):
     Path(__file__).with_name(f"{os.getpid()}.pid").touch()

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from command_line import contents, refused
 
-from clusterproof.algorithms import InvalidArgument
 from clusterproof.commands.application import main
+from clusterproof.common import InvalidArgument
 from clusterproof.experiments.units import read
 from clusterproof.files import ARRAYS, DEPTH, check_depth, parse_toml
 from clusterproof.neural.checkpoint import stored_configuration

@@ -13,7 +13,7 @@ from command_line import contents, refused
 from planting import planted
 from tiny_training import TINY, toml_of
 
-from clusterproof.algorithms import runner
+from clusterproof.running import runner
 
 SWEEP = 'measure = ["error"]\nrounds = 1\nseeds = 1\n'
 FILES = {

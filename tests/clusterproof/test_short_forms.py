@@ -12,8 +12,8 @@ import pytest
 from IPython.core.formatters import HTMLFormatter
 
 from clusterproof import CFLMGD, IFCA, QuadraticMixture, RegressionMixture, Trace, bound, check, run
+from clusterproof.checker import Verdict, find_claim
 from clusterproof.synthetic import TASKS
-from clusterproof.theory import Verdict, find_claim
 
 SMALL = QuadraticMixture(hessians=[[[1.0]], [[2.0]]], centers=[[0.0], [3.0]], labels=[0, 1])
 LARGE = RegressionMixture.random(clusters=2, clients=40, dimension=20, noise=0.3, samples=20_000, seed=0)

@@ -15,12 +15,13 @@ import pytest
 from command_line import ROOT, refused
 
 from clusterproof import check, load_claims
-from clusterproof.algorithms.storage import load_trace
+from clusterproof.checker import REGISTRY, find_claim
+from clusterproof.checker.report.verdict import records
 from clusterproof.commands import check as check_command
 from clusterproof.commands import check_unit, child_process, terminal
 from clusterproof.commands.application import main
-from clusterproof.theory import REGISTRY, certificates, find_claim
-from clusterproof.theory.report.verdict import records
+from clusterproof.running.storage import load_trace
+from clusterproof.theory import certificates
 from clusterproof.user_files import load_file, sources_of, write_sources
 
 HEAD = """

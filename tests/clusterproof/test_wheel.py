@@ -25,7 +25,7 @@ assert {module.OWNER for module in (algorithms, figures, synthetic, theory)} == 
 assert clusterproof.__file__.startswith(ENVIRONMENT), clusterproof.__file__
 from importlib.resources import files
 assert (files("clusterproof.experiments") / "results" / "fpfc-table-1.parquet").is_file()
-verdict = clusterproof.theory.check("cfl-mgd/lemma-2", evaluations=100)
+verdict = clusterproof.checker.check("cfl-mgd/lemma-2", evaluations=100)
 assert verdict.verdict == "violated" and verdict.counterexample
 from hypothesis import given, settings
 from clusterproof.synthetic import strategies
@@ -40,8 +40,9 @@ one_cluster_is_found()
 
 TYPED = """
 import algorithms
-from clusterproof import Trace, Verdict, check
-from clusterproof.algorithms import CFLMGD, FedAvg, run
+from clusterproof import check, Trace, Verdict
+from clusterproof.algorithms import CFLMGD, FedAvg
+from clusterproof.running import run
 from clusterproof.synthetic import RegressionMixture
 
 owner: str = algorithms.OWNER

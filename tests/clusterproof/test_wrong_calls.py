@@ -10,8 +10,8 @@ from checkout import ROOT
 from hypothesis import strategies as st
 
 import clusterproof
-from clusterproof import CFLMGD, FedAvg, InvalidArgument, RegressionMixture, algorithms, theorem
-from clusterproof.algorithms.calls import MEANT, meant
+from clusterproof import CFLMGD, FedAvg, InvalidArgument, RegressionMixture, running, theorem
+from clusterproof.common.calls import MEANT, meant
 from clusterproof.synthetic import strategies
 
 CALLS = [
@@ -64,7 +64,7 @@ def test_answering_changes_nothing_of_a_right_call() -> None:
     """Signatures, pickles and errors of the code that is called stay as they are."""
     assert str(inspect.signature(FedAvg)).startswith("(*, step_size: 'float'")
     assert next(iter(inspect.signature(clusterproof.run).parameters)) == "algorithm"
-    for one in (algorithms.run, FedAvg(step_size=0.5), CFLMGD):
+    for one in (running.run, FedAvg(step_size=0.5), CFLMGD):
         assert pickle.loads(pickle.dumps(one)) == one
 
     def broken(task: Any, trace: Any) -> Any:

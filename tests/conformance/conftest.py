@@ -7,8 +7,8 @@ from weakref import WeakKeyDictionary
 import pytest
 
 from clusterproof.conformance import diagnosis, judge, probes
+from clusterproof.conformance.known_mistakes import SLIPS, Slip
 from clusterproof.conformance.probes import Probe, snapshots
-from clusterproof.conformance.slips import SLIPS, Slip
 
 KNOWN_SLIPS = {id(slip) for bank in SLIPS.values() for slip in bank.values()}
 RUNS: dict[Any, list[Mapping[str, Any]]] = {}

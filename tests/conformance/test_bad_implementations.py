@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy_federated import FedAvg
 
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.common import InvalidArgument
 from clusterproof.conformance import DEFINITIONS, ConformanceTask, conform
-from clusterproof.conformance.slips import SLIPS
+from clusterproof.conformance.known_mistakes import SLIPS
 
 
 def with_model(convert: Any, start: Any = FedAvg) -> type:

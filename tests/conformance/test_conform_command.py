@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from command_line import refused
 
-from clusterproof.algorithms import InvalidArgument
 from clusterproof.commands.application import main
 from clusterproof.commands.conform import import_object
+from clusterproof.common import InvalidArgument
 from clusterproof.conformance import (
     DEFINITIONS,
     ConformanceTask,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from clusterproof.conformance import DEFINITIONS, conform, infer
-from clusterproof.conformance.slips import SLIPS
+from clusterproof.conformance.known_mistakes import SLIPS
 
 
 @pytest.mark.slow(reason="several seconds")

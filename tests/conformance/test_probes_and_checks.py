@@ -21,8 +21,8 @@ from clusterproof.conformance import (
     random_task,
 )
 from clusterproof.conformance.further_checks import EQUIVARIANCE_UNITS
+from clusterproof.conformance.known_mistakes import SLIPS
 from clusterproof.conformance.probes import PLANS
-from clusterproof.conformance.slips import SLIPS
 from clusterproof.conformance.tolerance import first_difference, fixed_point_tolerance, is_bounded
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import numpy_federated
 import pytest
 
-from clusterproof.algorithms import Algorithm, Randomness, State
+from clusterproof.algorithms import Algorithm, State
+from clusterproof.common import Randomness
 from clusterproof.conformance import DEFINITIONS, conform, from_rules, replayed
 from clusterproof.conformance.probes import SUPPORTS, make_probes
 
@@ -183,7 +184,8 @@ def test_a_torch_optimiser_is_the_local_step_of_fedavg() -> None:
 
 @pytest.mark.slow(reason="draws two samples of replicates")
 def test_how_often_proxskip_communicates_is_a_law() -> None:
-    from clusterproof.algorithms import ALGORITHMS, run
+    from clusterproof.algorithms import ALGORITHMS
+    from clusterproof.running import run
     from clusterproof.synthetic import QuadraticMixture
     from clusterproof.theory import assert_same_law
 

@@ -9,8 +9,8 @@ import pytest
 from clusterproof.conformance import DEFINITIONS, check_names, conform
 from clusterproof.conformance.functions import in_directions
 from clusterproof.conformance.further_checks import CHECKS
+from clusterproof.conformance.known_mistakes import SLIPS
 from clusterproof.conformance.probes import SUPPORTS, Probe, make_probes, right_states, snapshots
-from clusterproof.conformance.slips import SLIPS
 from clusterproof.conformance.tolerance import unit
 
 FORMS: dict[str, tuple[dict[str, Any], ...]] = {

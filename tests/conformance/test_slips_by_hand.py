@@ -8,8 +8,8 @@ import pytest
 
 from clusterproof.conformance import DEFINITIONS, conform
 from clusterproof.conformance.changes import changed
+from clusterproof.conformance.known_mistakes import SLIPS
 from clusterproof.conformance.probes import SUPPORTS, Probe, make_probes, snapshots
-from clusterproof.conformance.slips import SLIPS
 
 
 def probes(algorithm: str) -> tuple[Probe, ...]:

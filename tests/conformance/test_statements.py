@@ -8,7 +8,7 @@ import pytest
 
 from clusterproof.conformance import DEFINITIONS, conform
 from clusterproof.conformance.probes import SUPPORTS, Observed, Probe, make_probes, snapshots
-from clusterproof.conformance.statements import statements
+from clusterproof.conformance.symptoms import statements
 
 
 def observed(probe: Probe, states: Any) -> Observed:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.common import InvalidArgument
 from clusterproof.conformance import DEFINITIONS, conform, two_class
 
 torch = pytest.importorskip("torch")

@@ -12,20 +12,9 @@ import polars
 import pytest
 from toy_tables import TOY
 
-from clusterproof.algorithms import (
-    CFL,
-    FPFC,
-    IFCA,
-    FedAvg,
-    InvalidArgument,
-    Local,
-    Randomness,
-    SoFL,
-    adjusted_rand_index,
-    best_matching_units,
-    generator,
-)
-from clusterproof.algorithms.options import parameter_descriptions
+from clusterproof.algorithms import CFL, FPFC, IFCA, FedAvg, Local, SoFL, best_matching_units
+from clusterproof.common import InvalidArgument, Randomness, generator
+from clusterproof.common.options import parameter_descriptions
 from clusterproof.experiments.paper_table import COLUMNS, PaperTable, Row, stored_results
 from clusterproof.experiments.summary import HEADING, PAGE, stored_summary
 from clusterproof.experiments.tables import (
@@ -36,6 +25,7 @@ from clusterproof.experiments.tables import (
 )
 from clusterproof.experiments.tables.fpfc_public_code import AbsentAsZeroCFL, SharedIFCA, WeightedFedAvg
 from clusterproof.experiments.tables.fpfc_table_1 import PRINTED
+from clusterproof.running import adjusted_rand_index
 from clusterproof.synthetic.softmax import SoftmaxMixture
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clusterproof.algorithms.storage import load_trace
 from clusterproof.commands.application import main
 from clusterproof.experiments import synthetic_runs
 from clusterproof.experiments.run_defaults import PAGES
 from clusterproof.experiments.synthetic_runs import run_with
+from clusterproof.running.storage import load_trace
 
 
 def test_fedlin_s_step_is_the_one_that_its_rate_supposes() -> None:

@@ -9,11 +9,13 @@ import polars
 import pytest
 from command_line import refused
 
-from clusterproof.algorithms import IFCA, InvalidArgument, run
-from clusterproof.algorithms.metrics import adjusted_rand_index, purity
+from clusterproof.algorithms import IFCA
 from clusterproof.commands.application import main
+from clusterproof.common import InvalidArgument
 from clusterproof.experiments.sweep import Run, read_sweep, runs_of, summarise, sweep_frame
 from clusterproof.neural.configuration import configuration_from
+from clusterproof.running import run
+from clusterproof.running.metrics import adjusted_rand_index, purity
 from clusterproof.synthetic import RegressionMixture
 
 FILE = """

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from clusterproof.algorithms.options import parameter_descriptions
+from clusterproof.common.options import parameter_descriptions
 from clusterproof.experiments.paper_table import Number, Row, curve
 from clusterproof.experiments.tables import TABLES
 

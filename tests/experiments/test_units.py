@@ -13,7 +13,7 @@ from typing import Any
 import counted_units
 import pytest
 
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.common import InvalidArgument
 from clusterproof.experiments import units
 from clusterproof.experiments.units import Unit, compute
 

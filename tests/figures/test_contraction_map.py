@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 from drawings import drawn, line
 
-from clusterproof.algorithms import CFLMGD, run
+from clusterproof.algorithms import CFLMGD
 from clusterproof.figures.contraction_map import ContractionMap
+from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture
 
 

@@ -7,8 +7,10 @@ import pytest
 from drawings import entries, from_one_start, line, regression
 
 from clusterproof import theory
-from clusterproof.algorithms import CFLMGD, IFCA, FedAvg, InvalidArgument, run
+from clusterproof.algorithms import CFLMGD, IFCA, FedAvg
+from clusterproof.common import InvalidArgument
 from clusterproof.figures.error_per_round import ErrorPerRound
+from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture
 
 MOMENTA = (0.0, 0.5, 0.9)

@@ -10,10 +10,12 @@ from drawings import SEED, drawn, entries, figure_of, line, regression
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterproof.algorithms import IFCA, InvalidArgument, run
+from clusterproof.algorithms import IFCA
+from clusterproof.checker import catalogue
+from clusterproof.common import InvalidArgument
 from clusterproof.figures import FIGURES, save, style
 from clusterproof.figures.files import metadata_of
-from clusterproof.theory import catalogue
+from clusterproof.running import run
 
 PARAMETERS = r"""
 accuracy-cfl-mgd: 2400 clients | 100 images | $P = 4$ | 10 local steps | $\eta = 0.1$ | $\beta = 0.9$ |

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from drawings import drawn, figure_of, line
 
-from clusterproof.algorithms import adjusted_rand_index
+from clusterproof.running import adjusted_rand_index
 
 
 def curve(panel, gid):

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from drawings import SEED, drawn, figure_of
 
-from clusterproof.algorithms import CFLMGD, run
+from clusterproof.algorithms import CFLMGD
 from clusterproof.figures.model_averaging_map import ModelAveragingMap
+from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture
 
 

@@ -9,7 +9,8 @@ from drawings import entries, from_one_start, line, regression
 from fusion_loops import DenseFPFC
 
 from clusterproof import theory
-from clusterproof.algorithms import CFLMGD, FPFC, IFCA, FedAvg, run
+from clusterproof.algorithms import CFLMGD, FPFC, IFCA, FedAvg
+from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture
 
 REGRESSION = regression(clients=100)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from drawings import computed, drawn, figure_of
 
-from clusterproof.algorithms import Randomness
+from clusterproof.common import Randomness
 from clusterproof.figures.similarity_matrices import SimilarityMatrices
 
 

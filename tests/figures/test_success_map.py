@@ -6,7 +6,8 @@ from drawings import SEED, SMALL, drawn, figure_of, line
 from scipy import stats
 from sklearn.metrics import adjusted_rand_score
 
-from clusterproof.algorithms import CFLMGD, IFCA, run
+from clusterproof.algorithms import CFLMGD, IFCA
+from clusterproof.running import run
 from clusterproof.synthetic import RegressionMixture
 
 ALGORITHMS = {"IFCA": IFCA(step_size=1.0), "CFL-MGD": CFLMGD(step_size=1.0, momentum=0.9)}

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from drawings import SEED, SMALL, drawn, line
 
-from clusterproof.algorithms import generator, run
+from clusterproof.common import generator
+from clusterproof.running import run
 from clusterproof.theory.bounds.audit_settings import experiment
 from clusterproof.theory.bounds.gaussian import gaussian_dynamics
 from clusterproof.theory.bounds.theorem_d import theorem_d

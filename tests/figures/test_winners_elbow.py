@@ -7,8 +7,10 @@ import pytest
 from drawings import SEED, drawn, figure_of
 from drawings import line as line_of
 
-from clusterproof.algorithms import FedAvg, SoFL, generator, run
+from clusterproof.algorithms import FedAvg, SoFL
+from clusterproof.common import generator
 from clusterproof.figures.winners_elbow import EXACT, WinnersElbow
+from clusterproof.running import run
 
 
 def line(panel, gid):

@@ -5,10 +5,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from clusterproof import theory
-from clusterproof.theory.report.recorded import Replayed, replay_verdict
-from clusterproof.theory.report.stored_evidence import read_evidence
-from clusterproof.theory.report.stored_verdicts import read_verdicts
+from clusterproof import checker
+from clusterproof.checker.report.recorded import Replayed, replay_verdict
+from clusterproof.checker.report.stored_evidence import read_evidence
+from clusterproof.checker.report.stored_verdicts import read_verdicts
 
 PATH = Path(__file__).parents[1] / "theory" / "catalogue.tsv"
 RECORDED = """
@@ -83,13 +83,13 @@ def _kept_of(paper: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     return {each["claim"]: each for each in kept.verdicts}, kept.evidence
 
 
-def replayed(claim: theory.Claim[..., Any]) -> Replayed:
+def replayed(claim: checker.Claim[..., Any]) -> Replayed:
     """Replay a claim's record; nothing is searched."""
     verdicts, evidence = _kept_of(claim.paper)
     return replay_verdict(verdicts[claim.id], evidence)
 
 
 @cache
-def checked(claim_id: str, evaluations: int | None = None) -> theory.Verdict:
+def checked(claim_id: str, evaluations: int | None = None) -> checker.Verdict:
     """Check a claim at seed 0; for tests that replace nothing of ours."""
-    return theory.check(claim_id, evaluations=evaluations)
+    return checker.check(claim_id, evaluations=evaluations)

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import pytest
 
+from clusterproof.checker import Kind
+from clusterproof.checker.claims import Sides, at_most, claim, integers, suppose
+from clusterproof.checker.report.verdict import FALSE
 from clusterproof.commands.application import main
 from clusterproof.files import ARRAYS
-from clusterproof.theory import Kind
-from clusterproof.theory.claims import Sides, at_most, claim, integers, suppose
-from clusterproof.theory.report.verdict import FALSE
 
 ROOT = Path(__file__).parents[2]
 Digit = Annotated[int, integers(0, 9)]

@@ -9,8 +9,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from clusterproof.algorithms import CFLMGD, Randomness, run
+from clusterproof.algorithms import CFLMGD
 from clusterproof.algorithms.participation import draw_participants
+from clusterproof.common import Randomness
+from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.papers.cfl_mgd import theorem_1
 from clusterproof.theory.papers.cfl_mgd.floor import C_4

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms import run
 from clusterproof.figures import FIGURES
 from clusterproof.figures.style import styled
+from clusterproof.running import run
 from clusterproof.synthetic import RegressionMixture
 
 SEED = 3

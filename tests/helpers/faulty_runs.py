@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms import CFLMGD, generator, run
+from clusterproof.algorithms import CFLMGD
+from clusterproof.common import generator
+from clusterproof.running import run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.synthetic.mixture import geometric_spectrum, make_labels
 from clusterproof.theory.bounds.gaussian import (

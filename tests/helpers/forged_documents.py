@@ -1,8 +1,8 @@
 """Certificates with another claim than was proved, which only the arithmetic can refuse."""
 
+from clusterproof.checker.claims.in_language import statement_of
 from clusterproof.theory.certificates import Document
 from clusterproof.theory.certificates.document import stated
-from clusterproof.theory.claims.in_language import statement_of
 
 
 def with_source(document: Document, source: str) -> Document:

@@ -9,11 +9,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn
 
-from clusterproof.theory import kernel
-from clusterproof.theory.claims.class_ranges import Known, OfClass
-from clusterproof.theory.claims.in_language import statement_of
-from clusterproof.theory.claims.statement import Statement
-from clusterproof.theory.kernel.numbers import write
+from clusterproof.checker import kernel
+from clusterproof.checker.claims.class_ranges import Known, OfClass
+from clusterproof.checker.claims.in_language import statement_of
+from clusterproof.checker.claims.statement import Statement
+from clusterproof.checker.kernel.numbers import write
 
 INCONCLUSIVE = kernel.Word.INCONCLUSIVE
 

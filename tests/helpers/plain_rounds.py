@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms import Algorithm, Randomness
+from clusterproof.algorithms import Algorithm
+from clusterproof.common import Randomness
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.definitions.proxskip import proxskip_iteration
 

@@ -3,11 +3,11 @@
 import dataclasses
 from collections.abc import Iterator
 
-from clusterproof import theory
-from clusterproof.theory.claims.statement import Statement
-from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
-from clusterproof.theory.search.plan import begin, explore
-from clusterproof.theory.search.tried import LEAST, Tried
+from clusterproof import checker
+from clusterproof.checker.claims.statement import Statement
+from clusterproof.checker.claims.statistics import CLAIM_SIGNIFICANCE
+from clusterproof.checker.search.state import LEAST, Tried
+from clusterproof.checker.search.strategy import begin, explore
 
 
 @dataclasses.dataclass
@@ -54,7 +54,7 @@ def attempt(
 
 def attempts(claim_id: str, seed: int = 0, evaluations: int | None = None) -> Iterator[Attempt]:
     """Try the statements of a claim, or that of its line after the #."""
-    claim, (_, _, line) = theory.find_claim(claim_id), claim_id.partition("#")
+    claim, (_, _, line) = checker.find_claim(claim_id), claim_id.partition("#")
     of_name = [each for each in claim.statements[1:] if f"{line}: ".startswith(f"{each.name}: ")]
     share = CLAIM_SIGNIFICANCE / len(claim.statements)
     for each in claim.statements if not line else of_name or claim.statements[:1]:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from clusterproof.algorithms import Trace
+from clusterproof.running import Trace
 from clusterproof.theory.runs.page import Page, TheoremOnRun
 
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof import theory
-from clusterproof.theory.claims import Sides
-from clusterproof.theory.claims.ranges import Choice, Reals
-from clusterproof.theory.claims.statement import Statement
-from clusterproof.theory.search.evaluation import Evaluator
+from clusterproof import checker
+from clusterproof.checker.claims import Sides
+from clusterproof.checker.claims.ranges import Choice, Reals
+from clusterproof.checker.claims.statement import Statement
+from clusterproof.checker.search.evaluation import Evaluator
 
 
 def heavy_ball(a: Fraction, beta: Fraction, start: Fraction, rounds: int) -> list[Fraction]:
@@ -31,7 +31,7 @@ def evaluated(
 
 def statement_of(claim_id: str, name: str = "") -> Statement:
     """Return a claim's statement with its function, or that of a further line; without a paper it is CFL-MGD's."""
-    claim = theory.find_claim(claim_id if "/" in claim_id else f"cfl-mgd/{claim_id}")
+    claim = checker.find_claim(claim_id if "/" in claim_id else f"cfl-mgd/{claim_id}")
     return next(each for each in claim.statements if each.name == name)
 
 

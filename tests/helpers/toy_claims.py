@@ -4,9 +4,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Any
 
-from clusterproof.theory import REGISTRY, Claim, Verdict
-from clusterproof.theory.claims import choice, claim, integers, rationals, reals
-from clusterproof.theory.report.decide import decide
+from clusterproof.checker import REGISTRY, Claim, Verdict
+from clusterproof.checker.claims import choice, claim, integers, rationals, reals
+from clusterproof.checker.report.decide import decide
 
 One = Annotated[int, choice(1)]
 Digit = Annotated[int, integers(0, 9)]

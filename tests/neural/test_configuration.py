@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_training import TINY
 
-from clusterproof.algorithms import ALGORITHMS, FPFC, IFCA, InvalidArgument
+from clusterproof.algorithms import ALGORITHMS, FPFC, IFCA
+from clusterproof.common import InvalidArgument
 from clusterproof.neural.configuration import (
     NETWORKS,
     SECTIONS,

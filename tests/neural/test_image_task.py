@@ -8,12 +8,14 @@ import pytest
 import torch
 from small_images import random_partition
 
-from clusterproof.algorithms import Descent, FedAvg, InvalidArgument, run
+from clusterproof.algorithms import Descent, FedAvg
+from clusterproof.common import InvalidArgument
 from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.engines import choose_engine
 from clusterproof.neural.image_checks import check_images
 from clusterproof.neural.networks import CNN, MLP
 from clusterproof.neural.task import ImageTask
+from clusterproof.running import run
 
 PARTITION = random_partition((7, 3, 12, 12, 1))
 NETWORK = MLP((1, 4, 4), 3, (6,))

@@ -15,14 +15,15 @@ from small_training import configure
 from tiny_training import TINY
 from torch.nn.functional import cross_entropy
 
-from clusterproof.algorithms import ALGORITHMS, InvalidArgument, State
-from clusterproof.algorithms.guard import Guard
+from clusterproof.algorithms import ALGORITHMS, State
+from clusterproof.common import InvalidArgument
 from clusterproof.neural import training
 from clusterproof.neural.configuration import configuration_from
 from clusterproof.neural.evaluation import evaluate, share_with_correct_model
 from clusterproof.neural.networks import MLP
 from clusterproof.neural.task import ImageTask
 from clusterproof.neural.training import assemble, train
+from clusterproof.running.contract import Guard
 
 NETWORK = MLP((1, 4, 4), 3, (5,))
 SIZES = (6, 9, 4, 7, 5)

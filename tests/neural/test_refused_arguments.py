@@ -7,7 +7,7 @@ import pytest
 from image_data import made_set
 from small_images import random_partition
 
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.common import InvalidArgument
 from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.networks import MLP, network
 from clusterproof.neural.partitions.by_name import PARTITIONS, partition

@@ -11,7 +11,7 @@ import pytest
 import torch
 from tiny_training import TINY
 
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.common import InvalidArgument
 from clusterproof.neural.checkpoint import Stored, digest
 from clusterproof.neural.configuration import Training, configuration_from
 from clusterproof.neural.data.preprocessing import Preprocessing

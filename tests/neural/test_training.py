@@ -16,8 +16,9 @@ import torch
 from small_training import Plant, contents, rounds_kept
 from tiny_training import TINY
 
-from clusterproof.algorithms import ALGORITHMS, IFCA, InvalidArgument, Randomness, State, Task, run
-from clusterproof.algorithms.arrays import to_numpy
+from clusterproof.algorithms import ALGORITHMS, IFCA, State, Task
+from clusterproof.common import InvalidArgument, Randomness
+from clusterproof.common.arrays import to_numpy
 from clusterproof.neural import checkpoint, training
 from clusterproof.neural.checkpoint import (
     CHECKPOINT,
@@ -30,6 +31,7 @@ from clusterproof.neural.configuration import Configuration, configuration_from
 from clusterproof.neural.evaluation import share_with_correct_model
 from clusterproof.neural.task import ImageTask
 from clusterproof.neural.training import TrainingResult, assemble, lost_clusters, train
+from clusterproof.running import run
 
 SMALL = {"name": "rotated-groups", "clusters": 2, "clients_per_cluster": 3, "images": 240}
 OPTIONS: dict[str, dict[str, Any]] = {

@@ -11,8 +11,9 @@ from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clusterproof.algorithms import CFLMGD, run
-from clusterproof.algorithms.arrays import to_numpy
+from clusterproof.algorithms import CFLMGD
+from clusterproof.common.arrays import to_numpy
+from clusterproof.running import run
 from clusterproof.synthetic import TASKS, OnArrays, from_settings, strategies
 
 STRATEGIES = {name: getattr(strategies, f"{name.replace('-', '_')}_mixtures") for name in TASKS}

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from clusterproof.algorithms import CFLMGD, run
+from clusterproof.algorithms import CFLMGD
+from clusterproof.running import run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.synthetic.exact_law import semidefinite_cholesky
 

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.common import InvalidArgument
 from clusterproof.synthetic import RegressionMixture, strategies
 from clusterproof.synthetic.misclassification import pairwise_error, worst_case_error, worst_case_threshold
 

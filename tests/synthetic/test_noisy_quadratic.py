@@ -6,7 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from clusterproof.algorithms import FedAvg, InvalidArgument, run
+from clusterproof.algorithms import FedAvg
+from clusterproof.common import InvalidArgument
+from clusterproof.running import run
 from clusterproof.synthetic import NoisyQuadraticMixture, QuadraticMixture, strategies
 
 QUADRATIC = QuadraticMixture.random(

@@ -8,7 +8,8 @@ from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clusterproof.algorithms import IFCA, run
+from clusterproof.algorithms import IFCA
+from clusterproof.running import run
 from clusterproof.synthetic import RegressionMixture, direct_simulation, stored_rows, strategies
 
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from clusterproof.algorithms import Descent, InvalidArgument
+from clusterproof.algorithms import Descent
+from clusterproof.common import InvalidArgument
 from clusterproof.synthetic.softmax import SoftmaxMixture
 
 SETTINGS = {"clients": 6, "clusters": 2, "features": 4, "classes": 3, "largest": 300, "seed": 2}

@@ -17,13 +17,13 @@ import pytest
 from best_constants import BEST
 from catalogue import CHOSEN, RECORDED, checked, read_catalogue, recorded, replayed
 
-from clusterproof import theory
-from clusterproof.algorithms import InvalidArgument
+from clusterproof import checker
+from clusterproof.checker.claims.in_language import language_of
+from clusterproof.checker.claims.ranges import Drawn
+from clusterproof.checker.report.stored_evidence import read_evidence
+from clusterproof.checker.report.tables import to_json
+from clusterproof.common import InvalidArgument
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims.in_language import language_of
-from clusterproof.theory.claims.ranges import Drawn
-from clusterproof.theory.report.stored_evidence import read_evidence
-from clusterproof.theory.report.tables import to_json
 
 CATALOGUE = read_catalogue()
 TRUE = ("consistent", "certified")
@@ -46,7 +46,7 @@ CLAIMS = [
 
 
 def test_the_catalogue_is_complete() -> None:
-    assert list(CATALOGUE) == [claim.id for claim in theory.catalogue()]
+    assert list(CATALOGUE) == [claim.id for claim in checker.catalogue()]
 
 
 @pytest.mark.parametrize("claim_id", CLAIMS)
@@ -66,7 +66,7 @@ def test_a_check_gives_what_the_catalogue_states(claim_id: str) -> None:
 
 @pytest.mark.parametrize("claim_id", CATALOGUE)
 def test_its_record_is_replayed_and_says_the_same(claim_id: str) -> None:
-    row, found = CATALOGUE[claim_id], replayed(theory.find_claim(claim_id))
+    row, found = CATALOGUE[claim_id], replayed(checker.find_claim(claim_id))
     write = f"write it with `clusterproof check {claim_id} --search --evidence clusterproof/theory/evidence`"
     assert found.verdict is not None, f"{found.why}: {write}"
     assert found.verdict.verdict == row.verdict
@@ -80,7 +80,7 @@ def test_its_record_is_replayed_and_says_the_same(claim_id: str) -> None:
 @pytest.mark.parametrize("claim_id", ONLY_RECORDED)
 def test_a_counterexample_that_takes_long_is_one(claim_id: str) -> None:
     found = SimpleNamespace(**recorded()[claim_id])
-    again = theory.replay(claim_id, found.counterexample)
+    again = checker.replay(claim_id, found.counterexample)
     assert again.verdict == found.verdict
     assert (again.measured, again.bound) == pytest.approx((found.measured, found.bound), rel=1e-7)
 
@@ -88,29 +88,29 @@ def test_a_counterexample_that_takes_long_is_one(claim_id: str) -> None:
 def test_half_of_the_claims_are_of_the_kernels_language_and_many_are_decided_by_it() -> None:
     of_language = [
         claim.id
-        for claim in theory.catalogue()
+        for claim in checker.catalogue()
         if any(
             not isinstance(language_of(each), str) for each in claim.statements if each.role == "statement"
         )
     ]
     assert len(of_language) >= 110
-    papers = {claim.paper for claim in theory.catalogue()}
+    papers = {claim.paper for claim in checker.catalogue()}
     decided = [record["claim"] for paper in papers for record in read_evidence(paper).evidence]
     assert len(decided) >= 110
     assert len(set(decided)) >= 40
 
 
-def replays_and_refuses_nonsense(claim_id: str, verdict: theory.Verdict) -> None:
+def replays_and_refuses_nonsense(claim_id: str, verdict: checker.Verdict) -> None:
     example = json.loads(to_json(verdict.counterexample))
-    again = theory.replay(claim_id, example)
+    again = checker.replay(claim_id, example)
     assert again.verdict is verdict.verdict
     assert (again.measured, again.bound) == pytest.approx((verdict.measured, verdict.bound), rel=1e-7)
     for quantity in example:
         with pytest.raises(InvalidArgument, match="counterexample"):
-            theory.replay(claim_id, example | {quantity: "nonsense"})
+            checker.replay(claim_id, example | {quantity: "nonsense"})
 
 
-def standing(verdict: theory.Verdict) -> str:
+def standing(verdict: checker.Verdict) -> str:
     if verdict.verdict != "consistent":
         return "certified" if verdict.verdict == "certified" else ""
     if verdict.tightness is None:
@@ -123,7 +123,7 @@ def standing(verdict: theory.Verdict) -> str:
     return "loose, best constant known" if best / 1.1 <= found <= best * (1 + 1e-6) else "loose"
 
 
-def tightness(verdict: theory.Verdict) -> float | None:
+def tightness(verdict: checker.Verdict) -> float | None:
     return BEST[verdict.claim]() if verdict.claim in BEST else verdict.worst
 
 
@@ -137,7 +137,7 @@ def test_tasks_that_are_drawn_are_no_special_case() -> None:
     """Curvatures differ, the minimisers of a cluster's clients differ, and rows are noisy, but for those listed."""
     makers = {
         allowed.make
-        for claim in theory.catalogue()
+        for claim in checker.catalogue()
         for statement in claim.statements
         for allowed in statement.space.ranges.values()
         if isinstance(allowed, Drawn)
@@ -156,7 +156,7 @@ def test_tasks_that_are_drawn_are_no_special_case() -> None:
 
 
 def test_docstrings_state_what_a_theorem_must() -> None:
-    claims = theory.catalogue()
+    claims = checker.catalogue()
     for claim in claims:
         for heading in ("Statement", "Source"):
             assert f"{heading}\n" in claim.text, (claim.id, heading)
@@ -167,7 +167,7 @@ def test_docstrings_state_what_a_theorem_must() -> None:
 def test_a_docstring_states_what_no_source_prints() -> None:
     """A claim that refutes a reading states what the reading adds; one of ours that is false says that it is ours."""
     papers = {"cfl-mgd", "baselines", "cfl", "fedavg", "scaffold", "ifca"}
-    for claim in (one for one in theory.catalogue() if one.paper in papers):
+    for claim in (one for one in checker.catalogue() if one.paper in papers):
         source = claim.text.partition("Source\n")[2]
         if CATALOGUE[claim.id].verdict != "violated":
             continue
@@ -180,11 +180,11 @@ def test_a_docstring_states_what_no_source_prints() -> None:
 def test_a_docstring_that_cites_a_lemma_by_its_letter_names_the_claim() -> None:
     lemmas = {
         letter: claim.id
-        for claim in theory.catalogue()
+        for claim in checker.catalogue()
         for letter in re.findall(r"^Lemma ([A-Z])\b", claim.label)
     }
     assert set(lemmas) == set("HNPR")
-    for claim in theory.catalogue():
+    for claim in checker.catalogue():
         for letter in re.findall(r"Lemma ([A-Z])\b", claim.text):
             assert claim.id == lemmas[letter] or f"``{lemmas[letter]}``" in claim.text, (claim.id, letter)
 
@@ -196,5 +196,5 @@ with Path(__file__).with_name("refused.tsv").open(encoding="utf-8", newline="") 
 @pytest.mark.parametrize("row", REFUSED, ids=lambda row: f"{row['claim']} {row['words']}")
 def test_an_instance_outside_the_hypotheses_is_refused(row: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgument) as refusal:
-        theory.replay(row["claim"], json.loads(row["instance"]))
+        checker.replay(row["claim"], json.loads(row["instance"]))
     assert row["words"] in str(refusal.value)

@@ -14,11 +14,12 @@ import pytest
 import test_exact_points as exact_points
 import test_rounds_of_definitions as rounds
 
-from clusterproof.algorithms.discovery import modules_below
+from clusterproof.checker import REGISTRY, kernel
+from clusterproof.common.discovery import modules_below
 from clusterproof.conformance import DEFINITIONS, changes
 from clusterproof.conformance.observation import Observed, observe
 from clusterproof.conformance.probes import SUPPORTS, agree, make_probes
-from clusterproof.theory import REGISTRY, definitions, kernel
+from clusterproof.theory import definitions
 
 MODULES = {module.__name__.rpartition(".")[2]: module for module in modules_below(definitions.__name__)}
 SETTINGS = {

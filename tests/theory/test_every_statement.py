@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from catalogue import read_catalogue
 
-from clusterproof import theory
+from clusterproof import checker
+from clusterproof.checker.report.stored_verdicts import read_verdicts
 from clusterproof.experiments.tables import TABLES
 from clusterproof.figures import FIGURES
-from clusterproof.theory.report.stored_verdicts import read_verdicts
 
 PATH = Path(__file__).parents[2] / "clusterproof/theory" / "every_statement.tsv"
 with PATH.open(encoding="utf-8") as file:
@@ -19,7 +19,7 @@ with PATH.open(encoding="utf-8") as file:
 
 def test_every_answer_exists_and_every_reason_is_stated() -> None:
     known = {
-        "claim": {claim.id for claim in theory.catalogue()},
+        "claim": {claim.id for claim in checker.catalogue()},
         "table": set(TABLES),
         "figure": set(FIGURES),
     }
@@ -38,7 +38,7 @@ def test_every_answer_exists_and_every_reason_is_stated() -> None:
 @pytest.mark.parametrize("paper", ["cfl-mgd", "gradient-loss", "sofl", "fpfc"])
 def test_every_claim_of_a_paper_is_an_answer(paper: str) -> None:
     answers = {answer for row in ROWS for answer in row["answer"].split("; ")}
-    own = {claim.id for claim in theory.catalogue(paper) if claim.judges != "ours"}
+    own = {claim.id for claim in checker.catalogue(paper) if claim.judges != "ours"}
     assert {name for name in own if f"claim: {name}" not in answers} == set()
 
 
@@ -60,7 +60,7 @@ PRINTED = {
 @pytest.mark.parametrize("paper", ["gradient-loss", "sofl"])
 def test_a_claim_that_refutes_a_reading_says_so_and_quotes_what_is_printed(paper: str) -> None:
     verdicts = read_catalogue()
-    violated = {one.id: one for one in theory.catalogue(paper) if verdicts[one.id].verdict == "violated"}
+    violated = {one.id: one for one in checker.catalogue(paper) if verdicts[one.id].verdict == "violated"}
     assert {name for name, one in violated.items() if one.judges == "printed"} == {
         name for name in PRINTED if name.startswith(paper)
     }
@@ -80,7 +80,7 @@ def test_a_printed_statement_that_is_called_false_is_one_that_can_be_found() -> 
     verdicts = read_catalogue()
     accused = [
         one
-        for one in theory.catalogue()
+        for one in checker.catalogue()
         if (one.judges, one.failure) == ("printed", "false statement")
         and verdicts[one.id].verdict == "violated"
     ]
@@ -89,14 +89,14 @@ def test_a_printed_statement_that_is_called_false_is_one_that_can_be_found() -> 
 
 
 def test_no_label_says_what_judges_says() -> None:
-    for one in theory.catalogue():
+    for one in checker.catalogue():
         assert not re.search(r"\bours\b|\breading\b", one.label), one.id
         assert one.label == one.source or one.judges in one.source
 
 
 def test_the_stored_verdicts_judge_what_the_claims_do() -> None:
     stored = read_verdicts()
-    for one in theory.catalogue():
+    for one in checker.catalogue():
         record = stored[one.id]
         own = [one.of_line(line) for line in ("", *one.of_lines["judges"], *one.of_lines["failure"])]
         assert record["label"] == one.label

@@ -19,10 +19,10 @@ import pytest
 from counterexample_runs import RUNS
 from sides_by_hand import evaluated
 
-from clusterproof import theory
-from clusterproof.theory.claims import Frequency, Outside
-from clusterproof.theory.claims.statement import Statement
-from clusterproof.theory.report.stored_verdicts import read_verdicts
+from clusterproof import checker
+from clusterproof.checker.claims import Frequency, Outside
+from clusterproof.checker.claims.statement import Statement
+from clusterproof.checker.report.stored_verdicts import read_verdicts
 
 ROWS = []
 for PATH in sorted((Path(__file__).parent / "exact_points").glob("*.tsv")):
@@ -32,13 +32,13 @@ for PATH in sorted((Path(__file__).parent / "exact_points").glob("*.tsv")):
 
 def statement_of(claim_id: str, line: str) -> Statement:
     """Return the statement of a claim that has a line."""
-    first, *further = theory.find_claim(claim_id).statements
+    first, *further = checker.find_claim(claim_id).statements
     return next((each for each in further if f"{line}: ".startswith(f"{each.name}: ")), first)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['claim']}#{row['line']} {row['instance']}"[:90])
 def test_sides_are_those_computed_elsewhere(row: dict[str, str]) -> None:
-    claim, statement = theory.find_claim(row["claim"]), statement_of(row["claim"], row["line"])
+    claim, statement = checker.find_claim(row["claim"]), statement_of(row["claim"], row["line"])
     line = row["line"].removeprefix(statement.name).removeprefix(": ")
     left, right = json.loads(row["measured"]), json.loads(row["terms"])
     instance = statement.space.decode(json.loads(row["instance"]))
@@ -103,7 +103,7 @@ def test_every_line_has_a_run_of_the_algorithm_a_proof_a_row_or_a_test() -> None
     without = set()
     for record in stored.values():
         name, _, line = record["claim"].partition("#")
-        if name not in theory.REGISTRY or ("#" not in record["claim"] and name in chains):
+        if name not in checker.REGISTRY or ("#" not in record["claim"] and name in chains):
             continue
         proved = record["proof"] not in (None, "exhausted")
         own = statement_of(name, line).name

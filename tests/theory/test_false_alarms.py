@@ -9,9 +9,9 @@ with probability .25.
 import pytest
 from catalogue import RECORDED, read_catalogue
 
-from clusterproof import theory
-from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
-from clusterproof.theory.search.plan import search
+from clusterproof import checker
+from clusterproof.checker.claims.statistics import CLAIM_SIGNIFICANCE
+from clusterproof.checker.search.strategy import search
 
 CATALOGUE = read_catalogue()
 TRUE = ("consistent", "certified")
@@ -30,10 +30,10 @@ SEEDS = 2
 def agrees(claim_id: str, seeds: range) -> None:
     if CATALOGUE[claim_id].verdict not in TRUE:
         for seed in seeds:
-            verdict = theory.check(claim_id, seed=seed)
+            verdict = checker.check(claim_id, seed=seed)
             assert verdict.verdict == CATALOGUE[claim_id].verdict, (seed, verdict.reason)
         return
-    statements = theory.find_claim(claim_id).statements
+    statements = checker.find_claim(claim_id).statements
     settled: set[str] = set()
     for seed in seeds:
         for statement in statements:

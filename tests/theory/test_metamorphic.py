@@ -10,7 +10,8 @@ from hypothesis import given, settings, target
 from hypothesis import strategies as st
 
 from clusterproof import theory
-from clusterproof.algorithms import CFLMGD, run
+from clusterproof.algorithms import CFLMGD
+from clusterproof.running import run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.audit_settings import experiment
 from clusterproof.theory.bounds.gaussian import gaussian_dynamics

@@ -7,19 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from clusterproof.algorithms import (
-    CFLMGD,
-    FPFC,
-    IFCA,
-    FedAvg,
-    FedLin,
-    FedProx,
-    Local,
-    ProxSkip,
-    Randomness,
-    Scaffold,
-)
+from clusterproof.algorithms import CFLMGD, FPFC, IFCA, FedAvg, FedLin, FedProx, Local, ProxSkip, Scaffold
 from clusterproof.algorithms.penalties import SmoothedSCAD
+from clusterproof.common import Randomness
 from clusterproof.synthetic import LogisticMixture, QuadraticMixture
 from clusterproof.theory.definitions import cfl_mgd, fedavg, fedlin, fedprox, fpfc, ifca, proxskip, scaffold
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from clusterproof.theory.claims.statistics import binomial_quantile, clopper_pearson
+from clusterproof.checker.claims.statistics import binomial_quantile, clopper_pearson
 
 
 @given(trials=st.integers(1, 400), data=st.data(), significance=st.sampled_from([0.05, 1e-3, 1e-7]))

@@ -10,7 +10,7 @@ import numpy as np
 from clusterproof.algorithms import ALGORITHMS, GradientLoss
 from clusterproof.algorithms.base import Algorithm, Descent, Trained
 from clusterproof.algorithms.fpfc import FusionState, group_averages
-from clusterproof.algorithms.randomness import Randomness
+from clusterproof.common.randomness import Randomness
 from clusterproof.conformance.forms import ScheduledCoin
 from clusterproof.conformance.observation import Start
 from clusterproof.conformance.tasks import ConformanceTask

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms import CFL, IFCA, Descent, FedAvg, Randomness
+from clusterproof.algorithms import CFL, IFCA, Descent, FedAvg
 from clusterproof.algorithms.averaging import choose_clusters
 from clusterproof.algorithms.base import State, Task
 from clusterproof.algorithms.bipartition import bipartition, cosine_similarities
 from clusterproof.algorithms.cfl import RecursiveState
 from clusterproof.algorithms.participation import draw_participants
+from clusterproof.common import Randomness
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,23 +9,15 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from msgspec import Meta
 
-from clusterproof.algorithms import (
-    CFL,
-    FPFC,
-    IFCA,
-    Local,
-    PerFedAvg,
-    Randomness,
-    adjusted_rand_index,
-    choose_clusters,
-    cluster_count,
-)
+from clusterproof.algorithms import CFL, FPFC, IFCA, Local, PerFedAvg, choose_clusters
 from clusterproof.algorithms.fpfc import group_averages
 from clusterproof.algorithms.pairs import connected_groups
+from clusterproof.common import Randomness
 from clusterproof.experiments.comparison import HALF_A_POINT, Printed
 from clusterproof.experiments.paper_table import Number, PaperTable
 from clusterproof.experiments.tables.fpfc_public_code import AbsentAsZeroCFL, SharedIFCA, WeightedFedAvg
 from clusterproof.experiments.units import Unit
+from clusterproof.running import adjusted_rand_index, cluster_count
 from clusterproof.synthetic.softmax import SoftmaxMixture
 
 COLUMNS = {"accuracy %": "accuracy", "clusters": "clusters", "adjusted Rand index": "index"}

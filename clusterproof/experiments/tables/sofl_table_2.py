@@ -9,20 +9,14 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from msgspec import Meta
 
-from clusterproof.algorithms import (
-    Descent,
-    SoFL,
-    adjusted_rand_index,
-    best_matching_units,
-    cluster_count,
-    generator,
-    purity,
-)
-from clusterproof.algorithms.arrays import like, rows, to_numpy
+from clusterproof.algorithms import Descent, SoFL, best_matching_units
+from clusterproof.common import generator
+from clusterproof.common.arrays import like, rows, to_numpy
 from clusterproof.experiments.comparison import Printed
 from clusterproof.experiments.paper_table import Number, PaperTable
 from clusterproof.experiments.units import Unit
 from clusterproof.neural.configuration import configuration_from
+from clusterproof.running import adjusted_rand_index, cluster_count, purity
 from clusterproof.settings import from_settings
 
 METHODS = {"K-means": "K-means (K = 4)", "SOM": "SOM", "SOM + K-means": "SOM + K-means"}

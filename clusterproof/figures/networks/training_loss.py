@@ -9,9 +9,11 @@ import numpy as np
 from msgspec import Meta
 
 import clusterproof.figures.style as style
-from clusterproof.algorithms import CFLMGD, IFCA, FedAvg, FedBCD, GradientLoss, generator, run
-from clusterproof.algorithms.validation import require
+from clusterproof.algorithms import CFLMGD, IFCA, FedAvg, FedBCD, GradientLoss
+from clusterproof.common import generator
+from clusterproof.common.validation import require
 from clusterproof.figures.illustration import Illustration
+from clusterproof.running import run
 
 if TYPE_CHECKING:
     from clusterproof.algorithms import Algorithm

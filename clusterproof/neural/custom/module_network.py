@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.common.validation import InvalidArgument
 from clusterproof.neural.custom.references import load_own, user_error
 from clusterproof.neural.data.images import Images
 from clusterproof.neural.networks import Network

@@ -15,8 +15,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, get_type_hints
 
-from clusterproof.algorithms import Algorithm, InvalidArgument, State
-from clusterproof.algorithms.validation import error_text
+from clusterproof.algorithms import Algorithm, State
+from clusterproof.common import InvalidArgument
+from clusterproof.common.validation import error_text
 from clusterproof.files import TEXT, read_file
 from clusterproof.user_files import digests_of, is_of, load_file, load_named
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms.arrays import to_numpy, unmasked
-from clusterproof.algorithms.validation import LARGEST_COUNT, InvalidArgument
+from clusterproof.common.arrays import to_numpy, unmasked
+from clusterproof.common.validation import LARGEST_COUNT, InvalidArgument
 from clusterproof.neural.custom.references import load_own, user_error
 from clusterproof.neural.data.images import Images, ImageSet, Owners
 

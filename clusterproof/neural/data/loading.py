@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryFile
 
-from clusterproof.algorithms.atomic import naming_folder, write_whole
-from clusterproof.algorithms.validation import InvalidArgument, check_choice
+from clusterproof.common.atomic import naming_folder, write_whole
+from clusterproof.common.validation import InvalidArgument, check_choice
 from clusterproof.files import LARGE, read_file, user_cache
 from clusterproof.neural.custom.references import is_own
 from clusterproof.neural.custom.samples import read_own

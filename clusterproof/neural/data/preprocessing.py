@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from msgspec import Meta
 
-from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.common.validation import InvalidArgument
 from clusterproof.settings import checked_settings, parameter_types
 
 if TYPE_CHECKING:

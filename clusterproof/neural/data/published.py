@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from clusterproof.algorithms.validation import InvalidArgument, require
+from clusterproof.common.validation import InvalidArgument, require
 from clusterproof.files import LARGE, open_regular
 
 TIMEOUT = 30

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from clusterproof.algorithms.randomness import generator
+from clusterproof.common.randomness import generator
 from clusterproof.neural.data.images import Images, ImageSet
 
 TRAINING = 1440

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from clusterproof.algorithms.validation import InvalidArgument, check_choice
+from clusterproof.common.validation import InvalidArgument, check_choice
 from clusterproof.neural.engines.base import Engine
 from clusterproof.neural.engines.by_autograd import SerialEngine, VmapEngine
 from clusterproof.neural.engines.gram import GramEngine

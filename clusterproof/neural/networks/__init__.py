@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterproof.algorithms.discovery import Registry, classes_below
-from clusterproof.algorithms.validation import check_choice
+from clusterproof.common.discovery import Registry, classes_below
+from clusterproof.common.validation import check_choice
 from clusterproof.neural.networks.base import Network
 from clusterproof.neural.networks.cnn import CNN
 from clusterproof.neural.networks.mlp import MLP

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from clusterproof.algorithms.validation import InvalidArgument, check_count
+from clusterproof.common.validation import InvalidArgument, check_count
 
 
 class Network(nn.Module, ABC):

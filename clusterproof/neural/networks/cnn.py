@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import max_pool2d
 
-from clusterproof.algorithms.validation import InvalidArgument, check_count
+from clusterproof.common.validation import InvalidArgument, check_count
 from clusterproof.neural.networks.base import Network, perceptron
 
 KERNEL = 5

@@ -6,7 +6,7 @@ import math
 
 from torch import Tensor
 
-from clusterproof.algorithms.validation import check_count
+from clusterproof.common.validation import check_count
 from clusterproof.neural.networks.base import Network, perceptron
 
 

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from clusterproof.algorithms.discovery import Registry
-from clusterproof.algorithms.validation import InvalidArgument, check_seed
+from clusterproof.common.discovery import Registry
+from clusterproof.common.validation import InvalidArgument, check_seed
 from clusterproof.neural.data.images import Images, ImageSet
 from clusterproof.settings import checked_settings, parameter_types
 

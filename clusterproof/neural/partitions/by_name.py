@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterproof.algorithms.discovery import modules_below
-from clusterproof.algorithms.validation import check_choice
+from clusterproof.common.discovery import modules_below
+from clusterproof.common.validation import check_choice
 from clusterproof.neural.data.images import ImageSet
 from clusterproof.neural.partitions.base import PARTITIONS, Partition
 

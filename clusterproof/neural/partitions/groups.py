@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 import numpy as np
 from msgspec import Meta
 
-from clusterproof.algorithms.randomness import generator
-from clusterproof.algorithms.validation import LARGEST_COUNT, InvalidArgument
+from clusterproof.common.randomness import generator
+from clusterproof.common.validation import LARGEST_COUNT, InvalidArgument
 from clusterproof.neural.data.images import ImageSet
 from clusterproof.neural.partitions.base import Division, cut, gather_images, recipe, whole_parts
 

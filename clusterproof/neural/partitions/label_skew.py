@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 import numpy as np
 from msgspec import Meta
 
-from clusterproof.algorithms.randomness import generator
-from clusterproof.algorithms.validation import LARGEST_COUNT, InvalidArgument
+from clusterproof.common.randomness import generator
+from clusterproof.common.validation import LARGEST_COUNT, InvalidArgument
 from clusterproof.neural.data.images import Images, ImageSet
 from clusterproof.neural.partitions.base import (
     ClientImages,

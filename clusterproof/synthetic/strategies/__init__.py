@@ -3,7 +3,8 @@
 A test that must hold on every task of a class says so::
 
     from hypothesis import given
-    from clusterproof.algorithms import IFCA, run
+    from clusterproof.algorithms import IFCA
+    from clusterproof.running import run
     from clusterproof.synthetic import strategies
 
     @given(strategies.quadratic_mixtures(clusters=1, condition_number=(1, 100)))

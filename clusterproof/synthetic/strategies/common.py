@@ -11,9 +11,9 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.arrays import Array
-from clusterproof.algorithms.validation import check_instance
+from clusterproof.common import InvalidArgument
+from clusterproof.common.arrays import Array
+from clusterproof.common.validation import check_instance
 from clusterproof.synthetic.mixture import Mixture, one_line, read_array
 
 SMALL = 3

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from clusterproof.algorithms.calls import checked
+from clusterproof.common.calls import checked
 from clusterproof.synthetic.logistic import LogisticMixture
 from clusterproof.synthetic.strategies.common import (
     Bounds,

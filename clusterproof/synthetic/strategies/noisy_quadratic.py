@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from clusterproof.algorithms.calls import checked
+from clusterproof.common.calls import checked
 from clusterproof.synthetic.noisy_quadratic import NoisyQuadraticMixture
 from clusterproof.synthetic.strategies.common import Bounds, draw_matrices, draw_reals, note_call
 from clusterproof.synthetic.strategies.quadratic import quadratic_mixtures

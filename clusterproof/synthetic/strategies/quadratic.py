@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from clusterproof.algorithms.calls import checked
+from clusterproof.common.calls import checked
 from clusterproof.synthetic.quadratic import QuadraticMixture
 from clusterproof.synthetic.strategies.common import (
     Bounds,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from clusterproof.algorithms.calls import checked
+from clusterproof.common.calls import checked
 from clusterproof.synthetic.strategies.common import (
     Bounds,
     draw_grid,

@@ -10,8 +10,8 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from clusterproof.algorithms.calls import checked
-from clusterproof.algorithms.validation import check_choice
+from clusterproof.common.calls import checked
+from clusterproof.common.validation import check_choice
 from clusterproof.synthetic import TASKS, Mixture
 from clusterproof.synthetic.strategies.common import Bounds, draw_integers, note_call, read_bounds
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms import CFLMGD, InvalidArgument, generator, run
+from clusterproof.algorithms import CFLMGD
+from clusterproof.common import InvalidArgument, generator
+from clusterproof.running import run
 from clusterproof.synthetic import LogCoshMixture, Mixture, RegressionMixture
 from clusterproof.synthetic.mixture import geometric_spectrum, make_labels
 from clusterproof.theory.bounds.setting import Setting, setting_of

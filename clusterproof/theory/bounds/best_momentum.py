@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from clusterproof.algorithms.validation import check_count, check_number
+from clusterproof.common.validation import check_count, check_number
 from clusterproof.theory.exact.exact_moments import error_moments
 from clusterproof.theory.exact.heavy_ball import impulse_energy
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterproof.algorithms import ALGORITHMS, CFLMGD, Algorithm, InvalidArgument, Trace
+from clusterproof.algorithms import ALGORITHMS, CFLMGD, Algorithm
+from clusterproof.common import InvalidArgument
+from clusterproof.running import Trace
 
 
 def dynamics_of(trace: Trace) -> Algorithm[Any]:

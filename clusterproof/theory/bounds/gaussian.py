@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clusterproof.algorithms import CFLMGD, IFCA, InvalidArgument
+from clusterproof.algorithms import CFLMGD, IFCA
+from clusterproof.common import InvalidArgument
 from clusterproof.synthetic import Mixture, RegressionMixture
 from clusterproof.theory.bounds.rows import GaussianRows
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from clusterproof.theory.report.sentences import digits_apart
+from clusterproof.checker.report.sentences import digits_apart
 
 
 def many(count: int, noun: str) -> str:

@@ -6,7 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace
+from clusterproof.algorithms import CFLMGD
+from clusterproof.common import InvalidArgument
+from clusterproof.running import Trace
 from clusterproof.synthetic import LogCoshMixture, LogisticMixture, Mixture, RegressionMixture
 from clusterproof.theory.bounds.dynamics import cfl_mgd_of
 from clusterproof.theory.bounds.gaussian import (

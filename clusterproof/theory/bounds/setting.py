@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace
+from clusterproof.algorithms import CFLMGD
+from clusterproof.common import InvalidArgument
+from clusterproof.running import Trace
 from clusterproof.synthetic import LogCoshMixture, Mixture, RegressionMixture
 from clusterproof.synthetic.misclassification import worst_case_error
 from clusterproof.theory.bounds.dynamics import cfl_mgd_of

@@ -12,13 +12,14 @@ from typing import Annotated
 
 import numpy as np
 
-from clusterproof.algorithms import CFLMGD, run
+from clusterproof.algorithms import CFLMGD
+from clusterproof.checker.claims import Excluded, Sides, at_most, choice, drawn, given, reals, suppose
+from clusterproof.running import run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.synthetic.mixture import geometric_spectrum, make_labels, place_optima
 from clusterproof.theory.bounds.audit_settings import Experiment, run_errors, tuned_momentum
 from clusterproof.theory.bounds.setting import Setting, largest_radius, setting_of
 from clusterproof.theory.bounds.theorem_a import BoundParts, TheoremA
-from clusterproof.theory.claims import Excluded, Sides, at_most, choice, drawn, given, reals, suppose
 from clusterproof.theory.exact.exact_moments import error_moments
 
 ROUNDS = 40

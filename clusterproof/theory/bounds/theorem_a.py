@@ -9,12 +9,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from clusterproof.algorithms import InvalidArgument, Trace
+from clusterproof.checker.claims.statistics import binomial_quantile
+from clusterproof.common import InvalidArgument
+from clusterproof.running import Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.setting import Setting, setting_of_trace
 from clusterproof.theory.bounds.trace_bound import TraceBound
 from clusterproof.theory.certificates import Certificate, certify, certify_at
-from clusterproof.theory.claims.statistics import binomial_quantile
 
 
 @dataclass(frozen=True)

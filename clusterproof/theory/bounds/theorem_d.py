@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.common import InvalidArgument
 from clusterproof.theory.bounds.chains import Members, gaussian_chains
 from clusterproof.theory.bounds.gaussian import GaussianDynamics
 from clusterproof.theory.bounds.responses import ConstantStep, Responses, VaryingStep

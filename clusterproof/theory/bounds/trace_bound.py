@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms import InvalidArgument, Trace
-from clusterproof.algorithms.notebook import html_table
-from clusterproof.theory.claims.expectation import Expectation
+from clusterproof.checker.claims.expectation import Expectation
+from clusterproof.common import InvalidArgument
+from clusterproof.common.notebook import html_table
+from clusterproof.running import Trace
 
 ROUNDING = 1e-12
 """Room for rounding, relative to the unit plus the bound."""

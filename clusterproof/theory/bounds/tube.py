@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clusterproof.checker.claims.statistics import binomial_quantile
 from clusterproof.theory.bounds.chains import Chains
 from clusterproof.theory.bounds.norm_inequality import NormBound, norm_bound
 from clusterproof.theory.bounds.responses import Moments
-from clusterproof.theory.claims.statistics import binomial_quantile
 
 ROUNDING = 1 + 1e-9
 """Factor by which every bound is raised, against rounding errors."""

@@ -6,9 +6,9 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.calls import checked
-from clusterproof.algorithms.validation import check_choice, check_number
+from clusterproof.common import InvalidArgument
+from clusterproof.common.calls import checked
+from clusterproof.common.validation import check_choice, check_number
 from clusterproof.theory.certificates import quadratic
 from clusterproof.theory.certificates.certify_round import certify_round
 from clusterproof.theory.certificates.document import NoCertificate

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.validation import check_choice, check_count, check_number
+from clusterproof.common import InvalidArgument
+from clusterproof.common.validation import check_choice, check_count, check_number
 from clusterproof.theory.certificates.document import NoCertificate
 from clusterproof.theory.certificates.one_round import RoundCertificate
 from clusterproof.theory.certificates.parameters import exact

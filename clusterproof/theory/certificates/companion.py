@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms.validation import check_number
+from clusterproof.common.validation import check_number
 from clusterproof.theory.exact.heavy_ball import spectral_rate
 
 

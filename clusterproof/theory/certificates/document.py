@@ -22,15 +22,15 @@ from typing import Any, NoReturn, Protocol
 import msgspec
 
 import clusterproof.theorem
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.atomic import write_whole
-from clusterproof.algorithms.calls import checked
+from clusterproof.checker import kernel
+from clusterproof.checker.claims.claim import REGISTRY, Claim, find_claim
+from clusterproof.checker.claims.in_language import statement_of
+from clusterproof.checker.claims.load import load_claims
+from clusterproof.checker.search.paths import paths_of
+from clusterproof.common import InvalidArgument
+from clusterproof.common.atomic import write_whole
+from clusterproof.common.calls import checked
 from clusterproof.files import read_file, unique_names
-from clusterproof.theory import kernel
-from clusterproof.theory.claims.claim import REGISTRY, Claim, find_claim
-from clusterproof.theory.claims.in_language import statement_of
-from clusterproof.theory.claims.load import load_claims
-from clusterproof.theory.search.paths import paths_of
 from clusterproof.user_files import file_of, write_sources
 
 MAX_BYTES = 2**22

@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
+from clusterproof.checker.claims.in_language import statement_of
+from clusterproof.checker.kernel.functions import problem
+from clusterproof.checker.kernel.interpolation import FunctionClass
+from clusterproof.checker.kernel.traces import Trace
+from clusterproof.checker.search.duals import multipliers
+from clusterproof.checker.search.paths import Coordinates, Terms
+from clusterproof.checker.search.semidefinite import minimum, triangles
 from clusterproof.theory.certificates.document import Document, stated
 from clusterproof.theory.certificates.parameters import Parameters, root_above
-from clusterproof.theory.claims.in_language import statement_of
-from clusterproof.theory.kernel.functions import problem
-from clusterproof.theory.kernel.interpolation import FunctionClass
-from clusterproof.theory.kernel.traces import Trace
-from clusterproof.theory.search.duals import multipliers
-from clusterproof.theory.search.paths import Coordinates, Terms
-from clusterproof.theory.search.semidefinite import minimum, triangles
 
 PREFACTOR_DIGITS = 6
 DIGITS = 12

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory import kernel
+from clusterproof.checker import kernel
+from clusterproof.checker.claims.claim import arguments_of, find_claim
+from clusterproof.checker.claims.class_ranges import class_of
+from clusterproof.checker.report.decide import check
+from clusterproof.common import InvalidArgument
 from clusterproof.theory.certificates.document import Document, NoCertificate
-from clusterproof.theory.claims.claim import arguments_of, find_claim
-from clusterproof.theory.claims.class_ranges import class_of
-from clusterproof.theory.report.decide import check
 from clusterproof.user_files import file_of, sources_of
 
 

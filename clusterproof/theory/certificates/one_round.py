@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from clusterproof.checker.claims.in_language import statement_of
+from clusterproof.checker.kernel.numbers import write
+from clusterproof.checker.kernel.positivity import is_positive_semidefinite
+from clusterproof.checker.search.paths import Coordinates, Terms, sum_of
 from clusterproof.theory.certificates.document import Document, stated
 from clusterproof.theory.certificates.rounds import (
     LANGUAGE,
@@ -20,10 +24,6 @@ from clusterproof.theory.certificates.rounds import (
     settings_of,
     trace_rounds,
 )
-from clusterproof.theory.claims.in_language import statement_of
-from clusterproof.theory.kernel.numbers import write
-from clusterproof.theory.kernel.positivity import is_positive_semidefinite
-from clusterproof.theory.search.paths import Coordinates, Terms, sum_of
 
 SOURCE = '''"""{statement}
 

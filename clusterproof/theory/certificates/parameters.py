@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.common import InvalidArgument
 
 MAX_DIGITS = 30
 """Digits of a parameter's numerator or denominator."""

@@ -28,12 +28,12 @@ from typing import Any
 
 import numpy as np
 
+from clusterproof.checker.claims.in_language import statement_of
+from clusterproof.checker.kernel.numbers import write
+from clusterproof.checker.kernel.rules import cases
 from clusterproof.theory.certificates.document import Document, stated
 from clusterproof.theory.certificates.heavy_ball import Certificate, sentence
 from clusterproof.theory.certificates.parameters import Parameters, root_above, round_up
-from clusterproof.theory.claims.in_language import statement_of
-from clusterproof.theory.kernel.numbers import write
-from clusterproof.theory.kernel.rules import cases
 
 RATE_DIGITS = 12
 CONSTANT_DIGITS = 9

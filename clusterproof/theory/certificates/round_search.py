@@ -9,10 +9,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from clusterproof.checker.search.paths import Coordinates
+from clusterproof.checker.search.semidefinite import minimum, triangles
 from clusterproof.theory.certificates.one_round import RoundCertificate
 from clusterproof.theory.certificates.rounds import Round, TracedRounds, trace_rounds
-from clusterproof.theory.search.paths import Coordinates
-from clusterproof.theory.search.semidefinite import minimum, triangles
 
 SLACKS = (Fraction(1, 10**4), Fraction(1, 10**3), Fraction(1, 10**2))
 """Relative additions to the least constant, tried in turn, that leave room for rounding the multipliers."""

@@ -18,12 +18,12 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.checker.kernel.functions import problem
+from clusterproof.checker.kernel.interpolation import FunctionClass
+from clusterproof.checker.kernel.traces import Trace
+from clusterproof.checker.search.paths import Terms
+from clusterproof.common import InvalidArgument
 from clusterproof.theory.certificates.parameters import MAX_DIGITS
-from clusterproof.theory.kernel.functions import problem
-from clusterproof.theory.kernel.interpolation import FunctionClass
-from clusterproof.theory.kernel.traces import Trace
-from clusterproof.theory.search.paths import Terms
 
 MAX_LOCAL_STEPS = 16
 """Local steps of a round that a certificate may have."""

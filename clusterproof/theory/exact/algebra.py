@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated, Any
 
-from clusterproof.theory.claims import rationals
+from clusterproof.checker.claims import rationals
 
 Number = Annotated[Any, rationals(-2, 2, 2, upwards=True, downwards=True)]
 """Any number; a symbol where a statement about it is proved."""

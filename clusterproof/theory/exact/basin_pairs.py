@@ -10,8 +10,8 @@ from typing import Annotated
 
 import numpy as np
 
+from clusterproof.checker.claims import choice, integers, rationals
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.claims import choice, integers, rationals
 
 Length = Annotated[Fraction, rationals(0, 1, 4)]
 """Distance from the optimum, in basin radii."""

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Annotated
 
-from clusterproof.theory.claims import choice, integers, rationals
+from clusterproof.checker.claims import choice, integers, rationals
 from clusterproof.theory.exact.two_clusters import exact_path
 
 LAST = 8

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from clusterproof.theory.claims import choice, integers, rationals
+from clusterproof.checker.claims import choice, integers, rationals
 
 DIRECTIONS = np.array([[1, 0], [Fraction(3, 5), Fraction(4, 5)], [0, 1]], dtype=object)
 Knee = Annotated[Fraction, choice(Fraction(100), Fraction(0), Fraction(1), Fraction(-1, 2))]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.theory.claims import known
+from clusterproof.checker.claims import known
 from clusterproof.theory.exact.planar_clients import PlanarClients
 
 Vector = tuple[Any, Any]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.algorithms import CFLMGD, Task
-from clusterproof.algorithms.randomness import Randomness
+from clusterproof.common.randomness import Randomness
 from clusterproof.synthetic.wrapped import WrappedTask
 
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import ceil, comb, floor
 from typing import Annotated
 
-from clusterproof.theory.claims import choice, integers, rationals
+from clusterproof.checker.claims import choice, integers, rationals
 
 Offset = Annotated[Fraction, rationals(Fraction(-1, 2), Fraction(1, 2), 4)]
 """Displacement of a model, within the basin."""

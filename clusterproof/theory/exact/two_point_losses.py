@@ -15,8 +15,8 @@ from typing import Annotated
 
 import numpy as np
 
+from clusterproof.checker.claims import choice, integers, rationals
 from clusterproof.synthetic import TwoPointMixture
-from clusterproof.theory.claims import choice, integers, rationals
 
 Offset = Annotated[Fraction, rationals(Fraction(-1, 2), Fraction(1, 2), 2)]
 """Displacement of a model, within the basin."""

@@ -11,11 +11,11 @@ from pathlib import Path
 from traceback import walk_stack
 from typing import Any
 
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.validation import check_choice, error_text
+from clusterproof.checker.claims.load import load_module
+from clusterproof.checker.claims.sides import Outside, suppose
+from clusterproof.common import InvalidArgument
+from clusterproof.common.validation import check_choice, error_text
 from clusterproof.theory.certificates.rounds import Algorithm
-from clusterproof.theory.claims.load import load_module
-from clusterproof.theory.claims.sides import Outside, suppose
 from clusterproof.theory.leaderboard.setting import Setting, TaskClass
 
 Value = float | Fraction

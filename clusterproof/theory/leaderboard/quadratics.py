@@ -14,7 +14,7 @@ from math import ceil
 
 import numpy as np
 
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.common import InvalidArgument
 from clusterproof.synthetic import NoisyQuadraticMixture, QuadraticMixture
 from clusterproof.theory.certificates.rounds import Algorithm, Round
 from clusterproof.theory.definitions.fedavg import descend

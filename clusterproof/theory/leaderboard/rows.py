@@ -8,8 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypedDict
 
-from clusterproof.algorithms.calls import checked
-from clusterproof.algorithms.validation import check_choice, check_count, check_list
+from clusterproof.checker.report.sentences import digits_apart
+from clusterproof.common.calls import checked
+from clusterproof.common.validation import check_choice, check_count, check_list
 from clusterproof.theory.certificates.certify_round import MAX_SEARCHED, make_round
 from clusterproof.theory.certificates.parameters import exact
 from clusterproof.theory.certificates.rounds import Algorithm, ClientClass, Round
@@ -18,7 +19,6 @@ from clusterproof.theory.leaderboard.bounds import ENTERED, load_bounds
 from clusterproof.theory.leaderboard.exact_worst_case import exact_worst_case
 from clusterproof.theory.leaderboard.quadratics import expected_errors, worst_quadratics
 from clusterproof.theory.leaderboard.setting import Setting, TaskClass
-from clusterproof.theory.report.sentences import digits_apart
 
 ONE_ROUND = {"one-round-convex": ClientClass.CONVEX, "one-round-strong": ClientClass.STRONG}
 COMPUTED = (*ONE_ROUND, "exact", "worst-quadratic", "expected")

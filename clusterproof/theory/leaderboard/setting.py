@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.common import InvalidArgument
 from clusterproof.theory.certificates.rounds import Round
 
 

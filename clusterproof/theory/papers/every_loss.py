@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated, Any
 
-from clusterproof.theory.claims import Function, Sides, Z, among, at_most, claim, functions, suppose
+from clusterproof.checker.claims import Function, Sides, Z, among, at_most, claim, functions, suppose
 from clusterproof.theory.definitions.cfl_mgd import option_1_round
 from clusterproof.theory.definitions.fedavg import Functions, fedavg_round, mean
 from clusterproof.theory.definitions.fedlin import fedlin_round

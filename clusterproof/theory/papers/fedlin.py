@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from clusterproof.theory.claims import Sides, at_most, claim, integers, suppose
+from clusterproof.checker.claims import Sides, at_most, claim, integers, suppose
 from clusterproof.theory.definitions.fedlin import fedlin_round
 from clusterproof.theory.exact.algebra import NotNegative
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, mean, squares, vector

@@ -10,7 +10,7 @@ from fractions import Fraction
 from math import sqrt
 from typing import Any
 
-from clusterproof.theory.claims import Q, Sides, Z, among, at_least, at_most, claim, suppose
+from clusterproof.checker.claims import Q, Sides, Z, among, at_least, at_most, claim, suppose
 from clusterproof.theory.definitions.fedavg import mean
 from clusterproof.theory.definitions.fedprox import exact_fedprox_round
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.theory.claims import Q, Sides, among, at_most, claim, suppose
+from clusterproof.checker.claims import Q, Sides, among, at_most, claim, suppose
 from clusterproof.theory.definitions.fedavg import Functions, descend, fedavg_round, mean
 
 F = Fraction

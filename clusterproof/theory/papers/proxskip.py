@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
 
-from clusterproof.theory.claims import Sides, at_most, claim, equal, known, rationals, suppose
+from clusterproof.checker.claims import Sides, at_most, claim, equal, known, rationals, suppose
 from clusterproof.theory.definitions.proxskip import proxskip_iteration
 from clusterproof.theory.exact.algebra import NotNegative
 from clusterproof.theory.exact.algebra import Share as Part

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated, Any
 
-from clusterproof.theory.claims import Sides, at_most, claim, integers, iterate, known, rationals, suppose
+from clusterproof.checker.claims import Sides, at_most, claim, integers, iterate, known, rationals, suppose
 from clusterproof.theory.exact.algebra import NotNegative
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients
 from clusterproof.theory.papers.proxskip import Start, contraction

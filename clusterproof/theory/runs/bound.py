@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms import InvalidArgument, Task, Trace
-from clusterproof.algorithms.calls import checked
-from clusterproof.algorithms.validation import check_instance, check_number
+from clusterproof.algorithms import Task
+from clusterproof.checker.claims.claim import REGISTRY, find_claim
+from clusterproof.checker.claims.expectation import Expectation
+from clusterproof.checker.claims.sides import Outside
+from clusterproof.checker.claims.statement import short
+from clusterproof.common import InvalidArgument
+from clusterproof.common.calls import checked
+from clusterproof.common.validation import check_instance, check_number
+from clusterproof.running import Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.bounds.trace_bound import TraceBound, as_trace_bound
-from clusterproof.theory.claims.claim import REGISTRY, find_claim
-from clusterproof.theory.claims.expectation import Expectation
-from clusterproof.theory.claims.sides import Outside
-from clusterproof.theory.claims.statement import short
 
 LEAST_FAILURE = 1e-300
 """Least failure probability: its share of one cluster and one round must not underflow."""

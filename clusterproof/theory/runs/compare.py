@@ -8,27 +8,28 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms import InvalidArgument, Trace
-from clusterproof.algorithms.calls import checked
-from clusterproof.algorithms.validation import check_list
+from clusterproof.checker.claims.claim import REGISTRY
+from clusterproof.common import InvalidArgument
+from clusterproof.common.calls import checked
+from clusterproof.common.validation import check_list
+from clusterproof.running import Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
-from clusterproof.theory.claims.claim import REGISTRY
 from clusterproof.theory.runs import facts
 from clusterproof.theory.runs.averaging import AveragingRun, averaging_page
 from clusterproof.theory.runs.bound import check_same_task
-from clusterproof.theory.runs.clustered import ClusterRun, clustered_page
-from clusterproof.theory.runs.corrected import CorrectedRun, corrected_page
-from clusterproof.theory.runs.fusion import FusionRun, fusion_page
+from clusterproof.theory.runs.cfl import CutRun, recursive_page
+from clusterproof.theory.runs.cfl_mgd_and_ifca import ClusterRun, clustered_page
+from clusterproof.theory.runs.fpfc import FusionRun, fusion_page
 from clusterproof.theory.runs.gradient_loss import gradient_loss_page
 from clusterproof.theory.runs.grouped import GroupRun
-from clusterproof.theory.runs.judged import said_of
+from clusterproof.theory.runs.outcomes import said_of
 from clusterproof.theory.runs.page import Page, TheoremOnRun, entry
 from clusterproof.theory.runs.personal import AffineRun, personal_page
-from clusterproof.theory.runs.recursive import CutRun, recursive_page
+from clusterproof.theory.runs.proxskip import RunOfCoins, skipping_page
 from clusterproof.theory.runs.run import Run
-from clusterproof.theory.runs.self_organising import ClusteredRun, self_organising_page
-from clusterproof.theory.runs.skipping import RunOfCoins, skipping_page
+from clusterproof.theory.runs.scaffold_and_fedlin import CorrectedRun, corrected_page
+from clusterproof.theory.runs.sofl import ClusteredRun, self_organising_page
 
 PAGES: dict[str, tuple[type[Run], Callable[[Any], Page]]] = {
     "cfl-mgd": (ClusterRun, clustered_page),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms import purity
+from clusterproof.running import purity
 from clusterproof.synthetic import Mixture, RegressionMixture
 from clusterproof.theory.bounds.numbers import many, short
 from clusterproof.theory.papers.cfl_mgd.on_runs import variances

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms import purity, run
-from clusterproof.algorithms.metrics import contingency
+from clusterproof.running import purity, run
+from clusterproof.running.metrics import contingency
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.hypotheses import Need
 from clusterproof.theory.bounds.numbers import many, short
@@ -19,7 +19,7 @@ from clusterproof.theory.bounds.trace_bound import ROUNDING
 from clusterproof.theory.papers.gradient_loss.race import APART, FEW, LIMIT, ONE_POINT, Setting
 from clusterproof.theory.runs import facts
 from clusterproof.theory.runs.grouped import IN_GROUPS, GroupRun, rest_entries, usual_needs
-from clusterproof.theory.runs.judged import judged_events
+from clusterproof.theory.runs.outcomes import judged_events
 from clusterproof.theory.runs.page import Entry, Page, entry, following
 from clusterproof.theory.runs.run import Run
 from clusterproof.theory.runs.theorem import Row, Said, page_of, says

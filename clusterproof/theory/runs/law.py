@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clusterproof.algorithms import CFLMGD, Trace
+from clusterproof.algorithms import CFLMGD
+from clusterproof.running import Trace
 from clusterproof.synthetic import Mixture, RegressionMixture
 from clusterproof.theory.bounds.dynamics import cfl_mgd_of
 from clusterproof.theory.bounds.gaussian import along_eigenvectors

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms import Algorithm, Trace
+from clusterproof.algorithms import Algorithm
+from clusterproof.running import Trace
 from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
 
 MOST_STEPS = 20_000
@@ -45,8 +46,8 @@ def likely_mistake(
     """
     from clusterproof.conformance.constants import explain_by_constants
     from clusterproof.conformance.definitions import DEFINITIONS
+    from clusterproof.conformance.known_mistakes import SLIPS
     from clusterproof.conformance.probes import Observed, Probe, agree
-    from clusterproof.conformance.slips import SLIPS
     from clusterproof.conformance.tasks import ConformanceTask
     from clusterproof.conformance.tolerance import first_difference
 

@@ -8,14 +8,14 @@ from functools import cached_property
 
 import numpy as np
 
-from clusterproof.algorithms import InvalidArgument, generator
+from clusterproof.common import InvalidArgument, generator
 from clusterproof.synthetic import NoisyQuadraticMixture, RegressionMixture
 from clusterproof.synthetic.quadratic import ExactQuadratics
 from clusterproof.theory.bounds.hypotheses import Need, unmet
 from clusterproof.theory.bounds.numbers import many, short
 from clusterproof.theory.bounds.trace_bound import ROUNDING, Compared, largest_length
 from clusterproof.theory.runs import facts
-from clusterproof.theory.runs.judged import judged
+from clusterproof.theory.runs.outcomes import judged
 from clusterproof.theory.runs.page import Entry, entry, following
 from clusterproof.theory.runs.run import Run
 from clusterproof.theory.runs.theorem import Said

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms import InvalidArgument, Trace, run
 from clusterproof.algorithms.participation import participant_count
+from clusterproof.common import InvalidArgument
+from clusterproof.running import Trace, run
 from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.bounds.hypotheses import Need

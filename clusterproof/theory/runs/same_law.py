@@ -10,17 +10,19 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clusterproof.algorithms import Algorithm, InvalidArgument, Trace, run
-from clusterproof.algorithms.calls import checked
+from clusterproof.algorithms import Algorithm
 from clusterproof.algorithms.participation import participant_count
-from clusterproof.algorithms.randomness import Randomness
-from clusterproof.algorithms.validation import check_instance
+from clusterproof.checker.claims.rounding import TOLERANCE, unit_of
+from clusterproof.common import InvalidArgument
+from clusterproof.common.calls import checked
+from clusterproof.common.randomness import Randomness
+from clusterproof.common.validation import check_instance
+from clusterproof.running import Trace, run
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
-from clusterproof.theory.claims.rounding import TOLERANCE, unit_of
 from clusterproof.theory.runs.bound import Inconclusive, check_same_task
 from clusterproof.theory.runs.likely_mistake import likely_mistake
-from clusterproof.theory.runs.next_round import compare_rounds
+from clusterproof.theory.runs.one_round_tests import compare_rounds
 from clusterproof.theory.runs.two_samples import compare_samples
 
 REFERENCES = 2000, 20_000

@@ -9,9 +9,9 @@ from typing import Literal
 
 import numpy as np
 
-from clusterproof.algorithms import Trace
+from clusterproof.checker.claims.statistics import CLAIM_SIGNIFICANCE
+from clusterproof.running import Trace
 from clusterproof.theory.bounds.numbers import power_of_ten
-from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
 from clusterproof.theory.runs.bound import SUSPICIOUS
 from clusterproof.theory.runs.run_statistics import (
     Statistic,

@@ -11,8 +11,8 @@ import clarabel
 import pytest
 from command_line import refused
 
+from clusterproof.checker import REGISTRY
 from clusterproof.commands.application import main
-from clusterproof.theory import REGISTRY
 
 Capture = pytest.CaptureFixture[str]
 DESCENT = ["certify", "--momentum", "0", "--condition", "4", "--proportion", "1/3"]

@@ -12,14 +12,14 @@ from typing import Annotated, Any
 import pytest
 from command_line import Digit, make_claim, refused
 
-from clusterproof import theory
+from clusterproof import checker
+from clusterproof.checker import REGISTRY, Kind
+from clusterproof.checker.claims import Sides, at_least, at_most, claim, drawn, rationals, suppose
+from clusterproof.checker.report import tables as report
+from clusterproof.checker.report.stored_verdicts import read_verdicts
 from clusterproof.commands import check as command
 from clusterproof.commands import check_unit
 from clusterproof.commands.application import main
-from clusterproof.theory import REGISTRY, Kind
-from clusterproof.theory.claims import Sides, at_least, at_most, claim, drawn, rationals, suppose
-from clusterproof.theory.report import tables as report
-from clusterproof.theory.report.stored_verdicts import read_verdicts
 
 Capture = pytest.CaptureFixture[str]
 FIELDS = """claim paper label judges failure verdict reason measured bound instances exhausted largest
@@ -124,7 +124,7 @@ def test_verdicts_are_counted_by_paper_and_by_what_they_judge(registry: dict[str
     make_claim("p/holds", failure="misprint")
     make_claim("q/ours", Kind.VIOLATED, judges="ours")
     make_claim("r/vague", Kind.ILL_POSED)
-    verdicts = [theory.check(name) for name in registry]
+    verdicts = [checker.check(name) for name in registry]
     assert report.sentence(verdicts[2], None).plain.startswith("p/2  violated  Lemma 7 (misprint): ")
     lines = report.count_table(verdicts, None)
     p = "4 printed (1 false statement, 2 misprints, 1 of wording), 2 readings, 1 ours"
@@ -215,7 +215,7 @@ def test_one_of_the_seeds_that_refutes_a_claim_decides(registry: dict[str, Any],
         assert main(words) == 0
         return json.loads((tmp_path / "r.json").read_text())["claims"][0]
 
-    largest = max(theory.check("p/drawn", seed=seed).measured or 0.0 for seed in (4, 5, 6))
+    largest = max(checker.check("p/drawn", seed=seed).measured or 0.0 for seed in (4, 5, 6))
     united = checked()
     assert (united["verdict"], united["measured"], united["instances"]) == ("consistent", largest, 120)
     limits.append(largest * (1 - 1e-6))
@@ -263,7 +263,7 @@ def test_claims_are_listed_by_file_paper_and_stored_verdict(
         output, errors = capsys.readouterr()
         listed = {line.split("  ")[0]: line for line in output.splitlines()[1:]}
         assert listed.keys() == wanted, words
-        assert all(theory.find_claim(name).title in line for name, line in listed.items())
+        assert all(checker.find_claim(name).title in line for name, line in listed.items())
         assert ("mine/broken: the check failed with RuntimeError: no" in errors) == words.startswith(
             "--verdict"
         )
@@ -322,7 +322,7 @@ def test_show_says_what_the_lines_are_and_rest_on(
     assert "!= of symbols is no hypothesis" in " ".join(pages["p/unequal"].split())
     assert "The paper" not in pages["p/unequal"]  # nothing is known of the paper of a reader's claim
     assert "Ours: no source prints it." in " ".join(pages["cfl-mgd/theorem-d"].split())
-    verdict = theory.check("p/mixed")
+    verdict = checker.check("p/mixed")
     for line in verdict.lines:
         assert line.evidence is not None
         size, rule = len(json.dumps(line.evidence, separators=(",", ":"))), line.evidence["rule"]
@@ -331,7 +331,7 @@ def test_show_says_what_the_lines_are_and_rest_on(
     # the first sentence counts inconclusive lines
     first, second = verdict.lines
     changed = replace(verdict, lines=(replace(first, verdict=Kind.INCONCLUSIVE), second))
-    monkeypatch.setattr(theory, "check", lambda *_, **__: changed)
+    monkeypatch.setattr(checker, "check", lambda *_, **__: changed)
     monkeypatch.setenv("COLUMNS", "300")
     assert main(["show", "p/mixed"]) == 0
     assert "1 of its 2 lines is inconclusive" in capsys.readouterr().out.splitlines()[0]

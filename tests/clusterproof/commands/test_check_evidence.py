@@ -11,10 +11,10 @@ from unittest.mock import patch
 import pytest
 from command_line import refused
 
-from clusterproof import theory
+from clusterproof import checker
+from clusterproof.checker import REGISTRY
+from clusterproof.checker.report.stored_evidence import SHIPPED
 from clusterproof.commands.application import main
-from clusterproof.theory import REGISTRY
-from clusterproof.theory.report.stored_evidence import SHIPPED
 
 FILE = """
 from fractions import Fraction
@@ -116,11 +116,11 @@ def altered(change: Callable[[dict[str, Any]], None], name: str) -> None:
 def test_the_shipped_evidence_of_a_paper_is_accepted(lines: Callable[..., list[str]]) -> None:
     evidence = {path.stem: json.loads(path.read_text())["evidence"] for path in SHIPPED.glob("*.json")}
     stored = {record["claim"] for records in evidence.values() for record in records}
-    assert stored <= {each.id for each in theory.catalogue()}
+    assert stored <= {each.id for each in checker.catalogue()}
     printed = lines(0, "--paper", "sofl", "--replay")
     assert len(said(printed)) == len(evidence["sofl"]) > 1
     assert "inconclusive" not in said(printed).values()
-    claims = {each.id for each in theory.catalogue("sofl")}
+    claims = {each.id for each in checker.catalogue("sofl")}
     assert printed[-1] == f"only searched: {len(claims - stored)} of {len(claims)} claims"
 
 
@@ -251,7 +251,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def searched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Ids of the claims that are searched; the search of a third one is interrupted."""
     names: list[str] = []
-    check = theory.check
+    check = checker.check
 
     def count(name: str, **how: Any) -> Any:
         if len(names) == 2:
@@ -260,13 +260,13 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(name)
         return check(name, **how)
 
-    monkeypatch.setattr(theory, "check", count)
+    monkeypatch.setattr(checker, "check", count)
     return names
 
 
 def test_a_users_claims_are_searched_once(mine: Path, lines: Any) -> None:
     before = lines(0, str(mine))
-    with patch.object(theory, "check", side_effect=AssertionError("searched again")):
+    with patch.object(checker, "check", side_effect=AssertionError("searched again")):
         again = lines(0, str(mine))
     assert [each for each in again if "mine/" in each] == [each for each in before if "mine/" in each]
     assert any("and not searched" in each for each in again)

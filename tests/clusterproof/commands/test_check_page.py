@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from clusterproof import theory
+from clusterproof import checker
+from clusterproof.checker import REGISTRY, Kind, Verdict
+from clusterproof.checker.report.stored_verdicts import read_verdicts
 from clusterproof.commands.check_page import NEXT, page
-from clusterproof.theory import REGISTRY, Kind, Verdict
 from clusterproof.theory.headlines import FINDINGS, HEADLINES, Finding
-from clusterproof.theory.report.stored_verdicts import read_verdicts
 
 FIELDS = ("verdict", "reason", "measured", "bound", "instances", "tightness", "trials", "counterexample")
 
@@ -18,7 +18,7 @@ def stored(names: tuple[str, ...] = HEADLINES, **changed: Any) -> list[Verdict]:
     """Make the verdicts of the stored report, or others."""
     verdicts, records = [], read_verdicts()
     for name in names:
-        claim = theory.find_claim(name)
+        claim = checker.find_claim(name)
         facts = {
             field: getattr(claim, field) for field in ("paper", "label", "judges", "failure", "repaired_by")
         }

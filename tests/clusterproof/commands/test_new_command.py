@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from clusterproof import load_claims, theory
+from clusterproof import checker, load_claims
 from clusterproof.commands.application import main
 
 
@@ -20,7 +20,7 @@ def test_the_file_runs_and_is_judged_and_the_next_commands_can_be_pasted(
     assert shlex.split(first) == ["clusterproof", "check", str(path)]
     assert shlex.split(second) == ["clusterproof", "show", "my-paper/theorem-1", str(path)]
     assert load_claims(path) == ["my-paper/theorem-1", "my-paper/repaired"]
-    false, repaired = (theory.check(name) for name in ("my-paper/theorem-1", "my-paper/repaired"))
+    false, repaired = (checker.check(name) for name in ("my-paper/theorem-1", "my-paper/repaired"))
     # after one round the error is |1 - step_size|, and the printed rate is negative beyond step size 1
     assert false.verdict == "violated"
     assert false.measured == -false.bound > 0

@@ -13,12 +13,13 @@ import pytest
 from command_line import make_claim, refused
 
 from clusterproof import theory
-from clusterproof.algorithms import ALGORITHMS, IFCA, FedAvg, Trace, purity, run
-from clusterproof.algorithms.storage import load_trace
+from clusterproof.algorithms import ALGORITHMS, IFCA, FedAvg
 from clusterproof.commands.application import main
 from clusterproof.commands.run import run_algorithm
 from clusterproof.experiments.run_defaults import PAGES
 from clusterproof.experiments.synthetic_runs import algorithm_parameters, task_parameters
+from clusterproof.running import Trace, purity, run
+from clusterproof.running.storage import load_trace
 from clusterproof.synthetic import TASKS, QuadraticMixture, from_settings
 from clusterproof.theory import TraceBound
 

@@ -10,7 +10,8 @@ from scipy import stats
 from small_images import client_data, random_partition
 from torch import Tensor, nn
 
-from clusterproof.algorithms import Descent, InvalidArgument
+from clusterproof.algorithms import Descent
+from clusterproof.common import InvalidArgument
 from clusterproof.neural.custom.module_network import ModuleNetwork, initialised, maker, own_network
 from clusterproof.neural.data.images import Images
 from clusterproof.neural.networks import MLP

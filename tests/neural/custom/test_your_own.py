@@ -9,8 +9,8 @@ import pytest
 import torch
 from command_line import ROOT, refused
 
-from clusterproof.algorithms import InvalidArgument
 from clusterproof.commands.application import main
+from clusterproof.common import InvalidArgument
 from clusterproof.neural.checkpoint import stored_configuration
 from clusterproof.neural.configuration import configuration_from
 from clusterproof.neural.custom import references

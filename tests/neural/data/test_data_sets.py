@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from command_line import refused
 
-from clusterproof.algorithms import InvalidArgument
 from clusterproof.commands.application import main
+from clusterproof.common import InvalidArgument
 from clusterproof.neural.data.loading import DATASETS, data_folder, load
 
 SUMS = {name: [file.sha256 for file in dataset.files] for name, dataset in DATASETS.items()}

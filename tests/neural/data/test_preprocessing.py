@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy import stats
 
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.common import InvalidArgument
 from clusterproof.neural.client_data import distorted, draw_distortions
 from clusterproof.neural.data.preprocessing import Preprocessing, central, undistorted
 

@@ -9,7 +9,7 @@ import torch
 from plain_training import drawn_batches
 from small_images import client_data, flat, load, module, plain_gradient, random_partition
 
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.common import InvalidArgument
 from clusterproof.neural.networks import CNN, MLP, ResNet20, TutorialCNN
 from clusterproof.neural.task import ImageTask
 

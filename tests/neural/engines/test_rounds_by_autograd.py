@@ -8,7 +8,8 @@ import pytest
 import torch
 from small_images import client_data, plain_gradient, random_partition
 
-from clusterproof.algorithms import ALGORITHMS, Randomness
+from clusterproof.algorithms import ALGORITHMS
+from clusterproof.common import Randomness
 from clusterproof.conformance import DEFINITIONS
 from clusterproof.neural.networks import MLP
 from clusterproof.neural.task import ImageTask

@@ -11,7 +11,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from image_data import identify, is_well_formed, made_set, targets
 
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.common import InvalidArgument
 from clusterproof.neural.partitions.base import whole_parts
 from clusterproof.neural.partitions.by_name import partition
 

@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 from checkout import CLEAN, ROOT
 
+from clusterproof.checker import REGISTRY
+from clusterproof.checker.report.stored_verdicts import read_verdicts
 from clusterproof.figures import FIGURES
-from clusterproof.theory import REGISTRY
 from clusterproof.theory.headlines import HEADLINES
-from clusterproof.theory.report.stored_verdicts import read_verdicts
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = (

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.vendor.pretty import pretty
 
 from clusterproof import synthetic
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.common import InvalidArgument
 from clusterproof.synthetic import QuadraticMixture, strategies
 from clusterproof.synthetic.strategies.common import draw_sizes
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from clusterproof import theory
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory import Kind
+from clusterproof import checker
+from clusterproof.checker import Kind
+from clusterproof.common import InvalidArgument
 from clusterproof.theory.bounds.best_momentum import (
     best_for_horizon,
     fastest,
@@ -103,7 +103,7 @@ def test_best_momentum_falls_with_the_horizon() -> None:
 
 @pytest.mark.slow(reason="several seconds")
 def test_certificates_show_that_momentum_helps_on_smooth_losses(plant: Callable[..., Any]) -> None:
-    verdict = theory.check("cfl-mgd/momentum-certified")
+    verdict = checker.check("cfl-mgd/momentum-certified")
     assert verdict.verdict is Kind.CONSISTENT, (
         verdict.reason
     )  # the certificates are of the library, not of the kernel
@@ -116,4 +116,4 @@ def test_certificates_show_that_momentum_helps_on_smooth_losses(plant: Callable[
     never = Verification(valid=False, condition="planted")
     plant("clusterproof.theory.certificates.document", "verify", lambda _: never)
     with pytest.raises(ArithmeticError, match="no valid certificate"):
-        theory.check("cfl-mgd/momentum-certified")
+        checker.check("cfl-mgd/momentum-certified")

@@ -9,7 +9,8 @@ import statements
 from statements import real
 
 from clusterproof import theory
-from clusterproof.algorithms import CFLMGD, run
+from clusterproof.algorithms import CFLMGD
+from clusterproof.running import run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.setting import Setting
 from clusterproof.theory.bounds.theorem_a import BoundParts, TheoremA, contractions

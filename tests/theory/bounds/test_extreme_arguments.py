@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from clusterproof import theory
-from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace, run
+from clusterproof.algorithms import CFLMGD
+from clusterproof.common import InvalidArgument
+from clusterproof.running import Trace, run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.runs.bound import LEAST_FAILURE
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from tolerance import assert_close
 
-from clusterproof.algorithms import CFLMGD, InvalidArgument
+from clusterproof.algorithms import CFLMGD
+from clusterproof.common import InvalidArgument
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.synthetic.mixture import geometric_spectrum, make_labels
 from clusterproof.theory.bounds.gaussian import (

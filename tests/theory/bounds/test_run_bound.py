@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clusterproof.algorithms import CFLMGD, IFCA, InvalidArgument, run
+from clusterproof.algorithms import CFLMGD, IFCA
+from clusterproof.common import InvalidArgument
+from clusterproof.running import run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.synthetic.mixture import geometric_spectrum, make_labels
 from clusterproof.theory.bounds.audit_settings import log_cosh_experiment

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 import statements as printed
 
-from clusterproof.algorithms import CFLMGD, run
+from clusterproof.algorithms import CFLMGD
+from clusterproof.checker.claims import Outside
+from clusterproof.running import run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.synthetic.mixture import geometric_spectrum
 from clusterproof.theory.bounds import statements
 from clusterproof.theory.bounds.audit_settings import experiment
 from clusterproof.theory.bounds.theorem_a import BoundParts
-from clusterproof.theory.claims import Outside
 
 SPECTRUM = geometric_spectrum(3, 5.0)
 TASK = RegressionMixture(

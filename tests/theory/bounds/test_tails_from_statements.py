@@ -13,7 +13,8 @@ from test_bounds_from_statements import directions, gaussian_task
 from test_tubes_from_statements import assert_nearly_least, assert_proved, misassignment, tube_task
 
 from clusterproof import theory
-from clusterproof.algorithms import CFLMGD, run
+from clusterproof.algorithms import CFLMGD
+from clusterproof.running import run
 from clusterproof.synthetic import LogCoshMixture
 from clusterproof.theory.bounds.gaussian import along_eigenvectors, gaussian_dynamics
 from clusterproof.theory.bounds.rows import AdditiveGaussianRows, LogisticRows

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from clusterproof.algorithms import CFLMGD, InvalidArgument, run
+from clusterproof.algorithms import CFLMGD
+from clusterproof.common import InvalidArgument
+from clusterproof.running import run
 from clusterproof.synthetic import LogisticMixture
 from clusterproof.theory.bounds.audit_settings import log_cosh_experiment
 from clusterproof.theory.bounds.rows import AdditiveGaussianRows, GaussianRows

@@ -27,7 +27,8 @@ from test_bounds_from_statements import directions, distances
 from tube_statements import Arguments
 
 from clusterproof import theory
-from clusterproof.algorithms import CFLMGD, run
+from clusterproof.algorithms import CFLMGD
+from clusterproof.running import run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds import norm_inequality
 from clusterproof.theory.bounds.gaussian import along_eigenvectors, gaussian_dynamics

@@ -18,8 +18,8 @@ from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clusterproof.algorithms import InvalidArgument
 from clusterproof.commands.application import main
+from clusterproof.common import InvalidArgument
 from clusterproof.theory import certificates
 from clusterproof.theory.certificates import Document, read_certificate, to_json, verify, write_certificate
 from clusterproof.theory.certificates.parameters import root_above, round_up

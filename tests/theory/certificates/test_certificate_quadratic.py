@@ -9,7 +9,7 @@ from forged_documents import with_number
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.common import InvalidArgument
 from clusterproof.theory.certificates import Certificate, certify, certify_at, lyapunov_matrix, verify
 from clusterproof.theory.certificates.parameters import Parameters
 from clusterproof.theory.certificates.quadratic import constants

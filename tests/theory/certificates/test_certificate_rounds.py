@@ -15,8 +15,8 @@ from forged_documents import with_number
 from scipy.optimize import minimize_scalar
 
 from clusterproof import certify, verify
-from clusterproof.algorithms import InvalidArgument
 from clusterproof.commands.application import main
+from clusterproof.common import InvalidArgument
 from clusterproof.theory.certificates import read_certificate, write_certificate
 from clusterproof.theory.certificates.one_round import (
     RoundCertificate,

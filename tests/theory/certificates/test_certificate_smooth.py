@@ -10,9 +10,9 @@ import pytest
 from forged_documents import with_number, with_source
 from tiers import slow_after
 
+from clusterproof.checker.search.semidefinite import minimum
 from clusterproof.theory.certificates import Certificate, certify, certify_at, verify
 from clusterproof.theory.exact.heavy_ball import spectral_rate
-from clusterproof.theory.search.semidefinite import minimum
 
 
 def smooth(momentum: object, condition: object, proportion: object, **options: bool) -> Certificate:

@@ -12,7 +12,8 @@ import pytest
 from scipy import stats
 from sides_by_hand import sides_at
 
-from clusterproof.algorithms import CFLMGD, run
+from clusterproof.algorithms import CFLMGD
+from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.exact.basin_pairs import Pair

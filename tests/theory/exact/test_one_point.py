@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from clusterproof.checker.kernel.interpolation import FunctionClass
 from clusterproof.theory.exact.one_point import gap, gradient_square, square_after
 from clusterproof.theory.exact.random_tasks import random_mixture
-from clusterproof.theory.kernel.interpolation import FunctionClass
 
 
 @dataclass(frozen=True)

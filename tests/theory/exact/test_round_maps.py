@@ -10,17 +10,11 @@ import numpy as np
 import points_at_rest
 import pytest
 
-from clusterproof.algorithms import (
-    FedAvg,
-    FedLin,
-    FedProx,
-    ProxSkip,
-    Randomness,
-    Scaffold,
-)
+from clusterproof.algorithms import FedAvg, FedLin, FedProx, ProxSkip, Scaffold
 from clusterproof.algorithms.base import State
 from clusterproof.algorithms.proxskip import SkippingState
 from clusterproof.algorithms.scaffold import ControlState
+from clusterproof.common import Randomness
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.exact import affine_rounds
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from counterexample_runs import RUNS
 
-from clusterproof import theory
-from clusterproof.theory.report.replay import find_line
-from clusterproof.theory.report.stored_verdicts import read_verdicts
+from clusterproof import checker
+from clusterproof.checker.report.replay import find_line
+from clusterproof.checker.report.stored_verdicts import read_verdicts
 
 
 def recorded() -> list[Any]:
@@ -15,7 +15,7 @@ def recorded() -> list[Any]:
     found, seen = [], set()
     for name, record in read_verdicts().items():
         claim_id, written = name.partition("#")[0], dict(record["counterexample"] or {})
-        statement, _ = find_line(theory.find_claim(claim_id), written.pop("line", ""))
+        statement, _ = find_line(checker.find_claim(claim_id), written.pop("line", ""))
         key = f"{claim_id}#{statement.name}" if statement.name else claim_id
         if key in RUNS and written and (key, str(record["counterexample"])) not in seen:
             seen.add((key, str(record["counterexample"])))  # a claim's record is that of one of its lines

@@ -14,11 +14,12 @@ import pytest
 from planted_sides import is_refuted
 from planting import with_parameters
 
-from clusterproof.algorithms import CFL, Trained, arrays, averaging, cfl
+from clusterproof.algorithms import CFL, Trained, averaging, cfl
 from clusterproof.algorithms import bipartition as parts
 from clusterproof.algorithms import cfl_mgd as cfl_mgd_module
 from clusterproof.algorithms import gradient_loss as gradient_loss_module
 from clusterproof.algorithms import self_organising_map as som
+from clusterproof.common import arrays
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.bounds import statements
 from clusterproof.theory.exact import affine_rounds, prescribed_samples

@@ -9,10 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clusterproof import theory
-from clusterproof.algorithms import CFLMGD, FedAvg, InvalidArgument, Trace, run
+from clusterproof.algorithms import CFLMGD, FedAvg
+from clusterproof.common import InvalidArgument
+from clusterproof.running import Trace, run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.bounds.audit_settings import experiment
-from clusterproof.theory.runs.hold import compare
+from clusterproof.theory.runs.bound_checks import compare
 
 
 def quadratic() -> QuadraticMixture:

@@ -11,7 +11,8 @@ from helpers.plain_rounds import library_round, matrix_of
 from run_pages import entries, outcomes, row_of
 
 from clusterproof import theory
-from clusterproof.algorithms import FedAvg, FedLin, FedProx, ProxSkip, Scaffold, run
+from clusterproof.algorithms import FedAvg, FedLin, FedProx, ProxSkip, Scaffold
+from clusterproof.running import run
 from clusterproof.synthetic import LogisticMixture, QuadraticMixture
 from clusterproof.theory.papers.fedprox import gain
 

@@ -8,13 +8,14 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from clusterproof import theory
-from clusterproof.algorithms import CFLMGD, FedAvg, Trace, run
-from clusterproof.algorithms.storage import save_trace
+from clusterproof import checker, theory
+from clusterproof.algorithms import CFLMGD, FedAvg
+from clusterproof.checker import REGISTRY
 from clusterproof.commands.application import main
+from clusterproof.running import Trace, run
+from clusterproof.running.storage import save_trace
 from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
-from clusterproof.theory import REGISTRY
-from clusterproof.theory.runs.hold import compare, compare_with_law
+from clusterproof.theory.runs.bound_checks import compare, compare_with_law
 
 THEOREM = "cfl-mgd/theorem-d"
 TASK = RegressionMixture.random(
@@ -93,7 +94,7 @@ class Mine(FedAvg):
 def test_the_law_of_an_algorithm_that_declares_no_dynamics_is_not_compared(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    claim = copy.copy(theory.find_claim(THEOREM))
+    claim = copy.copy(checker.find_claim(THEOREM))
     claim.id, claim.bound = "toy/bound", lambda task, trace, rate: 9.0
     monkeypatch.setitem(REGISTRY, "toy/bound", claim)
     trace = run(Mine(step_size=0.1), PLAIN, rounds=3)

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from clusterproof import Trace, assert_same_law
-from clusterproof.algorithms import CFLMGD, FPFC, IFCA, run
+from clusterproof.algorithms import CFLMGD, FPFC, IFCA
+from clusterproof.running import run
 from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
 from clusterproof.theory.runs.same_law import same_law
 

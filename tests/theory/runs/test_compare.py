@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 from run_pages import called, entries, outcomes
 
-from clusterproof import theory
-from clusterproof.algorithms import CFLMGD, IFCA, FedAvg, InvalidArgument, Trace, run
+from clusterproof import checker, theory
+from clusterproof.algorithms import CFLMGD, IFCA, FedAvg
+from clusterproof.common import InvalidArgument
+from clusterproof.running import Trace, run
 from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
-from clusterproof.theory.runs.clustered import lemma_2_on_run
-from clusterproof.theory.runs.judged import outcome_of
+from clusterproof.theory.runs.cfl_mgd_and_ifca import lemma_2_on_run
+from clusterproof.theory.runs.outcomes import outcome_of
 from clusterproof.theory.runs.page import Page
 from clusterproof.theory.runs.theorem import three_digits
 
@@ -204,7 +206,7 @@ def test_other_algorithms_have_a_short_page(registry: Any) -> None:
 def mine(allowed: float) -> None:
     """State a claim that allows this error after every round."""
 
-    @theory.claim("mine/rate", bound=lambda task, trace: np.full((trace.rounds + 1, 1), allowed))
+    @checker.claim("mine/rate", bound=lambda task, trace: np.full((trace.rounds + 1, 1), allowed))
     def rate() -> Any:
         """A rate."""
         from clusterproof.theorem import at_most

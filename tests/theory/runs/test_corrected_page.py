@@ -12,10 +12,11 @@ from helpers.plain_rounds import library_round, matrix_of, proxskip_round
 from run_pages import entries, row_of
 
 from clusterproof import theory
-from clusterproof.algorithms import FedLin, ProxSkip, Scaffold, Trace, run
+from clusterproof.algorithms import FedLin, ProxSkip, Scaffold
+from clusterproof.running import Trace, run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.runs.one_model import OneModelRun
-from clusterproof.theory.runs.skipping import law_of_coins, second_moments
+from clusterproof.theory.runs.proxskip import law_of_coins, second_moments
 
 
 def task_of(**given: Any) -> QuadraticMixture:

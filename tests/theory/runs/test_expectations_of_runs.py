@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from clusterproof.checker.claims import expectation
 from clusterproof.theory import TraceBound
-from clusterproof.theory.claims import expectation
-from clusterproof.theory.runs.hold import _compare_expectation
+from clusterproof.theory.runs.bound_checks import _compare_expectation
 
 
 def test_both_halves_of_the_replicates_of_a_run_are_judged() -> None:

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from clusterproof.algorithms import CFLMGD, run
+from clusterproof.algorithms import CFLMGD
+from clusterproof.running import run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.runs.factor import measured_factor, slowest_factor
 from clusterproof.theory.runs.run import Run

@@ -9,10 +9,12 @@ from faulty_runs import DISTANCE, MEANT, meant_task
 from scipy import stats
 
 from clusterproof import TraceBound, claim, expectation, theory
-from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace, run
+from clusterproof.algorithms import CFLMGD
+from clusterproof.checker.claims import Expectation
+from clusterproof.common import InvalidArgument
+from clusterproof.running import Trace, run
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
-from clusterproof.theory.claims import Expectation
-from clusterproof.theory.runs.hold import FREQUENT, Level, _place, compare, levels_of
+from clusterproof.theory.runs.bound_checks import FREQUENT, Level, _place, compare, levels_of
 
 TASK = meant_task()
 TOY = QuadraticMixture(hessians=[[[1.0]]], centers=[[0.0]], labels=[0])

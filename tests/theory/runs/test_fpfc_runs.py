@@ -8,13 +8,15 @@ import pytest
 from tolerance import assert_close
 
 from clusterproof import theory
-from clusterproof.algorithms import FPFC, IFCA, InvalidArgument, run
+from clusterproof.algorithms import FPFC, IFCA
 from clusterproof.algorithms.fpfc import FusionState
+from clusterproof.common import InvalidArgument
+from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.papers.fpfc.measured import objective
 from clusterproof.theory.papers.fpfc.runs import bound_models_as_printed
 from clusterproof.theory.papers.fpfc.theorem_1 import Constants
-from clusterproof.theory.runs.hold import compare
+from clusterproof.theory.runs.bound_checks import compare
 
 BOUNDS = (
     "fpfc/descent",

@@ -10,11 +10,12 @@ from fusion_loops import dense_paths, mean_squares
 from run_pages import row_of as row_of_page
 from tolerance import assert_close
 
-from clusterproof.algorithms import FPFC, run
+from clusterproof.algorithms import FPFC
+from clusterproof.running import run
 from clusterproof.synthetic import LogisticMixture, QuadraticMixture
 from clusterproof.theory.papers.fpfc.theorem_1 import Constants, printed_needs
 from clusterproof.theory.runs.compare import compare
-from clusterproof.theory.runs.fusion import held
+from clusterproof.theory.runs.fpfc import held
 from clusterproof.theory.runs.page import Page, TheoremOnRun
 
 STRENGTH, SMOOTHING, CONCAVITY, RHO = 1.0, 0.5, 3.7, 10.0

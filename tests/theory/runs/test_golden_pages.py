@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from clusterproof import theory
-from clusterproof.algorithms import ALGORITHMS, run
+from clusterproof.algorithms import ALGORITHMS
 from clusterproof.commands.application import main
+from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.synthetic.softmax import SoftmaxMixture
 

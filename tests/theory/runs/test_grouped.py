@@ -11,9 +11,10 @@ import pytest
 from run_pages import called, entries, outcomes
 
 from clusterproof import theory
-from clusterproof.algorithms import CFL, GradientLoss, SoFL, run
+from clusterproof.algorithms import CFL, GradientLoss, SoFL
+from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
-from clusterproof.theory.runs.self_organising import _count
+from clusterproof.theory.runs.sofl import _count
 
 ON_ROUNDS = {
     "cfl/single-linkage",

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from run_pages import called
 
-from clusterproof.algorithms import CFLMGD, IFCA, Algorithm, Trace, run
+from clusterproof.algorithms import CFLMGD, IFCA, Algorithm
+from clusterproof.running import Trace, run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.hypotheses import unmet
 from clusterproof.theory.exact.exact_moments import error_moments

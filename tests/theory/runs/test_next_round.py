@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clusterproof.algorithms import CFLMGD, IFCA, Algorithm, FedAvg, FedProx, Scaffold, Trace, run
+from clusterproof.algorithms import CFLMGD, IFCA, Algorithm, FedAvg, FedProx, Scaffold
+from clusterproof.running import Trace, run
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.runs.next_round import _log_quotients, compare_rounds
+from clusterproof.theory.runs.one_round_tests import _log_quotients, compare_rounds
 from clusterproof.theory.runs.same_law import same_law
 
 TASK = RegressionMixture.random(

@@ -13,9 +13,11 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from clusterproof import theory
-from clusterproof.algorithms import ALGORITHMS, CFLMGD, IFCA, Algorithm, FedAvg, InvalidArgument, run
+from clusterproof import checker, theory
+from clusterproof.algorithms import ALGORITHMS, CFLMGD, IFCA, Algorithm, FedAvg
 from clusterproof.algorithms.cfl_mgd import MomentumState
+from clusterproof.common import InvalidArgument
+from clusterproof.running import run
 from clusterproof.synthetic import TASKS, QuadraticMixture
 
 
@@ -55,7 +57,7 @@ def of_notes(page: str, name: str) -> type[Algorithm[Any]]:
         rf"(?ms)^```python\n((?:(?!```).)*^class {name}\(.*?)^```", (NOTES / page).read_text()
     )
     module = ModuleType(f"of_{name}")
-    with pytest.MonkeyPatch.context() as modules, patch.dict(theory.REGISTRY):
+    with pytest.MonkeyPatch.context() as modules, patch.dict(checker.REGISTRY):
         modules.setitem(sys.modules, module.__name__, module)
         exec(block, vars(module))
     kind: type[Algorithm[Any]] = vars(module)[name]

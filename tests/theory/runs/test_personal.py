@@ -8,7 +8,8 @@ import pytest
 from run_pages import called, entries, outcomes
 
 from clusterproof import theory
-from clusterproof.algorithms import FedBCD, Local, PerFedAvg, run
+from clusterproof.algorithms import FedBCD, Local, PerFedAvg
+from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture
 
 TASK = QuadraticMixture.random(

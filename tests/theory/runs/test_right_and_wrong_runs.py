@@ -22,8 +22,8 @@ from clusterproof.algorithms import (
     ProxSkip,
     Scaffold,
     SoFL,
-    run,
 )
+from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture
 
 Stream = np.random.Generator

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from clusterproof import Inconclusive, assert_same_law
-from clusterproof.algorithms import CFLMGD, FedAvg, InvalidArgument, Trace, run
+from clusterproof.algorithms import CFLMGD, FedAvg
+from clusterproof.common import InvalidArgument
+from clusterproof.running import Trace, run
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.theory.runs.same_law import same_law
 

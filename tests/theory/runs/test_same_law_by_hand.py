@@ -6,7 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from clusterproof.algorithms import CFLMGD, run
+from clusterproof.algorithms import CFLMGD
+from clusterproof.running import run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.runs.run_statistics import (
     significant_bits,

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from faulty_runs import DISTANCE, MEANT, meant_task
 
-from clusterproof.algorithms import CFLMGD, FPFC, FedAvg, InvalidArgument, run
+from clusterproof.algorithms import CFLMGD, FPFC, FedAvg
+from clusterproof.common import InvalidArgument
+from clusterproof.running import run
 from clusterproof.synthetic import LogCoshMixture, Mixture, QuadraticMixture
 from clusterproof.theory.runs.bound import FAILURE, SHARPEST_FIRST, bound, last_bound, sharpest_bounds
 

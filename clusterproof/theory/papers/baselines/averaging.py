@@ -9,19 +9,10 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from clusterproof.algorithms import (
-    Algorithm,
-    FedAvg,
-    FedBCD,
-    FedProx,
-    Local,
-    PerFedAvg,
-    Randomness,
-    State,
-    generator,
-)
+from clusterproof.algorithms import Algorithm, FedAvg, FedBCD, FedProx, Local, PerFedAvg, State
+from clusterproof.checker.claims import Q, Sides, Z, among, claim, drawn, equal, suppose
+from clusterproof.common import Randomness, generator
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import Q, Sides, Z, among, claim, drawn, equal, suppose
 from clusterproof.theory.exact import affine_rounds
 
 TOLERANCE = 1e-10

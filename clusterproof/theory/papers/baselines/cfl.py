@@ -12,10 +12,12 @@ from typing import Annotated
 
 import numpy as np
 
-from clusterproof.algorithms import CFL, FedAvg, Randomness, adjusted_rand_index
+from clusterproof.algorithms import CFL, FedAvg
 from clusterproof.algorithms.bipartition import bipartition, cosine_similarities, cross_similarity
+from clusterproof.checker.claims import Q, Sides, Stream, Z, among, at_most, claim, drawn, equal, suppose
+from clusterproof.common import Randomness
+from clusterproof.running import adjusted_rand_index
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import Q, Sides, Stream, Z, among, at_most, claim, drawn, equal, suppose
 from clusterproof.theory.papers.baselines.averaging import rest, start_of
 
 STEP = Q[Fraction(3, 10) : 1 : 10]

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import numpy as np
 
 from clusterproof.algorithms import CFL, CFLMGD, IFCA, GradientLoss
+from clusterproof.checker.claims import Excluded, Q, Sides, Z, claim, drawn, equal, given, suppose
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import Excluded, Q, Sides, Z, claim, drawn, equal, given, suppose
 from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.papers.baselines import averaging
 from clusterproof.theory.papers.baselines.averaging import INSTANCES, TOLERANCE, draw_task

@@ -8,12 +8,12 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.algorithms import CFLMGD
+from clusterproof.checker.claims import Q, Sides, among, at_least, at_most, claim, equal, suppose
+from clusterproof.checker.claims.expectation import Expectation, expectation
+from clusterproof.checker.claims.ranges import drawn
+from clusterproof.checker.claims.space import Replicates, Stream
 from clusterproof.synthetic import Mixture, RegressionMixture, direct_simulation
 from clusterproof.theory.bounds.setting import setting_of
-from clusterproof.theory.claims import Q, Sides, among, at_least, at_most, claim, equal, suppose
-from clusterproof.theory.claims.expectation import Expectation, expectation
-from clusterproof.theory.claims.ranges import drawn
-from clusterproof.theory.claims.space import Replicates, Stream
 from clusterproof.theory.exact.prescribed_samples import exact_run
 from clusterproof.theory.exact.random_tasks import random_mixture, random_regression
 

@@ -8,9 +8,8 @@ from typing import Annotated
 
 import numpy as np
 
-from clusterproof.algorithms import CFLMGD, run
-from clusterproof.synthetic import Mixture, QuadraticMixture
-from clusterproof.theory.claims import (
+from clusterproof.algorithms import CFLMGD
+from clusterproof.checker.claims import (
     Excluded,
     Q,
     Sides,
@@ -26,6 +25,8 @@ from clusterproof.theory.claims import (
     reals,
     suppose,
 )
+from clusterproof.running import run
+from clusterproof.synthetic import Mixture, QuadraticMixture
 from clusterproof.theory.exact.identical_clients import IdenticalClients
 from clusterproof.theory.exact.random_tasks import random_mixture
 from clusterproof.theory.exact.rounding import share_of_largest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.theory.claims import Q, Sides, Z, among, at_least, at_most, claim, equal
+from clusterproof.checker.claims import Q, Sides, Z, among, at_least, at_most, claim, equal
 from clusterproof.theory.exact.basin_pairs import Pair
 from clusterproof.theory.exact.one_point import gap
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses

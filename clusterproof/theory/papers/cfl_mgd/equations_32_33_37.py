@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated
 
-from clusterproof.theory.claims import Q, Sides, Z, among, claim, equal, sequences, suppose
+from clusterproof.checker.claims import Q, Sides, Z, among, claim, equal, sequences, suppose
 from clusterproof.theory.exact.prescribed_samples import READINGS, Rounds, exact_run
 from clusterproof.theory.papers.cfl_mgd.appendix.a18_to_a25 import parts_of_the_momentum
 

@@ -8,12 +8,12 @@ from typing import Annotated
 
 import numpy as np
 
+from clusterproof.checker.claims import Excluded, Sides, at_most, claim, equal, given, suppose
+from clusterproof.checker.claims.frequency import Frequency, probability
+from clusterproof.checker.claims.ranges import drawn, reals
+from clusterproof.checker.claims.space import Replicates, Stream
 from clusterproof.synthetic import RegressionMixture, TwoPointMixture, direct_simulation
 from clusterproof.synthetic.misclassification import worst_case_error
-from clusterproof.theory.claims import Excluded, Sides, at_most, claim, equal, given, suppose
-from clusterproof.theory.claims.frequency import Frequency, probability
-from clusterproof.theory.claims.ranges import drawn, reals
-from clusterproof.theory.claims.space import Replicates, Stream
 from clusterproof.theory.exact.basin_pairs import Pair
 from clusterproof.theory.exact.random_tasks import random_regression
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses

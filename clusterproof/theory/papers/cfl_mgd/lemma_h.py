@@ -9,11 +9,13 @@ from typing import Annotated
 
 import numpy as np
 
-from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace
+from clusterproof.algorithms import CFLMGD
+from clusterproof.checker.claims import Q, Sides, Z, among, at_most, claim, equal, reals, suppose
+from clusterproof.common import InvalidArgument
+from clusterproof.running import Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.bounds.trace_bound import TraceBound
-from clusterproof.theory.claims import Q, Sides, Z, among, at_most, claim, equal, reals, suppose
 from clusterproof.theory.exact.heavy_ball import propagators, spectral_rate, start_envelope
 from clusterproof.theory.exact.two_clusters import exact_path
 

@@ -10,11 +10,12 @@ from typing import Annotated
 
 import numpy as np
 
-from clusterproof.algorithms import CFLMGD, run
+from clusterproof.algorithms import CFLMGD
+from clusterproof.checker.claims import Excluded, Q, Sides, Z, among, at_most, claim, equal, given, suppose
+from clusterproof.checker.claims.ranges import drawn, integers, reals
+from clusterproof.checker.claims.space import Stream
+from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import Excluded, Q, Sides, Z, among, at_most, claim, equal, given, suppose
-from clusterproof.theory.claims.ranges import drawn, integers, reals
-from clusterproof.theory.claims.space import Stream
 from clusterproof.theory.exact.affine_rounds import RoundMap, drift_constant, first_order_drift, round_map
 from clusterproof.theory.exact.heavy_ball import propagators
 from clusterproof.theory.papers.cfl_mgd.drawn_tasks import random_clients

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clusterproof.algorithms import InvalidArgument, Trace
+from clusterproof.common import InvalidArgument
+from clusterproof.running import Trace
 from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
 from clusterproof.theory.bounds.dynamics import cfl_mgd_of
 from clusterproof.theory.bounds.hypotheses import Need, unmet

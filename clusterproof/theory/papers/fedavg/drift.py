@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import Annotated, Any
 
-from clusterproof.theory.claims import Sides, at_most, claim, integers, rationals, suppose
+from clusterproof.checker.claims import Sides, at_most, claim, integers, rationals, suppose
 from clusterproof.theory.definitions.fedavg import fedavg_round
 from clusterproof.theory.exact.algebra import NotNegative, Share
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, mean, squares, vector

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
 
-from clusterproof.theory.claims import (
+from clusterproof.checker.claims import (
     Q,
     Sides,
     Z,

@@ -10,8 +10,8 @@ import numpy as np
 
 from clusterproof.algorithms.bipartition import cosine_similarities, cross_similarity
 from clusterproof.algorithms.penalties import SCAD
+from clusterproof.checker.claims import Q, Sides, Stream, Z, at_most, claim, drawn, equal, reals, suppose
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import Q, Sides, Stream, Z, at_most, claim, drawn, equal, reals, suppose
 
 
 def window(task: QuadraticMixture, concavity: float) -> tuple[float, float]:

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clusterproof.algorithms import FPFC, Randomness
+from clusterproof.algorithms import FPFC
 from clusterproof.algorithms.fpfc import FusionState
 from clusterproof.algorithms.pairs import delta_lengths
 from clusterproof.algorithms.penalties import SCAD, lengths_of
+from clusterproof.common import Randomness
 from clusterproof.synthetic import QuadraticMixture
 
 

@@ -8,9 +8,7 @@ from typing import Annotated
 
 import numpy as np
 
-from clusterproof.algorithms import Randomness
-from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import (
+from clusterproof.checker.claims import (
     Expectation,
     Q,
     Sides,
@@ -24,6 +22,8 @@ from clusterproof.theory.claims import (
     equal,
     suppose,
 )
+from clusterproof.common import Randomness
+from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.exact.algebra import Share
 from clusterproof.theory.papers.fpfc.measured import run_averages
 from clusterproof.theory.papers.fpfc.partial_participation import mean_of_squares, minimiser

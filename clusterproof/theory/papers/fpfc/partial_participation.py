@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from clusterproof.algorithms import FPFC
-from clusterproof.theory.claims import Sides, Z, among, at_most, claim, suppose
+from clusterproof.checker.claims import Sides, Z, among, at_most, claim, suppose
 from clusterproof.theory.papers.fpfc.theorem_1 import WEAK_CONVEXITY, Constants
 
 CURVATURE, AUGMENTATION, STRENGTH, SMOOTHING = 1000.0, 10_000.0, 1.0, 0.5

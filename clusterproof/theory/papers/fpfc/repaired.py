@@ -8,10 +8,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from clusterproof.algorithms import FPFC, InvalidArgument
+from clusterproof.algorithms import FPFC
 from clusterproof.algorithms.penalties import SCAD, SmoothedSCAD
-from clusterproof.synthetic import QuadraticMixture, from_settings
-from clusterproof.theory.claims import (
+from clusterproof.checker.claims import (
     Expectation,
     Q,
     Sides,
@@ -25,6 +24,8 @@ from clusterproof.theory.claims import (
     expectation,
     suppose,
 )
+from clusterproof.common import InvalidArgument
+from clusterproof.synthetic import QuadraticMixture, from_settings
 from clusterproof.theory.exact.algebra import Share
 from clusterproof.theory.papers.fpfc import partial_participation as participation
 from clusterproof.theory.papers.fpfc.measured import Averages, run_averages, unit_prox_lengths

@@ -8,11 +8,13 @@ from itertools import product
 
 import numpy as np
 
-from clusterproof.algorithms import FPFC, Randomness, run
+from clusterproof.algorithms import FPFC
 from clusterproof.algorithms.fpfc import FusionState
 from clusterproof.algorithms.penalties import lengths_of
+from clusterproof.checker.claims import Q, Sides, Stream, Z, among, at_least, at_most, claim, equal
+from clusterproof.common import Randomness
+from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import Q, Sides, Stream, Z, among, at_least, at_most, claim, equal
 from clusterproof.theory.papers.fpfc.measured import augmented_lagrangian, losses_of, objective
 from clusterproof.theory.papers.fpfc.repaired import Random
 from clusterproof.theory.papers.fpfc.runs import bound_descent, bound_local_steps, suppose_the_hypotheses

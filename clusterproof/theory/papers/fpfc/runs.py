@@ -15,14 +15,16 @@ from itertools import pairwise
 
 import numpy as np
 
-from clusterproof.algorithms import FPFC, InvalidArgument, Trace
+from clusterproof.algorithms import FPFC
 from clusterproof.algorithms.fpfc import FusionState
+from clusterproof.checker.claims import suppose
+from clusterproof.common import InvalidArgument
+from clusterproof.running import Trace
 from clusterproof.synthetic import Mixture, QuadraticMixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.bounds.hypotheses import Need, at_most
 from clusterproof.theory.bounds.numbers import apart
 from clusterproof.theory.bounds.trace_bound import TraceBound
-from clusterproof.theory.claims import suppose
 from clusterproof.theory.papers.fpfc.measured import augmented_lagrangian, objective, squared_mapping
 from clusterproof.theory.papers.fpfc.theorem_1 import Constants, printed_setting
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from clusterproof.algorithms import FPFC
 from clusterproof.algorithms.penalties import SmoothedSCAD
+from clusterproof.checker.claims import Q, Sides, Z, among, at_least, at_most, claim, equal, suppose
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.bounds.hypotheses import Need, unmet
 from clusterproof.theory.bounds.numbers import apart
-from clusterproof.theory.claims import Q, Sides, Z, among, at_least, at_most, claim, equal, suppose
 from clusterproof.theory.papers.fpfc.measured import run_averages
 
 

@@ -7,9 +7,10 @@ from itertools import product
 
 import numpy as np
 
-from clusterproof.algorithms import GradientLoss, run
+from clusterproof.algorithms import GradientLoss
+from clusterproof.checker.claims import Q, Sides, Stream, Z, among, at_most, claim, equal, suppose
+from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import Q, Sides, Stream, Z, among, at_most, claim, equal, suppose
 from clusterproof.theory.papers.gradient_loss.scalar import exact_rounds, scalar_task
 
 ROUNDS = 8

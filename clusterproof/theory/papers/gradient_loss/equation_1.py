@@ -6,7 +6,18 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.theory.claims import Q, Sides, Z, among, claim, equal, integers, iterate, sequences, suppose
+from clusterproof.checker.claims import (
+    Q,
+    Sides,
+    Z,
+    among,
+    claim,
+    equal,
+    integers,
+    iterate,
+    sequences,
+    suppose,
+)
 from clusterproof.theory.papers.gradient_loss.scalar import POINT, WEIGHT, best, score, sign
 
 ROWS: Any = integers(1, 6, upwards=True)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms import IFCA, GradientLoss, run
+from clusterproof.algorithms import IFCA, GradientLoss
+from clusterproof.checker.claims import Q, Sides, Stream, among, claim, equal, integers, iterate, sequences
+from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import Q, Sides, Stream, among, claim, equal, integers, iterate, sequences
 from clusterproof.theory.papers.gradient_loss.scalar import POINT, STEP, exact_rounds
 
 DEVICES: Any = integers(0, 6, upwards=True)

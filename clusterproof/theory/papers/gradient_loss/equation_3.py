@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms import GradientLoss, Randomness
+from clusterproof.algorithms import GradientLoss
 from clusterproof.algorithms.gradient_loss import MovingState
-from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import (
+from clusterproof.checker.claims import (
     Q,
     Sides,
     Stream,
@@ -26,6 +25,8 @@ from clusterproof.theory.claims import (
     sequences,
     suppose,
 )
+from clusterproof.common import Randomness
+from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.papers.gradient_loss.scalar import (
     FIFTH,
     POINT,

@@ -8,8 +8,8 @@ import numpy as np
 
 from clusterproof.algorithms import GradientLoss
 from clusterproof.algorithms.gradient_loss import MovingState
+from clusterproof.checker.claims import Q, Sides, Stream, Z, among, at_most, claim, equal, suppose
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.claims import Q, Sides, Stream, Z, among, at_most, claim, equal, suppose
 from clusterproof.theory.papers.gradient_loss.scalar import (
     POINT,
     STEP,

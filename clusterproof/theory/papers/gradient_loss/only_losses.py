@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms import CFL, IFCA, Randomness
+from clusterproof.algorithms import CFL, IFCA
+from clusterproof.checker.claims import Sides, among, claim, equal, integers, suppose
+from clusterproof.common import Randomness
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import Sides, among, claim, equal, integers, suppose
 
 WARM_UP = 2
 HALF: Any = integers(2, 5, upwards=True)

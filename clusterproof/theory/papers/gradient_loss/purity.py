@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import permutations, product
 from typing import Any
 
-from clusterproof.theory.claims import (
+from clusterproof.checker.claims import (
     Sides,
     Z,
     among,

@@ -10,11 +10,10 @@ from typing import Annotated
 
 import numpy as np
 
-from clusterproof.algorithms import IFCA, GradientLoss, Randomness, generator, purity
+from clusterproof.algorithms import IFCA, GradientLoss
 from clusterproof.algorithms.costs import cost_of_a_round
 from clusterproof.algorithms.gradient_loss import MovingState
-from clusterproof.synthetic import QuadraticMixture, RegressionMixture
-from clusterproof.theory.claims import (
+from clusterproof.checker.claims import (
     Frequency,
     Replicates,
     Sides,
@@ -27,6 +26,9 @@ from clusterproof.theory.claims import (
     integers,
     probability,
 )
+from clusterproof.common import Randomness, generator
+from clusterproof.running import purity
+from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.theory.exact.algebra import NotNegative
 
 LIMIT = 60

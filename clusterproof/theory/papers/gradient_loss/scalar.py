@@ -11,8 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from clusterproof.checker.claims import Q
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import Q
 
 POINT, STEP = Q[::2], Q[Fraction(1, 10) : 1 : 5]
 """A model, a minimiser or a gradient; and alpha, at most one over the curvature."""

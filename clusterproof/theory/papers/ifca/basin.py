@@ -8,11 +8,8 @@ from typing import Annotated
 
 import numpy as np
 
-from clusterproof.algorithms import IFCA, run
-from clusterproof.synthetic import RegressionMixture
-from clusterproof.synthetic.mixture import make_labels
-from clusterproof.theory.bounds.setting import largest_radius
-from clusterproof.theory.claims import (
+from clusterproof.algorithms import IFCA
+from clusterproof.checker.claims import (
     Q,
     Sides,
     Stream,
@@ -24,7 +21,11 @@ from clusterproof.theory.claims import (
     integers,
     suppose,
 )
-from clusterproof.theory.claims.ranges import example_of
+from clusterproof.checker.claims.ranges import example_of
+from clusterproof.running import run
+from clusterproof.synthetic import RegressionMixture
+from clusterproof.synthetic.mixture import make_labels
+from clusterproof.theory.bounds.setting import largest_radius
 
 
 def draw_mixture(stream: np.random.Generator) -> RegressionMixture:

@@ -8,10 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from clusterproof.algorithms import CFLMGD, IFCA, generator, run
-from clusterproof.synthetic import RegressionMixture
-from clusterproof.synthetic.mixture import make_labels
-from clusterproof.theory.claims import (
+from clusterproof.algorithms import CFLMGD, IFCA
+from clusterproof.checker.claims import (
     Frequency,
     Replicates,
     Sides,
@@ -21,7 +19,11 @@ from clusterproof.theory.claims import (
     claim,
     probability,
 )
-from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE, Confidence, clopper_pearson
+from clusterproof.checker.claims.statistics import CLAIM_SIGNIFICANCE, Confidence, clopper_pearson
+from clusterproof.common import generator
+from clusterproof.running import run
+from clusterproof.synthetic import RegressionMixture
+from clusterproof.synthetic.mixture import make_labels
 
 ROUNDS = 60
 """T: after it only single clients near a tie change their clusters."""

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from clusterproof.theory.claims import (
+from clusterproof.checker.claims import (
     Q,
     Sides,
     Z,

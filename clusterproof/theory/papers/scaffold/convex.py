@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated, Any
 
-from clusterproof.theory.claims import Sides, at_least, at_most, claim, rationals
+from clusterproof.checker.claims import Sides, at_least, at_most, claim, rationals
 from clusterproof.theory.exact.algebra import AtLeastOne, NotNegative
 from clusterproof.theory.exact.planar_clients import PlanarClients
 from clusterproof.theory.papers.scaffold.option_1 import (

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from clusterproof.theory.claims import Sides, at_least, at_most, choice, claim, equal, integers, rationals
+from clusterproof.checker.claims import Sides, at_least, at_most, choice, claim, equal, integers, rationals
 from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.exact.algebra import AtLeastOne, NotNegative, Number, Share
 from clusterproof.theory.exact.planar_clients import PlanarClients

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from clusterproof.theory.claims import integers, rationals, suppose
+from clusterproof.checker.claims import integers, rationals, suppose
 from clusterproof.theory.definitions.fedavg import descend
 from clusterproof.theory.definitions.scaffold import scaffold_round
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, mean, squares, vector

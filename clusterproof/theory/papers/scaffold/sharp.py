@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated, Any
 
+from clusterproof.checker.claims import Sides, at_least, at_most, choice, claim, equal, rationals
 from clusterproof.theory.certificates.certify_round import make_round
 from clusterproof.theory.certificates.one_round import RoundCertificate
-from clusterproof.theory.claims import Sides, at_least, at_most, choice, claim, equal, rationals
 from clusterproof.theory.exact.algebra import NotNegative, Number, Share
 from clusterproof.theory.exact.planar_clients import PlanarClients
 from clusterproof.theory.papers.scaffold.option_1 import weights

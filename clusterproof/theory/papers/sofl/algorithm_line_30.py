@@ -8,7 +8,7 @@ import numpy as np
 
 from clusterproof.algorithms.cfl import PartitionState, average_in_clusters
 from clusterproof.algorithms.second_clustering import by_appearance
-from clusterproof.theory.claims import Sides, Stream, Z, at_least, at_most, claim, equal
+from clusterproof.checker.claims import Sides, Stream, Z, at_least, at_most, claim, equal
 
 
 @claim(

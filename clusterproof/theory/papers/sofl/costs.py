@@ -7,8 +7,8 @@ from typing import Any
 
 from clusterproof.algorithms import IFCA, FedAvg, SoFL
 from clusterproof.algorithms.costs import cost_of_a_round
+from clusterproof.checker.claims import Q, Sides, at_most, claim, equal, integers, suppose
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import Q, Sides, at_most, claim, equal, integers, suppose
 
 CLUSTERS: Any = integers(2, 8, upwards=True)
 STEPS: Any = integers(1, 5, upwards=True)

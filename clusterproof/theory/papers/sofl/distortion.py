@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from clusterproof.theory.claims import Sides, Stream, among, at_most, claim
+from clusterproof.checker.claims import Sides, Stream, among, at_most, claim
 from clusterproof.theory.papers.sofl.equations_3_6 import Point, partitions, within_sum
 
 

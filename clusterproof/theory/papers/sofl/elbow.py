@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms import SoFL, cluster_count, run
-from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import (
+from clusterproof.algorithms import SoFL
+from clusterproof.checker.claims import (
     Frequency,
     Replicates,
     Sides,
@@ -24,6 +23,8 @@ from clusterproof.theory.claims import (
     sequences,
     suppose,
 )
+from clusterproof.running import cluster_count, run
+from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.papers.sofl.equations_3_6 import Point, exact_curve, squared_distance
 
 

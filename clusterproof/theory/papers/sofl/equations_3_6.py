@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.theory.claims import Q, Sides, Z, at_most, claim, equal, integers, sequences
+from clusterproof.checker.claims import Q, Sides, Z, at_most, claim, equal, integers, sequences
 
 Point = tuple[Fraction, ...]
 Labels = tuple[int, ...]

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from clusterproof.algorithms import self_organising_map as som
-from clusterproof.theory.claims import Q, Sides, Stream, Z, at_least, at_most, claim, equal
+from clusterproof.checker.claims import Q, Sides, Stream, Z, at_least, at_most, claim, equal
 from clusterproof.theory.papers.sofl.equations_3_6 import Point, mean_of, squared_distance
 
 

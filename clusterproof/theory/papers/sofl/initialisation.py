@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from clusterproof.algorithms import adjusted_rand_index
 from clusterproof.algorithms import self_organising_map as som
 from clusterproof.algorithms.second_clustering import k_means
-from clusterproof.theory.claims import Frequency, Replicates, Stream, claim, probability
+from clusterproof.checker.claims import Frequency, Replicates, Stream, claim, probability
+from clusterproof.running import adjusted_rand_index
 
 Clustering = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 """Clusters of updates (m, d), from a start that is drawn."""

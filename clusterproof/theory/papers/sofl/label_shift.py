@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from clusterproof.theory.claims import Sides, Stream, Z, among, claim, equal
+from clusterproof.checker.claims import Sides, Stream, Z, among, claim, equal
 
 
 def ceiling(shifts: Sequence[int], weights: Sequence[Fraction], classes: int) -> Fraction:

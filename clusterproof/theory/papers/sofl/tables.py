@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.theory.claims import Sides, at_least, at_most, claim, equal
+from clusterproof.checker.claims import Sides, at_least, at_most, claim, equal
 
 SKEWS = ("feature", "label")
 METHODS = ("FedAvg", "FedProx", "CFL", "IFCA", "SoFL")

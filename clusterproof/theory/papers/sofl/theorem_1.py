@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.theory.claims import Q, Sides, Stream, among, at_most, claim, equal, suppose
+from clusterproof.checker.claims import Q, Sides, Stream, among, at_most, claim, equal, suppose
 from clusterproof.theory.papers.sofl.cells import FrozenRow, errors_after, mean_over_orders
 
 RATE = among(Fraction(1, 10), Fraction(1, 2), Fraction(1))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.algorithms import self_organising_map as som
-from clusterproof.theory.claims import Q, Sides, at_most, claim, equal, integers, iterate, sequences
+from clusterproof.checker.claims import Q, Sides, at_most, claim, equal, integers, iterate, sequences
 from clusterproof.theory.papers.sofl.cells import intervals, mean_field_fixed_point
 
 PLACE = Q[-3:3:8]

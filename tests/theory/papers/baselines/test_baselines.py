@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from catalogue import checked
 
-from clusterproof import theory
-from clusterproof.algorithms import InvalidArgument
+from clusterproof import checker
 from clusterproof.algorithms import bipartition as parts
+from clusterproof.common import InvalidArgument
 from clusterproof.synthetic import QuadraticMixture
 
 Plant = Callable[..., Any]
@@ -32,4 +32,4 @@ def test_a_forged_task_is_refused() -> None:
         hessians=np.full((2, 1, 1), 1e-6), centers=np.array([[0.0], [1.0]]), labels=np.zeros(2, int)
     )
     with pytest.raises(InvalidArgument, match=r"eigenvalues in \[1/4, 1\]"):
-        theory.replay("baselines/local", {"task": flat.settings, "local_steps": 1})
+        checker.replay("baselines/local", {"task": flat.settings, "local_steps": 1})

@@ -9,13 +9,13 @@ import pytest
 from best_constants import by_cantelli, markov_on_the_mean
 from scipy import stats
 
+from clusterproof.checker.report.stored_verdicts import read_verdicts
 from clusterproof.theory.exact.two_point_losses import RARE, tightest
 from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import (
     CERTAIN,
     exceeded_across,
     exceeded_displacement,
 )
-from clusterproof.theory.report.stored_verdicts import read_verdicts
 
 
 @pytest.mark.parametrize("samples", [1, 2, 3])

@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 from sides_by_hand import assert_sides
 
-from clusterproof import theory
-from clusterproof.algorithms import CFLMGD, InvalidArgument, run
+from clusterproof import checker
+from clusterproof.algorithms import CFLMGD
+from clusterproof.checker.report.stored_verdicts import read_verdicts
+from clusterproof.common import InvalidArgument
+from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.exact.two_clusters import has_positive_probability
 from clusterproof.theory.papers.cfl_mgd.lemma_2 import lemma_2
-from clusterproof.theory.report.stored_verdicts import read_verdicts
 
 RECORDED = read_verdicts()
 LAMBDA = 1e-4
@@ -80,7 +82,7 @@ def test_a_counterexample_has_just_enough_clients(
     assert probability(least) > 0
     assert probability(least - 1) < 0
     with pytest.raises(InvalidArgument, match=r"the hypothesis .* > 0|that the instance has"):
-        theory.replay(f"cfl-mgd/{name}", found | {"clients": 2 * least - 2, "own": least - 1})
+        checker.replay(f"cfl-mgd/{name}", found | {"clients": 2 * least - 2, "own": least - 1})
 
 
 @pytest.mark.parametrize("c_4", [1, 44, 1000])

@@ -18,8 +18,8 @@ from sides_by_hand import (
     statement_of,
 )
 
+from clusterproof.checker.claims import Outside
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture, direct_simulation
-from clusterproof.theory.claims import Outside
 
 HESSIANS = np.array([[[0.9, 0.2], [0.2, 0.5]], [[0.4, -0.1], [-0.1, 0.8]], [[0.7, 0.3], [0.3, 0.6]]])
 CENTERS = np.array([[1.0, -0.5], [-0.25, 0.75], [0.5, 2.0]])

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import scipy.special
 
-from clusterproof.algorithms import FPFC, Randomness
+from clusterproof.algorithms import FPFC
+from clusterproof.checker.claims.judge import judge
+from clusterproof.common import Randomness
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims.judge import judge
 from clusterproof.theory.papers.fpfc import fusion as window
 from clusterproof.theory.papers.fpfc import repaired
 from clusterproof.theory.papers.fpfc.one_term import HuberSum

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from clusterproof.algorithms import FPFC
-from clusterproof.theory.claims import Outside
+from clusterproof.checker.claims import Outside
 from clusterproof.theory.papers.fpfc import repaired
 from clusterproof.theory.papers.fpfc.theorem_1 import Constants
 

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from fusion_loops import DenseFPFC, dense_paths
 
-from clusterproof.algorithms import FPFC, Randomness, run
+from clusterproof.algorithms import FPFC
 from clusterproof.algorithms.participation import draw_participants
+from clusterproof.common import Randomness
+from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.papers.fpfc import runs
 from clusterproof.theory.papers.fpfc.theorem_1 import Constants

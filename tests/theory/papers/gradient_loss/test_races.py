@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from sides_by_hand import assert_sides
 
-from clusterproof import theory
-from clusterproof.algorithms import GradientLoss, Randomness, generator, purity, run
+from clusterproof import checker
+from clusterproof.algorithms import GradientLoss
+from clusterproof.common import Randomness, generator
+from clusterproof.running import purity, run
 from clusterproof.theory.papers.gradient_loss import empty_clusters, race
 from clusterproof.theory.papers.gradient_loss.scalar import scalar_task
 
@@ -149,5 +151,5 @@ def test_a_race_is_on_the_mixture_that_its_card_states() -> None:
     stated = (
         f"{task.clients} devices in {task.clusters} clusters, batches of {task.samples} rows, alpha = 0.1"
     )
-    assert stated in " ".join(theory.find_claim("gradient-loss/sooner").text.split())
+    assert stated in " ".join(checker.find_claim("gradient-loss/sooner").text.split())
     assert (task.separation, task.smoothness, task.noise) == pytest.approx((1, 1, 0.5))

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from sides_by_hand import assert_sides
 
-from clusterproof.algorithms import GradientLoss, run
-from clusterproof.algorithms import purity as measured_purity
+from clusterproof.algorithms import GradientLoss
+from clusterproof.running import purity as measured_purity
+from clusterproof.running import run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.papers.gradient_loss import equation_3, purity
 from clusterproof.theory.papers.gradient_loss import equations_4_5 as equation_4

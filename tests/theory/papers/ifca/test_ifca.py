@@ -11,9 +11,10 @@ import pytest
 from planted_sides import is_left_whole
 from sides_by_hand import assert_sides
 
-from clusterproof.algorithms import CFLMGD, IFCA, run
+from clusterproof.algorithms import CFLMGD, IFCA
+from clusterproof.checker.claims import Outside
+from clusterproof.running import run
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.claims import Outside
 from clusterproof.theory.papers.ifca import basin, success
 from clusterproof.theory.papers.ifca.success import Cell, succeeds
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clusterproof import theory
+from clusterproof import checker
 from clusterproof.theory.definitions.proxskip import proxskip_iteration
 from clusterproof.theory.exact.planar_clients import PlanarClients, squares, vector
 from clusterproof.theory.papers.proxskip import Start
@@ -47,10 +47,10 @@ def test_an_iteration_of_two_kinds_is_that_of_their_clients(p: F) -> None:
     flat, steep = 1 - F(3, 8) * F(3, 10), 1 - F(3, 4)
     rates = {"proxskip/sharp": max(flat**2, steep**2, 1 - p**2), "proxskip/theorem-6": max(flat, 1 - p**2)}
     for name, rate in rates.items():
-        sides: Any = theory.find_claim(name).function(CLIENTS, start)
+        sides: Any = checker.find_claim(name).function(CLIENTS, start)
         assert (sides.measured, sides.terms) == (after, {"start": rate * before})
     before, after, added = by_client(CLIENTS, start, NOISE)
-    sides = theory.find_claim("sproxskip/additive").function(CLIENTS, start, *NOISE)
+    sides = checker.find_claim("sproxskip/additive").function(CLIENTS, start, *NOISE)
     assert sides.measured == after
     assert sides.terms == {"start": rates["proxskip/sharp"] * before, "noise": added}
 

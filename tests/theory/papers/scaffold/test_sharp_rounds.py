@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from clusterproof import theory
-from clusterproof.theory import Kind
+from clusterproof import checker
+from clusterproof.checker import Kind
 from clusterproof.theory.papers.scaffold import sharp as multipliers
 from clusterproof.theory.papers.scaffold.option_1 import summed_shares
 from clusterproof.theory.papers.scaffold.sharp import closed_form
@@ -50,7 +50,7 @@ def test_the_sums_of_shares() -> None:
     ("claim", "named"), [("fedlin/sharp", "scaffold/sharp-option-1"), ("fedlin/convex", "scaffold/convex")]
 )
 def test_fedlin_has_the_steps_of_the_proof_that_it_names(claim: str, named: str) -> None:
-    own, theirs = ({each.name for each in theory.find_claim(name).statements} for name in (claim, named))
+    own, theirs = ({each.name for each in checker.find_claim(name).statements} for name in (claim, named))
     assert own == theirs - {"one local step of II"}
 
 
@@ -65,6 +65,6 @@ def test_every_certificate_of_the_proofs_is_checked(plant: Callable[..., Any]) -
         )
 
     plant(multipliers, "closed_form", last_smaller)
-    found = theory.check("scaffold/multipliers")
+    found = checker.check("scaffold/multipliers")
     assert found.verdict is Kind.VIOLATED
     assert found.counterexample == {"local_steps": 3, "pace": "1/10", "condition": 100, "option": "II"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from clusterproof.theory.claims import Q, Sides, at_most, claim, known
+from clusterproof.checker.claims import Q, Sides, at_most, claim, known
 from clusterproof.theory.exact.one_point import gradient_square
 
 ROOT, SHARE, COSINE, NOT_NEGATIVE = Q[1::2], Q[0:1:4], Q[-1:1:4], Q[0::2]

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from clusterproof.theory.claims import Replicates, Sides, Stream, Z, among, at_most, claim, suppose
+from clusterproof.checker.claims import Replicates, Sides, Stream, Z, among, at_most, claim, suppose
 from clusterproof.theory.exact.two_point_law import binomial_upper_tail
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses, tightest
 from clusterproof.theory.papers.cfl_mgd.appendix.a3_to_a14 import false_member_norms

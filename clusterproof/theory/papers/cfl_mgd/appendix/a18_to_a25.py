@@ -7,7 +7,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from clusterproof.theory.claims import (
+from clusterproof.checker.claims import (
     Excluded,
     Q,
     Sides,

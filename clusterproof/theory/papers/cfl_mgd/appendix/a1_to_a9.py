@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, Any
 
-from clusterproof.theory.claims import (
+from clusterproof.checker.claims import (
     Excluded,
     Q,
     Sides,
@@ -23,7 +23,7 @@ from clusterproof.theory.claims import (
     sequences,
     suppose,
 )
-from clusterproof.theory.claims.ranges import integers
+from clusterproof.checker.claims.ranges import integers
 from clusterproof.theory.exact.one_point import square_after
 from clusterproof.theory.exact.prescribed_samples import Rounds, Table, play
 from clusterproof.theory.exact.two_clusters import carried

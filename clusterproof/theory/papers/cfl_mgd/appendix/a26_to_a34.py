@@ -11,9 +11,9 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.algorithms import CFLMGD
-from clusterproof.theory.claims import Excluded, Q, Sides, Z, among, at_most, claim, given, suppose
-from clusterproof.theory.claims.ranges import integers, reals
-from clusterproof.theory.claims.space import Replicates, Stream
+from clusterproof.checker.claims import Excluded, Q, Sides, Z, among, at_most, claim, given, suppose
+from clusterproof.checker.claims.ranges import integers, reals
+from clusterproof.checker.claims.space import Replicates, Stream
 from clusterproof.theory.exact.prescribed_samples import Table, play
 from clusterproof.theory.exact.recorded_run import record
 from clusterproof.theory.exact.two_clusters import carried, exact_path, has_positive_probability

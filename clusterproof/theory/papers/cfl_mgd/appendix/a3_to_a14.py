@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from clusterproof.theory.claims import Excluded, Q, Sides, Z, among, at_most, claim, given, suppose
-from clusterproof.theory.claims.space import Replicates, Stream
+from clusterproof.checker.claims import Excluded, Q, Sides, Z, among, at_most, claim, given, suppose
+from clusterproof.checker.claims.space import Replicates, Stream
 from clusterproof.theory.exact.exponentials import exponential_bounds
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (

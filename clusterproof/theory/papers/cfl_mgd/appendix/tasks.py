@@ -9,8 +9,8 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.algorithms import CFLMGD
+from clusterproof.checker.claims import among, drawn, suppose
 from clusterproof.synthetic import Mixture, RegressionMixture, TwoPointMixture
-from clusterproof.theory.claims import among, drawn, suppose
 from clusterproof.theory.exact.recorded_run import record
 
 

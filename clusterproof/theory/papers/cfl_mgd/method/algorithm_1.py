@@ -10,11 +10,12 @@ from typing import Annotated
 
 import numpy as np
 
-from clusterproof.algorithms import CFLMGD, run
+from clusterproof.algorithms import CFLMGD
+from clusterproof.checker.claims import Q, Sides, Z, among, at_least, at_most, claim, equal, suppose
+from clusterproof.checker.claims.ranges import drawn, reals
+from clusterproof.checker.claims.space import Stream
+from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import Q, Sides, Z, among, at_least, at_most, claim, equal, suppose
-from clusterproof.theory.claims.ranges import drawn, reals
-from clusterproof.theory.claims.space import Stream
 from clusterproof.theory.exact.prescribed_samples import READINGS, exact_run
 from clusterproof.theory.exact.rounding import share_of_largest
 from clusterproof.theory.exact.two_clusters import exact_path

@@ -9,10 +9,9 @@ from typing import Annotated
 
 import numpy as np
 
-from clusterproof.algorithms import CFLMGD, run
+from clusterproof.algorithms import CFLMGD
 from clusterproof.algorithms import Descent as Steps
-from clusterproof.synthetic import QuadraticMixture, RegressionMixture, direct_simulation
-from clusterproof.theory.claims import (
+from clusterproof.checker.claims import (
     Excluded,
     Sides,
     Stream,
@@ -27,6 +26,8 @@ from clusterproof.theory.claims import (
     reals,
     suppose,
 )
+from clusterproof.running import run
+from clusterproof.synthetic import QuadraticMixture, RegressionMixture, direct_simulation
 from clusterproof.theory.exact.random_tasks import random_regression
 from clusterproof.theory.exact.rounding import share_of_largest
 from clusterproof.theory.papers.cfl_mgd.drawn_tasks import random_clients, random_quadratics

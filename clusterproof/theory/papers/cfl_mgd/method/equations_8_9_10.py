@@ -9,11 +9,12 @@ from typing import Annotated
 
 import numpy as np
 
-from clusterproof.algorithms import CFLMGD, run
+from clusterproof.algorithms import CFLMGD
+from clusterproof.checker.claims import Q, Sides, Z, at_most, claim, equal, suppose
+from clusterproof.checker.claims.ranges import drawn, integers, reals
+from clusterproof.checker.claims.space import Stream
+from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import Q, Sides, Z, at_most, claim, equal, suppose
-from clusterproof.theory.claims.ranges import drawn, integers, reals
-from clusterproof.theory.claims.space import Stream
 from clusterproof.theory.exact.rounding import share_of_largest
 from clusterproof.theory.papers.cfl_mgd.drawn_tasks import random_quadratics
 from clusterproof.theory.papers.cfl_mgd.model_averaging import exact_rounds, option_2

@@ -9,15 +9,16 @@ from typing import Annotated
 
 import numpy as np
 
-from clusterproof.algorithms import CFLMGD, run
+from clusterproof.algorithms import CFLMGD
+from clusterproof.checker.claims import Excluded, Sides, at_least, at_most, claim, equal, given
+from clusterproof.checker.claims.expectation import Expectation, expectation
+from clusterproof.checker.claims.ranges import choice, reals
+from clusterproof.checker.claims.space import Replicates, Stream
+from clusterproof.running import run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.audit_settings import experiment
 from clusterproof.theory.bounds.best_momentum import best_for_horizon, fastest, helpful_limit, noise_floor
 from clusterproof.theory.certificates import Certificate, certify, verify
-from clusterproof.theory.claims import Excluded, Sides, at_least, at_most, claim, equal, given
-from clusterproof.theory.claims.expectation import Expectation, expectation
-from clusterproof.theory.claims.ranges import choice, reals
-from clusterproof.theory.claims.space import Replicates, Stream
 from clusterproof.theory.exact.exact_moments import error_moments
 from clusterproof.theory.exact.heavy_ball import spectral_rate
 

@@ -8,6 +8,9 @@ from typing import Annotated
 
 import numpy as np
 
+from clusterproof.checker.claims import Sides, at_least, at_most, claim, equal, suppose
+from clusterproof.checker.claims.ranges import choice, integers, rationals, reals
+from clusterproof.checker.claims.space import Replicates, Stream
 from clusterproof.theory.bounds.norm_inequality import (
     ball_quantile,
     first_form,
@@ -15,9 +18,6 @@ from clusterproof.theory.bounds.norm_inequality import (
     second_form,
 )
 from clusterproof.theory.bounds.row_lemma import gamma, gradient_cumulant
-from clusterproof.theory.claims import Sides, at_least, at_most, claim, equal, suppose
-from clusterproof.theory.claims.ranges import choice, integers, rationals, reals
-from clusterproof.theory.claims.space import Replicates, Stream
 from clusterproof.theory.exact.quadrature import gaussian_nodes
 
 Dimension = Annotated[int, choice(1, 2, 10, 100)]

@@ -8,13 +8,13 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.algorithms import CFLMGD
+from clusterproof.checker.claims import Excluded, Sides, at_least, at_most, claim, equal, suppose
+from clusterproof.checker.claims.ranges import choice, rationals
+from clusterproof.checker.claims.space import Replicates, Stream
 from clusterproof.theory.bounds import statements
 from clusterproof.theory.bounds.audit_settings import Experiment, experiment, log_cosh_experiment
 from clusterproof.theory.bounds.statements import Momentum, Share, SmallTask, tuned
 from clusterproof.theory.bounds.theorem_a import TheoremA
-from clusterproof.theory.claims import Excluded, Sides, at_least, at_most, claim, equal, suppose
-from clusterproof.theory.claims.ranges import choice, rationals
-from clusterproof.theory.claims.space import Replicates, Stream
 
 BOUND = TheoremA()
 """The bound of the claim."""

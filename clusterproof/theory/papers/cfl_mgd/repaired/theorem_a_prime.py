@@ -9,14 +9,14 @@ from typing import Annotated
 
 import numpy as np
 
-from clusterproof.algorithms import run
+from clusterproof.checker.claims import Sides, at_most, claim, equal, suppose
+from clusterproof.checker.claims.ranges import choice, integers, rationals, reals
+from clusterproof.checker.claims.space import Replicates, Stream
+from clusterproof.running import run
 from clusterproof.theory.bounds.audit_settings import log_cosh_experiment
 from clusterproof.theory.bounds.run_bound import theorem_a_prime_on
 from clusterproof.theory.bounds.theorem_a_prime import smooth_reach
 from clusterproof.theory.certificates import Certificate, certify
-from clusterproof.theory.claims import Sides, at_most, claim, equal, suppose
-from clusterproof.theory.claims.ranges import choice, integers, rationals, reals
-from clusterproof.theory.claims.space import Replicates, Stream
 from clusterproof.theory.exact.quadrature import gaussian_nodes
 
 Momentum = Annotated[float, choice(0.0, 0.4, 0.6)]

@@ -8,16 +8,16 @@ from typing import Annotated
 
 import numpy as np
 
-from clusterproof.algorithms import run
+from clusterproof.checker.claims import Sides, at_most, claim, equal, suppose
+from clusterproof.checker.claims.ranges import choice, integers, rationals
+from clusterproof.checker.claims.space import Replicates, Stream
+from clusterproof.running import run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.audit_settings import Experiment, crowded_experiment, experiment
 from clusterproof.theory.bounds.gaussian import along_eigenvectors, gaussian_dynamics, reference_models
 from clusterproof.theory.bounds.run_bound import theorem_d_on
 from clusterproof.theory.bounds.statements import SmallTask, tuned
 from clusterproof.theory.bounds.theorem_d import theorem_d as bound_before
-from clusterproof.theory.claims import Sides, at_most, claim, equal, suppose
-from clusterproof.theory.claims.ranges import choice, integers, rationals
-from clusterproof.theory.claims.space import Replicates, Stream
 from clusterproof.theory.exact.heavy_ball import propagators
 
 FAILURE = (0.01, 0.02, 0.02)

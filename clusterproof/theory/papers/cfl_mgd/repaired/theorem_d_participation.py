@@ -8,16 +8,16 @@ from typing import Annotated
 
 import numpy as np
 
-from clusterproof.algorithms import run
+from clusterproof.checker.claims import Sides, at_most, equal, suppose
+from clusterproof.checker.claims.ranges import choice, integers, rationals, reals
+from clusterproof.checker.claims.space import Replicates, Stream
+from clusterproof.running import run
 from clusterproof.theory.bounds.audit_settings import PARTICIPATION, participation_experiment
 from clusterproof.theory.bounds.gaussian import gaussian_dynamics
 from clusterproof.theory.bounds.run_bound import theorem_d_on
 from clusterproof.theory.bounds.statements import SmallTask, tuned
 from clusterproof.theory.bounds.theorem_d import participant_range, theorem_d_recorded
 from clusterproof.theory.bounds.theorem_d import theorem_d as bound_before
-from clusterproof.theory.claims import Sides, at_most, equal, suppose
-from clusterproof.theory.claims.ranges import choice, integers, rationals, reals
-from clusterproof.theory.claims.space import Replicates, Stream
 from clusterproof.theory.exact.heavy_ball import propagators
 from clusterproof.theory.papers.cfl_mgd.repaired.theorem_d import FAILURE, theorem_d
 

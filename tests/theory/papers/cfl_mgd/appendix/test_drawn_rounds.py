@@ -13,8 +13,8 @@ from scipy import stats
 from sides_by_hand import assert_sides, sides_with
 
 from clusterproof.algorithms import CFLMGD
+from clusterproof.checker.claims import Sides
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.claims import Sides
 from clusterproof.theory.exact.recorded_run import record
 from clusterproof.theory.papers.cfl_mgd.appendix.a3_to_a14 import false_members, own_clients
 from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import displacement

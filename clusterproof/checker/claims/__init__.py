@@ -1,0 +1,77 @@
+"""Claims: typed functions that state theorems, and the words in which they are written.
+
+The way of a check leads through six files: ``claims/statement`` (a function and its instances), ``claims/space`` (what
+its quantities may be), ``search/plan`` (which instances are tried), ``search/evidence`` (what of them is kept),
+``kernel/words`` (what that shows) and ``report/verdict`` (what is said of a line).
+"""
+
+from clusterproof.checker.claims.arrays import matrices, vectors
+from clusterproof.checker.claims.claim import claim
+from clusterproof.checker.claims.class_ranges import (
+    ConvexSet,
+    Function,
+    Operator,
+    functions,
+    least,
+    operators,
+    sets,
+)
+from clusterproof.checker.claims.expectation import Expectation, expectation
+from clusterproof.checker.claims.frequency import Frequency, probability
+from clusterproof.checker.claims.iteration import iterate, known
+from clusterproof.checker.claims.psd import psd
+from clusterproof.checker.claims.ranges import choice, drawn, integers, rationals, reals
+from clusterproof.checker.claims.sequences import sequences
+from clusterproof.checker.claims.sides import (
+    Excluded,
+    Outside,
+    Sides,
+    at_least,
+    at_most,
+    equal,
+    given,
+    suppose,
+)
+from clusterproof.checker.claims.simplex import simplex
+from clusterproof.checker.claims.slices import Q, Z, among
+from clusterproof.checker.claims.space import Replicates, Stream
+
+__all__ = [
+    "ConvexSet",
+    "Excluded",
+    "Expectation",
+    "Frequency",
+    "Function",
+    "Operator",
+    "Outside",
+    "Q",
+    "Replicates",
+    "Sides",
+    "Stream",
+    "Z",
+    "among",
+    "at_least",
+    "at_most",
+    "choice",
+    "claim",
+    "drawn",
+    "equal",
+    "expectation",
+    "functions",
+    "given",
+    "integers",
+    "iterate",
+    "known",
+    "matrices",
+    "least",
+    "operators",
+    "probability",
+    "psd",
+    "rationals",
+    "reals",
+    "sets",
+    "sequences",
+    "simplex",
+    "suppose",
+    "vectors",
+]

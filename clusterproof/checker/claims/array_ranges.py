@@ -1,0 +1,271 @@
+"""Quantities of several numbers: what the search changes of them, and what a proof takes for symbols."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from clusterproof.checker.claims.drawing import draw_near, draw_value
+from clusterproof.checker.claims.ranges import End, Instance, Interval, Range, Rationals, value_of
+from clusterproof.checker.claims.simplifying import bits, simpler_values
+from clusterproof.common import InvalidArgument
+from clusterproof.common.validation import check_count
+
+CANDIDATES = 6
+"""Most values that an entry is replaced by, each in turn."""
+BLOCKS = 8
+"""A block of entries is one of so many parts of all of them, or larger."""
+SIMPLER = 4
+"""Simpler values that an entry is replaced by."""
+
+
+def check_length(size: End, at_least: int = 0) -> None:
+    """Require that a number of entries is an integer, or a function of earlier quantities."""
+    if not callable(size):
+        check_count("length", size, at_least=at_least, at_most=10**6, remedy="give a number of entries")
+
+
+class Several(Range):
+    """A quantity of several numbers."""
+
+    complete = False
+
+    @abstractmethod
+    def fit(self, value: Any, so_far: Instance) -> Any:
+        """Return a value of the range next to one that was drawn for other earlier quantities; itself if it is one."""
+
+    @abstractmethod
+    def extremes(self, so_far: Instance) -> list[Any]:
+        """Return a few values at the ends of the range."""
+
+    @abstractmethod
+    def near(self, value: Any, so_far: Instance, stream: np.random.Generator) -> Any:
+        """Change a few of the numbers."""
+
+    @abstractmethod
+    def changes(self, value: Any, so_far: Instance) -> Iterator[Any]:
+        """Yield values that differ in an entry or in a block, in the order of the entries."""
+
+    @abstractmethod
+    def simpler(self, value: Any, so_far: Instance) -> list[Any]:
+        """Return values that are simpler, the simplest first."""
+
+    @abstractmethod
+    def bits(self, value: Any, so_far: Instance) -> float:
+        """Return about how many bits write a value; a number more is at least one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Entrywise(Several):
+    """Entries of one range each, in a shape.
+
+    Attributes
+    ----------
+    shape
+        Numbers of entries along each axis: integers, or functions of earlier quantities.
+    entries
+        Range of each entry.
+    """
+
+    shape: tuple[End, ...]
+    entries: Range
+    noun = "an array"
+
+    def __post_init__(self) -> None:
+        for size in self.shape:
+            check_length(size)
+        if not isinstance(self.entries, Range):
+            raise InvalidArgument(
+                "values", self.entries, "must be a range", "write integers(0, 3), for example"
+            )
+
+    def shape_of(self, so_far: Instance) -> tuple[int, ...]:
+        """Return the shape of an instance."""
+        return tuple(int(value_of(each, so_far)) for each in self.shape)
+
+    def size(self, so_far: Instance) -> int:
+        """Return the number of entries."""
+        return int(np.prod(self.shape_of(so_far)))
+
+    @abstractmethod
+    def made(self, entries: Sequence[Any], so_far: Instance) -> Any:
+        """Return the value with these entries."""
+
+    @abstractmethod
+    def flat(self, value: Any) -> list[Any]:
+        """Return the entries of a value."""
+
+    @property
+    def is_float(self) -> bool:
+        """Whether the entries are floating numbers."""
+        return isinstance(self.entries, Interval) and isinstance(self.entries.cast(0), float)
+
+    def describe(self, so_far: Instance) -> str:
+        """Write shape and entries."""
+        shape = " x ".join(map(str, self.shape_of(so_far)))
+        return f"{self.noun} of {shape} entries, each {self.entries.describe(so_far)}"
+
+    def draw(self, so_far: Instance, stream: np.random.Generator) -> Any:
+        """Draw the entries: each on its own, or all of two values, or all but one 0."""
+        size, kind = self.size(so_far), stream.random()
+        if min(self.shape_of(so_far)) < 0:
+            return None
+        count = 2 if kind < 0.2 else size
+        drawn = [draw_value(self.entries, so_far, stream) for _ in range(count)]
+        if any(each is None for each in drawn):
+            return None
+        if kind < 0.2:
+            drawn = [drawn[int(which)] for which in stream.integers(2, size=size)]
+        elif kind < 0.4 and size and self.entries.holds(zero := 0 * drawn[0], so_far):
+            only = int(stream.integers(size))
+            drawn = [each if index == only else zero for index, each in enumerate(drawn)]
+        return self.made(drawn, so_far)
+
+    def fit(self, value: Any, so_far: Instance) -> Any:
+        """Drop the last entries, or repeat the last one."""
+        if self.holds(value, so_far):
+            return value
+        shape = self.shape_of(so_far)
+        array = np.asarray(value, dtype=object)
+        if not array.size or not np.prod(shape):
+            return value
+        for axis, length in enumerate(shape):
+            array = np.take(array, np.minimum(np.arange(length), array.shape[axis] - 1), axis=axis)
+        low, high = self.entries.bounds(so_far) or (None, None)
+        entries = [_between(each, low, high) for each in array.ravel()]
+        return self.made(entries, so_far)
+
+    def extremes(self, so_far: Instance) -> list[Any]:
+        """Return constants, and entries that alternate."""
+        size, ends = self.size(so_far), self._candidates(so_far)[:2]
+        patterns = [(end,) for end in ends] + ([tuple(ends)] if len(ends) > 1 else [])
+        return [self.made([p[i % len(p)] for i in range(size)], so_far) for p in patterns]
+
+    def _candidates(self, so_far: Instance) -> list[Any]:
+        """Return the ends of an entry first, then simple values."""
+        if isinstance(self.entries, Interval):
+            low, high = self.entries.ends(so_far)
+            simple = [self.entries.cast(each) for each in (0, 1, -1, (low + high) / 2)]
+            every = [low, high, *(each for each in simple if low <= each <= high)]
+        else:
+            listed = list(self.entries.values(so_far) or ())
+            every = [*listed[:1], *listed[-1:], *listed]
+        return list(dict.fromkeys(every))[:CANDIDATES]
+
+    def near(self, value: Any, so_far: Instance, stream: np.random.Generator) -> Any:
+        """Move, replace or swap entries, or replace a block of them."""
+        entries = self.flat(value)
+        size, kind = len(entries), stream.random()
+        if not size:
+            return value
+        first = int(stream.integers(size))
+        if kind < 0.4 and isinstance(self.entries, Interval):
+            entries[first] = draw_near(self.entries, entries[first], so_far, stream)
+        elif kind < 0.7:
+            entries[first] = draw_value(self.entries, so_far, stream)
+        elif kind < 0.85:
+            other = int(stream.integers(size))
+            entries[first], entries[other] = entries[other], entries[first]
+        else:
+            last = int(stream.integers(first, size)) + 1
+            entries[first:last] = [draw_value(self.entries, so_far, stream)] * (last - first)
+        changed = self.made(entries, so_far)
+        return changed if self.holds(changed, so_far) else value
+
+    def changes(self, value: Any, so_far: Instance) -> Iterator[Any]:
+        """Replace each entry, then each block of a half, a quarter and an eighth of them."""
+        entries = self.flat(value)
+        size, candidates = len(entries), self._candidates(so_far)
+        blocks = [(index, index + 1) for index in range(size)]
+        share = 2
+        while share <= BLOCKS and size // share > 1:
+            length = size // share
+            blocks += [(start, start + length) for start in range(0, size - length + 1, length)]
+            share *= 2
+        for first, last in blocks:
+            others = candidates
+            if last == first + 1 and isinstance(self.entries, Interval):
+                step = [entries[first] * factor for factor in (2, -1)]
+                others = [*candidates, *(e for e in step if self.entries.holds(e, so_far))]
+            for each in others:
+                if any(entry != each for entry in entries[first:last]):
+                    yield self.made([*entries[:first], *[each] * (last - first), *entries[last:]], so_far)
+
+    def simpler(self, value: Any, so_far: Instance) -> list[Any]:
+        """Return constants, entries in blocks of the simplest value, and single entries that are simpler."""
+        entries = self.flat(value)
+        if not entries:
+            return []
+        size = len(entries)
+        simplest = min(
+            [*self._candidates(so_far), *dict.fromkeys(entries)], key=lambda each: bits(self.entries, each)
+        )
+        moves = [[each] * size for each in dict.fromkeys([simplest, *self._candidates(so_far), *entries])]
+        length = size // 2
+        while length > 1:
+            starts = range(0, size - length + 1, length)
+            moves += [[*entries[:i], *[simplest] * length, *entries[i + length :]] for i in starts]
+            length //= 2
+        for index, entry in enumerate(entries):
+            first = simpler_values(self.entries, entry, so_far)[:SIMPLER]
+            others = dict.fromkeys([simplest, *first, *self._candidates(so_far)])
+            moves += [[*entries[:index], each, *entries[index + 1 :]] for each in others]
+        return [self.made(move, so_far) for move in moves if move != entries]
+
+    def bits(self, value: Any, so_far: Instance) -> float:
+        """Return the bits of all entries, and one for each."""
+        return sum(1 + bits(self.entries, entry) for entry in self.flat(value))
+
+    def encode(self, value: Any) -> Any:
+        """Write nested lists of the entries."""
+
+        def write(part: Any) -> Any:
+            return [write(each) for each in part] if np.ndim(part) else self.entries.encode(part)
+
+        return write(value)
+
+    def decode(self, code: Any) -> Any:
+        """Read nested lists; whether they have the shape is found afterwards."""
+
+        def read(part: Any, axes: int) -> Any:
+            if axes == 0:
+                return self.entries.decode(part)
+            if not isinstance(part, list):
+                raise TypeError(f"{part!r} is no list")
+            return [read(each, axes - 1) for each in part]
+
+        return self.from_lists(read(code, len(self.shape)))
+
+    @abstractmethod
+    def from_lists(self, lists: list[Any]) -> Any:
+        """Return the value of nested lists."""
+
+
+def array_of(entries: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
+    """Return a read-only array; of dtype float if all entries are floats, else of dtype object, which is exact."""
+    is_float = bool(len(entries)) and all(isinstance(each, float) for each in entries)
+    array = np.empty(len(entries), dtype=float if is_float else object)
+    array[:] = list(entries)
+    array = array.reshape(shape)
+    array.setflags(write=False)
+    return array
+
+
+def _between(value: Any, low: Any, high: Any) -> Any:
+    value = value if low is None or low <= value else type(value)(low)
+    return value if high is None or value <= high else type(value)(high)
+
+
+def is_fraction(value: Any) -> bool:
+    """Return whether a value is one of Python's fractions."""
+    return type(value) is Fraction
+
+
+def decode_fraction(code: Any) -> Fraction:
+    """Read an integer or a fraction such as ``"9/10"``."""
+    return Rationals(0, 1).decode(code)

@@ -1,0 +1,420 @@
+"""A claim: a typed function that states a theorem, and the registry of all claims."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import inspect
+import itertools
+import re
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar, get_type_hints
+
+from clusterproof.checker.claims.judge import Conclusion
+from clusterproof.checker.claims.statement import Statement, name_of
+from clusterproof.common import InvalidArgument
+from clusterproof.common.discovery import Registry, modules_below
+from clusterproof.common.validation import check_instance
+from clusterproof.user_files import file_of
+
+Lines: TypeAlias = Conclusion | Mapping[str, Conclusion]
+"""What a claim's function returns: one comparison, or the lines of a chain by name."""
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
+F = TypeVar("F", bound=Callable[..., Any])
+
+JUDGES = ("printed", "reading", "ours")
+"""What a claim may judge: what its paper states, a meaning given to an ambiguous or informal sentence, or ours."""
+FAILURES = ("false statement", "misprint", "wording")
+"""What a counterexample to a claim may show."""
+FACTS = {"judges": "printed", "failure": "false statement", "repaired_by": (), "ill_posed": False}
+"""What each line of a claim may have of its own, and what it is by default."""
+ID = re.compile(r"[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*")
+
+
+class Claim(Generic[P, R]):
+    """A theorem in code. Calling it evaluates its function, so that a repair reuses the sides.
+
+    Attributes
+    ----------
+    id
+        ``paper/name``.
+    label
+        The statement's place in the paper.
+    judges
+        ``printed``, what the paper states; ``reading``, a meaning given to an ambiguous sentence; or ``ours``. Of the
+        lines that have none of their own, as ``failure``.
+    failure
+        What a counterexample shows: a ``false statement``, a ``misprint``, or ``wording``.
+    title, text
+        First line of the docstring, and the rest.
+    statements
+        The claim's function, and further ones with spaces of their own.
+    repaired_by
+        Ids of the claims that replace this one, or one of its lines.
+    of_lines
+        ``judges``, ``failure``, ``repaired_by`` and ``ill_posed`` by line, each with the value of all others under
+        the empty name.
+    bound
+        Bounds the errors of a run on a task; None for claims that are not about runs.
+    tight, says_nothing, quick
+        As for ``claim``.
+    """
+
+    def __init__(self, id: str, function: Callable[P, R], first: Statement, **facts: Any) -> None:  # noqa: A002 - as in claim()
+        self.id, self.function, self.statements = id, function, [first]
+        self.label: str = facts.pop("label")
+        self.of_lines: dict[str, dict[str, Any]] = facts.pop("of_lines")
+        self.judges: str = self.of_lines["judges"][""]
+        self.failure: str = self.of_lines["failure"][""]
+        repairs = itertools.chain(*self.of_lines["repaired_by"].values())
+        self.repaired_by: tuple[str, ...] = tuple(dict.fromkeys(repairs))
+        self.bound: Callable[..., Any] | None = facts.pop("bound")
+        self.tight: bool = facts.pop("tight")
+        self.says_nothing: str = facts.pop("says_nothing")
+        self.quick: bool = facts.pop("quick")
+        self.module = function.__module__
+        self.__doc__ = function.__doc__
+        title, _, text = inspect.cleandoc(function.__doc__ or "").partition("\n")
+        self.title, self.text = title.strip(), text.strip()
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Evaluate the claim's function."""
+        return self.function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<Claim {self.id} ({self.source}): {self.title}>"
+
+    @property
+    def paper(self) -> str:
+        """Name of the paper, the part of the id before the slash."""
+        return self.id.partition("/")[0]
+
+    @property
+    def source(self) -> str:
+        """The label, and whether it is a reading or ours."""
+        return source_of(self.label, self.judges)
+
+    def of_line(self, name: str) -> dict[str, Any]:
+        """Return ``judges``, ``failure``, ``repaired_by`` and ``ill_posed`` of a line."""
+        return {fact: values.get(name, values[""]) for fact, values in self.of_lines.items()}
+
+    def line(self, name: str, **how: Any) -> Callable[[F], F]:
+        """State the claim on another space, as a line of its own.
+
+        Parameters
+        ----------
+        name
+            Of the line.
+        how
+            ``evaluations``, ``replicates``, ``example`` as in ``Statement``.
+        """
+        return self._add(name, role="statement", **how)
+
+    def step(self, name: str, *, needed: bool = True, **how: Any) -> Callable[[F], F]:
+        """State a step of the claim's proof, as a line of its own.
+
+        Parameters
+        ----------
+        name
+            Of the line.
+        needed
+            Whether the claim is certified only if the step is.
+        how
+            As for ``line``.
+        """
+        return self._add(name, role="lemma" if needed else "step", **how)
+
+    def _add(self, name: str, **how: Any) -> Callable[[F], F]:
+        if not name or any(each.name == name for each in self.statements):
+            raise InvalidArgument("name", name, f"must be new among the lines of {self.id}", "name the line")
+
+        def add(function: F) -> F:
+            self.statements.append(_statement(name, function, **how))
+            return function
+
+        return add
+
+
+class _Claims(Registry[Claim[..., Any]]):
+    """Claims by id, for which the modules of this package are imported when somebody asks."""
+
+    complete = False
+
+    def complete_first(self) -> None:
+        """Import all modules that state claims, once."""
+        if not self.complete:
+            self.complete = True
+            modules_below("clusterproof.theory")
+
+
+def _asking(name: str) -> Any:
+    """Return a method of dictionaries that completes the claims."""
+
+    def method(self: _Claims, *given: Any) -> Any:
+        self.complete_first()
+        return getattr(dict, name)(self, *given)
+
+    return method
+
+
+for _name in (
+    *("__contains__", "__eq__", "__getitem__", "__iter__", "__len__", "__ne__", "__repr__", "__reversed__"),
+    *("clear", "copy", "get", "items", "keys", "pop", "popitem", "values"),
+):
+    setattr(_Claims, _name, _asking(_name))
+
+REGISTRY: dict[str, Claim[..., Any]] = _Claims("All claims by id.")
+"""All claims by id."""
+
+
+def claim(
+    id: str,  # noqa: A002 - the interface's name for it
+    *,
+    label: str | None = None,
+    judges: str | Mapping[str, str] = "printed",
+    failure: str | Mapping[str, str] = "false statement",
+    repaired_by: str | Sequence[str] | Mapping[str, str | Sequence[str]] = (),
+    bound: Callable[..., Any] | None = None,
+    tight: bool = False,
+    ill_posed: bool | Mapping[str, bool] = False,
+    says_nothing: str = "",
+    quick: bool = True,
+    **how: Any,
+) -> Callable[[Callable[P, R]], Claim[P, R]]:
+    """Make a typed function a claim that ``check``, ``show``, ``replay`` and the command line know.
+
+    Its signature is the space of instances, ``suppose`` in its body states a hypothesis, and its value is the two
+    sides: ``at_most``, ``at_least``, ``equal``, ``probability`` or ``expectation``; or a dictionary of them, the lines
+    of a chain. Keyword-only parameters keep their defaults. The docstring is the statement in words. The decorated
+    function is called as before, and returns the sides.
+
+    ``judges``, ``failure``, ``repaired_by`` and ``ill_posed`` may be mappings from names of lines, with the empty name
+    for all others; what a mapping leaves out has the default.
+
+    Parameters
+    ----------
+    id
+        ``paper/name``, in lower case.
+    label
+        The statement's label in the paper; the id's last part if None.
+    judges
+        ``printed``, what the paper states; ``reading``, a meaning that is given to an ambiguous or informal sentence;
+        or ``ours``, a statement of the author of the claim, such as a repair.
+    failure
+        What a counterexample shows: a ``false statement``, a ``misprint`` or ``wording``.
+    repaired_by
+        Id of the claim that replaces this one, or several ids. Each must be known when the claim is checked.
+    bound
+        What the claim allows on a run, for ``assert_holds``, ``theory.bound`` and ``check --trace``: takes the task,
+        the trace and a failure probability or None, and returns the allowed errors, broadcastable to
+        ``trace.errors``; ``expectation(samples, ...)`` with the replicates of the run as first axis; or a
+        ``TraceBound``. ``suppose`` in it states a hypothesis on the run.
+    tight
+        Whether the claim says that its bound is attained.
+    ill_posed
+        Whether an instance that breaks it shows that it has no single meaning.
+    says_nothing
+        Why the claim is vacuous, if its function is certified: it then states that the bound holds of everything,
+        whatever the algorithm does.
+    quick
+        Whether `check --paper` includes it without ``--all``.
+    how
+        ``evaluations``: instances to try, 2 000 by default, 100 of random statements and drawn objects. ``example``: an
+        instance that is tried first, as a mapping, or several. ``replicates``: repetitions of each random instance,
+        400 by default; for an expectation the most, to which 10 000 are doubled while its interval contains what is
+        allowed.
+
+    Raises
+    ------
+    InvalidArgument
+        If the id is not of this form or belongs to another function, an option or a word is unknown, ``repaired_by`` is
+        no id, or a parameter of the function has no range. Stating the same function again, as a notebook does,
+        replaces the claim.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from typing import Annotated
+    >>> from clusterproof import check, claim
+    >>> from clusterproof.theorem import at_most, rationals
+    >>> @claim("my-paper/lemma-1")
+    ... def lemma_1(step: Annotated[Fraction, rationals(0, 2, 8)]):
+    ...     return at_most(abs(1 - step), contraction=1 - step / 2)
+    >>> print(check("my-paper/lemma-1").reason)
+    at step = 2: 1 > 0
+    """
+    if callable(id):
+        name = f"my-paper/{name_of(id).replace('_', '-').lower()}"
+        raise InvalidArgument("id", None, "is missing", f'write @claim("{name}") above the function')
+    if not isinstance(id, str) or not ID.fullmatch(id):
+        raise InvalidArgument(
+            "id", id, "must be paper/name in lower case", "write it such as my-paper/lemma-1"
+        )
+    of_lines = facts_of_lines(judges=judges, failure=failure, repaired_by=repaired_by, ill_posed=ill_posed)
+
+    def decorate(function: Callable[P, R]) -> Claim[P, R]:
+        _check_function(id, function)
+        own = str(function.__module__).startswith("clusterproof.theory.")
+        earlier = dict.get(REGISTRY, id) if own else REGISTRY.get(id)
+        if earlier is not None and not _is_same(function, earlier.function):
+            raise InvalidArgument("id", id, "must be new", "rename one of the two claims")
+        first = _statement("", function, **how)
+        stated: Claim[P, R] = Claim(
+            id,
+            function,
+            first,
+            label=label or id.partition("/")[2],
+            of_lines=of_lines,
+            bound=bound,
+            tight=tight,
+            says_nothing=says_nothing,
+            quick=quick,
+        )
+        REGISTRY[id] = stated
+        return stated
+
+    return decorate
+
+
+def facts_of_lines(**stated: Any) -> dict[str, dict[str, Any]]:
+    """Return ``judges``, ``failure``, ``repaired_by`` and ``ill_posed`` by line; under the empty name of all others."""
+    facts = {}
+    for fact, usual in FACTS.items():
+        value = stated.get(fact, usual)
+        facts[fact] = dict(value) if isinstance(value, Mapping) else {"": value}
+        facts[fact].setdefault("", usual)
+    for argument, words in (("judges", JUDGES), ("failure", FAILURES)):
+        for word in facts[argument].values():
+            if word not in words:
+                rule = f"must be one of {', '.join(words)}"
+                raise InvalidArgument(argument, word, rule, "choose the nearest")
+    for line, ids in facts["repaired_by"].items():
+        repairs = (ids,) if isinstance(ids, str) else ids
+        if not isinstance(repairs, tuple | list) or not all(isinstance(each, str) for each in repairs):
+            raise InvalidArgument("repaired_by", ids, "must be an id or a tuple of ids", "leave it out")
+        facts["repaired_by"][line] = tuple(repairs)
+    return facts
+
+
+def _statement(name: str, function: Callable[..., Any], **how: Any) -> Statement:
+    """Make a statement of a decorator's options."""
+    known = ("evaluations", "replicates", "example")
+    for option, value in how.items():
+        if option not in (*known, "role"):
+            rule = f"is no option of a claim; they are {', '.join(known)}"
+            raise InvalidArgument(option, value, rule, "leave it out")
+    if isinstance(how.get("example"), Mapping):
+        how["example"] = (how["example"],)
+    return Statement(name, function, **how)
+
+
+def _check_function(claim_id: str, function: Callable[..., Any]) -> None:
+    """Refuse what is no function, and annotations that name what only a function's body knows."""
+    if not callable(function) or isinstance(function, type):
+        raise InvalidArgument(claim_id, function, "must decorate a function", "put @claim(...) above a def")
+    try:
+        get_type_hints(function, include_extras=True)
+    except NameError as error:
+        rule = f"has an annotation that cannot be read ({error})"
+        remedy = "define the range at the top of the file, or leave out `from __future__ import annotations`"
+        raise InvalidArgument(claim_id, name_of(function), rule, remedy) from error
+
+
+def _is_same(function: Any, known: Any) -> bool:
+    """Return whether a function is stated again; a file may be two modules, loaded and imported."""
+    if getattr(function, "__qualname__", "") != getattr(known, "__qualname__", None):
+        return False
+    file, other = (getattr(getattr(each, "__code__", None), "co_filename", "") for each in (function, known))
+    return function.__module__ == known.__module__ or file == other != ""
+
+
+def source_of(label: str, judges: str, failure: str = "false statement") -> str:
+    """Return a statement's place in the paper, whether it is a reading or ours, and what failed if no statement did."""
+    word = {"printed": "", "reading": ", reading", "ours": " (ours)"}[judges]
+    return f"{label}{word}" + ("" if failure == "false statement" else f" ({failure})")
+
+
+# ---- the catalogue
+
+
+def catalogue(paper: str | None = None) -> list[Claim[..., Any]]:
+    """List every claim, or those of one paper, sorted by id, numbers as numbers.
+
+    Raises
+    ------
+    InvalidArgument
+        If no claim belongs to the paper.
+    """
+    papers = sorted({each.paper for each in REGISTRY.values()})
+    if paper is not None and paper not in papers:
+        raise InvalidArgument(
+            "paper", paper, f"must be one of {', '.join(papers)}", "see `clusterproof claims`"
+        )
+    chosen = [each for each in REGISTRY.values() if paper in (None, each.paper)]
+    return sorted(chosen, key=lambda each: _natural(each.id))
+
+
+def _natural(text: str) -> list[tuple[bool, int, str]]:
+    """Sort key by which equation-2 comes before equation-10."""
+    parts = re.findall(r"\d+|\D+", text)
+    return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
+
+
+def find_claim(claim_id: str) -> Claim[..., Any]:
+    """Look a claim up by its id, or by that of one of its lines, ``paper/name#line``.
+
+    Raises
+    ------
+    InvalidArgument
+        If there is none; the message names the nearest ids.
+    """
+    check_instance("id", claim_id, str, "give the id of a claim first, such as 'cfl-mgd/lemma-2'")
+    name = claim_id.partition("#")[0]
+    if name not in REGISTRY:
+        nearest = difflib.get_close_matches(name, REGISTRY, cutoff=0.3)
+        hint = f"the nearest are {', '.join(nearest)}" if nearest else "see `clusterproof claims`"
+        hint += "; of a claim of your own, name or load the file, too"
+        raise InvalidArgument("id", claim_id, "must be the id of a claim", hint)
+    return REGISTRY[name]
+
+
+def arguments_of(claim_id: str) -> str:
+    """Return what names a claim on the command line: its id and, of a user's file, that file."""
+    file = file_of(find_claim(claim_id).module)
+    return claim_id if file is None else shlex.join([claim_id, file])
+
+
+def matching(pattern: str) -> list[Claim[..., Any]]:
+    """Look up the claims whose ids match a pattern such as ``cfl-mgd/lemma-*``, of a paper, or the one with that id.
+
+    Raises
+    ------
+    InvalidArgument
+        If there is none; the message names the nearest ids.
+    """
+    if not set(pattern) & set("*?["):
+        is_paper = any(each.paper == pattern for each in REGISTRY.values())
+        return catalogue(pattern) if is_paper else [find_claim(pattern)]
+    found = [each for each in catalogue() if fnmatch.fnmatchcase(each.id, pattern)]
+    if not found:
+        raise InvalidArgument("id", pattern, "must match the id of a claim", "see `clusterproof claims`")
+    return found
+
+
+def check_repairs(claims: Iterable[Claim[..., Any]]) -> None:
+    """Refuse claims that are repaired by a claim that nobody has stated.
+
+    Raises
+    ------
+    InvalidArgument
+        If an id in ``repaired_by`` is unknown; the message names the nearest ids.
+    """
+    for each in claims:
+        for name in each.repaired_by:
+            if name not in REGISTRY:
+                nearest = difflib.get_close_matches(name, REGISTRY, cutoff=0.3)
+                hint = f"the nearest are {', '.join(nearest)}" if nearest else "state that claim, too"
+                rule = f"must be the id of a claim: it is to repair {each.id}"
+                raise InvalidArgument("repaired_by", name, rule, hint)

@@ -1,0 +1,84 @@
+"""Draw a value of one range: an end, a value beyond an open end or near an end, or any other."""
+
+from __future__ import annotations
+
+import math
+import sys
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from clusterproof.checker.claims.ranges import Instance, Integers, Interval, Range, Reals
+
+END, BEYOND, NEAR = 0.35, 0.10, 0.25
+"""Shares of the values at an end of a range, beyond an open end and near an end; the others are uniform or listed."""
+FARTHEST = 1000.0
+"""Multiple of an open end up to which values are drawn."""
+NEAREST = 1e-6
+"""Least distance from an end that is drawn, of a range's width."""
+FLOAT_BITS = sys.float_info.max_exp - 1
+"""Bits of the integers that are floating numbers."""
+
+
+def draw_value(
+    allowed: Range, so_far: Instance, stream: np.random.Generator, farthest: float = FARTHEST
+) -> Any:
+    """Draw a value of a range; None if there is none.
+
+    Parameters
+    ----------
+    allowed, so_far
+        The range, and the quantities before it.
+    stream
+        Of random numbers.
+    farthest
+        Multiple of an open end up to which values are drawn.
+    """
+    if not isinstance(allowed, Interval):
+        return allowed.draw(so_far, stream)
+    low, high = allowed.ends(so_far)
+    if low > high:
+        return None
+    kind, side = stream.random(), int(stream.integers(2))
+    if kind < END:
+        return (low, high)[side]
+    signs = [-1] * allowed.downwards + [1] * allowed.upwards
+    if kind < END + BEYOND and signs and farthest > 1:
+        sign = signs[int(stream.integers(len(signs)))]
+        end = high if sign > 0 else low
+        unit = _unit(end)
+        distance = max(float(abs(end) / unit), 1) * (farthest ** stream.random() - 1)
+        neighbour = int(stream.integers(2)) if isinstance(allowed, Integers) else 0  # odd and even
+        return allowed.cast(end + sign * unit * _exactly(allowed, distance)) + sign * neighbour
+    if kind < END + BEYOND + NEAR and high > low:
+        distance = _distance(allowed, high - low, stream)
+        return min(max(allowed.cast(low + distance if side == 0 else high - distance), low), high)
+    return allowed.draw(so_far, stream)
+
+
+def draw_near(allowed: Interval, value: Any, so_far: Instance, stream: np.random.Generator) -> Any:
+    """Draw a number at a log-uniform distance from another one; it need not lie in the range."""
+    low, high = allowed.ends(so_far)
+    if high <= low:
+        return draw_value(allowed, so_far, stream)
+    sign = 1 if stream.integers(2) else -1
+    return allowed.cast(value + sign * _distance(allowed, high - low, stream), up=sign > 0)
+
+
+def _distance(allowed: Interval, width: Any, stream: np.random.Generator) -> Any:
+    """Draw a log-uniform distance, up to the width of a range."""
+    unit = _unit(width)
+    most = float(width / unit)
+    least = 1.0 if isinstance(allowed, Integers) else NEAREST * most
+    return unit * _exactly(allowed, math.exp(stream.uniform(math.log(least), math.log(max(most, least)))))
+
+
+def _unit(number: Any) -> int:
+    """Return 1, or a power of two in which a number that is larger than any float is a float."""
+    return 1 << max(int(abs(number)).bit_length() - FLOAT_BITS, 0)
+
+
+def _exactly(allowed: Interval, value: float) -> Any:
+    """Turn a float into a number that can be added to those of a range without rounding these."""
+    return value if isinstance(allowed, Reals) else Fraction(value).limit_denominator(10**6)

@@ -1,0 +1,233 @@
+"""Conclusions about an expectation, which independent replicates estimate: an interval is compared, never the mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from clusterproof.checker.claims.rounding import TOLERANCE, unit_of
+from clusterproof.common import InvalidArgument
+from clusterproof.common.validation import brief
+
+FEWEST = 10_000
+"""Replicates at least from which an interval by the central limit theorem decides."""
+LARGEST_SHARE = 0.01
+"""Of the sum of squared deviations, that a single replicate may have for it to decide."""
+BETS = 0.5 ** np.arange(1, 13)
+"""Shares lambda of the test for samples that are bounded from below only."""
+ASYMPTOTIC = "by an interval that is exact only for many replicates without rare large values (give range=)"
+REMEDY = "the expectation is not exercised: give range=, or at least 10000 replicates none of which dominates"
+EQUAL = "the expectation is not exercised: all replicates are equal; of rarer values nothing is known: give range="
+HALVINGS = 16
+"""Steps of bisection for its limit, each valid."""
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """The expectation of each entry is at most, at least or equal to what is allowed.
+
+    Attributes
+    ----------
+    samples
+        Independent replicates first, (replicates, ...).
+    allowed
+        Broadcast to the entries, (...).
+    sense
+        ``"at_most"``, ``"at_least"`` or ``"equal"``.
+    range
+        Least and largest value that a sample can have, the largest may be infinite; None where none are known.
+    words
+        As in ``Sides``.
+    """
+
+    samples: np.ndarray
+    allowed: np.ndarray
+    sense: str
+    range: tuple[float, float] | None = None
+    words: str | Callable[[], str] = field(default="", compare=False)
+
+    @property
+    def lower(self) -> bool:
+        """Whether the expectation must be at least what is allowed."""
+        return self.sense == "at_least"
+
+    @property
+    def exact(self) -> bool:
+        """Whether the limit that may refute holds for any number of replicates."""
+        return self.range is not None and (np.isfinite(self.range[1]) or self.sense == "at_most")
+
+    @property
+    def finite(self) -> np.ndarray:
+        """Whether all samples of an entry are finite numbers, (...)."""
+        return np.asarray(np.isfinite(self.samples).all(axis=0))
+
+    @property
+    def constant(self) -> np.ndarray:
+        """Whether all samples of an entry are equal up to rounding, (...)."""
+        return np.asarray(np.ptp(self.samples, axis=0) <= TOLERANCE * np.abs(self.samples).max(axis=0))
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether rare large values, which no number of samples shows, may lift an expectation that is to be small."""
+        return self.sense == "at_most" and self.range is not None and not np.isfinite(self.range[1])
+
+    def interval(self, significance: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Interval for the expectation of each entry, and whether it decides, each (...).
+
+        Parameters
+        ----------
+        significance
+            Error probability of all entries together.
+
+        Notes
+        -----
+        With a range both limits are those of ``_lower_limit``, from either end of the range, which hold for any number
+        of replicates and any law. If samples are bounded from below only, and the expectation must be at most a number,
+        the lower one is; only this limit is exact. Otherwise the interval is that of the central limit theorem, which
+        decides only with ``FEWEST`` replicates none of which dominates the variance. All are wider by what rounding may
+        explain. An entry with a sample that is not finite has no interval but its mean, infinite or not a number.
+        """
+        unit, finite = unit_of((self.samples, self.allowed)), self.finite
+        power = math.frexp(unit)[1]  # squares of numbers in this unit do not overflow
+        with np.errstate(all="ignore"):
+            samples = np.ldexp(np.where(finite, self.samples, 0.0), -power)
+            limits = self._interval(samples, significance, math.ldexp(unit, -power), power)
+            lower, upper = (
+                np.where(finite, np.ldexp(limit, power), self.samples.mean(axis=0)) for limit in limits[:2]
+            )
+        return lower, upper, limits[2] | ~finite
+
+    def _interval(
+        self, samples: np.ndarray, significance: float, unit: float, power: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Interval, in units of 2^power, of finite samples in those units; ``unit`` is what rounding is relative to."""
+        count, rounding = len(samples), TOLERANCE * unit
+        mean = samples.mean(axis=0)
+        share = significance / max(mean.size, 1)
+        deviations = np.square(samples - mean)
+        low, high = (0.0, np.inf) if self.range is None else np.ldexp(self.range, -power)
+        if self.range is not None and np.isfinite(self.range[1]):
+            lower = low + _lower_limit(samples - low, share / 2) - rounding
+            upper = high - _lower_limit(high - samples, share / 2) + rounding
+            return lower, upper, np.ones(mean.shape, dtype=bool)
+        from scipy.special import ndtri
+
+        total = deviations.sum(axis=0)
+        width = rounding - ndtri(share / 2) * np.sqrt(total / max(count - 1, 1) / count)
+        spread = (total > count * rounding**2) & (deviations.max(axis=0) <= LARGEST_SHARE * total)
+        if self.range is not None and self.exact:
+            lower = _lower_limit(samples - low, share) + low - rounding
+            return lower, mean + width, np.ones(mean.shape, dtype=bool)
+        return mean - width, mean + width, spread & (count >= FEWEST)
+
+
+def _lower_limit(samples: np.ndarray, significance: float) -> np.ndarray:
+    """Limit below the expectation of samples of at least 0, (replicates, ...), whatever their law.
+
+    For expectation m the mean over lambda of prod_i (1 + lambda (x_i / m - 1)) has expectation 1, and by Markov's
+    inequality is at least 1 / alpha with probability alpha at most; it decreases with m. Restated from Waudby-Smith and
+    Ramdas (2024), "Estimating means of bounded random variables by betting".
+    """
+    low, high = np.zeros(samples.shape[1:]), samples.mean(axis=0)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        excess = samples / np.maximum(middle, 1e-300) - 1
+        logs = np.stack([np.log1p(bet * excess).sum(axis=0) for bet in BETS])
+        refuted = np.logaddexp.reduce(logs) - math.log(len(BETS)) >= -math.log(significance)
+        low, high = np.where(refuted, middle, low), np.where(refuted, high, middle)
+    return low
+
+
+def replicates_to_try(most: int) -> list[int]:
+    """Return ``FEWEST``, its doubles, and ``most``; only ``most`` if that is less."""
+    sizes = [min(FEWEST, most)]
+    while sizes[-1] < most:
+        sizes.append(min(2 * sizes[-1], most))
+    return sizes
+
+
+def expectation(
+    samples: Any,
+    at_most: Any = None,
+    *,
+    at_least: Any = None,
+    equal: Any = None,
+    range: tuple[float, float] | None = None,  # noqa: A002 - the interface's name
+    words: str | Callable[[], str] = "",
+) -> Expectation:
+    """Conclude that an expectation is at most, at least or equal to a number.
+
+    A Monte Carlo mean must not be passed to ``at_most``: it is compared as if it were exact.
+
+    Parameters
+    ----------
+    samples
+        Independent replicates first, (replicates, ...).
+    at_most, at_least, equal
+        One of the three: what is allowed, broadcast to (...).
+    range
+        Least and largest value that a sample can have, if they are known: the interval is then exact. For squares and
+        other samples of at least 0, ``(0, math.inf)`` gives ``at_most`` an exact test, which needs fewer replicates; of
+        ``at_least`` and ``equal`` there is none without a largest value (Bahadur and Savage 1956, restated). Otherwise
+        the interval is asymptotic, and decides with at least 10 000 replicates none of which dominates the variance,
+        and only if a second sample of all ``replicates`` says the same: rare large values need many.
+    words
+        As in ``Sides``.
+
+    Raises
+    ------
+    InvalidArgument
+        If not exactly one of the three is given, it does not broadcast, there are no replicates, or a sample is out of
+        ``range``.
+
+    Examples
+    --------
+    In a claim the function returns it; ``falsify`` takes it over the replicates of a run:
+
+    >>> from clusterproof import FedAvg, expectation, falsify
+    >>> from clusterproof.synthetic import strategies
+    >>> verdict = falsify(
+    ...     lambda task, trace: expectation(trace.errors[-1], at_most=0.5 * trace.errors[0].mean(axis=0)),
+    ...     algorithm=FedAvg(step_size=0.01),
+    ...     tasks=strategies.regression_mixtures(clusters=1, clients=1, dimension=1),
+    ...     rounds=1,
+    ...     replicates=10_000,
+    ...     evaluations=5,
+    ... )
+    >>> verdict.verdict
+    <Kind.VIOLATED: 'violated'>
+    """
+    given = {"at_most": at_most, "at_least": at_least, "equal": equal}
+    stated = {name: value for name, value in given.items() if value is not None}
+    if len(stated) != 1:
+        raise InvalidArgument(
+            "at_most",
+            list(stated),
+            "must be the only one of at_most, at_least and equal",
+            "give one of the three",
+        )
+    try:
+        array = np.asarray(samples, dtype=float)
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    if array.size == 0 or array.ndim == 0:
+        rule = "must be numbers, not empty, with replicates as the first axis"
+        raise InvalidArgument("samples", brief(samples), rule, "draw some")
+    if range is not None and not (isinstance(range, tuple | list) and len(range) == 2):
+        raise InvalidArgument("range", range, "must be a pair (least, largest)", "such as (0, math.inf)")
+    # what is not a number is in no range, and breaks every bound
+    if range is not None and ((array < range[0]) | (array > range[1])).any():
+        raise InvalidArgument("range", range, "must hold every sample", "widen it, or leave it out")
+    ((sense, allowed),) = stated.items()
+    try:
+        entries = np.broadcast_to(np.asarray(allowed, dtype=float), array.shape[1:])
+    except ValueError:
+        raise InvalidArgument(
+            sense, np.shape(allowed), f"must be broadcastable to the entries {array.shape[1:]}",
+            "move the replicates to the first axis of the samples",
+        ) from None  # fmt: skip
+    return Expectation(array, entries, sense, range, words)

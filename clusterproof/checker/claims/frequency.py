@@ -1,0 +1,67 @@
+"""Conclusions about the probability of an event, which repetitions observe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from clusterproof.common import InvalidArgument
+
+
+@dataclass(frozen=True)
+class Frequency:
+    """The event's probability is at most (or, where ``exactly``, equal to) ``allowed``.
+
+    Attributes
+    ----------
+    events
+        Whether the event happened in each independent repetition, (repetitions,).
+    allowed
+        Probability, in [0, 1].
+    exactly
+        Whether it must be equal.
+    words
+        As in ``Sides``.
+    """
+
+    events: np.ndarray
+    allowed: float
+    exactly: bool = False
+    words: str | Callable[[], str] = field(default="", compare=False)
+
+
+def probability(
+    events: np.ndarray,
+    *,
+    at_most: float | None = None,
+    equal: float | None = None,
+    words: str | Callable[[], str] = "",
+) -> Frequency:
+    """Conclude that an event's probability is at most, or equal to, a number.
+
+    Broken only where an exact interval for the probability lies outside.
+
+    Parameters
+    ----------
+    events
+        Whether it happened in each independent repetition, (repetitions,).
+    at_most, equal
+        One of the two, a probability.
+    words
+        As in ``Sides``.
+
+    Raises
+    ------
+    InvalidArgument
+        If both or none of the numbers are given, or one is no probability.
+    """
+    allowed = at_most if equal is None else equal
+    if allowed is None or (at_most is not None and equal is not None):
+        raise InvalidArgument(
+            "at_most", at_most, "must be given, or `equal` in its place", "give one of the two"
+        )
+    if not 0 <= allowed <= 1:
+        raise InvalidArgument("allowed", allowed, "must be a probability", "suppose that it is one")
+    return Frequency(np.asarray(events, dtype=bool), float(allowed), equal is not None, words)

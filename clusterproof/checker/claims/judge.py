@@ -1,0 +1,473 @@
+"""Judge what a claim's function returns on one instance: what is broken, and how much of what is allowed is used."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import reduce
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from clusterproof.checker.claims.expectation import EQUAL, REMEDY, Expectation
+from clusterproof.checker.claims.frequency import Frequency
+from clusterproof.checker.claims.rounding import (
+    FLOOR,
+    SMALLEST,
+    TOLERANCE,
+    as_float,
+    as_floats,
+    floats_of,
+    has_numpy_integers,
+    is_exact,
+    unit_of,
+)
+from clusterproof.checker.claims.sides import Excluded, Sides, with_unit
+from clusterproof.checker.claims.statistics import Confidence, clopper_pearson, critical
+from clusterproof.common import InvalidArgument
+
+Conclusion: TypeAlias = Sides | Frequency | Expectation | Excluded
+WHOLE, DECREASE = "all", "decrease"
+"""Keys of the factor on everything that is allowed, and of the share that a contraction's decrease has of the least."""
+RESOLUTION = 1e-13
+"""What rounding may add to the factors, of the largest side, where the entries themselves are exact to 1e-9."""
+FLOATS = np.finfo(float)
+SAME = 1e-8
+"""Relative difference up to which two sides are the same number."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What one line gives on one instance.
+
+    Attributes
+    ----------
+    broken
+        Whether the instance refutes it.
+    measured, allowed
+        The two sides at the entry that breaks it by most, or comes nearest; of a broken statement with a probability
+        the share of replicates, and the probability that is allowed.
+    terms
+        Summands of ``allowed`` at that entry.
+    place
+        Index of the entry; empty for single numbers.
+    factors
+        Least factor on everything that is allowed, and on each of several terms, at which the line still holds; None
+        if so few replicates refute no factor; empty for equations.
+    exact
+        Whether both sides are exact numbers.
+    trials, failures, interval
+        Replicates, those that break it, and the interval for their probability, or for an expectation; None for sure
+        statements.
+    confirms
+        Whether a broken line must break on a second, fresh sample: its interval is asymptotic.
+    inconclusive
+        Why the interval decides nothing; empty if it does.
+    settled
+        Whether further replicates are not needed.
+    infinite
+        Whether both sides of every entry are the same infinity, of which no number is larger.
+    rounded
+        Whether an exact side breaks a side of floats by no more than the tolerance.
+    wraps
+        Whether a side is computed in NumPy's integers, so that what is broken may be none of the statement.
+    """
+
+    broken: bool
+    measured: float
+    allowed: float
+    terms: Mapping[str, float] = field(default_factory=dict)
+    place: tuple[int, ...] = ()
+    factors: Mapping[str, Any] = field(default_factory=dict)
+    exact: bool = False
+    trials: int | None = None
+    failures: int | None = None
+    interval: Confidence | None = None
+    confirms: bool = False
+    inconclusive: str = ""
+    settled: bool = True
+    infinite: bool = False
+    rounded: bool = False
+    wraps: bool = False
+
+    @property
+    def undefined(self) -> bool:
+        """Whether it decides nothing: a side is not a number or may have wrapped around, or both are infinite."""
+        return self.infinite or math.isnan(self.measured) or (self.broken and self.wraps)
+
+    @property
+    def used(self) -> float:
+        """Share of what is allowed that is used; 0 if it is unknown."""
+        factor = self.factors.get(WHOLE)
+        return 0.0 if factor is None or self.undefined else as_float(factor)
+
+    @property
+    def attained(self) -> bool:
+        """Whether the two sides are the same number, other than zero."""
+        return not self.broken and self.used > 1 - SAME
+
+    def confirmed(self, again: Judgement) -> Judgement:
+        """Require that a second sample breaks it on the same side; if only one does, nothing is decided."""
+        same_side = (self.measured < self.allowed) == (again.measured < again.allowed)
+        broken = self.broken and again.broken and same_side
+        doubtful = not broken and (self.broken or again.broken)
+        inconclusive = REMEDY if doubtful else self.inconclusive or again.inconclusive
+        return replace(self, broken=broken, settled=not doubtful and again.settled, inconclusive=inconclusive)
+
+
+def judge(
+    lines: Mapping[str, Conclusion], significance: float, instance: Mapping[str, Any] | None = None
+) -> dict[str, Judgement]:
+    """Judge the lines of one evaluation, without those that are excluded.
+
+    Lines with the same failure probability hold at once: a replicate fails if it breaks one of them.
+
+    Parameters
+    ----------
+    lines
+        By name.
+    significance
+        Error probability that the intervals of this evaluation may have together.
+    instance
+        Quantities that the lines were computed from, whose floats are rounded; None if they are unknown.
+    """
+    stated: dict[str, Any] = {name: each for name, each in lines.items() if not isinstance(each, Excluded)}
+    if instance is not None:
+        stated = {
+            n: with_unit(each, instance) if isinstance(each, Sides) else each for n, each in stated.items()
+        }
+    rates = {each.failure for each in stated.values() if isinstance(each, Sides)} - {None}
+    count = len(rates) + sum(isinstance(each, Frequency | Expectation) for each in stated.values())
+    share = significance / max(count, 1)
+    events = {
+        rate: {
+            n: Entries(each) for n, each in stated.items() if isinstance(each, Sides) and each.failure == rate
+        }
+        for rate in rates
+    }
+    judged: dict[str, Judgement] = {}
+    for name, each in stated.items():
+        if isinstance(each, Expectation):
+            floor = FLOOR * unit_of(floats_of(list((instance or {}).values())))
+            judged[name] = _expectation(each, share, floor)
+        elif isinstance(each, Frequency):
+            judged[name] = _frequency(each, share)
+        elif each.failure is not None:
+            judged[name] = _random(each, name, events[each.failure], share)
+        else:
+            judged[name] = _single_exact(each) or _sure(each, Entries(each))
+        if judged[name].broken and isinstance(each, Sides):
+            sides = (each.measured, *each.terms.values(), *(side for pair in each.pairs for side in pair))
+            judged[name] = replace(judged[name], wraps=any(map(has_numpy_integers, sides)))
+    return judged
+
+
+class Entries:
+    """Entries of the two sides, turned such that measured <= sum of the terms is what must hold.
+
+    Attributes
+    ----------
+    measured, allowed
+        Arrays of one shape, of floats or of exact numbers.
+    terms
+        Summands of ``allowed``, arrays of that shape by name.
+    exact
+        Whether all numbers are exact.
+    tolerance, factor_tolerance
+        What rounding may add to an entry in the comparison, and in the factors; 0 if all numbers are exact.
+    broken
+        Whether each entry is broken.
+    """
+
+    def __init__(self, sides: Sides) -> None:
+        measured = [abs(gap) for gap in sides.measured] if sides.identity else sides.measured
+        values = [measured, *sides.terms.values()]
+        if sides.identity and any(isinstance(gap, np.ndarray) for gap in measured):
+            values[0] = np.array([np.max(gap, initial=0.0) for gap in measured])
+        self.exact = not sides.rounding and all(is_exact(value) for value in values)
+        kind: Any = object if self.exact else float
+        try:
+            arrays = [np.atleast_1d(np.asarray(value, dtype=kind)) for value in values]
+        except OverflowError:
+            rule, remedy = "must be below 1.8e308 beside floats", "state all sides as integers or fractions"
+            raise InvalidArgument("measured", "an exact number beyond 1.8e308", rule, remedy) from None
+        if len({array.shape for array in arrays}) > 1:
+            arrays = _broadcast(arrays)
+        first, *others = (-array if sides.lower else array for array in arrays)
+        self.measured, self.terms = first, dict(zip(sides.terms, others, strict=True))
+        self.tolerance: Any = 0
+        self.factor_tolerance: Any = 0
+        with np.errstate(all="ignore"):
+            self.allowed = np.asarray(sum(self.terms.values()))
+            if not self.exact:
+                self._set_tolerances(sides)
+            # what is not a number breaks every bound
+            self.broken = np.asarray(~(self.measured <= self.allowed + self.tolerance), dtype=bool)
+
+    def _set_tolerances(self, sides: Sides) -> None:
+        if np.isnan(self.allowed).any():
+            raise ArithmeticError(f"what is allowed is not a number: {dict(sides.terms)}")
+        floor = max(FLOOR * (sides.unit or 0.0), SMALLEST)
+        if sides.identity:
+            self.tolerance = floor
+        elif sides.rounding is not None:
+            self.tolerance = self.factor_tolerance = sides.rounding
+        else:
+            unit = self._unit(sides)
+            self.tolerance = np.fmax(TOLERANCE * unit, floor)
+            # at the factor that just holds what is allowed is what is measured
+            relative = TOLERANCE * np.fmin(np.abs(self.allowed), np.abs(self.measured))
+            self.factor_tolerance = np.fmin(self.tolerance, relative + RESOLUTION * unit + SMALLEST)
+
+    def _unit(self, sides: Sides) -> Any:
+        """Largest entry (of a replicate), from which others may have been computed, plus the largest summand."""
+        finite = np.where(np.isfinite(self.measured), np.abs(self.measured), 0.0)
+        if sides.failure is not None:
+            largest = finite.reshape(len(finite), -1).max(axis=1, initial=0.0)
+            largest = largest.reshape(-1, *[1] * (finite.ndim - 1))
+        else:
+            largest = finite.max(initial=0.0)
+        summands = reduce(np.maximum, map(np.abs, self.terms.values()))
+        return largest + np.where(np.isfinite(summands), summands, 0.0)
+
+    @np.errstate(all="ignore")
+    def factors(self, term: str | None = None) -> np.ndarray:
+        """Least factor on a term (on the sum, if None) at which each entry holds, of its shape.
+
+        0 if the entry does not need it, infinite if no factor will do. A negative term is strengthened by making it
+        larger: its factor is inverted, so that at most 1 means that it holds.
+        """
+        value = self.allowed if term is None else self.terms[term]
+        rest = self.allowed - value
+        if self.exact:
+            flat = zip(self.measured.ravel(), rest.ravel(), value.ravel(), strict=True)
+            least = np.array([least_factor(m - r, v) for m, r, v in flat], dtype=object)
+            return least.reshape(self.measured.shape)
+        short = self.measured - np.where(np.isnan(rest), 0.0, rest) - self.factor_tolerance
+        positive = np.where(np.isinf(value), 0.0, np.maximum(short / value, 0.0))
+        nought = np.where(short > 0, np.inf, 0.0)
+        negative = np.where(short < 0, value / short, np.inf)
+        each = np.where(value > 0, positive, np.where(value < 0, negative, nought))
+        return np.asarray(np.where(np.isnan(each), np.inf, each))
+
+    def by_replicate(self, entries: np.ndarray) -> np.ndarray:
+        """Largest entry of each replicate, (replicates,)."""
+        return np.asarray(entries.reshape(len(entries), -1).max(axis=1))
+
+    def worst(self, replicate: int | None = None) -> tuple[int, ...]:
+        """Index of the entry that exceeds what is allowed by most, or comes nearest to it."""
+        each = as_floats(self.factors())
+        if self.broken.any():
+            with np.errstate(all="ignore"):
+                excess = as_floats(self.measured - self.allowed)
+            # what is not a number comes last
+            each = np.where(self.broken, np.where(np.isnan(excess), -FLOATS.max, excess), -np.inf)
+        if replicate is not None:
+            others = np.arange(len(each)) != replicate
+            each = np.where(others.reshape(-1, *[1] * (each.ndim - 1)), -np.inf, each)
+        return tuple(int(i) for i in np.unravel_index(int(np.argmax(each)), each.shape))
+
+
+def _broadcast(arrays: list[np.ndarray]) -> list[np.ndarray]:
+    """Broadcast both sides to the shape of one of them."""
+    shapes = {array.shape for array in arrays}
+    try:
+        same = list(np.broadcast_arrays(*arrays))
+    except ValueError:
+        same = []
+    if not same or same[0].shape not in shapes:
+        rule = "must have the shape of one side, to which the others broadcast"
+        raise InvalidArgument("measured", sorted(shapes), rule, "compare entry by entry")
+    return same
+
+
+def least_factor(short: Any, value: Any) -> Any:
+    """Factor on ``value`` that covers ``short``, in rational arithmetic if both are exact."""
+    exact = is_exact(short) and is_exact(value)
+    if value > 0:
+        quotient = Fraction(short) / Fraction(value) if exact else short / float(value)
+        return math.inf if quotient != quotient else max(quotient, 0)
+    if value < 0 and short < 0:
+        return Fraction(value) / Fraction(short) if exact else float(value) / short
+    return math.inf if not short <= 0 or value < 0 else 0
+
+
+def _keys(sides: Sides) -> dict[str, str | None]:
+    """Names of the factors: on everything, and on each term if there are several; none for equations."""
+    if sides.identity:
+        return {}
+    return {WHOLE: None} | ({name: name for name in sides.terms} if len(sides.terms) > 1 else {})
+
+
+def _single_exact(sides: Sides) -> Judgement | None:
+    """Judge sides that are single integers or fractions, as ``_sure`` does, without arrays; None for others.
+
+    Most instances of an exact statement are of this kind, and arrays take five times as long.
+    """
+    measured = sides.measured if sides.identity else [sides.measured]
+    values = (*measured, *sides.terms.values())
+    if sides.rounding or not all(type(value) in (int, Fraction) and is_exact(value) for value in values):
+        return None
+    sign = -1 if sides.lower else 1
+    terms = {name: sign * term for name, term in sides.terms.items()}
+    allowed = sum(terms.values())
+    gaps = [abs(gap) for gap in measured] if sides.identity else [sign * measured[0]]
+    excess = [as_float(gap - allowed) if gap > allowed else -math.inf for gap in gaps]
+    worst = excess.index(max(excess))
+    first, broken = gaps[worst], any(gap > allowed for gap in gaps)
+    factors = {
+        key: min(least_factor(first - (allowed - value), value), math.inf if broken else 1)
+        for key, term in _keys(sides).items()
+        for value in [terms[term] if term else allowed]
+    }
+    if sides.decrease_from is not None and not broken and sides.decrease_from > allowed:
+        factors[DECREASE] = least_factor(sides.decrease_from - allowed, sides.decrease_from - first)
+    return Judgement(
+        broken=broken,
+        measured=as_float(sign * first) + 0.0,  # a lower bound of 0 is no -0
+        allowed=as_float(sign * allowed) + 0.0,
+        terms={name: as_float(sign * term) + 0.0 for name, term in terms.items()},
+        place=() if len(gaps) == 1 else (worst,),
+        factors=factors,
+        exact=True,
+    )
+
+
+def _at(sides: Sides, entries: Entries, place: tuple[int, ...]) -> dict[str, Any]:
+    sign = -1 if sides.lower else 1
+    return {
+        "measured": as_float(sign * entries.measured[place]) + 0.0,
+        "allowed": as_float(sign * entries.allowed[place]) + 0.0,
+        "terms": {name: as_float(sign * term[place]) + 0.0 for name, term in entries.terms.items()},
+        "place": () if entries.measured.size == 1 else place,
+    }
+
+
+def _sure(sides: Sides, entries: Entries) -> Judgement:
+    broken, place = bool(entries.broken.any()), entries.worst()
+    most = math.inf if broken else 1
+    factors = {key: min(entries.factors(term).max(), most) for key, term in _keys(sides).items()}
+    if sides.decrease_from is not None and not broken:
+        least, found = (as_floats(sides.decrease_from - side) for side in (entries.allowed, entries.measured))
+        claimed = least > entries.tolerance
+        if claimed.any():
+            factors[DECREASE] = min(float(np.max(least[claimed] / found[claimed])), 1.0)
+    return Judgement(
+        broken=broken,
+        factors=factors,
+        exact=entries.exact,
+        infinite=_is_infinite(sides, entries),
+        rounded=not broken and _is_rounded(sides),
+        **_at(sides, entries, place),
+    )
+
+
+def _is_infinite(sides: Sides, entries: Entries) -> bool:
+    """Return whether both sides of every entry are the same infinity."""
+    if entries.exact:
+        return False
+    pairs = sides.pairs if sides.identity else ((entries.measured, entries.allowed),)
+    return all(
+        bool(np.all(np.isinf(left) & (left == right)))
+        for left, right in (map(as_floats, np.broadcast_arrays(*pair)) for pair in pairs)
+    )
+
+
+def _is_rounded(sides: Sides) -> bool:
+    """Return whether a number, one side of which is exact and one a float, breaks the line in exact arithmetic."""
+    if sides.identity or np.ndim(sides.measured) or any(map(np.ndim, sides.terms.values())):
+        return False
+    first, *others = sides.terms.values()
+    if is_exact(sides.measured) == all(map(is_exact, (first, *others))):
+        return False
+    allowed = sum(others, start=first)
+    return bool(sides.measured < allowed if sides.lower else sides.measured > allowed)
+
+
+def _random(sides: Sides, name: str, event: Mapping[str, Entries], significance: float) -> Judgement:
+    """Judge one of the lines whose common event has the failure probability."""
+    entries = event[name]
+    trials = len(entries.measured)
+    failures = int(np.logical_or.reduce([each.by_replicate(each.broken) for each in event.values()]).sum())
+    assert sides.failure is not None
+    interval = clopper_pearson(failures, trials, significance)
+    rank = critical(trials, float(sides.failure), significance)
+    factors: dict[str, Any] = {}
+    for key, term in _keys(sides).items():
+        each = np.sort(entries.by_replicate(entries.factors(term)).astype(float))
+        factors[key] = float(each[-rank]) if rank <= trials else None
+    order = np.argsort(entries.by_replicate(entries.factors()).astype(float))
+    broken = interval.lower > sides.failure and bool(entries.broken.any())
+    numbers = _at(sides, entries, entries.worst(int(order[-min(rank, trials)])))
+    if broken:
+        numbers = {"measured": failures / trials, "allowed": float(sides.failure)}
+    return Judgement(
+        broken=broken, factors=factors, trials=trials, failures=failures, interval=interval, **numbers
+    )
+
+
+def _frequency(line: Frequency, significance: float) -> Judgement:
+    trials, failures = line.events.size, int(line.events.sum())
+    interval = clopper_pearson(failures, trials, significance)
+    factor = interval.lower / line.allowed if line.allowed else float(interval.lower > 0)
+    return Judgement(
+        broken=interval.lower > line.allowed or (line.exactly and interval.upper < line.allowed),
+        measured=failures / trials,
+        allowed=line.allowed,
+        factors={} if line.exactly else {WHOLE: factor},
+        trials=trials,
+        failures=failures,
+        interval=interval,
+    )
+
+
+def _expectation(line: Expectation, significance: float, floor: float) -> Judgement:
+    if np.isnan(line.allowed).any():
+        raise ArithmeticError("what is allowed is not a number")
+    lower, upper, decides = line.interval(significance)
+    lower, upper = lower - floor, upper + floor  # what rounding leaves of the floats of the instance
+    above = np.zeros(lower.shape, dtype=bool) if line.lower else lower > line.allowed
+    below = np.zeros(lower.shape, dtype=bool) if line.sense == "at_most" else upper < line.allowed
+    diverged = np.isnan(lower) & ~line.finite  # what is not a number breaks every bound
+    wrong = ((above | below) & decides) | diverged
+    with np.errstate(all="ignore"):
+        mean = line.samples.mean(axis=0)
+        equal = (~decides | line.unbounded) & line.constant & ~wrong
+        # a constant that equals what is allowed, such as the error of round 0, needs no interval
+        same = (np.ptp(line.samples, axis=0) == 0) & (lower <= line.allowed) & (line.allowed <= upper)
+        holds = ~above & ~below & ((line.allowed < lower) | (line.allowed > upper) | ~line.finite) & ~diverged
+        excess = (line.allowed - mean if line.lower else mean - line.allowed) / np.maximum(
+            upper - lower, 1e-300
+        )
+    unknown = np.asarray(same | equal | np.isnan(excess))
+    if not unknown.all():
+        excess = np.where(unknown, -np.inf, excess)
+    place: tuple[Any, ...] = ()
+    if lower.shape:
+        place = np.unravel_index(int(np.argmax(np.where(wrong, np.inf, excess))), lower.shape)
+    allowed = float(line.allowed[place])
+    without_interval = not line.finite[place] or (equal & ~same)[place]
+    known = np.asarray((decides & ~equal) | same)
+    undecided = "" if known.all() else EQUAL if (known | equal).all() else REMEDY
+    factors: dict[str, Any] = {}
+    if without_interval or not known[place]:
+        pass  # nothing is decided that a factor could be of
+    elif line.sense == "at_most" and allowed > 0:
+        factors[WHOLE] = min(max(float(lower[place]) / allowed, 0.0), 1.0)
+    elif line.lower and upper[place] > 0:
+        factors[WHOLE] = min(max(allowed / float(upper[place]), 0.0), 1.0)
+    interval = Confidence(level=1 - significance, lower=float(lower[place]), upper=float(upper[place]))
+    return Judgement(
+        broken=bool(wrong.any()),
+        measured=float(mean[place]),
+        allowed=allowed,
+        place=tuple(int(i) for i in place),
+        factors=factors,
+        interval=None if without_interval else interval,
+        confirms=not line.exact and bool(line.finite[place]),
+        inconclusive=undecided,
+        infinite=bool(np.all(np.isinf(mean) & (mean == line.allowed))),
+        settled=bool(wrong.any() or (same | (holds & decides & ~equal)).all()),
+    )

@@ -1,0 +1,80 @@
+"""Find claims that are stated elsewhere: in a user's file or module."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from clusterproof.checker.claims.claim import REGISTRY
+from clusterproof.checker.claims.statement import line_of
+from clusterproof.common import InvalidArgument
+from clusterproof.common.validation import error_text
+from clusterproof.user_files import load_file, load_named
+
+
+def load_claims(source: str | Path) -> list[str]:
+    """Import a file or module that states claims; it is executed.
+
+    Parameters
+    ----------
+    source
+        Path of a Python file, or dotted name of a module.
+
+    Returns
+    -------
+    list of str
+        Ids of the claims that it states itself, in its order; those of modules that it imports are known to
+        ``check``, too, but not listed.
+
+    Raises
+    ------
+    InvalidArgument
+        If it cannot be imported, for whatever reason, or states no claim. No claim of it is kept then.
+    """
+    text = str(source)
+    before = dict(REGISTRY)
+    name = load_module(source, "file")
+    # in a module, or below it, and not in one that it imports
+    own = [claim.id for claim in REGISTRY.values() if f"{claim.module}.".startswith(f"{name}.")]
+    if not own:
+        imported = [claim for claim in REGISTRY if claim not in before]
+        remedy = (
+            f"name the file that states {imported[0]}" if imported else "decorate a function with @claim(...)"
+        )
+        raise InvalidArgument("file", text, "must state a claim", remedy)
+    return own
+
+
+def load_module(source: str | Path, argument: str = "module") -> str:
+    """Import a user's file or module, which is executed, and return the name that it has in ``sys.modules``.
+
+    Parameters
+    ----------
+    source
+        Path of a Python file, or dotted name of a module.
+    argument
+        Name of the argument that gave it, for error messages.
+
+    Raises
+    ------
+    InvalidArgument
+        If it cannot be imported, for whatever reason. No claim of it is kept then.
+    """
+    text = str(source)
+    path = Path(text)
+    is_file = path.suffix == ".py" or path.is_file()
+    before = dict(REGISTRY)
+    try:
+        return (load_file(path, again=True) if is_file else load_named(text)).__name__
+    except (Exception, SystemExit, GeneratorExit) as error:
+        REGISTRY.clear()
+        REGISTRY.update(before)
+        line = line_of(error, str(path.resolve())) if is_file else None
+        where = "" if line is None else f", line {line}"
+        raise InvalidArgument(
+            argument,
+            text,
+            f"must be a file or module that can be imported ({type(error).__name__}: {error_text(error)}{where})",
+            f"`python {text}` shows where"
+            if is_file
+            else "give the path of a file, or a module's dotted name",
+        ) from error

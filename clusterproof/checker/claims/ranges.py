@@ -1,0 +1,482 @@
+"""Ranges of single quantities: what a claim speaks of, what is tried of it, and how a value is written and read."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from numbers import Real
+from types import UnionType
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
+
+import numpy as np
+
+from clusterproof.checker.claims.rounding import as_float, has_numpy_integers
+from clusterproof.common import InvalidArgument
+from clusterproof.common.validation import check_count
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+T = TypeVar("T")
+Exact = TypeVar("Exact", int, Fraction)
+Instance: TypeAlias = Mapping[str, Any]
+"""Quantities of an instance by name."""
+End: TypeAlias = int | Fraction | Callable[..., Any]
+"""End of a range: a number, or a function of earlier quantities, by their names."""
+
+LISTED = 100_000
+"""Longest grid of numbers that is listed."""
+FINEST = 1000
+"""Largest denominator of a fraction that is drawn off the grid."""
+LARGEST_REAL = sys.float_info.max / 4
+"""Largest floating number that is tried: differences of two are finite."""
+LARGEST = 10**4000
+"""Largest number that is tried: Python writes integers of up to 4300 digits."""
+WIDE = 2**62
+"""Most integers among which numpy draws here; it has at most 2^63."""
+
+
+def value_of(end: End, so_far: Instance) -> Any:
+    """Evaluate an end, given the earlier quantities, which may be symbols of a proof."""
+    value = end(**{name: so_far[name] for name in parameters_of(end)}) if callable(end) else end
+    if isinstance(value, np.integer):
+        return int(value)
+    return Fraction(int(value.numerator), int(value.denominator)) if type(value) is Fraction else value
+
+
+@lru_cache(maxsize=1024)
+def parameters_of(end: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the names of a function's parameters that have no default."""
+    parameters = inspect.signature(end).parameters.values()
+    return tuple(each.name for each in parameters if each.default is each.empty)
+
+
+def within_largest(number: Exact) -> Exact:
+    """Return the number nearest to another one that is not too large to be tried."""
+    return min(max(number, type(number)(-LARGEST)), type(number)(LARGEST))
+
+
+def draw_integer(low: int, high: int, stream: np.random.Generator) -> int | None:
+    """Draw an integer from ``low`` to ``high``, both included, of any size; None if there is none."""
+    count = high - low + 1
+    if count <= 0:
+        return None
+    if count <= WIDE:
+        return low + int(stream.integers(count))
+    surplus = stream.bytes(count.bit_length() // 8 + 9)  # 2^64 times more numbers: nearly uniform
+    return low + int.from_bytes(surplus, "big") % count
+
+
+class Range(ABC):
+    """What one quantity may be. ``so_far`` holds the quantities before it, which its ends may name.
+
+    Ranges are equal only to themselves: ``typing.Annotated`` returns one object for equal metadata, so that
+    ``choice(True)`` would become another claim's ``choice(1)``.
+    """
+
+    complete: bool = True
+    """Whether the listed values are all that the claim speaks of."""
+    depends_on: Sequence[str] = ()
+    """Earlier quantities that a drawn object is made for."""
+    drawn: bool = False
+    """Whether values are objects that a function draws, so that there is nothing to simplify."""
+
+    def values(self, so_far: Instance) -> Sequence[Any] | None:
+        """Return the values that are tried if all are, simple ones first; None if they are not a list."""
+        return None
+
+    @abstractmethod
+    def holds(self, value: Any, so_far: Instance) -> bool:
+        """Return whether the claim speaks of a value."""
+
+    @abstractmethod
+    def describe(self, so_far: Instance) -> str:
+        """Return what a value must be, for an error message."""
+
+    @abstractmethod
+    def draw(self, so_far: Instance, stream: np.random.Generator) -> Any:
+        """Draw a value; None if there is none."""
+
+    def passed(self, value: Any, so_far: Instance) -> Any:
+        """Return what the claim's function is given."""
+        return value
+
+    def encode(self, value: Any) -> Any:
+        """Write a value such that JSON keeps it exactly: 9/10 as ``"9/10"``, numbers and names unchanged."""
+        return encode_number(value)
+
+    @abstractmethod
+    def decode(self, code: Any) -> Any:
+        """Read what ``encode`` wrote; ValueError or TypeError if it is none."""
+
+    def key(self, value: Any) -> Any:
+        """Return what tells values apart, such that JSON writes it."""
+        return self.encode(value)
+
+    def bounds(self, so_far: Instance) -> tuple[Any, Any] | None:
+        """Return the least and largest number (None: there is none), for a proof; None if it is no interval."""
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class Interval(Range):
+    """Numbers from ``low`` to ``high``; the claim speaks of larger ones too if ``upwards``."""
+
+    low: End
+    high: End
+    upwards: bool = False
+    downwards: bool = False
+    noun: ClassVar[str] = "a number"
+
+    def __post_init__(self) -> None:
+        for name, end in (("low", self.low), ("high", self.high)):
+            if not callable(end) and not isinstance(end, Real):
+                raise InvalidArgument(
+                    name, end, "must be a number, or a function of earlier quantities", "correct it"
+                )
+            if end in (math.inf, -math.inf) or end != end:
+                remedy = "give a number, and upwards=True or downwards=True where there is no end"
+                raise InvalidArgument(name, end, "must be finite", remedy)
+        if not (callable(self.low) or callable(self.high)) and self.low > self.high:
+            rule = f"must be at most high = {self.high}"
+            raise InvalidArgument("low", self.low, rule, "exchange the two ends, or correct one")
+
+    def ends(self, so_far: Instance) -> tuple[Any, Any]:
+        """Return the least and largest value that is tried."""
+        return self.cast(value_of(self.low, so_far), up=True), self.cast(value_of(self.high, so_far))
+
+    def cast(self, number: Any, *, up: bool = False) -> Any:
+        """Turn a number into one of the range's kind, rounded down, or ``up``."""
+        return number
+
+    def bounds(self, so_far: Instance) -> tuple[Any, Any]:
+        """Return the least and largest value that the claim speaks of, None for none."""
+        low = None if self.downwards else value_of(self.low, so_far)
+        return low, None if self.upwards else value_of(self.high, so_far)
+
+    def within(self, value: Any, so_far: Instance) -> bool:
+        """Return whether a number lies between the ends."""
+        low, high = self.bounds(so_far)
+        return bool((low is None or low <= value) and (high is None or value <= high))
+
+    def describe(self, so_far: Instance) -> str:
+        """Write the ends."""
+        low, high = self.bounds(so_far)
+        return f"{self.noun} in {'' if low is None else low} .. {'' if high is None else high}".strip()
+
+
+@dataclass(frozen=True, eq=False)
+class Integers(Interval):
+    """Integers."""
+
+    noun = "an integer"
+
+    @property
+    def complete(self) -> bool:  # type: ignore[override]  # follows from the ends, a constant elsewhere
+        """Whether none lies beyond what is tried."""
+        return not (self.upwards or self.downwards)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, end in (("low", self.low), ("high", self.high)):
+            if not callable(end) and end != int(end):
+                raise InvalidArgument(name, end, "must be an integer", "round it, or use rationals(...)")
+
+    def cast(self, number: Any, *, up: bool = False) -> int:
+        """Round to an integer."""
+        return within_largest(int(math.ceil(number) if up else math.floor(number)))
+
+    def values(self, so_far: Instance) -> Sequence[int] | None:
+        """Return those nearest to zero first."""
+        low, high = self.ends(so_far)
+        if high - low >= LISTED or LARGEST in (abs(low), abs(high)):
+            return None
+        every = range(low, high + 1)
+        return every if low >= 0 else sorted(every, key=lambda value: (abs(value), value < 0))
+
+    def holds(self, value: Any, so_far: Instance) -> bool:
+        """Return whether it is an integer between the ends."""
+        return type(value) is int and self.within(value, so_far)
+
+    def decode(self, code: Any) -> int:
+        """Read an integer."""
+        if type(code) is not int:
+            raise TypeError(f"{code!r} is no integer")
+        return code
+
+    def draw(self, so_far: Instance, stream: np.random.Generator) -> int | None:
+        """Draw uniformly."""
+        return draw_integer(*self.ends(so_far), stream)
+
+
+@dataclass(frozen=True, eq=False)
+class Rationals(Interval):
+    """Fractions; those with denominators up to ``denominator`` are listed."""
+
+    denominator: int = 1
+    noun = "a fraction"
+    complete = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count("denominator", self.denominator, at_least=1, remedy="1 lists the integers")
+
+    def cast(self, number: Any, *, up: bool = False) -> Fraction:
+        """Return a fraction with a denominator up to 10^9."""
+        return within_largest(Fraction(number).limit_denominator(10**9))
+
+    def values(self, so_far: Instance) -> tuple[Fraction, ...] | None:
+        """Return small denominators first, then those nearest to zero."""
+        low, high = self.ends(so_far)
+        if (high - low) * self.denominator > LISTED or LARGEST in (abs(low), abs(high)):
+            return None
+        return _fractions(low, high, self.denominator)
+
+    def holds(self, value: Any, so_far: Instance) -> bool:
+        """Return whether it is a fraction between the ends."""
+        return type(value) is Fraction and self.within(value, so_far)
+
+    def decode(self, code: Any) -> Fraction:
+        """Read an integer or a fraction, and no floating number."""
+        if type(code) is int or (isinstance(code, str) and re.fullmatch(r"-?\d+(/\d+)?", code)):
+            return Fraction(code)
+        raise TypeError(f"{code!r} is no fraction")
+
+    def draw(self, so_far: Instance, stream: np.random.Generator) -> Fraction | None:
+        """Draw from the list, or as often off it, with a denominator up to 1000."""
+        listed = self.values(so_far)
+        if listed and stream.random() < 0.5:
+            return listed[int(stream.integers(len(listed)))]
+        denominator = int(stream.integers(1, FINEST, endpoint=True))
+        low, high = self.ends(so_far)
+        numerator = draw_integer(math.ceil(low * denominator), math.floor(high * denominator), stream)
+        if numerator is not None:
+            return Fraction(numerator, denominator)
+        return listed[int(stream.integers(len(listed)))] if listed else None
+
+
+@dataclass(frozen=True, eq=False)
+class Reals(Interval):
+    """Floating numbers."""
+
+    complete = False
+
+    def cast(self, number: Any, *, up: bool = False) -> float:
+        """Return a float, of those whose differences are floats too."""
+        return max(-LARGEST_REAL, min(LARGEST_REAL, as_float(number)))
+
+    def holds(self, value: Any, so_far: Instance) -> bool:
+        """Return whether it is a finite number between the ends."""
+        return isinstance(value, float) and math.isfinite(value) and self.within(value, so_far)
+
+    def encode(self, value: Any) -> float:
+        """Write the number: JSON keeps every digit."""
+        return float(value)
+
+    def decode(self, code: Any) -> float:
+        """Read a number."""
+        if type(code) not in (int, float):
+            raise TypeError(f"{code!r} is no number")
+        return float(code)
+
+    def draw(self, so_far: Instance, stream: np.random.Generator) -> float:
+        """Draw uniformly."""
+        return float(stream.uniform(*self.ends(so_far)))
+
+
+@dataclass(frozen=True, eq=False)
+class Choice(Range):
+    """One of a few values."""
+
+    options: tuple[Any, ...]
+
+    def values(self, so_far: Instance) -> tuple[Any, ...]:
+        """Return them in the order in which they were given."""
+        return self.options
+
+    def holds(self, value: Any, so_far: Instance) -> bool:
+        """Return whether it is one of them."""
+        return any(type(value) is type(option) and value == option for option in self.options)
+
+    def describe(self, so_far: Instance) -> str:
+        """List them."""
+        return f"one of {', '.join(str(option) for option in self.options)}"
+
+    def decode(self, code: Any) -> Any:
+        """Find the value that is written so."""
+        for option in self.options:
+            if isinstance(code, bool) == isinstance(option, bool) and self.encode(option) == code:
+                return option
+        raise ValueError(f"{code!r} is not listed")
+
+    def draw(self, so_far: Instance, stream: np.random.Generator) -> Any:
+        """Draw one."""
+        return self.options[int(stream.integers(len(self.options)))]
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn(Range):
+    """Objects of any kind that a function draws, and that are written and read, so that a replay needs no draw."""
+
+    make: Callable[..., Any]
+    write: Callable[[Any], Any]
+    read: Callable[[Any], Any]
+    kind: type | UnionType = field(default=object, kw_only=True)
+    complete = False
+    drawn = True
+
+    @property
+    def depends_on(self) -> Sequence[str]:  # type: ignore[override]  # follows from the maker, a constant elsewhere
+        """Names of the maker's parameters after the generator."""
+        return parameters_of(self.make)[1:]
+
+    def holds(self, value: Any, so_far: Instance) -> bool:
+        """Return whether it is of the annotated kind; what the maker guarantees beyond that must be supposed."""
+        return isinstance(value, self.kind)
+
+    def describe(self, so_far: Instance) -> str:
+        """Return what it must be."""
+        return f"what the constructor of {getattr(self.kind, '__name__', self.kind)} accepts"
+
+    def encode(self, value: Any) -> Any:
+        """Write the constructor's arguments."""
+        return self.write(value)
+
+    def decode(self, code: Any) -> Any:
+        """Make it again."""
+        return self.read(code)
+
+    def draw(self, so_far: Instance, stream: np.random.Generator) -> Any:
+        """Draw one."""
+        return self.make(stream, **{name: so_far[name] for name in self.depends_on})
+
+
+def integers(low: End, high: End, *, upwards: bool = False, downwards: bool = False) -> Any:
+    """Integers from ``low`` to ``high``.
+
+    Parameters
+    ----------
+    low, high
+        Numbers, or functions of earlier quantities, such as ``lambda clients: clients - 1``.
+    upwards, downwards
+        Whether the claim speaks of larger, or smaller, ones too. Up to 1000 times as far is tried.
+    """
+    return Integers(low, high, upwards, downwards)
+
+
+def rationals(
+    low: End, high: End, denominator: int, *, upwards: bool = False, downwards: bool = False
+) -> Rationals:
+    """Fractions from ``low`` to ``high``, preferably with denominators up to ``denominator``.
+
+    Parameters are those of ``integers``.
+    """
+    return Rationals(low, high, upwards, downwards, denominator)
+
+
+def reals(low: End, high: End, *, upwards: bool = False, downwards: bool = False) -> Reals:
+    """Floating numbers from ``low`` to ``high``; prefer ``rationals`` if the sides can be exact.
+
+    Parameters are those of ``integers``.
+    """
+    return Reals(low, high, upwards, downwards)
+
+
+def choice(*values: Any) -> Choice:
+    """One of the values, simple ones first: numbers, fractions, strings or booleans.
+
+    Raises
+    ------
+    InvalidArgument
+        If there is none, or one of them twice.
+    """
+    if unlike := [each for each in values if not isinstance(each, Hashable)]:
+        raise InvalidArgument(
+            "values", unlike[0], "must be a number, text or tuple", "write choice(*values) of a list"
+        )
+    if not values or len({(type(value), value) for value in values}) < len(values):
+        raise InvalidArgument("values", values, "must be distinct, at least one", "leave doubles out")
+    if wrong := [each for each in values if has_numpy_integers(each)]:
+        rule = "must not be NumPy's integers, which wrap around"
+        raise InvalidArgument("values", wrong[0], rule, "write int(...)")
+    return Choice(values)
+
+
+def encode_number(value: Any) -> Any:
+    """Write a fraction such that JSON keeps it: ``"9/10"``, or the integer that it is."""
+    if isinstance(value, Fraction):
+        return int(value) if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
+    return value
+
+
+def settings_of(task: Any) -> dict[str, Any]:
+    """Write a task as its settings."""
+    if not hasattr(task, "settings"):
+        remedy = "give drawn(make, write=..., read=...) functions that turn one into JSON values and back"
+        raise InvalidArgument("make", task, "must draw tasks if write and read are not given", remedy)
+    return dict(task.settings)
+
+
+def task_from(settings: Any) -> Any:
+    """Read a task from its settings."""
+    from clusterproof.synthetic import from_settings
+
+    return from_settings(settings)
+
+
+def drawn(
+    make: Callable[..., Any],
+    *,
+    write: Callable[[Any], Any] = settings_of,
+    read: Callable[[Any], Any] = task_from,
+) -> Drawn:
+    """Objects that ``make`` draws from a generator; tasks, unless ``write`` and ``read`` are given.
+
+    Parameters
+    ----------
+    make
+        Draws one; parameters after the generator are earlier quantities, by their names.
+    write, read
+        Turn one into JSON values, exactly, and back.
+    """
+    return Drawn(make, write, read)
+
+
+def example_of(strategy: SearchStrategy[T], stream: np.random.Generator) -> T:
+    """Draw one example of a hypothesis strategy, the same from the same state of a generator."""
+    from hypothesis import HealthCheck, Phase, given, seed, settings
+
+    examples: list[T] = []
+
+    @seed(int(stream.integers(2**32)))
+    @settings(
+        max_examples=2,  # the first one is the simplest
+        database=None,
+        deadline=None,
+        derandomize=False,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(strategy)
+    def collect(example: T) -> None:
+        examples.append(example)
+
+    collect()
+    return examples[-1]
+
+
+@lru_cache(maxsize=512)
+def _fractions(low: Fraction, high: Fraction, denominator: int) -> tuple[Fraction, ...]:
+    return tuple(
+        Fraction(p, q)
+        for q in range(1, denominator + 1)
+        for p in sorted(range(math.ceil(low * q), math.floor(high * q) + 1), key=lambda p: (abs(p), p < 0))
+        if math.gcd(p, q) == 1
+    )

@@ -1,0 +1,95 @@
+"""Ranges of sequences: adversarial losses, errors of inexact steps, step sizes of each round."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clusterproof.checker.claims.array_ranges import Entrywise
+from clusterproof.checker.claims.drawing import draw_value
+from clusterproof.checker.claims.ranges import End, Instance, Range
+
+LONGEST_PERIOD, MOST_PHASES = 4, 4
+LISTED = 10_000
+"""Most sequences that are listed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences(Entrywise):
+    """Tuples of values of one range."""
+
+    noun = "a sequence"
+
+    @property
+    def complete(self) -> bool:  # type: ignore[override]  # follows from the values, a constant elsewhere
+        """Whether the listed sequences are all."""
+        return self.entries.complete
+
+    def values(self, so_far: Instance) -> Sequence[tuple[Any, ...]] | None:
+        """Return all sequences of listed values, those of simple values first."""
+        listed, size = self.entries.values(so_far), self.size(so_far)
+        if listed is None or size < 0 or len(listed) ** size > LISTED:
+            return None
+        ranks = sorted(itertools.product(range(len(listed)), repeat=size), key=lambda rank: (sum(rank), rank))
+        return [tuple(listed[index] for index in rank) for rank in ranks]
+
+    def made(self, entries: Sequence[Any], so_far: Instance) -> tuple[Any, ...]:
+        """Return a tuple."""
+        return tuple(entries)
+
+    def flat(self, value: tuple[Any, ...]) -> list[Any]:
+        """Return the entries."""
+        return list(value)
+
+    def from_lists(self, lists: list[Any]) -> tuple[Any, ...]:
+        """Return a tuple."""
+        return tuple(lists)
+
+    def holds(self, value: Any, so_far: Instance) -> bool:
+        """Return whether it is a tuple of that length, and each entry lies in its range."""
+        return (
+            isinstance(value, tuple)
+            and len(value) == self.size(so_far)
+            and all(self.entries.holds(each, so_far) for each in value)
+        )
+
+    def draw(self, so_far: Instance, stream: np.random.Generator) -> tuple[Any, ...] | None:
+        """Draw a constant, a periodic, a phased sequence of 2 to 4 blocks, or each entry on its own."""
+        size, kind = self.size(so_far), int(stream.integers(4))
+        if size < 0:
+            return None
+        count = (
+            1,
+            int(stream.integers(2, LONGEST_PERIOD + 1)),
+            int(stream.integers(2, MOST_PHASES + 1)),
+            size,
+        )[kind]
+        drawn = [draw_value(self.entries, so_far, stream) for _ in range(count)]
+        if any(each is None for each in drawn):
+            return None
+        if kind < 2:
+            drawn = [drawn[index % count] for index in range(size)]
+        elif kind == 2:
+            ends = np.sort(stream.integers(0, size, size=count - 1, endpoint=True))
+            drawn = [drawn[int(phase)] for phase in np.searchsorted(ends, np.arange(size), side="right")]
+        return tuple(drawn)
+
+
+def sequences(values: Range, length: End) -> Any:
+    """Sequences: tuples of values of one range, exact if these are.
+
+    They are drawn constant, periodic, in 2 to 4 phases and at random. Beyond that the search builds them greedily:
+    entry by entry, and block by block, it keeps the value at which the claim uses most of what it allows.
+
+    Parameters
+    ----------
+    values
+        Range of each entry, such as ``rationals(-1, 1, 4)`` or ``choice(-1, 1)``.
+    length
+        Number of entries: an integer, or a function of earlier quantities, such as ``lambda rounds: rounds``.
+    """
+    return Sequences((length,), values)

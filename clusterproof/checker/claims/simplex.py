@@ -1,0 +1,125 @@
+"""The range of weights that sum to 1."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from clusterproof.checker.claims.array_ranges import Several, check_length, decode_fraction, is_fraction
+from clusterproof.checker.claims.ranges import End, Instance, encode_number, value_of
+from clusterproof.checker.claims.simplifying import bits_of_number
+
+
+@dataclass(frozen=True, eq=False)
+class Simplex(Several):
+    """Weights: tuples of fractions, at least 0, that sum to 1."""
+
+    length: End
+
+    def __post_init__(self) -> None:
+        check_length(self.length, at_least=1)
+
+    def holds(self, value: Any, so_far: Instance) -> bool:
+        """Return whether they are weights, as many as there must be."""
+        return (
+            isinstance(value, tuple)
+            and len(value) == value_of(self.length, so_far)
+            and all(is_fraction(each) and each >= 0 for each in value)
+            and sum(value) == 1
+        )
+
+    def describe(self, so_far: Instance) -> str:
+        """Write what they must be."""
+        return f"{value_of(self.length, so_far)} fractions, at least 0, with sum 1"
+
+    def draw(self, so_far: Instance, stream: np.random.Generator) -> tuple[Fraction, ...] | None:
+        """Draw a corner, equal weights of some, or multiples of a random fraction."""
+        length = int(value_of(self.length, so_far))
+        if length < 1:
+            return None
+        kind = stream.random()
+        if kind < 0.2:
+            whole = [0] * length
+            whole[int(stream.integers(length))] = 1
+        elif kind < 0.4:
+            whole = [int(each) for each in stream.integers(2, size=length)]
+        elif kind < 0.6:  # one weight much larger than the others
+            whole = [1] * length
+            whole[int(stream.integers(length))] = int(10 ** stream.uniform(0, 4))
+        else:
+            whole = [int(each) for each in stream.integers(0, 10, size=length)]
+        return _normalised(whole if any(whole) else [1] * length)
+
+    def fit(self, value: tuple[Fraction, ...], so_far: Instance) -> tuple[Fraction, ...]:
+        """Drop the last weights, or add zeros."""
+        length = int(value_of(self.length, so_far))
+        if len(value) == length or length < 1:
+            return value
+        shorter = (*value[:length], *[Fraction(0)] * (length - len(value)))
+        return _normalised(shorter) if any(shorter) else _normalised([1] * length)
+
+    def extremes(self, so_far: Instance) -> list[tuple[Fraction, ...]]:
+        """Return equal weights, and the first corner."""
+        length = int(value_of(self.length, so_far))
+        return [_normalised([1] * length), _normalised([1, *[0] * (length - 1)])] if length > 0 else []
+
+    def near(self, value: Any, so_far: Instance, stream: np.random.Generator) -> tuple[Fraction, ...]:
+        """Move a part of one weight to another."""
+        source, target = (int(index) for index in stream.integers(len(value), size=2))
+        moved = list(value)
+        amount = moved[source] * Fraction(int(stream.integers(1, 9)), 8)
+        moved[source] -= amount
+        moved[target] += amount
+        return tuple(moved)
+
+    def changes(self, value: tuple[Fraction, ...], so_far: Instance) -> Iterator[tuple[Fraction, ...]]:
+        """Move all, a half or a tenth of each weight to each other one."""
+        for share in (Fraction(1), Fraction(1, 2), Fraction(1, 10)):
+            for source, target in itertools.permutations(range(len(value)), 2):
+                if value[source]:
+                    moved = list(value)
+                    moved[source] -= share * value[source]
+                    moved[target] += share * value[source]
+                    yield tuple(moved)
+
+    def simpler(self, value: tuple[Fraction, ...], so_far: Instance) -> list[tuple[Fraction, ...]]:
+        """Return equal weights, weights without one of them, and weights rounded to small denominators."""
+        moves = self.extremes(so_far)
+        moves += [
+            _normalised([0 if i == index else each for i, each in enumerate(value)])
+            for index in range(len(value))
+            if value[index] not in (0, 1)
+        ]
+        for denominator in (2, 3, 4, 6, 8, 10, 16, 20, 50, 100):
+            whole = [round(each * denominator) for each in value]
+            if any(whole):
+                moves.append(_normalised(whole))
+        return [move for move in moves if move != value]
+
+    def bits(self, value: tuple[Fraction, ...], so_far: Instance) -> float:
+        """Return the bits of all weights, and one for each."""
+        return sum(1 + bits_of_number(each) for each in value)
+
+    def encode(self, value: Any) -> list[Any]:
+        """Write a list."""
+        return [encode_number(each) for each in value]
+
+    def decode(self, code: Any) -> tuple[Fraction, ...]:
+        """Read a list."""
+        if not isinstance(code, list):
+            raise TypeError(f"{code!r} is no list")
+        return tuple(decode_fraction(each) for each in code)
+
+
+def _normalised(weights: Sequence[Any]) -> tuple[Fraction, ...]:
+    return tuple(Fraction(each) / sum(weights) for each in weights)
+
+
+def simplex(length: End) -> Simplex:
+    """Weights: tuples of fractions, at least 0, with sum 1."""
+    return Simplex(length)

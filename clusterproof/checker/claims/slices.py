@@ -1,0 +1,96 @@
+"""Ranges as slices, the defaults of a claim's parameters: ``Q[0:1]``, ``Z[2:]``, ``among(1, 2)``."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, get_type_hints
+
+from clusterproof.checker.claims.ranges import End, Range, choice, integers, rationals
+from clusterproof.common import InvalidArgument
+from clusterproof.common.validation import brief
+
+DENOMINATOR = 3
+"""Of the fractions that are tried first where ``Q`` names none."""
+
+
+class Slices:
+    """Numbers of one kind: a slice of them is a range, both ends included.
+
+    A side without an end is open: the claim speaks of all numbers there, those up to ``far`` beyond the other end are
+    tried first, beyond 0 if there is none or it lies on the other side of 0, and then up to 1000 times as far.
+
+    Parameters
+    ----------
+    kind
+        Makes the range of two ends.
+    far
+        Where it is tried.
+    """
+
+    def __init__(self, kind: Callable[..., Range], far: int) -> None:
+        self._kind, self._far = kind, far
+
+    def __getitem__(self, ends: Any) -> Any:
+        """Return a range; an end may be a function of earlier quantities, by their names.
+
+        Raises
+        ------
+        InvalidArgument
+            If this is no slice, or the ends are none of a range.
+        """
+        if not isinstance(ends, slice) or (self._kind is integers and ends.step is not None):
+            remedy = "write Q[0:1], Q[0:1:8] with a denominator, Z[1:5], or Z[2:] without an end"
+            raise InvalidArgument("ends", brief(ends), "must be a slice, low:high", remedy)
+        low, high = ends.start, ends.stop
+        denominators = [] if self._kind is integers else [DENOMINATOR if ends.step is None else ends.step]
+        tried = (
+            _beyond(high, -self._far) if low is None else low,
+            _beyond(low, self._far) if high is None else high,
+        )
+        return self._kind(*tried, *denominators, upwards=high is None, downwards=low is None)
+
+
+def _beyond(end: End | None, far: int) -> End:
+    """Return a number ``far`` beyond an end, or beyond 0."""
+    if callable(end):
+        known: Callable[..., Any] = end
+
+        def moved(**quantities: Any) -> Any:
+            return known(**quantities) + far
+
+        vars(moved)["__signature__"] = inspect.signature(known)
+        return moved
+    return (max(end or 0, 0) if far > 0 else min(end or 0, 0)) + far
+
+
+Q, Z = Slices(rationals, 8), Slices(integers, 96)
+"""Fractions, of which those with denominators up to the slice's step, or 3, are tried first; and integers."""
+
+
+def among(*values: Any) -> Any:
+    """One of a few values, simple ones first; as ``choice``."""
+    return choice(*values)
+
+
+def annotate_ranges(function: Callable[..., Any]) -> None:
+    """Move the ranges that are defaults of a function's parameters to their annotations.
+
+    The function then has no defaults: a call must give every quantity.
+    """
+    parameters = [p for p in inspect.signature(function).parameters.values() if isinstance(p.default, Range)]
+    positional = [each.name for each in parameters if each.kind is not each.KEYWORD_ONLY]
+    if len(positional) < len(parameters):
+        rule, remedy = "must be the default of a quantity, no constant", "put the parameter before the *"
+        raise InvalidArgument(parameters[0].name, "a range", rule, remedy)
+    if not parameters:
+        return
+    defaults: tuple[Any, ...] = getattr(function, "__defaults__", None) or ()
+    if len(defaults) != len(parameters):
+        rule, remedy = "must have ranges as defaults, all or none", "put constants behind a *"
+        raise InvalidArgument(getattr(function, "__name__", "the function"), defaults, rule, remedy)
+    hints = get_type_hints(function, include_extras=True)
+    own: Any = function
+    for each in parameters:
+        function.__annotations__[each.name] = Annotated[hints.get(each.name, Any), each.default]
+    own.__defaults__ = None

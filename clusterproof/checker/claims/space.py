@@ -1,0 +1,420 @@
+"""The space of a claim: the ranges in its function's signature; all instances, drawn ones, and simpler ones."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from fractions import Fraction
+from types import UnionType
+from typing import Annotated, Any, get_origin, get_type_hints
+
+import numpy as np
+
+from clusterproof.checker.claims.array_ranges import Several
+from clusterproof.checker.claims.drawing import FARTHEST, draw_near, draw_value
+from clusterproof.checker.claims.ranges import (
+    Choice,
+    Drawn,
+    Instance,
+    Interval,
+    Range,
+    parameters_of,
+    value_of,
+)
+from clusterproof.checker.claims.simplifying import bits, simpler_values
+from clusterproof.common import InvalidArgument
+
+
+@dataclass(frozen=True)
+class Marker:
+    """A parameter that the checker passes."""
+
+    name: str
+
+
+STREAM, REPLICATES = Marker("stream"), Marker("replicates")
+Stream = Annotated[np.random.Generator, STREAM]
+"""Random numbers of this claim and instance: the same whenever it is evaluated with one seed."""
+Replicates = Annotated[int, REPLICATES]
+"""Number of independent repetitions of a random instance."""
+RESERVED = ("line", "seed", "replicates")
+"""Keys that a written counterexample may have besides its quantities."""
+
+
+@dataclass(frozen=True)
+class Space:
+    """Quantities, and what the checker passes, as a function's signature names them.
+
+    Keyword-only parameters are neither; they keep their defaults.
+
+    Attributes
+    ----------
+    ranges
+        Range of each quantity, fields of records included, in the order of the signature.
+    records
+        Class and fields of each parameter that is a record of quantities.
+    stream, replicates
+        Names of the parameters that the checker passes; None if there is none.
+    """
+
+    ranges: Mapping[str, Range]
+    records: Mapping[str, tuple[type, tuple[str, ...]]]
+    stream: str | None
+    replicates: str | None
+
+    @classmethod
+    def of(cls, function: Callable[..., Any]) -> Space:
+        """Read a signature.
+
+        Raises
+        ------
+        InvalidArgument
+            If a parameter has no range, or two quantities share a name.
+        """
+        hints = get_type_hints(function, include_extras=True)
+        ranges: dict[str, Range] = {}
+        records: dict[str, tuple[type, tuple[str, ...]]] = {}
+        passed: dict[Marker, str] = {}
+        for parameter in inspect.signature(function).parameters.values():
+            name, hint = parameter.name, hints.get(parameter.name)
+            mark = mark_of(hint)
+            if parameter.kind is parameter.KEYWORD_ONLY:
+                continue
+            if isinstance(mark, Marker):
+                passed[mark] = name
+                continue
+            own = {name: mark} if isinstance(mark, Range) else _ranges_of(hint)
+            if not own or ranges.keys() & own or written(name) in RESERVED:
+                rule = "must be Annotated with a range, or a record of such fields with names of their own"
+                remedy = f"annotate it, and leave {', '.join(RESERVED)} to the checker"
+                raise InvalidArgument(name, hint, rule, remedy)
+            if isinstance(hint, type) and not isinstance(mark, Range):
+                records[name] = (hint, tuple(own))
+            for quantity, allowed in own.items():
+                if unknown := [each for each in _named_by(allowed) if each not in ranges]:
+                    rule = f"depends on `{unknown[0]}`, which is no quantity before it"
+                    remedy = f"name one of these: {', '.join(ranges)}" if ranges else "give a number"
+                    raise InvalidArgument(quantity, type(allowed).__name__, rule, remedy)
+                ranges[quantity] = allowed
+        return cls(ranges, records, passed.get(STREAM), passed.get(REPLICATES))
+
+    @property
+    def drawn(self) -> bool:
+        """Whether a quantity is an object that a function draws, so that there is nothing to simplify."""
+        return any(allowed.drawn for allowed in self.ranges.values())
+
+    @property
+    def complete(self) -> bool:
+        """Whether the lists of values are all that the claim speaks of."""
+        return all(allowed.complete for allowed in self.ranges.values())
+
+    def arguments(self, instance: Instance) -> dict[str, Any]:
+        """Put quantities into their records.
+
+        Raises
+        ------
+        InvalidArgument
+            If a record has other values than it was given.
+        """
+        return self.in_records({n: self.ranges[n].passed(value, instance) for n, value in instance.items()})
+
+    def in_records(self, instance: Instance) -> dict[str, Any]:
+        """Put quantities into their records, as they are; raise what ``arguments`` does."""
+        rest = dict(instance)
+        made = {}
+        for name, (record, keys) in self.records.items():
+            given = {key: rest.pop(key) for key in keys}
+            made[name] = record(**given)
+            for key, value in given.items():
+                if getattr(made[name], key) is not value:
+                    rule, remedy = (
+                        "must keep the values of its fields",
+                        "state a hypothesis by suppose instead",
+                    )
+                    raise InvalidArgument(f"{name}.{key}", getattr(made[name], key), rule, remedy)
+        return rest | made
+
+    def flatten(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Take arguments, records included, apart into quantities; lists become vectors, matrices or sequences.
+
+        Raises
+        ------
+        InvalidArgument
+            If they are not those of the signature, or out of range.
+        """
+        flat: dict[str, Any] = {}
+        for name, value in arguments.items():
+            keys = self.records[name][1] if name in self.records else ()
+            flat |= {key: getattr(value, key) for key in keys} or {name: value}
+        for name, allowed in self.ranges.items():
+            if isinstance(allowed, Several) and isinstance(flat.get(name), list):
+                flat[name] = allowed.decode(allowed.encode(flat[name]))
+            if name not in flat or not allowed.holds(flat[name], flat):
+                raise InvalidArgument(name, flat.get(name), f"must be {allowed.describe(flat)}", "correct it")
+        return {name: flat[name] for name in self.ranges}
+
+    def holds(self, instance: Instance) -> bool:
+        """Return whether every quantity is one that the claim speaks of."""
+        return all(allowed.holds(instance[name], instance) for name, allowed in self.ranges.items())
+
+    def multiples(self, instance: Instance) -> dict[str, int]:
+        """Return how many times the end of its range each quantity beyond an open end is, rounded down."""
+        far: dict[str, int] = {}
+        for name, allowed in self.ranges.items():
+            if isinstance(allowed, Interval) and (allowed.upwards or allowed.downwards):
+                low, high, value = (
+                    value_of(allowed.low, instance),
+                    value_of(allowed.high, instance),
+                    instance[name],
+                )
+                if not low <= value <= high:
+                    far[name] = int(abs(value) / max(abs(high if value > high else low), 1))
+        return far
+
+    # ---- all instances
+
+    def instances(self, limit: int) -> list[dict[str, Any]] | None:
+        """Return all instances that are tried, simple ones first; None if they are no lists or more than ``limit``."""
+        names = list(self.ranges)
+        ranked: list[tuple[tuple[int, ...], dict[str, Any]]] = []
+
+        def extend(ranks: tuple[int, ...], instance: dict[str, Any]) -> bool:
+            """Append every completion of an instance; False if a list is missing or there are too many."""
+            if len(instance) == len(names):
+                ranked.append((ranks, instance))
+                return len(ranked) <= limit
+            values = self.ranges[names[len(instance)]].values(instance)
+            if values is None or len(values) > limit:
+                return False
+            return all(
+                extend((*ranks, rank), instance | {names[len(instance)]: v}) for rank, v in enumerate(values)
+            )
+
+        if not extend((), {}):
+            return None
+        ranked.sort(key=lambda each: (sum(each[0]), each[0]))
+        return [instance for _, instance in ranked]
+
+    def corners(self) -> Iterator[dict[str, Any]]:
+        """Yield the ends of all intervals and the options of all choices in every combination."""
+
+        def extend(instance: dict[str, Any], names: Sequence[str]) -> Iterator[dict[str, Any]]:
+            if not names:
+                if self.holds(instance):
+                    yield instance
+                return
+            for value in self.extremes(names[0], instance):
+                yield from extend(instance | {names[0]: value}, names[1:])
+
+        if not self.drawn:
+            yield from extend({}, list(self.ranges))
+
+    # ---- drawn instances
+
+    def draw(
+        self,
+        stream: np.random.Generator,
+        farthest: float = FARTHEST,
+        *,
+        start: Instance | None = None,
+        names: Sequence[str] = (),
+        nudged: bool = False,
+    ) -> dict[str, Any] | None:
+        """Draw each quantity on its own, or of ``start`` the named ones; None if that is no instance.
+
+        Parameters
+        ----------
+        stream
+            Of random numbers.
+        farthest
+            Multiple of an open end up to which values are drawn.
+        start, names, nudged
+            The instance of which some quantities are drawn again, their names, and whether they are only moved by a
+            log-uniform share of their ranges.
+        """
+        instance: dict[str, Any] = {}
+        drawn: set[str] = set()
+        for name, allowed in self.ranges.items():
+            if start is None or name in names or drawn & set(allowed.depends_on):
+                drawn.add(name)
+                near = start[name] if nudged and start is not None else None
+                instance[name] = _draw(allowed, instance, stream, farthest, near)
+            else:
+                instance[name] = fitted(allowed, start[name], instance)
+            if instance[name] is None:
+                return None
+        return instance if self.holds(instance) else None
+
+    def fit(self, instance: dict[str, Any]) -> dict[str, Any]:
+        """Give vectors and sequences the lengths that the other quantities ask for."""
+        fit: dict[str, Any] = {}
+        for name, allowed in self.ranges.items():
+            fit[name] = fitted(allowed, instance[name], fit)
+        return fit
+
+    def changes(self, instance: Instance) -> Iterator[dict[str, Any]]:
+        """Yield instances with another entry, or block of entries, of a vector or sequence, or at an end of a range."""
+        for name, allowed in self.ranges.items():
+            values: Iterable[Any] = ()
+            if isinstance(allowed, Several):
+                values = allowed.changes(instance[name], instance)
+            elif isinstance(allowed, Interval):
+                values = (end for end in allowed.ends(instance) if end != instance[name])
+            for value in values:
+                yield self.fit({**instance, name: value})
+
+    def extremes(self, name: str, instance: Instance) -> Iterable[Any]:
+        """Return the ends of an interval, the options of a choice, or a few extremes of several numbers."""
+        allowed = self.ranges[name]
+        if isinstance(allowed, Several):
+            return allowed.extremes(instance)
+        return dict.fromkeys(
+            allowed.ends(instance) if isinstance(allowed, Interval) else allowed.values(instance) or ()
+        )
+
+    @property
+    def several(self) -> list[str]:
+        """Names of the quantities of several numbers."""
+        return [name for name, allowed in self.ranges.items() if isinstance(allowed, Several)]
+
+    def named_in(self, hypothesis: str) -> list[str]:
+        """Return the quantities that the words of a hypothesis name; all of them if it names none."""
+        words = set(re.findall(r"\w+", hypothesis))
+        return [name for name in self.ranges if written(name) in words] or list(self.ranges)
+
+    def at_multiple(self, instance: Instance, name: str, multiple: int | Fraction) -> dict[str, Any] | None:
+        """Move a quantity to a multiple of its upper end, or of the lower one if negative; None if no instance."""
+        allowed = self.ranges[name]
+        assert isinstance(allowed, Interval)
+        low, high = allowed.ends(instance)
+        value = (
+            high * multiple
+            if multiple > 0 and high
+            else max(abs(high if multiple > 0 else low), 1) * multiple
+        )
+        moved = self.fit(dict(instance) | {name: allowed.cast(value)})
+        return moved if self.holds(moved) else None
+
+    # ---- simpler instances
+
+    def simpler(self, instance: Instance) -> list[dict[str, Any]]:
+        """Return instances that are simpler in one quantity, slow ones first."""
+        far, cost = self.multiples(instance), self.complexity(instance)
+        moves = [
+            self.fit(dict(instance) | {name: value})
+            for name in sorted(self.ranges, key=lambda name: name not in far)
+            for value in _simpler(self.ranges[name], instance, name)
+        ]
+        return [move for move in moves if self.complexity(move) < cost]
+
+    def complexity(self, instance: Instance) -> float:
+        """Return about how many bits write an instance: simplifying makes that less at each step."""
+        return sum(
+            allowed.bits(instance[name], instance)
+            if isinstance(allowed, Several)
+            else bits(allowed, instance[name])
+            for name, allowed in self.ranges.items()
+        )
+
+    # ---- written instances
+
+    def encode(self, instance: Instance) -> dict[str, Any]:
+        """Write an instance such that JSON keeps it exactly."""
+        return {written(name): allowed.encode(instance[name]) for name, allowed in self.ranges.items()}
+
+    def key(self, instance: Instance) -> str:
+        """Return a text that tells instances apart."""
+        keys = {written(name): allowed.key(instance[name]) for name, allowed in self.ranges.items()}
+        return json.dumps(keys, sort_keys=True)
+
+    def decode(self, numbers: Mapping[str, Any]) -> dict[str, Any]:
+        """Read a written instance.
+
+        Raises
+        ------
+        InvalidArgument
+            If a quantity is missing, unknown or out of range; the message names it.
+        """
+        known = {written(name): name for name in self.ranges}
+        for name in sorted(set(known) ^ set(numbers)):
+            rule = "is missing" if name in known else f"is unknown; the quantities are {', '.join(known)}"
+            raise InvalidArgument(f"counterexample.{name}", numbers.get(name), rule, "take it from a report")
+        instance: dict[str, Any] = {}
+        for name, allowed in self.ranges.items():
+            code = numbers[written(name)]
+            try:
+                value = allowed.decode(code)
+                holds = allowed.holds(value, instance)
+            except (TypeError, ValueError, KeyError, ArithmeticError):
+                holds = False
+            if not holds:
+                rule = f"must be {allowed.describe(instance)}"
+                raise InvalidArgument(f"counterexample.{written(name)}", code, rule, "take it from a report")
+            instance[name] = value
+        return instance
+
+
+def _draw(
+    allowed: Range, so_far: Instance, stream: np.random.Generator, farthest: float, near: Any = None
+) -> Any:
+    """Draw a value, or one near another."""
+    if near is not None and isinstance(allowed, Interval):
+        return draw_near(allowed, near, so_far, stream)
+    if near is not None and isinstance(allowed, Several):
+        value = allowed.fit(near, so_far)
+        return allowed.near(value, so_far, stream) if allowed.holds(value, so_far) else None
+    return draw_value(allowed, so_far, stream, farthest)
+
+
+def _simpler(allowed: Range, instance: Instance, name: str) -> list[Any]:
+    """Return values of a quantity that are simpler than its own, the simplest first."""
+    if isinstance(allowed, Several):
+        return allowed.simpler(instance[name], instance)
+    return simpler_values(allowed, instance[name], instance)
+
+
+def mark_of(hint: Any) -> Any:
+    """Return the range or marker of an annotation; None if it has none."""
+    mark = next((m for m in getattr(hint, "__metadata__", ()) if isinstance(m, Range | Marker)), None)
+    if not isinstance(mark, Drawn) or hint.__origin__ is Any:
+        return mark
+    kind = hint.__origin__
+    return replace(mark, kind=kind if isinstance(kind, UnionType) else get_origin(kind) or kind)
+
+
+def _named_by(allowed: Range) -> Iterator[str]:
+    """Yield the names of the quantities on which a range depends."""
+    yield from allowed.depends_on
+    if allowed.drawn or isinstance(allowed, Choice):
+        return
+    for part in vars(allowed).values():
+        for end in part if isinstance(part, tuple) else (part,):
+            if isinstance(end, Range):
+                yield from _named_by(end)
+            elif inspect.isfunction(end):
+                yield from parameters_of(end)
+
+
+def _ranges_of(record: Any) -> dict[str, Range]:
+    """Return the ranges of a record's fields; empty if it is no record of quantities."""
+    if not is_dataclass(record):
+        return {}
+    # with the module's names given, comprehensions in the annotations see them, too
+    names = vars(sys.modules[record.__module__])
+    hints = get_type_hints(record, globalns=names, include_extras=True)
+    marks = {each.name: mark_of(hints[each.name]) for each in fields(record) if each.init}
+    return marks if all(isinstance(mark, Range) for mark in marks.values()) else {}
+
+
+def fitted(allowed: Range, value: Any, so_far: Instance) -> Any:
+    """Return a value, fitted to earlier quantities if it has several numbers."""
+    return allowed.fit(value, so_far) if isinstance(allowed, Several) else value
+
+
+def written(name: str) -> str:
+    """Return the name of a quantity in JSON: ``round_`` is written ``round``."""
+    return name.rstrip("_")

@@ -1,0 +1,320 @@
+"""A formula as it is computed: the kernel runs a claim's function on named quantities, and every step is kept.
+
+Where a quantity has a value, a comparison of it is decided by that value, and kept as a branch.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from clusterproof.checker.kernel.evaluation import Refused, running
+from clusterproof.checker.kernel.numbers import Abstract, divide, number
+from clusterproof.checker.kernel.polynomials import Fact
+
+OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": divide,
+}
+
+
+@dataclass
+class Record:
+    """What an evaluation leaves behind.
+
+    Attributes
+    ----------
+    branches
+        The comparisons that were decided by values, and whether they hold.
+    names
+        By identity an expression, and the name of the first variable of the source that it was the value of.
+    width, symbols
+        Number of the kernel's symbols, and by name what they are of the quantities.
+    places, solved
+        By name the places of quantities that stand for states, and what an equation says that one is.
+    whole_part
+        Returns the quantity that is the whole part of a quotient.
+    unknowns, said, goals
+        Of the path that is followed what is known by what is said of it; these facts, by identity; and every path that
+        has something to show.
+    """
+
+    branches: list[tuple[Fact, bool]] = field(default_factory=list)
+    names: dict[int, tuple[Any, str]] = field(default_factory=dict)
+    width: int = 0
+    symbols: dict[str, Any] = field(default_factory=dict)
+    places: dict[str, int] = field(default_factory=dict)
+    solved: dict[str, tuple[Any, Fact]] = field(default_factory=dict)
+    whole_part: Callable[[Any, int], Expression] = operator.floordiv
+    unknowns: list[Any] = field(default_factory=list)
+    said: set[int] = field(default_factory=set)
+    goals: list[Any] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class Expression(Abstract):
+    """An operator with its operands; a number, or a quantity by its name.
+
+    Attributes
+    ----------
+    operator
+        One of + - * / ^ negative number quantity.
+    parts
+        Expressions; of a power the second is an int, of a number the value, of a quantity its name.
+    value
+        None if it depends on a quantity without one.
+    """
+
+    record: Record
+    operator: str
+    parts: tuple[Any, ...]
+    value: int | Fraction | None
+
+    def _lifted(self, other: Any) -> Expression:
+        return other if isinstance(other, Expression) else of_number(self.record, other)
+
+    def _joined(self, operator: str, left: Any, right: Any) -> Expression:
+        left, right = self._lifted(left), self._lifted(right)
+        value = None
+        if left.value is not None and right.value is not None:
+            value = OPERATIONS[operator](left.value, right.value)
+        return _made(self.record, operator, (left, right), value)
+
+    def __add__(self, other: Any) -> Expression:
+        return self if _is(other, 0) else self._joined("+", self, other)
+
+    def __radd__(self, other: Any) -> Expression:
+        return self if _is(other, 0) else self._joined("+", other, self)
+
+    def __sub__(self, other: Any) -> Expression:
+        return self._joined("-", self, other)
+
+    def __rsub__(self, other: Any) -> Expression:
+        return self._joined("-", other, self)
+
+    def __mul__(self, other: Any) -> Expression:
+        short = self._product(other)
+        return self._joined("*", self, other) if short is None else short
+
+    def __rmul__(self, other: Any) -> Expression:
+        short = self._product(other)
+        return self._joined("*", other, self) if short is None else short
+
+    def _product(self, other: Any) -> Expression | None:
+        """Return the product with 0 or 1."""
+        return self if _is(other, 1) else of_number(self.record, 0) if _is(other, 0) else None
+
+    def __truediv__(self, other: Any) -> Expression:
+        return self if _is(other, 1) else self._joined("/", self, other)
+
+    def __rtruediv__(self, other: Any) -> Expression:
+        return self._joined("/", other, self)
+
+    def __neg__(self) -> Expression:
+        return _made(self.record, "negative", (self,), None if self.value is None else -self.value)
+
+    def __pow__(self, n: int) -> Expression:
+        if n < 0:
+            return 1 / self**-n
+        return (
+            self
+            if n == 1
+            else _made(self.record, "^", (self, n), None if self.value is None else self.value**n)
+        )
+
+    def __matmul__(self, other: Any) -> Any:
+        raise Refused("@ is the inner product of points, not of numbers")
+
+    def __le__(self, other: Any) -> Fact:
+        return Decided(self._joined("-", other, self))
+
+    def __ge__(self, other: Any) -> Fact:
+        return Decided(self._joined("-", self, other))
+
+    def __lt__(self, other: Any) -> Fact:
+        return Decided(self._joined("-", other, self), strict=True)
+
+    def __gt__(self, other: Any) -> Fact:
+        return Decided(self._joined("-", self, other), strict=True)
+
+    def is_zero(self) -> Fact:
+        """Return the fact that it is 0."""
+        return Decided(self, equation=True)
+
+
+class Decided(Fact):
+    """A comparison that may be computed with, as Python's truth values may, where it has one."""
+
+    def __bool__(self) -> bool:
+        if not isinstance(self.slack, Symbolic) or self.equation:
+            return super().__bool__()
+        evaluation = running()
+        known = [decided is self for asked, decided in evaluation.path if asked is self]
+        if known:
+            return known[0]
+        holds = evaluation.decide()
+        smaller: Any = sides_of(self.slack)
+        evaluation.path.append((self, self if holds else Decided(smaller[1] - smaller[0], not self.strict)))
+        return holds
+
+    def exact(self) -> int:
+        """Return 1 if it holds, else 0."""
+        return int(bool(self))
+
+    def _number(self) -> Expression:
+        return of_number(self.slack.record, self.exact())
+
+    def __add__(self, other: Any) -> Any:
+        return self._number() + other
+
+    def __sub__(self, other: Any) -> Any:
+        return self._number() - other
+
+    def __mul__(self, other: Any) -> Any:
+        return self._number() * other
+
+    def __neg__(self) -> Any:
+        return -self._number()
+
+    def __radd__(self, other: Any) -> Any:
+        return other + self._number()
+
+    def __rsub__(self, other: Any) -> Any:
+        return other - self._number()
+
+    __rmul__ = __mul__
+
+
+class Symbolic(Expression):
+    """An expression that depends on a quantity without a value: a comparison of it is followed both ways."""
+
+    def is_whole(self) -> bool:
+        """Return whether it is a symbol for an integer: who replays the record, has seen to that."""
+        return True
+
+    def __floordiv__(self, divisor: int) -> Expression:
+        return self.record.whole_part(self, divisor)
+
+
+class Valued(Expression):
+    """An expression whose quantities have values, so that comparisons are decided."""
+
+    value: int | Fraction
+
+    def decide(self, *, strict: bool, equation: bool) -> bool:
+        """Return whether it is nonnegative, positive or 0, and keep the branch."""
+        holds = self.value == 0 if equation else self.value > 0 if strict else self.value >= 0
+        self.record.branches.append((Fact(self, strict=strict, equation=equation), holds))
+        return holds
+
+    def exact(self) -> int | Fraction:
+        """Return the value, where a number must be, and keep as a branch that it is this."""
+        if self.operator != "number":
+            gap: Any = self - of_number(self.record, self.value)
+            gap.decide(strict=False, equation=True)
+        return self.value
+
+    def differs(self) -> bool:
+        """Return whether it is not 0, and keep the branch."""
+        return not self.decide(strict=False, equation=True)
+
+    def __bool__(self) -> bool:
+        return self.differs()
+
+    def __eq__(self, other: object) -> bool:
+        return bool((self - other).is_zero())
+
+    __hash__ = object.__hash__
+
+
+class Given(Valued):
+    """A number in the place of a quantity: a product with 1 is kept as it is written."""
+
+
+def _made(record: Record, operator: str, parts: tuple[Any, ...], value: int | Fraction | None) -> Expression:
+    return (Symbolic if value is None else Valued)(record, operator, parts, value)
+
+
+def _is(value: Any, wanted: int) -> bool:
+    if type(value) is Valued and value.operator == "number":
+        value = value.value
+    return not isinstance(value, Abstract) and value == wanted
+
+
+def plain(holds: Any) -> Any:
+    """Return a comparison as the kernel's; one that was branched on is true or false."""
+    if type(holds) is not Decided:
+        return holds
+    if any(asked is holds and decided is not holds for asked, decided in running().path):
+        return False
+    return Fact(holds.slack, holds.strict, holds.equation)
+
+
+def of_number(record: Record, value: Any) -> Expression:
+    """Return a number as an expression."""
+    exact = number(value)
+    return Valued(record, "number", (exact,), exact)
+
+
+def in_place(record: Record, value: Any) -> Expression:
+    """Return a number in the place of a quantity; an expression as it is."""
+    if isinstance(value, Expression):
+        return value
+    exact = number(value)
+    return Given(record, "number", (exact,), exact)
+
+
+def quantity(record: Record, name: str, value: Any = None) -> Expression:
+    """Return the quantity of a name, with its value if it has one."""
+    return _made(record, "quantity", (name,), None if value is None else number(value))
+
+
+def sides_of(slack: Any) -> tuple[Any, Any]:
+    """Return what is larger and what is smaller of a slack, which is their difference."""
+    if isinstance(slack, Expression) and slack.operator == "-":
+        return slack.parts[0], slack.parts[1]
+    return slack, 0
+
+
+def operands(expression: Expression) -> Iterator[Expression]:
+    """Yield the expressions that an operator takes."""
+    return (each for each in expression.parts if isinstance(each, Expression))
+
+
+def in_order(roots: list[Any], known: Container[int] = ()) -> list[Expression]:
+    """Return every expression that roots are made of, operands first, each once; those known by identity left out."""
+    seen: dict[int, Expression] = {}
+    for root in roots:
+        waiting = [(root, False)] if isinstance(root, Expression) else []
+        while waiting:
+            each, ready = waiting.pop()
+            if id(each) in seen or id(each) in known:
+                continue
+            if ready:
+                seen[id(each)] = each
+            else:
+                waiting += [(each, True), *((part, False) for part in operands(each))]
+    return list(seen.values())
+
+
+def evaluated(roots: Iterable[Expression], values: Mapping[str, Any]) -> dict[int, int | Fraction]:
+    """Return by identity the values of expressions, and of what they are made of, at values of the quantities."""
+    known: dict[int, Any] = {}
+    for node in in_order(list(roots)):
+        parts = [known[id(part)] for part in operands(node)]
+        if node.operator == "number":
+            known[id(node)] = node.value
+        elif node.operator == "quantity":
+            known[id(node)] = values[node.parts[0]]
+        elif node.operator == "negative":
+            known[id(node)] = -parts[0]
+        else:
+            known[id(node)] = (
+                parts[0] ** node.parts[1] if node.operator == "^" else OPERATIONS[node.operator](*parts)
+            )
+    return known

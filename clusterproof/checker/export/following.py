@@ -1,0 +1,233 @@
+"""A proof by induction as it is computed: values and loops of which only what is said of them is known, and paths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from clusterproof.checker.export.expressions import (
+    Expression,
+    Record,
+    Symbolic,
+    evaluated,
+    in_place,
+    plain,
+    quantity,
+)
+from clusterproof.checker.kernel.evaluation import Outside, Refused, running
+from clusterproof.checker.kernel.induction import aim_at, like, solved
+from clusterproof.checker.kernel.operations import unchanged
+from clusterproof.checker.kernel.polynomials import Fact, Many, Quotient, constant
+from clusterproof.checker.kernel.vocabulary import facts_of
+
+
+@dataclass(frozen=True)
+class Path:
+    """What leads to values on one path through the branches.
+
+    Attributes
+    ----------
+    unknowns
+        What is known by what is said of it only, in order.
+    own
+        What is supposed and decided on the way; of a hypothesis that fails its words.
+    known
+        In the kernel's order all that is known at its end.
+    values, shown
+        The values, and what must be shown of them.
+    """
+
+    unknowns: Sequence[Unknown]
+    own: Sequence[Any]
+    known: Sequence[Any]
+    values: Sequence[Any]
+    shown: Sequence[Fact]
+
+
+@dataclass
+class Unknown:
+    """A value, the last state of a loop, or the whole part of a quotient.
+
+    Attributes
+    ----------
+    leaves
+        The numbers that it is made of.
+    paths
+        Those that lead to it, of a loop through a round; of a whole part there are none.
+    said
+        What is said of it.
+    start, count
+        Of a loop the path to its first state, and the number of rounds.
+    passed, state, before
+        Of a round the number of those before it, its state, and what is said of that.
+    whole
+        Whether it is an integer.
+    """
+
+    leaves: Sequence[Expression] = ()
+    paths: list[Path] = field(default_factory=list)
+    said: Sequence[Fact] = ()
+    start: list[Path] = field(default_factory=list)
+    count: Any = None
+    passed: Any = None
+    state: Sequence[Expression] = ()
+    before: Sequence[Fact] = ()
+    whole: bool = False
+
+
+def fresh(record: Record) -> Expression:
+    """Return a quantity that stands for nothing yet, in the kernel's place."""
+    place = running().fresh()
+    leaf = quantity(record, f"state_{len(record.places)}")
+    record.places[leaf.parts[0]] = place
+    record.symbols[leaf.parts[0]] = Quotient.symbol(place, record.width)
+    return leaf
+
+
+def in_symbols(record: Record, fact: Fact) -> Fact:
+    """Return a fact as the kernel's: its slack as a quotient of polynomials."""
+    value = fact.slack
+    if isinstance(value, Expression):
+        value = evaluated([value], record.symbols)[id(value)]
+    if type(value) is not Quotient:
+        value = Quotient(constant(value, record.width), constant(1, record.width), record.width)
+    return Fact(value, fact.strict, fact.equation)
+
+
+def whole_part(record: Record, value: Expression, divisor: int) -> Expression:
+    """Return ``value // divisor``."""
+    found = fresh(record)
+    facts = [plain(found * divisor <= value), plain(value <= found * divisor + (divisor - 1))]
+    _say(record, facts)
+    record.unknowns.append(Unknown([found], said=facts, whole=True))
+    return found
+
+
+def known(record: Record, make: Callable[[], Any], says: Callable[[Any], Any]) -> Any:
+    """Return a value by what is said of it."""
+    unknown, found = Unknown(), []
+
+    def made() -> tuple[Any, list[Fact]]:
+        value = make()
+        found.append(like(value, (in_place(record, each) for each in _numbers(value))))
+        return found[-1], _facts(says(found[-1]))
+
+    with unchanged((make, says)):
+        aim_at(_following(record, unknown.paths, made))
+        state, unknown.leaves, unknown.said = _unknown(record, found[0], says)
+    record.unknowns.append(unknown)
+    return state
+
+
+def iterate(
+    record: Record, step: Callable[..., Any], start: Any, rounds: Symbolic | Many, invariant: Any
+) -> Any:
+    """Return the state after as many rounds as a symbol says, or as there are entries, by its invariant."""
+    entries = rounds if isinstance(rounds, Many) else None
+    rounds = rounds.length if isinstance(rounds, Many) else rounds
+    unknown = Unknown(count=rounds)
+    begun = like(start, (in_place(record, each) for each in _numbers(start)))
+
+    def at_the_start() -> tuple[Any, list[Fact]]:
+        return begun, [plain(rounds >= 0), *_facts(invariant(begun, in_place(record, 0)))]
+
+    def in_a_round() -> tuple[Any, list[Fact]]:
+        if unknown.passed is None:
+            unknown.passed = passed = fresh(record)
+            unknown.before = [plain(passed >= 0), plain(passed <= rounds - 1)]
+            _say(record, unknown.before)
+            state, unknown.state, facts = _unknown(record, start, lambda s: invariant(s, passed))
+            unknown.before = [*unknown.before, *facts]
+        else:  # another path, from the same state
+            for _ in (unknown.passed, *unknown.state):
+                running().fresh()
+            state = like(start, iter(unknown.state))
+            running().facts.extend(fact for fact in unknown.before if id(fact) in record.said)
+        value = step(state) if entries is None else step(state, _entry(record, entries))
+        after = like(value, (in_place(record, each) for each in _numbers(value)))
+        return after, _facts(invariant(after, unknown.passed + 1))
+
+    with unchanged((step, invariant)):
+        aim_at(_following(record, unknown.start, at_the_start))
+        aim_at(_following(record, unknown.paths, in_a_round))
+        state, unknown.leaves, unknown.said = _unknown(record, start, lambda s: invariant(s, rounds))
+    record.unknowns.append(unknown)
+    return state
+
+
+def _entry(record: Record, entries: Many) -> Expression:
+    """Return a number that may be any of the entries."""
+    entry = fresh(record)
+    facts = [] if entries.low is None else [plain(entry >= entries.low)]
+    facts += [] if entries.high is None else [plain(entry <= entries.high)]
+    _say(record, facts)
+    record.unknowns.append(Unknown([entry], said=facts))
+    return entry
+
+
+def _following(
+    record: Record, paths: list[Path], follow: Callable[[], tuple[Any, list[Fact]]]
+) -> Callable[[], list[Fact]]:
+    """Return what follows a path, and keeps it."""
+
+    def shown() -> list[Fact]:
+        outer, record.unknowns = record.unknowns, []
+        before = {id(fact) for fact in running().known}
+        value, facts = follow()
+        path = path_to(record, _numbers(value), facts, before)
+        paths.append(path)
+        record.goals.append(path)
+        record.unknowns = outer
+        return facts
+
+    return shown
+
+
+def path_to(record: Record, values: Any, shown: Sequence[Fact], before: set[int] | None = None) -> Path:
+    """Return the path that an evaluation has followed since some facts were known."""
+    known = running().known
+    own = [fact for fact in known if id(fact) not in record.said | (before or set())]
+    return Path(list(record.unknowns), own, known, list(values), shown)
+
+
+def _facts(said: Any) -> list[Fact]:
+    found: list[Fact] = []
+    for part in said if type(said) in (tuple, list) else (said,):
+        of_part = facts_of(plain(part))
+        if of_part is None:
+            raise Outside("what is said of a value fails")
+        found += of_part
+    return found
+
+
+def _say(record: Record, facts: Sequence[Fact]) -> None:
+    running().facts.extend(facts)
+    record.said |= {id(fact) for fact in facts}
+
+
+def _unknown(record: Record, form: Any, says: Any) -> tuple[Any, list[Expression], list[Fact]]:
+    """Return a state of fresh quantities, these, and what is said of it; equations that determine one are noted."""
+    leaves = [fresh(record) for _ in _numbers(form)]
+    state, branches = like(form, iter(leaves)), len(running().path)
+    facts = _facts(says(state))
+    if len(running().path) > branches:
+        raise Refused("what is said of a state branches: that has no file for Rocq")
+    names = {record.places[leaf.parts[0]]: leaf.parts[0] for leaf in leaves}
+    for fact in facts:
+        found = solved(in_symbols(record, fact))
+        if found and found[0] in names:
+            record.solved[names[found[0]]] = found[1], fact
+    record.symbols |= {name: value for name, (value, _) in record.solved.items()}
+    kept = [fact for fact in facts if not fact.equation or in_symbols(record, fact).slack.top]
+    _say(record, kept)
+    return state, leaves, facts
+
+
+def _numbers(state: Any) -> Iterator[Any]:
+    """Yield the numbers that a state is made of."""
+    if type(state) is tuple or hasattr(state, "_values"):
+        for part in getattr(state, "_values", state):
+            yield from _numbers(part)
+    else:
+        yield state

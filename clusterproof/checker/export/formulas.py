@@ -1,0 +1,380 @@
+"""A statement's line as formulas of its quantities: the space, the hypotheses in their words, and both sides."""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial as partial_of
+from types import FrameType
+from typing import Any
+
+from clusterproof.checker.claims.in_language import WORDS, statement_of
+from clusterproof.checker.claims.statement import Statement
+from clusterproof.checker.export import following
+from clusterproof.checker.export.expressions import Expression, Record, Symbolic, of_number, plain, quantity
+from clusterproof.checker.export.following import Path
+from clusterproof.checker.kernel import vocabulary
+from clusterproof.checker.kernel.evaluation import (
+    Evaluation,
+    Outside,
+    Refused,
+    evaluating,
+    limited,
+    proving,
+    running,
+)
+from clusterproof.checker.kernel.numbers import Abstract, absolute, compare, number
+from clusterproof.checker.kernel.polynomials import Fact, Many, Quotient
+from clusterproof.checker.kernel.spaces import Choice, Interval, OfClass, Range, Tuples, hull, value_of
+from clusterproof.checker.kernel.statement import Statement as Stated
+from clusterproof.checker.kernel.vocabulary import Sides
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number of an instance.
+
+    Attributes
+    ----------
+    name
+        That of the function's parameter; of an entry of a sequence with its place.
+    expression
+        What stands for it in the formulas.
+    low, high
+        The ends of its range, None where there is none.
+    integer
+        Whether it is an int.
+    options
+        If it is one of a few numbers, these.
+    """
+
+    name: str
+    expression: Expression
+    low: Any = None
+    high: Any = None
+    integer: bool = False
+    options: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class Formulas:
+    """A line at one combination of the choices, or at one instance.
+
+    Attributes
+    ----------
+    quantities
+        In the order of the space.
+    texts
+        Choices that are no numbers.
+    hypotheses
+        With their words, empty of one that a line alone has; False of one that fails for these choices.
+    sides
+        None if a hypothesis fails, or the line has another one that does.
+    is_lower
+        Whether the line says that what is measured is at least something.
+    terms
+        Names of the summands that are allowed, with what they are.
+    record
+        Branches and names.
+    path
+        On symbols what is known, and what must be shown.
+    """
+
+    quantities: tuple[Quantity, ...]
+    texts: Mapping[str, Any]
+    hypotheses: tuple[tuple[str, Fact | bool], ...]
+    sides: Sides | None
+    is_lower: bool
+    terms: tuple[tuple[str, Any], ...]
+    record: Record
+    path: Path | None = None
+
+
+class Exporter:
+    """Runs a statement on named quantities.
+
+    Parameters
+    ----------
+    statement
+        Of a claim.
+    evidence
+        A record, whose integers ``listed`` have a value in each case, while the choices ``between`` are symbols, and
+        ``states`` is the number of those that stand for states.
+    """
+
+    def __init__(self, statement: Statement, evidence: Mapping[str, Any] | None = None) -> None:
+        self._evidence = evidence or {}
+        self._record = Record()
+        self._words: dict[int, Any] = {}
+        self._lower: dict[int, Any] = {}
+        self._terms: dict[int, Any] = {}
+        words = WORDS | {own: self._of(own) for own in WORDS} | {builtins.abs: self._absolute}
+        self.stated: Stated = statement_of(statement, words)
+        between = self._evidence.get("between", ())
+        self.ranges = {n: hull(r) if n in between else r for n, r in self.stated.space.ranges.items()}
+
+    # ---- the words of a claim, which keep what they are given
+
+    def _of(self, word: Callable[..., Any]) -> Callable[..., Any]:
+        own: dict[str, Callable[..., Any]] = {
+            "suppose": self._suppose,
+            "given": self._given,
+            "at_most": self._compare,
+            "at_least": self._compare,
+            "equal": self._equal,
+            "known": self._known,
+            "iterate": self._iterate,
+        }
+        known = WORDS[word]
+        make = own.get(known.__name__)
+        if make is None:
+            return known
+
+        def said(*arguments: Any, words: Any = None, **named: Any) -> Any:
+            return make(known, *arguments, **named)
+
+        return said
+
+    def _suppose(self, known: Callable[..., Any], name: Any, holds: Any = None) -> None:
+        facts = running().facts
+        before = len(facts)
+        if holds is None:
+            name, holds = "", name
+        text = name if type(name) is str else ""
+        try:
+            known(text, plain(holds))
+        except Outside:
+            facts.append(text)
+            raise
+        self._words |= {id(fact): text for fact in facts[before:]}
+
+    def _given(self, known: Callable[..., Any], name: Any, holds: Any, make: Callable[[], Any]) -> Any:
+        return known(name, plain(holds), make)
+
+    def _compare(self, known: Callable[..., Any], *sides: Any, **terms: Any) -> Sides:
+        expressed = {name: self._expressed(value) for name, value in terms.items()}
+        options = {name: terms[name] for name in ("failure", "rounding", "decrease_from") if name in terms}
+        line: Sides = known(*map(self._expressed, sides), **(expressed | options))
+        self._lower[id(line)] = line, known is vocabulary.at_least
+        self._terms[id(line)] = [(name, value) for name, value in expressed.items() if name not in options]
+        return line
+
+    def _equal(self, known: Callable[..., Any], *pairs: Any, rounding: Any = None) -> Sides:
+        pairs_of: Iterator[Any] = ((self._expressed(a), self._expressed(b)) for a, b in pairs)
+        line: Sides = known(*pairs_of, rounding=rounding)
+        return line
+
+    def _expressed(self, value: Any) -> Any:
+        """Return a side with its numbers as expressions, so that the two sides stay apart."""
+        if type(value) in (list, tuple):
+            return type(value)(map(self._expressed, value))
+        return value if isinstance(value, Abstract) or value is None else of_number(self._record, value)
+
+    def _known(self, known: Callable[..., Any], make: Callable[[], Any], says: Callable[[Any], Any]) -> Any:
+        return following.known(self._record, make, says) if proving() else known(make, says)
+
+    def _iterate(
+        self, known: Callable[..., Any], step: Any, start: Any, rounds: Any, *, invariant: Any = None
+    ) -> Any:
+        if isinstance(rounds, Symbolic | Many):
+            return following.iterate(self._record, step, start, rounds, invariant)
+        return known(step, start, number(rounds) if isinstance(rounds, Expression) else rounds)
+
+    def _absolute(self, value: Any, /) -> Any:
+        if isinstance(value, Expression):
+            return value if compare(">=", value, 0) else -value
+        return absolute(value)
+
+    # ---- evaluations
+
+    def at(self, line: str, values: Mapping[str, Any]) -> Formulas:
+        """Return a line's formulas at an instance.
+
+        Raises
+        ------
+        Refused
+            If the function has no value.
+        """
+        try:
+            return self._evaluated(line, values, Evaluation())
+        except (Refused, TypeError):  # where its value has no formula, its numbers are left
+            return self._evaluated(line, values, Evaluation(), plainly=True)
+
+    def paths(self, line: str, chosen: Mapping[str, Any]) -> Iterator[Formulas]:
+        """Yield a line's formulas on symbols, on each path through the branches on which the line is reached.
+
+        Parameters
+        ----------
+        line
+            Name of the line; empty of a single one.
+        chosen
+            The values of the choices.
+        """
+        decisions: list[bool] | None = []
+        while decisions is not None:
+            evaluation = Evaluation(decisions=decisions)
+            formulas = self._evaluated(line, chosen, evaluation, on_symbols=True)
+            decisions = evaluation.next_decisions()
+            if formulas.sides is not None or not evaluation.path:
+                yield formulas
+
+    def hypotheses(self, line: str, chosen: Mapping[str, Any]) -> Formulas:
+        """Return a line's hypotheses on symbols, where what follows them may have no formula."""
+        return self._evaluated(line, chosen, Evaluation(), on_symbols=True, partial=True)
+
+    @staticmethod
+    def _is_numeric(value: Any) -> bool:
+        several = value if type(value) is tuple else (value,)
+        return all(type(each) in (int, Fraction) for each in several)
+
+    def _evaluated(
+        self,
+        line: str,
+        given: Mapping[str, Any],
+        evaluation: Evaluation,
+        *,
+        plainly: bool = False,
+        on_symbols: bool = False,
+        partial: bool = False,
+    ) -> Formulas:
+        self._record = record = Record()
+        for kept in (self._words, self._lower, self._terms):
+            kept.clear()
+        quantities: list[Quantity] = []
+        instance: dict[str, Any] = {}
+        texts = {name: value for name, value in given.items() if not self._is_numeric(value)}
+        sides: Sides | None = None
+        with limited():
+            for name, allowed in self.ranges.items():
+                instance[name] = self._quantity(name, allowed, given, instance, quantities)
+                if on_symbols:
+                    quantities = [q if q.name not in given else _is_it(q) for q in quantities]
+            ends = len(record.branches)
+            instance |= given if plainly else {}
+            count = sum(not q.options for q in quantities)
+            record.whole_part = partial_of(following.whole_part, record)
+            record.width = count + (self._evidence.get("states", 0) if on_symbols else 0)
+            evaluation.spare = list(range(count, record.width))
+            evaluation.states = frozenset(evaluation.spare)
+            places = itertools.count()
+            for q in quantities:
+                own = q.expression.value
+                record.symbols[q.name] = (
+                    own if q.options or not on_symbols else Quotient.symbol(next(places), record.width)
+                )
+            with evaluating(evaluation), _naming(record):
+                try:
+                    value = self.stated.evaluate(instance)
+                except Outside:
+                    value = None
+                except Refused:
+                    if not partial:
+                        raise
+                    value = None
+                found = value.get(line) if type(value) is dict else value
+                shown: list[Fact] = []
+                if type(found) is Sides:
+                    sides = found
+                    evaluation.path += [(fact, fact) for fact in sides.facts]
+                    shown = [Fact(slack, equation=sides.equation) for slack in sides.slacks]
+                path = following.path_to(record, (), shown)
+        del record.branches[:ends]
+        hypotheses = tuple(
+            (each, False) if isinstance(each, str) else (self._words.get(id(each), ""), each)
+            for each in (path.own if on_symbols else path.known)
+        )
+        lower = self._lower.get(id(found), (None, False))[1]
+        terms = tuple(self._terms.get(id(found), ()))
+        return Formulas(tuple(quantities), texts, hypotheses, sides, lower, terms, record, path)
+
+    def _quantity(
+        self,
+        name: str,
+        allowed: Range,
+        given: Mapping[str, Any],
+        so_far: Mapping[str, Any],
+        quantities: list[Quantity],
+    ) -> Any:
+        value = given.get(name)
+        if type(allowed) is Tuples:
+            length = value_of(allowed.length, so_far) if value is None else len(value)
+            if type(length) is not int and type(allowed.entries) is Interval:  # taken round by round
+                low, high = allowed.entries.ends(so_far)
+                return Many(low, high, length)
+            several = [
+                self._number(f"{name}_{k}", allowed.entries, None if value is None else value[k], so_far)
+                for k in range(length)
+            ]
+            quantities += several
+            return tuple(each.expression for each in several)
+        if type(allowed) is OfClass or (value is not None and not self._is_numeric(value)):
+            return value
+        quantities.append(self._number(name, allowed, value, so_far))
+        return quantities[-1].expression
+
+    def _number(self, name: str, allowed: Range, value: Any, so_far: Mapping[str, Any]) -> Quantity:
+        own = quantity(self._record, name, value)
+        if type(allowed) is Interval:
+            low, high = allowed.ends(so_far)
+            return Quantity(name, own, low, high, allowed.integers)
+        assert type(allowed) is Choice
+        options = tuple(each for each in allowed.options if type(each) in (int, Fraction))
+        return Quantity(name, own, integer=type(value) is int, options=options)
+
+    def cases(self) -> Iterator[dict[str, Any]]:
+        """Yield every combination of the choices, and of the integers that are listed."""
+
+        def extended(case: dict[str, Any], names: list[str]) -> Iterator[dict[str, Any]]:
+            if not names:
+                yield case
+                return
+            for value in self.ranges[names[0]].every(case):
+                yield from extended({**case, names[0]: value}, names[1:])
+
+        listed = self._evidence.get("listed", ())
+        return extended({}, [n for n, r in self.ranges.items() if type(r) is Choice or n in listed])
+
+
+def _is_it(one: Quantity) -> Quantity:
+    """Return a quantity that has one value in a case."""
+    return replace(one, low=None, high=None, options=(one.expression.value,))
+
+
+@contextmanager
+def _naming(record: Record) -> Iterator[None]:
+    """Note of every expression the first variable of the compiled source that it is the value of."""
+
+    def note(pairs: Iterable[tuple[str, Any]], *, own: bool) -> None:
+        for name, value in pairs:
+            if type(value) in (list, tuple):
+                note(((f"{name}_{k}", entry) for k, entry in enumerate(value)), own=False)
+            elif hasattr(value, "_values"):
+                note(zip(value._fields, value._values, strict=True), own=own)
+            elif isinstance(value, Expression) and value.parts and not name.startswith((".", "_")):
+                if (
+                    own and value.operator == "quantity"
+                ):  # a name of its own says more than a place in a tuple
+                    proper.setdefault(id(value), (value, name))
+                record.names.setdefault(id(value), (value, name))
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        if "__add_in_place" not in frame.f_globals:
+            return None
+        note(list(frame.f_locals.items()), own=frame.f_code.co_name != "<lambda>")
+        if event == "return" and frame.f_code.co_name.isidentifier():
+            note([(frame.f_code.co_name, argument)], own=False)
+        return trace
+
+    proper: dict[int, tuple[Any, str]] = {}
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+        record.names |= proper

@@ -1,0 +1,243 @@
+"""A decided line as a page in LaTeX: the statement, and the counterexample as a table or the certificate as a sum."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+from clusterproof.checker.claims.claim import Claim, find_claim
+from clusterproof.checker.claims.statement import Statement
+from clusterproof.checker.export.expressions import Expression, sides_of
+from clusterproof.checker.export.formulas import Exporter, Formulas
+from clusterproof.checker.kernel.evaluation import Refused
+from clusterproof.checker.kernel.numbers import read
+from clusterproof.checker.report.verdict import Verdict
+
+DOCUMENT = r"""\documentclass{article}
+\usepackage[T1]{fontenc}
+\usepackage{amsmath,amssymb,amsthm}
+\newtheorem*{claim}{Claim}
+\allowdisplaybreaks
+\sloppy
+\begin{document}
+%s
+\end{document}
+"""
+NAMED = {"|": "bar", "\\": "backslash", "~": "asciitilde", "^": "asciicircum", "<": "less", ">": "greater"}
+SPECIAL = {c: rf"\{c}" for c in "&%$#_{}"} | {c: rf"\text{name}{{}}" for c, name in NAMED.items()}
+WIDEST = 130
+"""Characters of a row of multipliers."""
+SHOWN = {
+    "exhausted": "Every instance of the finite space was computed in fractions.",
+    "signs": "Written as a quotient of polynomials, the right side minus the left one has no negative "
+    "coefficient on the box (Bernstein's test), and no divisor is zero there.",
+    "squares": "The right side minus the left one is a sum of squares, and of squares times ranges and hypotheses.",
+    "induction": "The invariant of the loop holds of its start; if it holds of a state, it holds of what a round "
+    "makes of it; and the conclusion follows from it. Each is shown by coefficients on the box (Bernstein's test) or "
+    "by sums of squares.",
+    "empty": "In every case one of the hypotheses fails at every value.",
+}
+
+
+def text_of(text: str) -> str:
+    """Return a text with LaTeX's own characters escaped."""
+    escaped = "".join(SPECIAL.get(c, c) for c in text)
+    return re.sub(r"[^\x00-\x7f]", lambda found: f"[U+{ord(found[0]):04X}]", escaped)
+
+
+def page(claim: Claim[..., Any], statement: Statement, record: Mapping[str, Any], word: str) -> str:
+    """Return a document."""
+    return DOCUMENT % body(claim, statement, record, word)
+
+
+def body(claim: Claim[..., Any], statement: Statement, record: Mapping[str, Any], word: str) -> str:
+    """Return what may be pasted into a draft: the claim in a theorem environment, and what decides it."""
+    line = ": ".join(filter(None, (record["statement"], record["line"])))
+    parts = [*_stated(claim, line), rf"\noindent\textbf{{{word.capitalize()}.}}"]
+    try:
+        parts += list(_evidence(statement, record))
+    except (Refused, TypeError, AttributeError):
+        parts.append(r"The evidence is in \texttt{evidence.json}.")
+    return "\n".join(parts)
+
+
+def _stated(claim: Claim[..., Any], line: str) -> list[str]:
+    of_line = rf" Line: {text_of(line)}." if line else ""
+    paragraphs = "\n\n".join(map(_paragraph, claim.text.split("\n\n")))
+    name = text_of(f"{claim.id}: {claim.label}" if claim.label else claim.id)
+    return [
+        rf"\begin{{claim}}[{{{name}}}]",
+        f"{text_of(claim.title)}{of_line}",
+        "",
+        paragraphs,
+        r"\end{claim}",
+        "",
+    ]
+
+
+def _paragraph(part: str) -> str:
+    """Write a paragraph: what stands above indented lines is its heading, or the name of a line."""
+    lines = part.split("\n")
+    depth = [len(line) - len(line.lstrip()) for line in lines]
+    texts = []
+    for line, own, below in zip(lines, depth, [*depth[1:], 0], strict=True):
+        text = re.sub("``(.+?)``", r"\\texttt{\1}", text_of(line.strip()))
+        text = text.replace(r"\textless{}=", r"$\le$").replace(r"\textgreater{}=", r"$\ge$")
+        if below > own:
+            text = rf"\par\emph{{{text}.}}" if own else rf"\noindent\textbf{{{text}.}}"
+        texts.append(text)
+    return "\n".join(texts)
+
+
+def _table(rows: Iterable[tuple[str, Any]]) -> Iterator[str]:
+    """Write the quantities of an instance."""
+    lines = [
+        f"${_symbol(name)}$ & ${_number(value)}$\\\\"
+        if isinstance(value, int | Fraction) and type(value) is not bool
+        else f"{text_of(name)} & {text_of(str(value))}\\\\"
+        for name, value in rows
+    ]
+    if lines:
+        yield from (
+            r"\begin{center}\renewcommand{\arraystretch}{1.3}\begin{tabular}{lp{8cm}}",
+            "quantity & value\\\\\\hline",
+            *lines,
+            r"\end{tabular}\end{center}",
+        )
+
+
+def of_verdict(verdict: Verdict) -> str:
+    """Return what may be pasted into a draft: each line that the kernel decides, else the claim and its verdict."""
+    claim = find_claim(verdict.claim)
+    statements = {each.name: each for each in claim.statements}
+    several = verdict.lines or (verdict,)
+    decided = [line for line in several if line.evidence is not None]
+    if not decided:
+        text = rf"\noindent\textbf{{{verdict.verdict.capitalize()}.}} {text_of(verdict.reason)}."
+        return "\n".join([*_stated(claim, ""), text, *_table((verdict.counterexample or {}).items())])
+    parts = []
+    for line in decided:
+        record = line.evidence
+        assert record is not None
+        parts.append(body(claim, statements[record["statement"]], record, str(line.verdict)))
+    return "\n\n".join(parts)
+
+
+def _evidence(statement: Statement, record: Mapping[str, Any]) -> Iterator[str]:
+    rule = record["rule"]
+    if rule == "instance":
+        yield from _counterexample(Exporter(statement), record)
+    elif rule == "dual":
+        yield from _multipliers(record)
+    else:
+        yield SHOWN[rule]
+        if rule in ("signs", "squares"):
+            exporter = Exporter(statement, record)
+            yield from _formula(next(exporter.paths(record["line"], next(exporter.cases()))))
+
+
+def _counterexample(exporter: Exporter, record: Mapping[str, Any]) -> Iterator[str]:
+    formulas = exporter.at(record["line"], exporter.stated.space.read(record["instance"]))
+    rows: list[tuple[str, Any]] = [(q.name, q.expression.value) for q in formulas.quantities]
+    rows += [(name, value) for name, value in formulas.texts.items() if isinstance(value, str | bool)]
+    if rows:
+        yield "The hypotheses hold, and the conclusion does not, at"
+        yield from _table(rows)
+    assert formulas.sides is not None
+    for slack in formulas.sides.slacks:
+        for each in slack if type(slack) is tuple else (slack,):
+            larger, smaller = (
+                _number(side.value if isinstance(side, Expression) else side).replace("tfrac", "frac")
+                for side in sides_of(each)
+            )
+            sign = r"\ne" if formulas.sides.equation else r"\not\le"
+            gap: Any = each.value if isinstance(each, Expression) else each
+            if (gap != 0) if formulas.sides.equation else gap < 0:
+                yield (
+                    rf"\[ {larger} {sign} {smaller}. \]"
+                    if formulas.sides.equation
+                    else rf"\[ {smaller} {sign} {larger}. \]"
+                )
+
+
+def _formula(formulas: Formulas) -> Iterator[str]:
+    assert formulas.sides is not None
+    for slack in formulas.sides.slacks:
+        larger, smaller = sides_of(slack)
+        sign = "=" if formulas.sides.equation else r"\le"
+        left, right = (
+            _math(side) for side in ((larger, smaller) if formulas.sides.equation else (smaller, larger))
+        )
+        if max(len(re.sub(r"\\[a-z]+|[{}]", "", side)) for side in (left, right)) < WIDEST // 2:
+            yield rf"\begin{{multline*}} {left}\\ {sign} {right} \end{{multline*}}"
+
+
+def _multipliers(record: Mapping[str, Any]) -> Iterator[str]:
+    yield "For every function of the class the right side minus the left one is the sum of these multiples of its"
+    yield "conditions and a positive semidefinite form. A pair $(i,j)$ of points of one function stands for its"
+    yield "interpolation condition."
+    for each in record["settings"]:
+        words = ", ".join(
+            f"{_symbol(name)} = {_number(read(value))}"
+            for name, value in each["setting"].items()
+            if type(value) in (int, str)
+        )
+        for path in each["paths"]:
+            for proof in path:
+                terms = []
+                for name, value in proof["multipliers"].items():
+                    oracle, _, pair = name.partition(":")
+                    label = (
+                        rf"c^{{{oracle}}}_{{{pair.partition(':')[0]}}}"
+                        if pair
+                        else rf"\text{{{text_of(name)}}}"
+                    )
+                    terms.append(rf"{_number(read(value))}\,{label}")
+                rows = [[terms[0]]]
+                for term in terms[1:]:
+                    if len("".join(rows[-1])) + len(term) > WIDEST:
+                        rows.append([])
+                    rows[-1].append(term)
+                start = rf"{words}:\quad " if words else ""
+                yield (
+                    rf"\begin{{align*}} {start}& "
+                    + " \\\\ & + ".join(map(" + ".join, rows))
+                    + r" \end{align*}"
+                )
+
+
+def _symbol(name: str) -> str:
+    return rf"\mathit{{{text_of(name)}}}"
+
+
+def _number(value: Any) -> str:
+    exact = Fraction(value)
+    if max(len(str(exact.numerator)), len(str(exact.denominator))) > 20:
+        return rf"{float(exact):.6g}\ldots"
+    if exact.denominator == 1:
+        return str(exact.numerator)
+    return rf"{'-' if exact < 0 else ''}\tfrac{{{abs(exact.numerator)}}}{{{exact.denominator}}}"
+
+
+def _math(value: Any, level: int = 0) -> str:
+    if not isinstance(value, Expression):
+        return _number(value)
+    if value.operator in ("number", "quantity"):
+        return _number(value.value) if value.operator == "number" else _symbol(value.parts[0])
+    left = value.parts[0]
+    if value.operator == "/":
+        return rf"\frac{{{_math(left)}}}{{{_math(value.parts[1])}}}"
+    if value.operator == "^":
+        return f"{_math(left, 3)}^{{{value.parts[1]}}}"
+    if value.operator == "negative":
+        text, own = f"-{_math(left, 2)}", 1
+    elif value.operator == "*":
+        text, own = rf"{_math(left, 2)}\,{_math(value.parts[1], 2)}", 2
+    else:
+        text, own = (
+            f"{_math(left, 1)} {value.operator} {_math(value.parts[1], 2 if value.operator == '-' else 1)}",
+            1,
+        )
+    return rf"({text})" if own < level else text

@@ -1,0 +1,103 @@
+"""A record of evidence as a file for Rocq, whose head says what is shown, left out, and to be believed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from clusterproof.checker.claims.claim import Claim
+from clusterproof.checker.claims.statement import Statement
+from clusterproof.checker.export.formulas import Exporter
+from clusterproof.checker.export.rocq_dual import dual
+from clusterproof.checker.export.rocq_symbols import RULES
+from clusterproof.checker.export.rocq_text import comment, places
+
+SHOWN = {
+    "instance": """an instance of the space meets the hypotheses and breaks the conclusion. The formulas are
+   those that the source computes at this instance: where it repeats or decides something, the numbers on
+   which that depends are listed as branches, which the instance meets. Texts and truth values are put in. Of a
+   function of a class its points, gradients and values stand above the formulas: left out is that it is of the
+   class (the conditions of interpolation.py are sufficient, too), and that the numbers of the conclusion are what the
+   source makes of it; replay.py computes both.""",
+    "exhausted": """at every instance of the finite space the hypotheses imply the conclusion. Instances for which the
+   source computes the same formulas are listed together. Texts, truth values and what the source computes of numbers
+   of its own are put in; replay.py computes them. That the lists are the whole space is left out: compare them with
+   the signature.""",
+    "signs": """for all real numbers of the space that meet the hypotheses the conclusion holds, and there are such.
+   Each case of the choices, of integers that are listed and of the branches that the source takes has its
+   theorem, with the branches as further hypotheses; where they contradict each other, the case is empty. That
+   these are all cases is left out: compare them with the signature.""",
+    "induction": """for all real numbers of the space that meet the hypotheses the conclusion holds, however often the
+   source's loops (iterate) repeat, and there are such. A round is here one pass of such a loop, whatever that is in
+   the source: the relation between the states before and after it. A value of which
+   only what is said of it is used is given by the ways that lead to it, one for each path through the source's
+   branches. Lemmas about reals show what is said of values, of the start and of a round, and the conclusion;
+   the theorem goes by induction. Each case of the choices has its theorem; that these are all cases, and all
+   ways, is left out: compare them with the source. A choice of numbers may be taken for all between them.""",
+    "empty": """no real numbers of the space meet the hypotheses. Each case of the choices has its theorem; that these
+   are all cases is left out: compare them with the signature.""",
+    "dual": """in every inner product space, for whatever vectors and numbers fulfil the listed conditions, what is
+   measured is at most the bound; one theorem for each setting of the other quantities. The function is
+   followed as the source runs: each point where it is asked is a sum of free vectors, which are the
+   solution, the way from there to the start, and its subgradients; sides that are no single product are
+   multiplied out. Left out: that every function of the class fulfils the conditions (they are necessary:
+   Taylor, Hendrickx and Glineur, Math. Program. 161, 2017, Theorem 4, and the sources in
+   clusterproof/checker/kernel/interpolation.py), that the settings are all, and that some function meets
+   the hypotheses.""",
+}
+SHOWN["squares"] = SHOWN["signs"]
+BELIEVED = """The space may be narrower than the hypotheses and the statement in the docstring: ranges that stay off 0,
+   fixed numbers, families of clients. What is shown is of the space. What is to be believed: Rocq; its real
+   numbers (the axioms that make prints); and that the definitions below are what the source above says, which a
+   reader compares. Of prelude.v only the definitions that they use are to be read: what it shows is proved. A name of
+   the source has a number behind it where Rocq or the prelude has it, where several values have it, and for the
+   entries of a sequence, from 0 on."""
+IMPORTS = """\
+From Coq Require Import Rbase Rfunctions QArith List.
+From Clusterproof Require Import prelude.
+Import ListNotations.
+Open Scope R_scope.
+"""
+
+
+def rocq_file(
+    claim: Claim[..., Any], statement: Statement, record: Mapping[str, Any], word: str, source: str
+) -> str:
+    """Write the file of a record.
+
+    Parameters
+    ----------
+    claim, statement
+        Of which the record is.
+    record
+        Evidence.
+    word
+        That it supports.
+    source
+        The statement's source.
+
+    Raises
+    ------
+    Refused
+        If the statement has no formula.
+    """
+    rule = record["rule"]
+    body = dual(statement, record) if rule == "dual" else RULES[rule](Exporter(statement, record), record)
+    line = ": ".join(filter(None, (record["statement"], record["line"])))
+    means = {
+        "vacuous": "That it holds shows that the claim says nothing of the algorithm: "
+        * bool(claim.says_nothing)
+        + claim.says_nothing,
+        "ill-posed": "That an instance breaks it shows that what is printed has no single meaning.",
+    }
+    head = [
+        f"{claim.id}{f', {line}' if line else ''}: {word}. {means.get(word, '')}".rstrip(),
+        f'One line of this claim, which it does not decide alone: "{claim.title}"' if line else claim.title,
+        *(["", claim.text] if record["statement"] else []),
+        "",
+        source,
+        "",
+        f"What is shown: {SHOWN[rule]}",
+        BELIEVED,
+    ]
+    return "\n".join([comment("\n".join(head)), "", IMPORTS, *places("\n".join(body)), *body, ""])

@@ -1,0 +1,273 @@
+"""Formulas in Rocq's notation, and the same formulas symbol by symbol, as the prelude's checkers read them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from clusterproof.checker.export.expressions import Expression, in_order, operands, sides_of
+from clusterproof.checker.kernel.polynomials import Fact
+
+DEEPEST = 8
+"""Operators within operators after which a formula is given a name."""
+LONGEST = 40
+"""Digits above which a number is written in base 16, which is read faster."""
+PLACES = 64
+"""Places in the list of values from which they have names: Rocq's natural numbers are written in base 1."""
+PRELUDE = Path(__file__).with_name("prelude.v")
+OWN = """
+    Type Set Prop SProp R Q Z as at by cofix else end exists exists2 fix for forall fun if in let match mod
+    return struct then using where with pi ln sqrt sin cos exp pow Rabs space hypotheses conclusion branches integer
+    program given claim before env entries instances certified admissible violated vacuous links computed theorems
+"""
+TAKEN = {
+    *OWN.split(),
+    *re.findall(r"(?:Definition|Fixpoint|Lemma|Theorem|Inductive|Record) (\w+)", PRELUDE.read_text()),
+}
+"""Names that mean something else in a file."""
+
+
+def comment(text: str) -> str:
+    """Return a text as a comment, whose quotes and brackets do not disturb it."""
+    safe = text.replace("(*", "( *").replace("*)", "* )").replace('"', "'")
+    return f"(* {safe} *)"
+
+
+def rational(value: int | Fraction) -> str:
+    """Write a number of the computation."""
+    exact = Fraction(value)
+    return f"({whole(exact.numerator)} # {whole(exact.denominator)})"
+
+
+def whole(value: int) -> str:
+    """Write an int."""
+    return str(value) if abs(value) < 10**LONGEST else hex(value)
+
+
+def places(text: str) -> list[str]:
+    """Define the places that a text names."""
+    largest = max(map(int, re.findall(r"Var place_(\d+)", text)), default=0)
+    lines = [f"Definition place_{k} : nat := S place_{k - 1}." for k in range(PLACES + 1, largest + 1)]
+    return [f"Definition place_{PLACES} : nat := {PLACES}.", *lines] if largest else []
+
+
+def every(theorems: Iterable[str]) -> str:
+    """Define one value that rests on several theorems."""
+    return f"Definition theorems := {''.join(f'let _ := {name} in ' for name in theorems)}tt."
+
+
+def listed(entries: Iterable[str], width: int = 100) -> str:
+    """Write a list, in lines."""
+    lines, line = [], ""
+    for entry in entries:
+        if line and len(line) + len(entry) > width:
+            lines.append(line)
+            line = ""
+        line += f"{entry}; "
+    return "[" + "\n   ".join([*lines, line]).removesuffix("; ") + "]"
+
+
+def joined(word: str, parts: Sequence[str], none: str) -> str:
+    """Join propositions, from the right as Rocq does, in its notation or by the name of an operator."""
+    if not parts:
+        return none
+    if word in ("/\\", "\\/"):
+        return f" {word} ".join(parts)
+    text = parts[-1]
+    for part in reversed(parts[:-1]):
+        text = f"({word} {part} {text})"
+    return text
+
+
+class Names:
+    """Names that are not used twice."""
+
+    def __init__(self) -> None:
+        self._used = set(TAKEN)
+
+    def new(self, wanted: str) -> str:
+        """Return the name that is wanted, or a similar one."""
+        plain = re.sub(r"\W", "_", wanted) or "v"
+        plain = f"v_{plain}" if plain[0].isdigit() else plain
+        name, k = plain, 1
+        while name in self._used:
+            name, k = f"{plain}_{k}", k + 1
+        self._used.add(name)
+        return name
+
+
+class Scope:
+    """Quantities and definitions of a section, in the order of the list of values that the checkers read.
+
+    Parameters
+    ----------
+    roots
+        Everything that is to be written.
+    names
+        By identity, names that expressions have in the source, or are given.
+
+    Attributes
+    ----------
+    outside
+        Whether what is written stands outside of the section, where a name needs its quantities.
+    """
+
+    def __init__(self, roots: Sequence[Any], names: dict[int, tuple[Any, str]]) -> None:
+        self.outside = False
+        self.entries: list[tuple[str, Expression]] = []
+        self._place: dict[int, int] = {}
+        self._needs: dict[str, set[str]] = {}
+        self.new_names = Names()
+        self._wanted = names
+        self.quantities: dict[str, str] = {}
+        self._other: dict[str, str] = {}
+        nodes = in_order(list(roots))
+        uses = Counter(id(part) for node in nodes for part in operands(node))
+        depth: dict[int, int] = {}
+        self._defined: dict[int, str] = {}
+        for node in nodes:
+            depth[id(node)] = 1 + max((depth[id(part)] for part in operands(node)), default=-1)
+            name = names.get(id(node), (None, ""))[1]
+            if node.operator in ("number", "quantity"):
+                continue
+            if name or uses[id(node)] > 1 or depth[id(node)] > DEEPEST:
+                self._defined[id(node)] = name or "v"
+                depth[id(node)] = 0
+
+    def add_quantity(self, expression: Expression) -> str:
+        """Take a quantity into the list."""
+        (own,) = expression.parts
+        wanted = self._wanted.get(id(expression), (None, own))[1] if own.startswith("state_") else own
+        name = self.quantities[own] = self.new_names.new(wanted)
+        self._other |= {name: wanted} if name != wanted else {}
+        self._add(name, expression, {name})
+        return name
+
+    def variables(self) -> str:
+        """Write the quantities, and what those are in the source that have another name there."""
+        others = ", ".join(f"{name} is {own} of the source" for name, own in self._other.items())
+        words = f" {comment(others)}" if others else ""
+        return f"Variables {' '.join(self.quantities.values())} : R.{words}"
+
+    def _add(self, name: str, expression: Expression, needs: set[str]) -> None:
+        self._place[id(expression)] = len(self.entries)
+        self.entries.append((name, expression))
+        self._needs[name] = needs
+
+    def add(self, root: Any) -> list[tuple[str, Expression]]:
+        """Take into the list what an expression needs to be defined; return what is new."""
+        new = []
+        for node in in_order([root], self._place):
+            if id(node) in self._defined:
+                self._add(self.new_names.new(self._defined[id(node)]), node, self.needs([node]))
+                new.append(self.entries[-1])
+        return new
+
+    def needs(self, roots: Sequence[Any]) -> set[str]:
+        """Return the quantities that expressions depend on."""
+        waiting = [root for root in roots if isinstance(root, Expression)]
+        found: set[str] = set()
+        while waiting:
+            node = waiting.pop()
+            if id(node) in self._place:
+                found |= self._needs[self.entries[self._place[id(node)]][0]]
+            else:
+                waiting += operands(node)
+        return found
+
+    def applied(self, name: str, roots: Sequence[Any] | None = None) -> str:
+        """Write what has a name, outside of the section: with the quantities that it depends on."""
+        needs = self._needs[name] if roots is None else self.needs(roots)
+        return " ".join([name, *(each for each in self.quantities.values() if each in needs)])
+
+    def environment(self) -> str:
+        """Write the definition of the list of values, outside of the section."""
+        own = set(self.quantities.values())
+        values = listed(n if n in own else f"{self.applied(n)}" for n, _ in self.entries)
+        given = f" ({' '.join(own_in_order)} : R)" if (own_in_order := list(self.quantities.values())) else ""
+        return f"Definition env{given} : list R :=\n  {values}.\nStrategy expand [env]."
+
+    # ---- formulas
+
+    def text(self, value: Any, *, define: bool = False) -> str:
+        """Write a number or an expression in Rocq's notation."""
+        return self._text(value, define)[0]
+
+    def _text(self, value: Any, define: bool = False) -> tuple[str, int]:
+        if not isinstance(value, Expression):
+            return _number(value)
+        if value.operator == "number":
+            return _number(value.parts[0])
+        if value.operator == "quantity":
+            return self.quantities[value.parts[0]], 5
+        if id(value) in self._place and not define:
+            name = self.entries[self._place[id(value)]][0]
+            return (f"({self.applied(name)})" if self.outside and self._needs[name] else name), 5
+        if value.operator == "negative":
+            return f"(- {self._within(value.parts[0], 5)})", 5
+        if value.operator == "^":
+            return f"{self._within(value.parts[0], 5)} ^ {value.parts[1]}", 4
+        level = 1 if value.operator in "+-" else 2
+        left, right = value.parts
+        return f"{self._within(left, level)} {value.operator} {self._within(right, level + 1)}", level
+
+    def _within(self, value: Any, least: int) -> str:
+        text, level = self._text(value)
+        return text if level >= least else f"({text})"
+
+    def formula(self, value: Any, *, define: bool = False) -> str:
+        """Write a number or an expression symbol by symbol."""
+        if not isinstance(value, Expression):
+            return _number_formula(value)
+        if value.operator == "number":
+            return _number_formula(value.parts[0])
+        if id(value) in self._place and not define:
+            place = self._place[id(value)]
+            return f"(Var {place if place < PLACES else f'place_{place}'})"
+        if value.operator == "negative":
+            return f"(Opp {self.formula(value.parts[0])})"
+        if value.operator == "^":
+            return f"(Pow {self.formula(value.parts[0])} {value.parts[1]})"
+        left, right = value.parts
+        name = {"+": "Add", "-": "Sub", "*": "Mul", "/": "Div"}[value.operator]
+        return f"({name} {self.formula(left)} {self.formula(right)})"
+
+    # ---- propositions
+
+    def fact(self, fact: Fact, *, holds: bool = True) -> tuple[str, str]:
+        """Write a comparison, or its opposite, in both ways."""
+        larger, smaller = sides_of(fact.slack)
+        if fact.equation:
+            text, code = (
+                f"{self.text(larger)} = {self.text(smaller)}",
+                f"(Eq {self.formula(larger)} {self.formula(smaller)})",
+            )
+            return (text, code) if holds else (f"~ ({text})", f"(Not {code})")
+        if not holds:
+            larger, smaller = smaller, larger
+        strict = fact.strict is holds
+        sign, name = ("<", "Lt") if strict else ("<=", "Le")
+        return (
+            f"{self.text(smaller)} {sign} {self.text(larger)}",
+            f"({name} {self.formula(smaller)} {self.formula(larger)})",
+        )
+
+
+def _number(value: int | Fraction) -> tuple[str, int]:
+    exact = Fraction(value)
+    if exact.denominator != 1:
+        return f"{_number(exact.numerator)[0]} / {whole(exact.denominator)}", 2
+    text = whole(exact.numerator)
+    return (text, 5) if exact >= 0 else (f"({text})", 5)
+
+
+def _number_formula(value: int | Fraction) -> str:
+    exact = Fraction(value)
+    if exact.denominator != 1:
+        return f"(Div {_number_formula(exact.numerator)} (Num {whole(exact.denominator)}))"
+    text = whole(exact.numerator)
+    return f"(Num {text})" if exact >= 0 else f"(Num ({text}))"

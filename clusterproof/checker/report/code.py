@@ -1,0 +1,59 @@
+"""Counterexamples as Python that can be pasted: it runs as it stands and fails where the claim holds."""
+
+from __future__ import annotations
+
+import pprint
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from clusterproof.checker.claims.claim import REGISTRY
+from clusterproof.checker.report.verdict import Verdict
+from clusterproof.user_files import file_of
+
+WIDTH = 100
+
+
+def code_of(verdict: Verdict) -> str | None:
+    """Write a verdict's counterexample as a few lines of Python; None where it has none.
+
+    Parameters
+    ----------
+    verdict
+        Of ``check`` or ``falsify``.
+    """
+    example = verdict.counterexample
+    if example is None:
+        return None
+    if isinstance(example.get("code"), str):
+        return str(example["code"])
+    written = literal(example)
+    module = REGISTRY[verdict.claim].module if verdict.claim in REGISTRY else "__main__"
+    source = file_of(module)
+    names = ["replay"] if source is None else ["load_claims", "replay"]
+    lines = ["from math import inf, nan\n"] if re.search(r"\b(inf|nan)\b", written) else []
+    lines += [f"from clusterproof import {', '.join(names)}\n"]
+    if source is not None:
+        lines += ["\n", f"load_claims({source!r})\n"]
+    elif module != "__main__" and not module.startswith("clusterproof."):
+        lines += [f"import {module}  # states the claim\n"]
+    return (
+        "".join(lines)
+        + f"\nfinding = replay({verdict.claim!r}, {written})\n"
+        + f'assert finding.verdict == "{verdict.verdict}", finding.reason\n'
+    )
+
+
+def literal(value: Any) -> str:
+    """Write plain JSON values, arrays included, as a Python literal; ``inf`` and ``nan`` by their names."""
+    plain = msgspec.to_builtins(value, enc_hook=builtin, str_keys=True)
+    return pprint.pformat(plain, width=WIDTH, sort_dicts=False, compact=True)
+
+
+def builtin(value: Any) -> Any:
+    """Turn what msgspec does not know into what it does: arrays into lists, mappings into dictionaries, else text."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return dict(value) if isinstance(value, Mapping) else str(value)

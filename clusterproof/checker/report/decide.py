@@ -1,0 +1,294 @@
+"""Decide a claim: its statements are searched, and what that gives is weighed line by line."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from clusterproof.checker import kernel
+from clusterproof.checker.claims.claim import Claim, check_repairs, find_claim
+from clusterproof.checker.claims.class_ranges import class_of, require_members
+from clusterproof.checker.claims.in_language import language_of
+from clusterproof.checker.claims.judge import WHOLE
+from clusterproof.checker.claims.rounding import as_float
+from clusterproof.checker.claims.statement import Statement
+from clusterproof.checker.claims.statistics import CLAIM_SIGNIFICANCE
+from clusterproof.checker.kernel import Word
+from clusterproof.checker.report import sentences
+from clusterproof.checker.report.limits_of_evidence import doubts_of, exclude_each_other
+from clusterproof.checker.report.verdict import FALSE, Line, Verdict, line_of, main_of, version, with_facts
+from clusterproof.checker.search.evaluation import Evaluation
+from clusterproof.checker.search.evidence import evidence_of
+from clusterproof.checker.search.findings import Findings
+from clusterproof.checker.search.state import Tried
+from clusterproof.checker.search.strategy import search
+from clusterproof.checker.search.worst_functions import WorstCase
+from clusterproof.common import InvalidArgument
+from clusterproof.common.validation import check_count, check_seed
+
+Kind = Word
+
+
+def check(claim_id: str, *, seed: int = 0, evaluations: int | None = None) -> Verdict:
+    """Evaluate one claim.
+
+    Parameters
+    ----------
+    claim_id
+        Such as ``"cfl-mgd/lemma-2"``; of a line of a chain ``"cfl-mgd/appendix-a18#(A23)"``, for that line's fields.
+    seed
+        The same seed gives the same verdict and numbers.
+    evaluations
+        Instances to try, or repetitions of each random instance; the claim's own number if None.
+
+    Raises
+    ------
+    InvalidArgument
+        If the id, or one of those that repair the claim, is unknown, or a number is out of range.
+    """
+    claim = find_claim(claim_id)
+    check_repairs([claim])
+    check_seed(seed)
+    if evaluations is not None:
+        check_count("evaluations", evaluations, at_least=1, remedy="leave it out for the claim's own number")
+    verdict = decide(claim, seed, evaluations)
+    return line_of(verdict, claim_id.partition("#")[2]) if "#" in claim_id else verdict
+
+
+def decide(
+    claim: Claim[..., Any],
+    seed: int = 0,
+    evaluations: int | None = None,
+    significance: float = CLAIM_SIGNIFICANCE,
+) -> Verdict:
+    """Try every statement of a claim; the parameters are those of ``check``, and the error level of all of them."""
+    started = time.perf_counter()
+    share = significance / len(claim.statements)
+    searched = [search(each, seed, claim.id, share, evaluations) for each in claim.statements]
+    lines = [
+        line
+        for tried in searched
+        for language in [language_of(tried.statement)]
+        for line in _lines_of(claim, tried, searched, language)
+    ]
+    if all(tried.lines for tried in searched):
+        _require_lines(claim, [line.name for line in lines])
+    lines = [with_facts(claim, line) for line in lines]
+    main = main_of(lines)
+    return Verdict(
+        claim=claim.id,
+        paper=claim.paper,
+        label=claim.label,
+        seed=seed,
+        lines=tuple(lines),
+        seconds=time.perf_counter() - started,
+        evaluations=evaluations,
+        version=version(),
+        **vars(main)
+        | {"reason": main.reason if main.verdict in FALSE else _joined(lines, main)}
+        | {"repaired_by": claim.repaired_by},
+    )
+
+
+def _lines_of(
+    claim: Claim[..., Any], tried: Tried, searched: Sequence[Tried], language: kernel.Statement | str
+) -> Iterator[Line]:
+    """Weigh the lines of a statement, each with the evidence that the kernel accepts."""
+    for key in list(tried.lines) or [""]:
+        if isinstance(language, str):
+            yield replace(_line(claim, tried, key, searched, None), outside=language)
+            continue
+        evidence = evidence_of(tried, key, language)
+        if evidence is None:
+            yield _line(claim, tried, key, searched, None)
+            continue
+        shown = kernel.replay(language, evidence, says_nothing=bool(claim.says_nothing))
+        record = {"claim": claim.id, "statement": tried.statement.name, **evidence}
+        yield replace(_line(claim, tried, key, searched, (shown.word, evidence)), evidence=record)
+
+
+def _require_lines(claim: Claim[..., Any], names: Sequence[str]) -> None:
+    """Refuse a claim that says something of a line which it does not have."""
+    for argument, values in claim.of_lines.items():
+        for name in values:
+            if name and name not in names:
+                rule = f"must name lines of {claim.id}: {', '.join(filter(None, names)) or 'it has one only'}"
+                raise InvalidArgument(argument, name, rule, "write the line's name as the claim does")
+
+
+def _joined(lines: Sequence[Line], main: Line) -> str:
+    """Return the reasons of all lines, the deciding one's first."""
+    others = [f"{line.name}: {line.reason}" for line in lines if line is not main and line.name]
+    return "; ".join([main.reason, *others]) if main.verdict is Kind.INCONCLUSIVE else main.reason
+
+
+def _line(
+    claim: Claim[..., Any],
+    tried: Tried,
+    key: str,
+    searched: Sequence[Tried],
+    shown: tuple[kernel.Word, Mapping[str, Any]] | None,
+) -> Line:
+    """Weigh what was found of one of a statement's lines, and what the kernel says of its evidence."""
+    findings = tried.lines.get(key, Findings())
+    name = ": ".join(filter(None, (tried.statement.name, key)))
+    if findings.found is not None:
+        return _refuted(claim, tried, key, name, None if shown is None else shown[0])
+    worst = tried.worst.get(key) or tried.worst.get("")
+    if not findings.instances and not (worst and worst.multipliers):
+        return _without_instance(tried, findings, key, name, shown)
+    proof = None if shown is None else shown[1]["rule"]
+    others = [each for each in searched if each is not tried and each.statement.role == "statement"]
+    elsewhere = sum(each.instances for each in others) if not findings.excluded else 0
+    doubts = [] if proof else doubts_of(tried, findings, key, elsewhere)
+    reason = sentences.holds(tried, findings, key, proof)
+    if worst is None and class_of(tried.space):
+        doubts.append("drawn functions only: its trace has no such line")
+    if worst is not None:
+        doubts = [] if proof else sentences.doubts_of_worst(worst, findings.instances)
+        if worst.at:
+            drawn = f"; of drawn ones it {reason}" if findings.instances else ""
+            reason = sentences.of_worst(worst, tried.space, proved=proof is not None) + drawn
+    verdict = Kind.CONSISTENT if shown is None else shown[0]
+    if doubts:
+        verdict, reason = Kind.INCONCLUSIVE, "; ".join([*dict.fromkeys(doubts), reason])
+    if claim.says_nothing and proof:
+        reason = f"{claim.says_nothing}; {reason}"
+    tightest = findings.tightest
+    judged = None if tightest is None else tightest.judged[key]
+    factor = None if judged is None else judged.factors.get(WHOLE)
+    interval = judged.interval if judged is not None else None
+    exact = findings.exact and factor is not None
+    line = Line(
+        name=name,
+        verdict=verdict,
+        reason=reason,
+        measured=None if judged is None else judged.measured,
+        bound=None if judged is None else judged.allowed,
+        instances=findings.instances,
+        exhausted=proof is not None or tried.coverage.exhausted,
+        largest=findings.largest,
+        trials=findings.trials or None,
+        failures=findings.failures if findings.trials else None,
+        confidence=interval,
+        proof=proof,
+        tightness=_tightness(tried, findings),
+        worst=None if factor is None else as_float(factor),
+        worst_exact=str(factor) if exact else None,
+        role=tried.statement.role,
+    )
+    return _with_worst_case(line, worst) if worst is not None and worst.at else line
+
+
+def _with_worst_case(line: Line, worst: WorstCase) -> Line:
+    """Replace what drawn functions give by the worst case over all."""
+    ratio = 1 / worst.ratio if worst.ratio else None
+    return replace(
+        line,
+        exhausted=line.proof is not None,
+        worst=worst.ratio,
+        worst_exact=None,
+        tightness={WHOLE: {"ratio": ratio, "instance": None}},
+    )
+
+
+def _tightness(tried: Tried, findings: Findings) -> dict[str, dict[str, Any]] | None:
+    """Return the ratio of each term, and its instance; of everything without the instances that claim nothing."""
+    factors = dict(findings.factors)
+    only_at: dict[str, Any] = {}
+    if findings.attained and findings.elsewhere is not None and not tried.statement.random:
+        other: Mapping[str, Any] = findings.elsewhere[1]
+        only_at = {
+            n: v
+            for n, v in (findings.common or {}).items()
+            if other[n] is not v and not np.array_equal(other[n], v)
+        }
+        if only_at:
+            factors[WHOLE] = findings.elsewhere
+    encode = tried.space.encode
+    return {
+        term: {
+            "ratio": 1 / as_float(factor) if factor else None,
+            "instance": encode(instance),
+            **(
+                {"only_at": {n: tried.space.ranges[n].encode(v) for n, v in only_at.items()}}
+                if term == WHOLE and only_at
+                else {}
+            ),
+        }
+        for term, (factor, instance) in factors.items()
+        if factor is not None
+    } or None
+
+
+def _without_instance(
+    tried: Tried,
+    findings: Findings,
+    key: str,
+    name: str,
+    shown: tuple[kernel.Word, Mapping[str, Any]] | None,
+) -> Line:
+    """Weigh a line of which no instance was evaluated, or none that compares numbers."""
+    on_symbols = shown is not None and not shown[1].get("listed")
+    if findings.undefined is not None:
+        reason = sentences.broken(tried.statement, findings.undefined, key)
+    elif findings.infinite:
+        reason = f"both sides are infinite at all {sentences.plural('instance', findings.infinite)} that were tried"
+    else:
+        reason = sentences.none_admissible(tried, findings, exclude_each_other(tried), proved=on_symbols)
+    return Line(
+        name=name,
+        verdict=Kind.INCONCLUSIVE if shown is None else shown[0],
+        reason=reason,
+        instances=0,
+        exhausted=shown is not None,
+        proof=None if shown is None else "empty",
+        role=tried.statement.role,
+    )
+
+
+def _refuted(claim: Claim[..., Any], tried: Tried, key: str, name: str, word: kernel.Word | None) -> Line:
+    findings, statement = tried.lines[key], tried.statement
+    found = findings.found
+    assert found is not None
+    judged = found.judged[key]
+    require_members(statement.space, found.instance)
+    reason = sentences.broken(statement, found, key)
+    # of a single instance every false line is refuted where the first is
+    echoed = [] if findings.alone or not tried.space.ranges else [*(findings.echoed or ())]
+    used = judged.measured / judged.allowed if judged.allowed else math.inf
+    return Line(
+        name=name,
+        verdict=Kind.ILL_POSED if claim.of_line(name)["ill_posed"] else word or Kind.VIOLATED,
+        basis="exact" if word else "numerical" if judged.interval is None else "statistical",
+        reason=reason,
+        measured=judged.measured,
+        bound=judged.allowed,
+        instances=findings.instances,
+        exhausted=tried.coverage.exhausted,
+        largest=findings.largest,
+        trials=judged.trials,
+        failures=judged.failures,
+        confidence=judged.interval,
+        counterexample=written(statement, found, tried.evaluator.seed, name if key or statement.name else ""),
+        worst=used if math.isfinite(used) else None,
+        only_where=": ".join(filter(None, (statement.name, echoed[0]))) if echoed else None,
+        role=statement.role,
+    )
+
+
+def written(statement: Statement, found: Evaluation, seed: int, line: str) -> dict[str, Any]:
+    """Write a counterexample: its quantities, the line, and what gives its random numbers."""
+    example = statement.space.encode(found.instance)
+    if line:
+        example["line"] = line
+    if statement.random:
+        example["seed"] = seed
+        if statement.space.replicates is not None:
+            example["replicates"] = found.replicates or statement.replicates
+    return example

@@ -1,0 +1,91 @@
+"""Why evidence that did not refute a line would not have refuted it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterproof.checker.claims.expectation import Expectation
+from clusterproof.checker.claims.sides import Outside, leaving_out
+from clusterproof.checker.claims.statistics import critical
+from clusterproof.checker.report import sentences
+from clusterproof.checker.search.findings import Findings
+from clusterproof.checker.search.state import Tried
+
+FEWEST = 30
+"""Instances, or repetitions, below which a line that was not refuted is inconclusive."""
+
+
+def doubts_of(tried: Tried, findings: Findings, key: str, elsewhere: int) -> list[str]:
+    """Say why evidence that did not refute a line would not have refuted it; empty if it would have.
+
+    ``elsewhere`` counts the instances of the claim's other statements, if all of this one's instances have the line.
+    """
+    doubts = []
+    repetitions = max(
+        (len(e.samples) for e in _lines_at(findings, key) if isinstance(e, Expectation)), default=1
+    )
+    count = max(findings.trials, findings.instances * repetitions)
+    every = tried.coverage.exhausted or tried.coverage.looked_at_all
+    if count < FEWEST and elsewhere + count < FEWEST and findings.rounding is None and not every:
+        are = "instance is" if count == 1 else "instances are"
+        remedy = "give more evaluations, or ranges that the hypotheses leave more of"
+        doubts.append(f"{count} {are} too few to refute it: {remedy}")
+    if findings.rounding is not None:
+        words = sentences.broken(tried.statement, findings.rounding, key)
+        doubts.append(f"rounding: {words}, which more digits do not confirm")
+    if findings.undefined is not None:
+        doubts.append(sentences.broken(tried.statement, findings.undefined, key))
+    if findings.grows:
+        doubts.append(
+            f"what it uses of the bound grows with {findings.grows} and would pass 1: state a larger range"
+        )
+    if findings.inconclusive.total() == findings.instances:
+        doubts.append("no interval decides anything")
+    if findings.unlikely is not None:
+        doubts.append("all repetitions together speak against it, those of no single instance do")
+    blind = {
+        level: size
+        for level, size in findings.levels.items()
+        if 0 < level <= 0.5 and critical(size, level, tried.evaluator.significance) > 2 * level * size
+    }
+    if 2 * sum(blind.values()) > findings.levels.total():
+        level, size = max(blind.items())
+        doubts.append(
+            f"{size} repetitions would not show twice the probability {level:.3g}: give more replicates"
+        )
+    return doubts
+
+
+def _lines_at(findings: Findings, key: str) -> list[Any]:
+    return [findings.tightest.lines[key]] if findings.tightest is not None else []
+
+
+def exclude_each_other(tried: Tried) -> list[str]:
+    """Find hypotheses that no instance that was tried meets together, none of which could be left out.
+
+    Counting which hypothesis rejects first would name all of them. So each is left out in turn, for good if the others
+    still reject everything.
+    """
+    known = list(tried.rejected)
+    left_out: frozenset[str] = frozenset()
+    for name in known:  # grows while hypotheses come to light after the ones that are left out
+        met = _rejections(tried, left_out | {name})
+        if met is not None:
+            left_out |= {name}
+            known.extend(other for other in met if other not in known)
+    return [name for name in known if name not in left_out]
+
+
+def _rejections(tried: Tried, left_out: frozenset[str]) -> list[str] | None:
+    """Return the hypotheses that reject all instances when some are left out; None if one passes."""
+    names: dict[str, None] = {}
+    with leaving_out(left_out):
+        for _, instance in tried.outside:
+            try:
+                tried.evaluator.lines(instance, 1)
+                return None
+            except Outside as outside:
+                names[str(outside)] = None
+            except Exception:  # beyond its hypotheses a statement need not be defined
+                return None
+    return list(names)

@@ -1,0 +1,152 @@
+"""Counterexamples, evaluated again from what is written of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from clusterproof.checker.claims.claim import Claim, arguments_of, find_claim
+from clusterproof.checker.claims.class_ranges import require_members
+from clusterproof.checker.claims.judge import Judgement
+from clusterproof.checker.claims.rounding import is_exact
+from clusterproof.checker.claims.sides import Outside, Sides
+from clusterproof.checker.claims.statement import Statement
+from clusterproof.checker.claims.statistics import CLAIM_SIGNIFICANCE
+from clusterproof.checker.kernel import Word as Kind
+from clusterproof.checker.report import sentences
+from clusterproof.checker.report.verdict import Line, with_facts
+from clusterproof.checker.search.evaluation import Evaluation, Evaluator
+from clusterproof.common import InvalidArgument
+
+MOST_REPLICATES = 1_000_000
+"""More than this no recorded counterexample is repeated."""
+
+
+def replay(claim_id: str, counterexample: Mapping[str, Any]) -> Line:
+    """Evaluate a counterexample, or another instance, again from its numbers.
+
+    Parameters
+    ----------
+    claim_id
+        Of the claim.
+    counterexample
+        Quantities as a verdict holds them, with the line of several; of random ones also seed and replicates.
+
+    Returns
+    -------
+    Line
+        Violated (or ill-posed) if it breaks the line, consistent otherwise.
+
+    Raises
+    ------
+    InvalidArgument
+        If the claim is unknown, or the numbers are not those of an instance that meets its hypotheses: the message
+        names the quantity that is missing, unknown or out of range, or the hypothesis.
+    """
+    claim = find_claim(claim_id)
+    remedy = f"take it from the JSON of `clusterproof check {arguments_of(claim_id)}`"
+    try:
+        return _replay(claim, dict(counterexample))
+    except InvalidArgument:
+        raise
+    except Outside as outside:
+        rule = f'must meet the hypothesis "{outside}"'
+        raise InvalidArgument("counterexample", dict(counterexample), rule, remedy) from outside
+    except (
+        Exception
+    ) as error:  # the numbers may come from a user's file: any error means that they are invalid
+        rule = f"must hold the numbers that define an instance ({type(error).__name__}: {error})"
+        raise InvalidArgument("counterexample", counterexample, rule, remedy) from error
+
+
+def _replay(claim: Claim[..., Any], numbers: dict[str, Any]) -> Line:
+    written = dict(numbers)
+    name = numbers.pop("line", "")
+    statement, key = find_line(claim, name)
+    seed, replicates = _recorded_randomness(statement, numbers)
+    instance = statement.space.decode(numbers)
+    share = CLAIM_SIGNIFICANCE / len(claim.statements)
+    evaluator = Evaluator.of(statement, seed, claim.id, share, replicates)
+    evaluation = evaluator.with_replicates(evaluator.sizes[-1]).evaluate(instance)
+    if key not in evaluation.judged:
+        rule = f"must be one of the lines {', '.join(map(repr, evaluation.judged))} that the instance has"
+        raise InvalidArgument("counterexample.line", name, rule, "take it from a report")
+    judged = evaluation.judged[key]
+    if judged.undefined:
+        verdict, reason = Kind.INCONCLUSIVE, sentences.broken(statement, evaluation, key)
+    elif judged.broken:
+        require_members(statement.space, instance)
+        verdict = Kind.ILL_POSED if claim.of_line(name)["ill_posed"] else Kind.VIOLATED
+        reason = sentences.broken(statement, evaluation, key)
+    else:
+        lower = getattr(evaluation.lines[key], "lower", False)
+        verdict, reason = Kind.CONSISTENT, sentences.comparison(judged, ">=" if lower else "<=")
+    line = _line(name, verdict, f"replayed: {reason}", judged, evaluation, written)
+    return with_facts(claim, line)
+
+
+def _line(
+    name: str, verdict: Kind, reason: str, judged: Judgement, evaluation: Evaluation, written: dict[str, Any]
+) -> Line:
+    return Line(
+        name=name,
+        verdict=verdict,
+        reason=reason,
+        measured=judged.measured,
+        bound=judged.allowed,
+        confidence=judged.interval,
+        trials=judged.trials,
+        failures=judged.failures,
+        instances=1,
+        counterexample=written,
+    )
+
+
+def find_line(claim: Claim[..., Any], line: str) -> tuple[Statement, str]:
+    """Return the statement that has a line, that of its own space or the claim's function, and its name there."""
+    named = (each for each in claim.statements[1:] if line == each.name or line.startswith(f"{each.name}: "))
+    statement = next(named, claim.statements[0])
+    return statement, line.removeprefix(statement.name).removeprefix(": ")
+
+
+def in_fractions(claim_id: str, counterexample: Mapping[str, Any]) -> str:
+    """Write both sides of a line at a counterexample in fractions; empty where one is random, inexact or too long."""
+    numbers = dict(counterexample)
+    statement, key = find_line(find_claim(claim_id), numbers.pop("line", ""))
+    if statement.random:
+        return ""
+    sides = statement.lines(statement.space.decode(numbers))[key]
+    if not isinstance(sides, Sides):
+        return ""
+    if sides.identity:
+        numbers_only = (
+            pair for pair in sides.pairs if not any(map(np.ndim, pair)) and all(map(is_exact, pair))
+        )
+        return next((f"{left} != {right}" for left, right in numbers_only if left != right), "")
+    if np.ndim(sides.measured) or not all(map(is_exact, (sides.measured, *sides.terms.values()))):
+        return ""
+    try:
+        terms = " + ".join(f"{term} ({name})" for name, term in sides.terms.items())
+        return f"{sides.measured} {'<' if sides.lower else '>'} {terms}".replace("+ -", "- ")
+    except ValueError:  # more digits than Python writes
+        return ""
+
+
+def _recorded_randomness(statement: Statement, numbers: dict[str, Any]) -> tuple[int, int | None]:
+    """Take seed and replicates out of a written counterexample."""
+    if not statement.random:
+        return 0, None
+    recorded: dict[str, int] = {}
+    for name, least, most in (("seed", 0, math.inf), ("replicates", 1, MOST_REPLICATES)):
+        if name == "replicates" and statement.space.replicates is None:
+            continue
+        value = numbers.pop(name, None)
+        if type(value) is not int or not least <= value <= most:
+            limit = "" if most == math.inf else f" and at most {most}"
+            rule = f"must be an integer, at least {least}{limit}"
+            raise InvalidArgument(f"counterexample.{name}", value, rule, "take it from a report")
+        recorded[name] = value
+    return recorded["seed"], recorded.get("replicates")

@@ -1,0 +1,293 @@
+"""Sentences about instances and verdicts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clusterproof.checker.claims.class_ranges import OfClass
+from clusterproof.checker.claims.expectation import ASYMPTOTIC, Expectation
+from clusterproof.checker.claims.frequency import Frequency
+from clusterproof.checker.claims.judge import Judgement
+from clusterproof.checker.claims.ranges import Integers
+from clusterproof.checker.claims.rounding import as_float
+from clusterproof.checker.claims.sides import Sides
+from clusterproof.checker.claims.space import Space, written
+from clusterproof.checker.claims.statement import Statement, quantities
+
+ROUNDING = 1e-8
+"""Share of a bound by which a solver may exceed it by rounding."""
+TIME = ("round", "rounds", "iteration", "iterations", "t", "T")
+"""Names of indices of time: a claim about all rounds is tried up to the end of a closed range only."""
+
+if TYPE_CHECKING:
+    from clusterproof.checker.search.evaluation import Evaluation
+    from clusterproof.checker.search.findings import Findings
+    from clusterproof.checker.search.state import Tried
+    from clusterproof.checker.search.worst_functions import WorstCase
+
+
+def broken(statement: Statement, evaluation: Evaluation, name: str) -> str:
+    """Say by which instance a line is refuted, with the two sides and the summands."""
+    line, judged = evaluation.lines[name], evaluation.judged[name]
+    if words := getattr(line, "words", ""):
+        return words if isinstance(words, str) else str(words())
+    at = quantities(statement.space.encode(evaluation.instance))
+    what = ": ".join(part for part in (statement.name, name) if part)
+    if isinstance(line, Expectation):
+        rule = {"at_most": ">", "at_least": "<", "equal": "and not"}[line.sense]
+        digits = digits_apart(judged.measured, judged.allowed)
+        sides = (
+            f"{estimate(line, judged, f'{len(line.samples)} replicates')} {rule} "
+            f"{judged.allowed:.{digits}g}{_entry(judged)}{asymptotic(line, judged)}"
+        )
+    elif judged.interval is not None:
+        exactly = isinstance(line, Frequency) and line.exactly
+        rule = "and its probability is not" if exactly else "more than its probability of"
+        ends = judged.interval.lower, judged.interval.upper
+        digits = max(digits_apart(end, judged.allowed, 4) for end in ends)
+        sides = (
+            f"{_observed(line, judged.failures, judged.trials)}, {rule} {judged.allowed:.{digits}g} "
+            f"(interval {judged.interval.lower:.{digits}g} to {judged.interval.upper:.{digits}g})"
+        )
+    else:
+        assert isinstance(line, Sides)
+        sign = "<" if line.lower else ">"
+        sides = _beyond_floats(line, judged, sign) or comparison(judged, sign) + _exact_excess(line, judged)
+    return (f"{what}, " if what else "") + (f"at {at}: {sides}" if at else sides)
+
+
+def comparison(judged: Judgement, sign: str) -> str:
+    """Write the two sides, the summands if there are several, and which entry it is."""
+    digits = digits_apart(judged.measured, judged.allowed)
+    text = f"{judged.measured:.{digits}g} {sign} {judged.allowed:.{digits}g}"
+    if judged.infinite:
+        text = "both sides are infinite"
+    elif math.isnan(judged.measured):
+        text = f"the side that is to be {'at least' if sign == '<' else 'at most'} {judged.allowed:.5g} is not a number"
+    if len(judged.terms) > 1:
+        text += " = " + " + ".join(f"{name} {value:.5g}" for name, value in judged.terms.items())
+    wraps = ", in NumPy's integers, which wrap around: write int(...) before the arithmetic"
+    return text + _entry(judged) + wraps * judged.wraps
+
+
+def digits_apart(first: float, second: float, least: int = 5) -> int:
+    """Fewest significant digits, ``least`` or more, that write two numbers differently; ``least`` for equal ones."""
+    if first == second:
+        return least
+    return next((n for n in range(least, 17) if f"{first:.{n}g}" != f"{second:.{n}g}"), 17)
+
+
+def _beyond_floats(sides: Sides, judged: Judgement, sign: str) -> str:
+    """Write two exact sides, one of which is larger than any floating number; empty if none is."""
+    if not judged.exact or (math.isfinite(judged.measured) and math.isfinite(judged.allowed)):
+        return ""
+    import mpmath
+
+    both = np.broadcast_arrays(*(np.asarray(side, dtype=object) for side in (sides.measured, sides.allowed)))
+    measured, allowed = (side[judged.place] for side in both)
+    written = [mpmath.nstr(mpmath.mpmathify(number), 5) for number in (measured, allowed)]
+    gap = (
+        f", by {mpmath.nstr(mpmath.mpmathify(abs(measured - allowed)), 2)}"
+        if written[0] == written[1]
+        else ""
+    )
+    return f" {sign} ".join(written) + _entry(judged) + gap
+
+
+def _exact_excess(sides: Sides, judged: Judgement) -> str:
+    """Write the difference of exact sides that are the same floating number."""
+    if judged.measured != judged.allowed or not judged.exact:
+        return ""
+    gaps = np.asarray(np.asarray(sides.measured, dtype=object) - np.asarray(sides.allowed, dtype=object))
+    return f", by {abs(as_float(gaps[judged.place] if judged.place else gaps.item())):.2g}"
+
+
+def estimate(line: Expectation, judged: Judgement, replicates: str) -> str:
+    """Write an estimated expectation, its interval or why there is none, and the number of replicates."""
+    digits = digits_apart(judged.measured, judged.allowed)
+    if judged.interval is not None:
+        ends = judged.interval.lower, judged.interval.upper
+        digits = max(digits, *(digits_apart(end, judged.allowed) for end in ends))
+        how = "interval {:.{digits}g} to {:.{digits}g}, {}".format(*ends, replicates, digits=digits)
+    elif line.finite[judged.place]:
+        how = f"no interval, {replicates}"
+    else:
+        wrong = int((~np.isfinite(np.moveaxis(line.samples, 0, -1)[judged.place])).sum())
+        how = f"{wrong} not finite among {replicates}"
+    return f"expectation {judged.measured:.{digits}g} ({how})"
+
+
+def asymptotic(line: Expectation, judged: Judgement) -> str:
+    """Say what a violation rests on, if its interval is asymptotic."""
+    return "" if line.exact or judged.interval is None else f", {ASYMPTOTIC}"
+
+
+def _observed(line: Any, count: int | None, trials: int | None) -> str:
+    """Say how often an event occurred, or a bound was broken that holds with a probability."""
+    if isinstance(line, Frequency):
+        return f"the event occurred in {count} of {trials} repetitions"
+    return f"{count} of {trials} repetitions break it"
+
+
+def _entry(judged: Judgement) -> str:
+    """Name the entry that decides, if the sides are arrays."""
+    return f" at entry {', '.join(map(str, judged.place))}" if judged.place else ""
+
+
+def holds(tried: Tried, findings: Findings, name: str, proof: str | None) -> str:
+    """State on what a line that was not refuted was tried, and what was proved of it."""
+    coverage, complete = tried.coverage, tried.coverage.exhausted and tried.space.complete
+    count = plural("instance", findings.instances)
+    if complete:
+        count = f"all {count}" if findings.instances > 1 else "its only instance"
+    elif coverage.exhausted and coverage.listed:
+        others = findings.instances - coverage.listed
+        count = f"all {plural('instance', coverage.listed)} of the grid" + (
+            f" and {others} others" if others > 0 else ""
+        )
+    text = f"holds on {count}"
+    if coverage.looked_at > findings.instances:
+        text += f", those that few repetitions speak against most of {coverage.looked_at}"
+    if proof == "exhausted":
+        text += ", in exact arithmetic"
+    elif proof == "signs":
+        text = f"proved symbolically for every instance in the ranges; {text}"
+    elif proof == "induction":
+        text = f"proved by induction, for every number of rounds and every instance of the ranges; {text}"
+    elif proof == "squares":
+        text = f"proved by sums of squares for every instance of the ranges that meets the hypotheses; {text}"
+    text += "".join(f", for {words}" for words in _cut_off(tried))
+    if coverage.reached:
+        text += f", and beyond the ranges: {_beyond(coverage.reached)}"
+    if findings.rounded:
+        text += f", at {findings.rounded} of these up to rounding of floats, 1e-9 of the larger side"
+    if findings.corrected:
+        text += f", at {findings.corrected} of these in fractions or with 100 digits, not in floats"
+    if findings.infinite:
+        text += f"; at {findings.infinite} others both sides are infinite"
+    if excluded := findings.excluded.total():
+        text += f"; {excluded} others do not meet " + " or ".join(f'"{each}"' for each in findings.excluded)
+    if findings.trials:
+        text += _repetitions(findings, name)
+    if findings.inconclusive:
+        total = findings.inconclusive.total()
+        why = next(iter(findings.inconclusive))
+        text += "; " + (f"at {total} of these " if total < findings.instances else "") + why
+    # of others the text says how far beyond the ranges they are
+    if coverage.given_up and tried.statement.repeated:
+        text += f"; {plural('instance', coverage.given_up)} beyond the ranges took too much work"
+    return text
+
+
+def of_worst(worst: WorstCase, space: Space, *, proved: bool) -> str:
+    """State what worst cases over a class of functions give, and whether the kernel accepts their multipliers."""
+    others = [
+        f"{written(name)} in {allowed.low}..{allowed.high}"
+        if isinstance(allowed, Integers) and not (callable(allowed.low) or callable(allowed.high))
+        else written(name)
+        for name, allowed in space.ranges.items()
+        if not isinstance(allowed, OfClass)
+    ]
+    settings = len(worst.at)
+    if proved:
+        where = f" at {plural('setting', settings)} of {', '.join(others)}" if others else ""
+        text = f"proved for every function of the class, by exact multipliers of its conditions{where}"
+    else:
+        above = " by more than 1e-6 of it" if worst.ratio is not None and worst.ratio > 1 else ""
+        tried = f" at the {settings} settings of {', '.join(others)} that were tried" if others else ""
+        text = f"a solver finds no function of the class above the bound{above}{tried}"
+        if worst.certified:
+            text += "; exact multipliers prove the bound" + (
+                f" at {worst.certified} of them" if others else ""
+            )
+        if worst.raised:
+            text += "; exact multipliers prove 1 + 1e-6 times it" + (f" at {worst.raised}" if others else "")
+        if others and not worst.complete:
+            text += "; these are not all: a range of few values, such as choice(Fraction(1, 2), 1), can be certified"
+    if worst.ratio is not None:
+        text += (
+            f"; the {'worst case' if worst.complete else 'largest found'} is {worst.ratio:.7g} of the bound"
+        )
+    return text
+
+
+def doubts_of_worst(worst: WorstCase, instances: int) -> list[str]:
+    """Say why worst cases over a class of functions do not decide a line; empty if they do."""
+    if worst.refused:
+        return [f"drawn functions only: {worst.refused}"]
+    if worst.certified and not instances:
+        return [
+            "no function was found that meets the hypotheses: multipliers would prove the bound of nothing"
+        ]
+    if worst.exceeded is not None:
+        by = f"by {worst.exceeded:.2g} at a scale of 1"
+        return [f"a solver exceeds the bound {by}, and no function in fractions was found that does"]
+    above = 0.0 if worst.ratio is None else worst.ratio - 1
+    if above > ROUNDING and worst.certified < len(worst.at):
+        return [f"a solver exceeds the bound by {above:.2g} of it, which is less than it decides"]
+    return []
+
+
+def _cut_off(tried: Tried) -> list[str]:
+    """Name the indices of time that a range cuts off, such as ``rounds <= 200``."""
+    return [
+        f"{written(name)} <= {allowed.high}"
+        for name, allowed in tried.space.ranges.items()
+        if written(name) in TIME
+        and isinstance(allowed, Integers)
+        and not (allowed.upwards or callable(allowed.high))
+    ]
+
+
+def _repetitions(findings: Findings, name: str) -> str:
+    """Say how often a statement with a probability failed."""
+    line = findings.tightest.lines[name] if findings.tightest is not None else None
+    level = f" {next(iter(findings.levels)):.3g}" if len(findings.levels) == 1 else ""
+    text = f"; {_observed(line, findings.failures, findings.trials)}, "
+    if findings.unlikely is not None:
+        how = f"more than its probability{level} allows over all instances ({findings.unlikely:.2g})"
+        return f"{text}{how}: give more replicates"
+    exactly = isinstance(line, Frequency) and line.exactly
+    return text + (
+        f"which its probability{level} allows" if exactly else f"no more than its probability{level} allows"
+    )
+
+
+def _beyond(reached: Mapping[str, int]) -> str:
+    """Say how many times the last number of its range each quantity has reached."""
+    parts = []
+    for multiple in sorted(set(reached.values())):
+        names = ", ".join(name for name in reached if reached[name] == multiple)
+        parts.append(f"up to {multiple} times the end for {names}")
+    return ", ".join(parts)
+
+
+def none_admissible(tried: Tried, findings: Findings, names: list[str], *, proved: bool) -> str:
+    """Say that no instance meets the hypotheses, which of them exclude each other, and how far this is shown."""
+    if tried.instances:
+        return "no instance meets " + " and ".join(f'"{name}"' for name in findings.excluded)
+    total = sum(tried.rejected.values())
+    listed = tried.coverage.exhausted and tried.space.complete
+    which = f"the {total} instances" if listed else f"{total} instances that were tried"
+    reason = f"none of {which} meets the hypotheses"
+    if names:
+        verb = (
+            "exclude each other"
+            if listed and len(names) > 1
+            else f"exclude{'s'[len(names) > 1 :]} all of them"
+        )
+        reason += ": " + " and ".join(f'"{name}"' for name in names) + f" {verb}"
+    if proved:
+        reason += "; proved symbolically that no instance in the ranges does"
+    elif not listed:
+        reason += "; not all were tried: if a hypothesis is an equation, define one quantity by the others"
+    return reason
+
+
+def plural(noun: str, count: int) -> str:
+    """Return a count with its noun."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,32 @@
+"""Recorded verdicts of all claims: `clusterproof check --all --search --evidence FOLDER` writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from clusterproof.checker.report.stored_evidence import SHIPPED, Kept, read_evidence
+
+
+def read_verdicts() -> dict[str, dict[str, Any]]:
+    """Return the fields of the catalogue's recorded verdicts, by the id of the claim or line."""
+    from clusterproof.checker.claims.claim import REGISTRY
+    from clusterproof.checker.report.recorded import verdict_of
+    from clusterproof.checker.report.verdict import records
+
+    verdicts = (
+        verdict_of(record, kept.evidence)
+        for kept in _shipped()
+        for record in kept.verdicts
+        if record["claim"] in REGISTRY
+    )
+    return {each["claim"]: dict(each) for verdict in verdicts for each in records(verdict)}
+
+
+def recorded_ids() -> list[str]:
+    """Return the ids of the claims that have a recorded verdict, without importing the papers."""
+    return [record["claim"] for kept in _shipped() for record in kept.verdicts]
+
+
+def _shipped() -> Iterator[Kept]:
+    return (read_evidence(path.stem) for path in sorted(SHIPPED.glob("*.json")))

@@ -1,0 +1,307 @@
+"""Verdicts as a page, a table and JSON."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import textwrap
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+from rich.text import Text
+
+from clusterproof.checker.claims.claim import FAILURES, find_claim
+from clusterproof.checker.kernel import Word as Kind
+from clusterproof.checker.report.code import builtin, code_of
+from clusterproof.checker.report.sentences import digits_apart, plural
+from clusterproof.checker.report.verdict import HOLDS, Line, Verdict, records, version
+from clusterproof.common import InvalidArgument
+from clusterproof.user_files import file_of, sources_of
+
+STYLES = {
+    Kind.CERTIFIED: "bold green",
+    Kind.CONSISTENT: "green",
+    Kind.VIOLATED: "bold red",
+    Kind.VACUOUS: "yellow",
+    Kind.ILL_POSED: "magenta",
+    Kind.INCONCLUSIVE: "cyan",
+}
+"""Colours of the verdicts."""
+TIMES = "\N{MULTIPLICATION SIGN}"
+NEEDED, ATTAINED, LOOSE = 1e-3, 0.999, 100.0
+"""A term of which less is used is not exercised; a bound of which more is used is attained; a ratio that is loose."""
+
+
+# ---- a report
+
+
+def to_json(value: Any) -> str:
+    """Write plain values as strict JSON; non-finite numbers become null."""
+    return msgspec.json.format(msgspec.json.encode(value, enc_hook=builtin), indent=2).decode() + "\n"
+
+
+def report(verdicts: Sequence[Verdict], seed: int) -> dict[str, Any]:
+    """Return verdicts with what they were computed from, as plain values.
+
+    Returns
+    -------
+    dict
+        ``claims``, one record a claim and, of several lines, one a line; ``times`` in seconds by claim; ``sources``,
+        text and SHA-256 of the users' files that state claims, with the texts of what they import from ``beside`` them;
+        ``versions``; ``seed``.
+    """
+    files = dict.fromkeys(
+        file_of(find_claim(each.claim).module) for each in verdicts if each.paper != "falsify"
+    )
+    sources = {}
+    for file in (each for each in files if each is not None):
+        (_, text), *beside = sources_of(file).items()
+        sources[file] = {
+            "text": text.decode(),
+            "sha256": hashlib.sha256(text).hexdigest(),
+            "beside": {name: text.decode() for name, text in beside},
+        }
+    return {
+        "claims": [
+            record | {"code": code_of(each)} for each in verdicts for record in map(dict, records(each))
+        ],
+        "times": {each.claim: each.seconds for each in verdicts},
+        "sources": sources,
+        "versions": {"clusterproof": version(), "numpy": np.__version__, "python": platform.python_version()},
+        "seed": seed,
+    }
+
+
+# ---- words
+
+
+def number(value: float | None) -> str:
+    """Format a number with four digits; a dash for None."""
+    return "-" if value is None else f"{value:.4g}"
+
+
+def two_sides(verdict: Line) -> tuple[str, str]:
+    """Format measured and bound, with as many digits as tell them apart if the claim is violated."""
+    measured, bound = verdict.measured, verdict.bound
+    if verdict.verdict is not Kind.VIOLATED or measured is None or bound is None:
+        return number(measured), number(bound)
+    digits = digits_apart(measured, bound, 4)
+    return f"{measured:.{digits}g}", f"{bound:.{digits}g}"
+
+
+def evidence(verdict: Verdict) -> str:
+    """Describe in one line the evidence for a verdict."""
+    parts = [" ".join(verdict.reason.split())]
+    if verdict.counterexample is not None and verdict.instances:
+        tried = f"the simplest of {verdict.instances} instances that were tried"
+        parts.append(tried if verdict.instances > 1 else "the first that was tried")
+    if verdict.verdict in HOLDS:
+        tight = verdict.paper != "falsify" and find_claim(verdict.claim).tight
+        words = tightness_words(verdict.tightness, tight=tight)
+        where = f" in {verdict.name}" if verdict.name and words else ""
+        parts.extend([f"{words[0]}{where}", *words[1:]] if words else [])
+    if verdict.confidence is not None:
+        interval = verdict.confidence
+        what = "expectation" if verdict.trials is None else "failure probability"
+        parts.append(f"{what} in [{interval.lower:.3g}, {interval.upper:.3g}]")
+    parts.extend(_line_words(verdict))
+    if verdict.repaired_by:
+        parts.append(f"repaired by {', '.join(verdict.repaired_by)}")
+    return "; ".join(parts)
+
+
+def tightness_words(tightness: Mapping[str, Mapping[str, Any]] | None, *, tight: bool = False) -> list[str]:
+    """Say by how much everything that is allowed, and each term, could shrink before an instance breaks the claim.
+
+    Parameters
+    ----------
+    tightness
+        As in ``Line``.
+    tight
+        Whether the claim says that its bound is attained: it is then said if it is not.
+    """
+    words = []
+    for name, numbers in (tightness or {}).items():
+        ratio, what = numbers["ratio"], "" if name == "all" else f"{name} "
+        if ratio is None or ratio > 1 / NEEDED:
+            words.append(f"{what or 'bound '}not exercised")
+        elif name == "all" and ratio >= LOOSE:
+            words.append(f"loose: at least {ratio:.3g} times what was measured")
+        else:
+            words.append(f"{what or 'sharp '}within {TIMES}{ratio:.3g}")
+        if "only_at" in numbers:
+            at = ", ".join(f"{quantity} = {value}" for quantity, value in numbers["only_at"].items())
+            words[-1] += f", attained only at {at}"
+        elif name == "all" and tight and ratio is not None and ratio > 1 / ATTAINED:
+            words.append("not attained")
+    return words
+
+
+def _line_words(verdict: Verdict) -> list[str]:
+    """Name the first false line of several, and those that are false only where it is."""
+    false = [line for line in verdict.lines if line.verdict not in HOLDS and line.name]
+    if len(verdict.lines) < 2 or not false:
+        return []
+    words = []
+    if false[0].verdict in (Kind.VIOLATED, Kind.ILL_POSED):
+        words.append(f"the first false line is {false[0].name}{kind_of_line(verdict, false[0])}")
+    for cause in dict.fromkeys(line.only_where for line in false if line.only_where):
+        echoes = [line.name + kind_of_line(verdict, line) for line in false if line.only_where == cause]
+        fail, where = "fails" if len(echoes) == 1 else "fail", "it" if cause == false[0].name else cause
+        words.append(
+            f"{', '.join(echoes)} {fail} only where {where} does, at {plural('instance', verdict.instances or 0)}"
+        )
+    others = [line.name + kind_of_line(verdict, line) for line in false[1:] if not line.only_where]
+    return words + ([f"also {', '.join(others)}"] if others else [])
+
+
+def kind_of_line(verdict: Verdict, line: Line) -> str:
+    """Say of a line, if the lines differ, whether it is a reading or ours, and what was refuted if no statement was."""
+    if len({(each.judges, each.failure) for each in verdict.lines}) == 1:
+        return ""
+    failed = line.verdict is Kind.VIOLATED and line.failure != "false statement"
+    words = [line.judges] * (line.judges != "printed") + [line.failure] * failed
+    return f" ({', '.join(words)})" if words else ""
+
+
+# ---- tables
+
+
+def heading(longest: int, width: int | None) -> Text:
+    """Return the heading of ``row``."""
+    return Text(_join(("claim", "verdict", "measured", "bound"), _widths(longest, width)), style="bold")
+
+
+def _widths(longest: int, width: int | None) -> list[int]:
+    return [0] * 4 if width is None else [longest, 12, -10, -10]
+
+
+def row(verdict: Verdict, longest: int, width: int | None) -> Text:
+    """Return a verdict with its numbers, and the evidence beneath; the claim's id is never cut.
+
+    Parameters
+    ----------
+    verdict
+        The verdict.
+    longest
+        Length of the longest id of the table.
+    width
+        Columns of a terminal. None: one line, without padding.
+    """
+    line = _join((verdict.claim, verdict.verdict, *two_sides(verdict)), _widths(longest, width))
+    below = f"{verdict.source}: {evidence(verdict)}"
+    if width is None:
+        return Text(f"{line}  {below}")
+    coloured = Text(line)
+    coloured.stylize(STYLES[verdict.verdict], longest + 2, longest + 14)
+    return Text("\n").join([coloured, Text(wrap("  " + below, width, "  "), style="dim")])
+
+
+def sentence(verdict: Verdict, width: int | None) -> Text:
+    """Return a verdict in a sentence."""
+    start = f"{verdict.claim}  {verdict.verdict}"
+    line = Text(wrap(f"{start}  {verdict.source}: {evidence(verdict)}", width, "  "))
+    line.stylize(STYLES[verdict.verdict], len(verdict.claim) + 2, len(start))
+    return line
+
+
+def count_table(verdicts: Sequence[Verdict], width: int | None) -> list[str]:
+    """Count the verdicts of each paper, a line each, and what the violated ones judge.
+
+    Parameters
+    ----------
+    verdicts
+        At least one.
+    width
+        Columns. None: plain lines without padding.
+    """
+    papers = sorted({verdict.paper for verdict in verdicts})
+    header = ("paper", "all", *Kind)
+    longest = max(map(len, ("paper", *papers)))
+    widths = [0] * len(header) if width is None else [longest, *(-len(name) for name in header[1:])]
+    gap = "  " if width is None or sum(map(abs, widths)) + 2 * len(header) <= width else " "
+    lines = [_join(header, widths, gap)]
+    for paper in papers:
+        own = [verdict for verdict in verdicts if verdict.paper == paper]
+        counts = Counter(verdict.verdict for verdict in own)
+        line = _join((paper, counts.total(), *(counts[kind] for kind in Kind)), widths, gap)
+        refuted = refuted_words(own) if len(papers) > 1 else ""
+        wrapped = f"{line}  {refuted}" if refuted else line
+        if width is not None and len(wrapped) <= width:
+            lines.append(wrapped)
+        else:
+            lines += [line, *([wrap(f"  {refuted}", width, "  ")] if refuted else [])]
+    return [part for line in lines for part in line.splitlines()]
+
+
+def refuted_words(verdicts: Sequence[Verdict]) -> str:
+    """Count apart what the violated claims are; empty if none is."""
+    violated = [verdict for verdict in verdicts if verdict.verdict is Kind.VIOLATED]
+    judged = Counter(verdict.judges for verdict in violated)
+    failures = Counter(verdict.failure for verdict in violated if verdict.judges == "printed")
+    plurals = dict(zip(FAILURES, ("false statements", "misprints", "of wording"), strict=True))
+    plurals_of_one = plurals | {"false statement": "false statement", "misprint": "misprint"}
+    said = [
+        f"{failures[name]} {(plurals_of_one if failures[name] == 1 else plurals)[name]}"
+        for name in FAILURES
+        if failures[name]
+    ]
+    parts = [f"{judged['printed']} printed ({', '.join(said)})"] if said else []
+    parts += [plural("reading", judged["reading"])] if judged["reading"] else []
+    parts += [f"{judged['ours']} ours"] if judged["ours"] else []
+    return f"{len(violated)} violated: {', '.join(parts)}" if violated else ""
+
+
+def summary(
+    verdicts: Sequence[Verdict], failures: int, seed: int | str, seconds: float, width: int | None = None
+) -> str:
+    """Count verdicts, and how sharp those that hold are, in lines of ``width`` columns."""
+    counts = Counter(verdict.verdict for verdict in verdicts)
+    parts = [f"{counts[kind]} {kind}" for kind in Kind if counts[kind]]
+    failed = f"; {plural('other', failures)} failed" if failures and verdicts else ""
+    parts += [f"{failures} failed"] if failures and not verdicts else []
+    total = plural("claim", len(verdicts) or failures)  # as the table of papers counts them
+    line = f"{total}{': ' if parts else ''}{', '.join(parts)}{failed} (seed {seed}, {seconds:.1f} s)"
+    holding = [verdict for verdict in verdicts if verdict.verdict in HOLDS and verdict.tightness]
+    ratios = [(verdict.tightness or {}).get("all", {}).get("ratio") for verdict in holding]
+    if holding:
+        sharp = [sum(ratio is not None and ratio <= most for ratio in ratios) for most in (2, 10)]
+        line += f"; bounds that are sharp within {TIMES}2: {sharp[0]} of {len(holding)}, within {TIMES}10: {sharp[1]}"
+    return "\n".join(wrap(each, width) for each in (line, refuted_words(verdicts)) if each)
+
+
+def read_kinds(text: str, option: str = "fail_on") -> frozenset[Kind]:
+    """Read verdicts that are separated by commas.
+
+    Raises
+    ------
+    InvalidArgument
+        If one of them is no verdict; ``option`` names them.
+    """
+    words = [word.strip() for word in text.split(",")]
+    for word in words:
+        if word not in set(Kind):
+            rule = f"must be verdicts of {', '.join(Kind)}"
+            raise InvalidArgument(option, text, rule, "separate them by commas")
+    return frozenset(map(Kind, words))
+
+
+def _join(cells: Sequence[Any], widths: Sequence[int], gap: str = "  ") -> str:
+    """Join cells, padded on the right, or for a negative width on the left."""
+    padded = [
+        f"{cell!s:>{-size}}" if size < 0 else f"{cell!s:<{size}}"
+        for cell, size in zip(cells, widths, strict=True)
+    ]
+    return gap.join(padded).rstrip()
+
+
+def wrap(line: str, width: int | None, indent: str = "") -> str:
+    """Break a line between words; later lines are indented. If ``width`` is None, return it unchanged."""
+    if width is None:
+        return line
+    return textwrap.fill(
+        line, max(width, 20), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )

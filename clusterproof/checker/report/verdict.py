@@ -1,0 +1,226 @@
+"""Verdicts: on a claim and on each of its lines, and which line decides."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import metadata
+from typing import Any, TypeVar
+
+from clusterproof.checker.claims.claim import Claim, arguments_of, source_of
+from clusterproof.checker.claims.statistics import Confidence
+from clusterproof.checker.kernel import Word
+from clusterproof.checker.report.sentences import plural
+from clusterproof.common import InvalidArgument
+from clusterproof.common.notebook import html_table
+
+Kind = Word
+L = TypeVar("L", bound="Line")
+
+HOLDS = (Kind.CERTIFIED, Kind.CONSISTENT)
+FALSE = (Kind.VIOLATED, Kind.ILL_POSED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """The verdict on one line of a claim.
+
+    Attributes
+    ----------
+    name
+        Of the line; empty for a claim of one line.
+    verdict
+        One of the six.
+    reason
+        One sentence: what the numbers mean, and the inequality or instance that decides.
+    measured, bound
+        The observed quantity and what the claim allows, at the counterexample or the tightest instance; None if they
+        have no meaning.
+    instances, exhausted
+        Distinct admissible instances that were evaluated, and whether these, or a proof, are all that there are.
+    largest
+        Largest value that was tried of each quantity that is an integer, such as a number of rounds.
+    trials, failures, confidence
+        Independent repetitions of a statement about a probability, how many broke it, and the interval; for an
+        expectation the interval alone.
+    counterexample
+        Numbers of the simplest instance that breaks the line.
+    proof
+        The kernel's rule by which it was proved for every instance: ``"exhausted"``, ``"signs"``, ``"squares"``,
+        ``"induction"``, ``"dual"`` or ``"empty"``; None if it was not.
+    basis
+        Of a violated or ill-posed line what shows it: ``"exact"`` (the kernel), ``"numerical"`` (floats, or a function
+        outside of the language) or ``"statistical"`` (with the error probability); None of others.
+    evidence
+        The record that the kernel replays; None if there is none.
+    outside
+        Why the statement is not in the kernel's language; empty if it is.
+    tightness
+        For everything that is allowed (``"all"``) and for each term: ``"ratio"``, allowed over measured at the worst
+        instance, and that ``"instance"``; for everything ``"only_at"``, if the two sides are the same number only
+        where some quantities have these values, which are left out of the ratio. None without a bound.
+    worst, worst_exact
+        Largest measured over allowed, as a float and as a fraction; None if unknown or not exact.
+    only_where
+        An earlier line that each instance breaks, too, that breaks this one; None for any other line.
+    role
+        As in ``Statement``.
+    judges, failure, repaired_by
+        As in ``Claim``, of this line.
+    """
+
+    name: str
+    verdict: Kind
+    reason: str
+    measured: float | None = None
+    bound: float | None = None
+    instances: int | None = None
+    exhausted: bool | None = None
+    largest: dict[str, int] | None = None
+    trials: int | None = None
+    failures: int | None = None
+    confidence: Confidence | None = None
+    counterexample: dict[str, Any] | None = None
+    proof: str | None = None
+    basis: str | None = None
+    evidence: dict[str, Any] | None = None
+    outside: str = ""
+    tightness: dict[str, dict[str, Any]] | None = None
+    worst: float | None = None
+    worst_exact: str | None = None
+    only_where: str | None = None
+    role: str = "statement"
+    judges: str = "printed"
+    failure: str = "false statement"
+    repaired_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Verdict(Line):
+    """The verdict on a claim: the fields of the line that decides it, and all lines.
+
+    Attributes
+    ----------
+    claim, paper, label
+        As in ``Claim``; of a line, ``claim`` is ``paper/name#line``.
+    repaired_by
+        Ids of the claims that replace this one, or one of its lines.
+    seed
+        The check's random numbers are those of this seed and the claim's id.
+    lines
+        The verdicts on its lines, one of a claim of one line.
+    seconds
+        Wall-clock time of the check.
+    evaluations
+        What the user asked for; None for the claim's own number.
+    version
+        Of Clusterproof.
+    """
+
+    claim: str
+    paper: str
+    label: str
+    seed: int = 0
+    lines: tuple[Line, ...] = ()
+    seconds: float = 0.0
+    evaluations: int | None = None
+    version: str = ""
+
+    @property
+    def source(self) -> str:
+        """The label, whether it is a reading or ours, and what was refuted if no statement was."""
+        failed = (self.failure,) if self.verdict is Kind.VIOLATED else ()
+        return source_of(self.label, self.judges, *failed)
+
+    def __repr__(self) -> str:
+        return f"<Verdict on {self.claim}: {self.verdict}; {self.reason}>"
+
+    def _repr_html_(self) -> str:
+        facts: dict[str, object] = {
+            "source": self.source or None,
+            "reason": self.reason,
+            "measured": self.measured,
+            "bound": self.bound,
+        }
+        facts |= {"instances": self.instances, "counterexample": self.counterexample, "seed": self.seed}
+        facts |= {"repaired by": ", ".join(self.repaired_by) or None}
+        return html_table(f"{self.claim}: {self.verdict}", facts)
+
+
+def line_of(verdict: Verdict, name: str) -> Verdict:
+    """Return the verdict on one line of a chain.
+
+    Raises
+    ------
+    InvalidArgument
+        If there is no such line.
+    """
+    line = next((each for each in verdict.lines if each.name == name), None)
+    if line is None:
+        known = ", ".join(each.name for each in verdict.lines if each.name)
+        rule = f"must be one of its lines: {known or 'it has one only'}"
+        raise InvalidArgument(
+            "id", f"{verdict.claim}#{name}", rule, f"see `clusterproof show {arguments_of(verdict.claim)}`"
+        )
+    return replace(verdict, claim=f"{verdict.claim}#{name}", lines=(line,), **vars(line))
+
+
+def with_facts(claim: Claim[..., Any], line: Line) -> Line:
+    """Return a line with what it judges, what a counterexample to it shows, and what repairs it."""
+    own = claim.of_line(line.name)
+    return replace(line, judges=own["judges"], failure=own["failure"], repaired_by=own["repaired_by"])
+
+
+def unite(verdicts: Sequence[Verdict]) -> Verdict:
+    """Unite the verdicts on one claim at several seeds: the simplest counterexample, else the least certain verdict."""
+    if len(verdicts) == 1:
+        return verdicts[0]
+    false = [verdict for verdict in verdicts if verdict.verdict in FALSE]
+    if false:
+        return min(false, key=lambda verdict: len(json.dumps(verdict.counterexample, default=str)))
+    main = main_of(verdicts)
+    instances = sum(verdict.instances or 0 for verdict in verdicts)
+    seconds = sum(verdict.seconds for verdict in verdicts)
+    count = plural("seed", len(verdicts))
+    return replace(
+        main, instances=instances, seconds=seconds, reason=f"{main.reason}; at the tightest of {count}"
+    )
+
+
+def main_of(lines: Sequence[L]) -> L:
+    """Return the line that decides: the first that is false, else the least certain, of these the tightest."""
+    for line in lines:
+        if line.verdict in FALSE:
+            return line
+    stated = [line for line in lines if line.role == "statement"]
+    lemmas = [line for line in lines if line.role == "lemma"]
+    for kind in (Kind.INCONCLUSIVE, Kind.VACUOUS, Kind.CONSISTENT, Kind.CERTIFIED):
+        if same := [line for line in stated if line.verdict is kind]:
+            main = max(same, key=lambda line: -1.0 if line.worst is None else line.worst)
+            if kind is Kind.CERTIFIED and (
+                open_ := [each.name for each in lemmas if each.verdict is not kind]
+            ):
+                why = f"the proof is not complete: {', '.join(open_)}"
+                return replace(main, verdict=Kind.CONSISTENT, proof=None, reason=f"{main.reason}; {why}")
+            return main
+    raise AssertionError("a claim has a line")
+
+
+def version() -> str:
+    """Version of Clusterproof; empty if it is not installed."""
+    try:
+        return metadata.version("clusterproof")
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def records(verdict: Verdict) -> list[Mapping[str, Any]]:
+    """Return the fields that a report writes: of the claim and, of several lines, of each."""
+    verdicts = [verdict, *(line_of(verdict, line.name) for line in verdict.lines if len(verdict.lines) > 1)]
+    names = (
+        "claim paper label judges failure verdict reason measured bound instances exhausted largest trials failures "
+        "confidence proof basis tightness worst worst_exact seed evaluations counterexample repaired_by "
+        "only_where"
+    )
+    return [{name: getattr(each, name) for name in names.split()} for each in verdicts]

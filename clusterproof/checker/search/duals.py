@@ -1,0 +1,322 @@
+"""Multipliers for the kernel's rule *dual*: a semidefinite program, and fractions next to its solution.
+
+Multipliers x and the form S that they leave are an affine space. The solver finds its point where multipliers and
+eigenvalues are farthest from 0; near to it there are fractions. Where none is away from 0, all multipliers lie on a
+smaller face of the cone, which the solver's dual shows: some multipliers are 0, and S vanishes on some directions
+(facial reduction).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from clusterproof.checker import kernel
+from clusterproof.checker.kernel.numbers import write
+from clusterproof.checker.kernel.positivity import is_positive_semidefinite
+from clusterproof.checker.search.elimination import eliminate
+from clusterproof.checker.search.paths import Coordinates, Path, Terms, paths_of, settings_of, size_of, sum_of
+from clusterproof.checker.search.refined import refined
+from clusterproof.checker.search.semidefinite import matrix_of, minimum, triangles
+
+Proof = dict[str, Any]
+"""Multipliers of one entry, as the kernel reads them."""
+SETTINGS = 64
+"""Most settings of the quantities beside a function of a class."""
+DIGITS = (1, 2, 3, 4, 6, 8, 10, 12)
+"""Digits to which multipliers are rounded, until they are a proof."""
+TOLERANCES = (1e-10, 1e-8, 1e-7)
+FACES = 12
+"""Most faces that are tried."""
+SINGULAR = 1e-6
+"""Margin within which multipliers or eigenvalues are 0 on all of a face."""
+FORCED = Fraction(1, 4)
+"""By what share a bound is raised to find what holds of all multipliers, whatever the bound."""
+PRESENT = 1e-4
+"""From which on a part of the solver's worst case is other than 0."""
+SIMPLE = ((200, 1e-4), (12, 3e-3))
+"""Largest denominators of directions on which a form vanishes, and how far the solver's may be from them."""
+
+
+def multipliers(statement: kernel.Statement, line: str) -> dict[str, Any] | None:
+    """Search multipliers of the conditions of a class, at every setting and on every path; None if some are not found.
+
+    Parameters
+    ----------
+    statement
+        In the language, with a function of a class.
+    line
+        Its name; empty of a single one.
+
+    Returns
+    -------
+    dict or None
+        ``rule`` and ``settings`` of a record of evidence, which needs an instance as ``witness``, too, where something
+        is supposed of the functions.
+    """
+    settings = settings_of(statement, SETTINGS)
+    if settings is None:
+        return None
+    found = []
+    try:
+        for setting in settings:
+            paths = [path[line] for path in paths_of(statement, setting) if line in path]
+            if (of_setting := proofs_at(paths)) is None:
+                return None
+            found.append(written(setting, of_setting))
+    except (kernel.Refused, ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
+        return None
+    return {"rule": "dual", "settings": found}
+
+
+def written(setting: Mapping[str, Any], proofs: Sequence[Sequence[Proof]]) -> dict[str, Any]:
+    """Write the proofs of a setting as the kernel reads them."""
+    return {"setting": {name: write(value) for name, value in setting.items()}, "paths": list(proofs)}
+
+
+def proofs_at(paths: Sequence[Sequence[Path]]) -> list[list[Proof]] | None:
+    """Return a proof of every entry on every path; None if one is not found."""
+    found = []
+    for entries in paths:
+        of_path = [proof_of(path) for path in entries]
+        if any(proof is None for proof in of_path):
+            return None
+        found.append([proof for proof in of_path if proof is not None])
+    return found
+
+
+def proof_of(path: Path, raised: Fraction = Fraction(0)) -> Proof | None:
+    """Return multipliers that show an entry, its bound raised by a share of it; None if none are found."""
+    whole = _Face.whole(path, raised)
+    for face in _faces(whole):
+        if (proof := face.near()) is not None:
+            return proof
+    if len(path.trace.oracles) == 1 or path.bound is None:
+        return None
+    return next(filter(None, (face.near() for face in _faces(_forced(whole)))), None)
+
+
+def _faces(first: _Face) -> Iterator[_Face]:
+    """Yield a face and likely smaller ones, each with its centre, as long as there is none in the interior."""
+    waiting = [first]
+    for _ in range(FACES):
+        if not waiting:
+            return
+        face = waiting.pop()
+        if face.consistent and face.find_centre():
+            yield face
+            waiting += reversed(list(face.smaller()))
+
+
+def _forced(whole: _Face) -> _Face:
+    """Return the face on which all multipliers lie, whatever the bound: found where it is a quarter larger.
+
+    Sums of functions may be tilted, f + <v, .> and h - <v, .>, so that worst cases have unbounded products.
+    """
+    larger = _Face(whole.path, whole.coordinates, whole.raised + FORCED, whole.basis, whole.active)
+    for face in _faces(larger):
+        if face.margin > SINGULAR:
+            return _Face(whole.path, whole.coordinates, whole.raised, face.basis, face.active)
+    return whole
+
+
+class _Face:
+    """Multipliers that leave a form which vanishes on some directions: an affine space, in scaled unknowns.
+
+    The unknowns are the weights of the least, where there are several slacks, the multipliers of ``active`` conditions
+    and those of equations. S = target + sum of unknowns times ``columns``.
+
+    Parameters
+    ----------
+    path
+        The entry.
+    coordinates
+        Numbers of its vectors and values.
+    raised
+        By what share of it the bound is raised.
+    basis
+        Directions on which S vanishes, in fractions.
+    active
+        Conditions that may have multipliers.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        coordinates: Coordinates,
+        raised: Fraction,
+        basis: Sequence[Sequence[Fraction]],
+        active: Sequence[str],
+    ) -> None:
+        self.path, self.coordinates, self.raised = path, coordinates, raised
+        self.basis, self.active = [list(row) for row in basis], list(active)
+        more = (raised, path.bound or {})
+        several = path.slacks if len(path.slacks) > 1 else ()
+        self.target = sum_of([more] if several else [(1, path.slacks[0]), more])
+        self.weights = len(several)
+        self.unit = size_of(path.slacks[0])
+        self.names = [*self.active, *path.zero]
+        conditions = [path.nonnegative[name] for name in self.active] + list(path.zero.values())
+        self.scales = [Fraction(1)] * self.weights + [-self.unit / size_of(each) for each in conditions]
+        forms = zip(self.scales, [*several, *conditions], strict=True)
+        self.columns: list[Terms] = [sum_of([each]) for each in forms]
+        self.size = len(self.columns)
+        self.signed = range(self.weights + len(self.active))
+        self.echelon = eliminate([row for row in self._equations() if row])
+
+    @classmethod
+    def whole(cls, path: Path, raised: Fraction) -> _Face:
+        """Return all multipliers; S may be taken to vanish on points that are 0, and on what no form has."""
+        forms = [*path.slacks, path.bound or {}, *path.nonnegative.values(), *path.zero.values()]
+        coordinates = Coordinates([*forms, *({(v, v): Fraction(1) for v in p} for p in path.vanishing)])
+        basis = [coordinates.direction(point) for point in path.vanishing]
+        pivots = eliminate([{k: v for k, v in enumerate(row) if v} for row in basis])
+        rows = [
+            [Fraction(k == pivot) + row.get(k, 0) for k in range(len(coordinates.vectors))]
+            for pivot, row in pivots.items()
+        ]
+        return cls(path, coordinates, raised, rows, list(path.nonnegative))
+
+    def _equations(self) -> Iterator[dict[int, Fraction]]:
+        """Yield what the unknowns fulfil: values and 1 cancel, weights sum to 1, S vanishes on the basis."""
+        forms = [*self.columns, sum_of([(-1, self.target)])]
+        for key in self.coordinates.linear:
+            yield {n: form[key] for n, form in enumerate(forms) if key in form}
+        if self.weights:
+            yield {**dict.fromkeys(range(self.weights), Fraction(1)), self.size: Fraction(1)}
+        for direction in self.basis:
+            products = [self.coordinates.times(form, direction) for form in forms]
+            for entry in range(len(direction)):
+                yield {n: product[entry] for n, product in enumerate(products) if product[entry]}
+
+    @property
+    def consistent(self) -> bool:
+        """Whether there are such multipliers, of whatever sign."""
+        return self.size not in self.echelon
+
+    @property
+    def free(self) -> list[int]:
+        """Unknowns that determine the others."""
+        return [n for n in range(self.size) if n not in self.echelon]
+
+    @property
+    def movable(self) -> list[int]:
+        """Weights and multipliers that the equations do not determine."""
+        return [n for n in self.signed if n not in self.echelon or self.echelon[n].keys() - {self.size}]
+
+    def near(self) -> Proof | None:
+        """Return a proof in fractions near the centre; None if there is none."""
+        for digits in DIGITS if self.free else DIGITS[:1]:
+            guess = {n: Fraction(str(round(v, digits))) for n, v in zip(self.free, self._centre, strict=True)}
+            x = [guess.get(n, Fraction(0)) for n in range(self.size)]
+            for pivot, row in self.echelon.items():
+                x[pivot] = row.get(self.size, Fraction(0)) - sum(
+                    (entry * guess[n] for n, entry in row.items() if n != self.size), Fraction(0)
+                )
+            if any(x[n] < 0 for n in self.signed):
+                continue
+            rest = sum_of([(1, self.target), *zip(x, self.columns, strict=True)])
+            if is_positive_semidefinite(self.coordinates.exact(rest)):
+                return self._proof(x)
+        return None
+
+    def _proof(self, x: Sequence[Fraction]) -> Proof:
+        scaled = [-value * scale for value, scale in zip(x, self.scales, strict=True)][self.weights :]
+        proof: Proof = {
+            "multipliers": {n: write(v) for n, v in zip(self.names, scaled, strict=True) if v},
+        }
+        if self.weights:
+            proof["weights"] = [write(value) for value in x[: self.weights]]
+        return proof
+
+    def find_centre(self) -> bool:
+        """Find where multipliers and eigenvalues are farthest from 0, by at most 1; return whether that succeeds."""
+        free = self.free
+        place = {n: k for k, n in enumerate(free)}
+        start, directions = np.zeros(self.size), np.zeros((self.size, len(free)))
+        for n, k in place.items():
+            directions[n, k] = 1.0
+        for pivot, row in self.echelon.items():
+            for n, entry in row.items():
+                if n == self.size:
+                    start[pivot] = float(entry)
+                else:
+                    directions[pivot, place[n]] = -float(entry)
+        self._complement = complement_of(self.basis, len(self.coordinates.vectors))
+        order = self._complement.shape[1]
+        triangle, fixed = (
+            triangles(np.einsum("ai,xij,jb->xab", self._complement.T, each, self._complement, optimize=True))
+            for each in (
+                np.array([self.coordinates.matrix(form) for form in self.columns]).reshape(
+                    self.size, *[len(self.coordinates.vectors)] * 2
+                )
+                / float(self.unit),
+                self.coordinates.matrix(self.target)[None] / float(self.unit),
+            )
+        )
+        base = start @ triangle + fixed[0]
+        identity, movable = triangles(np.eye(order)), self.movable
+        rows = np.zeros((len(movable) + 1 + len(identity), len(free) + 1))
+        right = np.zeros(len(rows))
+        rows[: len(movable), :-1], rows[: len(movable), -1] = -directions[movable], 1.0
+        right[: len(movable)] = start[movable]
+        rows[len(movable), -1], right[len(movable)] = 1.0, 1.0
+        rows[len(movable) + 1 :, :-1] = -(directions.T @ triangle).T
+        rows[len(movable) + 1 :, -1], right[len(movable) + 1 :] = identity, base
+        cost = np.zeros(len(free) + 1)
+        cost[:-1] = 1e-9 * directions[movable].sum(axis=0)  # keeps the multipliers bounded
+        cost[-1] = -1.0
+        sizes = (0, len(movable) + 1, (order,))
+        found = minimum(rows, right, cost, sizes, tolerances=TOLERANCES, almost=True)
+        if found is None:
+            return False
+        self.margin, self._dual, self._centre = float(found.unknowns[-1]), found.dual, found.unknowns[:-1]
+        self._unknowns = start + directions @ self._centre
+        return True
+
+    def smaller(self) -> Iterator[_Face]:
+        """Yield faces, likely ones first, on one of which all multipliers lie, after ``find_centre``."""
+        if abs(self.margin) > SINGULAR:
+            return
+        movable, dual, order = self.movable, self._dual, self._complement.shape[1]
+        vanishing = {movable[n] for n in range(len(movable)) if dual[n] > PRESENT}
+        active = [name for n, name in enumerate(self.active, self.weights) if n not in vanishing]
+        gram = self._complement @ matrix_of(dual[len(movable) + 1 :], order) @ self._complement.T
+        sizes, vectors = np.linalg.eigh(gram)
+        new = vectors[:, sizes > PRESENT].T
+        if not len(new):
+            if len(active) < len(self.active):
+                yield _Face(self.path, self.coordinates, self.raised, self.basis, active)
+            return
+        kept = [n for n in range(self.size) if n not in vanishing]
+        columns, weights = [self.columns[n] for n in kept], sum(n < self.weights for n in kept)
+        known = [self.coordinates, self.target, columns, weights, self._unknowns[kept], gram, len(new)]
+        rows = np.vstack([*np.array(self.basis, dtype=float).reshape(-1, new.shape[1]), *new])
+        for basis in (refined(*known), *(rational_rows(rows, *each) for each in SIMPLE)):
+            if basis is not None:
+                more = basis if len(basis) == len(rows) else [*self.basis, *basis]
+                yield _Face(self.path, self.coordinates, self.raised, more, active)
+
+
+def complement_of(rows: Sequence[Sequence[Fraction]], size: int) -> np.ndarray:
+    """Return orthonormal columns that are orthogonal to all rows of a length."""
+    if not rows:
+        return np.eye(size)
+    _, sizes, vectors = np.linalg.svd(np.array(rows, dtype=float))
+    found: np.ndarray = vectors[np.sum(sizes > 1e-9) :].T
+    return found
+
+
+def rational_rows(rows: np.ndarray, largest: int, tolerance: float) -> list[list[Fraction]] | None:
+    """Return the reduced echelon basis of the span of rows in fractions; None if an entry is near none."""
+    from scipy.linalg import qr
+
+    _, _, order = qr(rows, pivoting=True)
+    pivots = sorted(order[: len(rows)])
+    reduced = np.linalg.solve(rows[:, pivots], rows)
+    exact = [[Fraction(float(value)).limit_denominator(largest) for value in row] for row in reduced]
+    near = np.abs(np.array(exact, dtype=float) - reduced).max() <= tolerance
+    return exact if near else None

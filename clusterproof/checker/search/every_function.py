@@ -1,0 +1,87 @@
+"""A statement about every function of a class: its worst cases, functions that break it, and one that meets it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
+
+from clusterproof.checker.claims.class_ranges import OfClass, class_of
+from clusterproof.checker.claims.drawn_functions import Known
+from clusterproof.checker.claims.in_language import BOUNDED, statement_of
+from clusterproof.checker.claims.ranges import Instance
+from clusterproof.checker.claims.space import Space
+from clusterproof.checker.kernel import Refused
+from clusterproof.checker.search.instances import stream_of
+from clusterproof.checker.search.paths import paths_of
+from clusterproof.checker.search.state import Tried
+from clusterproof.checker.search.worst_functions import AtSetting, WorstCase, at_setting, worst_functions
+
+SETTINGS = 64
+"""Values of the other quantities that are all tried if they are no more; else ``DRAWN`` corners, and as many drawn."""
+DRAWN = 12
+WITNESSES = 50
+"""Drawn functions of which one must meet the hypotheses."""
+
+
+def decide(tried: Tried) -> Mapping[str, WorstCase]:
+    """Return the worst case of each line; evaluate functions that seem to break it, and one that meets its hypotheses.
+
+    Why the statement is not traced is kept at the empty name.
+    """
+    space = tried.space
+    name = class_of(space)
+    assert name is not None
+    settings, complete = _settings(tried, name)
+    found: dict[str, list[AtSetting]] = {}
+    try:
+        statement = statement_of(tried.statement, BOUNDED)
+        for setting in settings:
+            paths = paths_of(statement, setting, bounds=True)
+            for line in dict.fromkeys(line for path in paths for line in path):
+                if line in tried.lines and tried.lines[line].found:
+                    continue
+                entries = [path[line] for path in paths if line in path]
+                at = at_setting(setting, entries)
+                found.setdefault(line, []).append(at)
+                if at.exceeded is not None:
+                    for code in worst_functions(entries):
+                        if line in (tried.evaluate(_with(space, setting, name, Known(code))) or ()):
+                            break
+                elif at.proofs is not None:
+                    _evaluate_witness(tried, setting, name, line)
+    except Refused as refused:
+        return {"": WorstCase(refused=str(refused))}
+    return {line: WorstCase(tuple(several), complete) for line, several in found.items()}
+
+
+def _with(space: Space, setting: Instance, name: str, value: object) -> dict[str, object]:
+    return {each: value if each == name else setting[each] for each in space.ranges}
+
+
+def _evaluate_witness(tried: Tried, setting: Instance, name: str, line: str) -> None:
+    """Evaluate drawn functions until one meets the hypotheses of a line, as equations of iterates at rest."""
+    allowed = tried.space.ranges[name]
+    assert isinstance(allowed, OfClass)
+    for number in range(WITNESSES):
+        if line in tried.lines and tried.lines[line].instances:
+            return
+        with suppress(Refused):
+            drawn = allowed.draw(setting, stream_of(tried, "witness", number))
+            for value in (drawn, drawn.at_rest()):
+                tried.evaluate(_with(tried.space, setting, name, value))
+
+
+def _settings(tried: Tried, name: str) -> tuple[Sequence[Instance], bool]:
+    """Return the values of the other quantities that are tried, and whether they are all."""
+    space = tried.space
+    ranges = {other: allowed for other, allowed in space.ranges.items() if other != name}
+    others = Space(ranges, space.records, space.stream, space.replicates)
+    if (listed := others.instances(SETTINGS)) is not None:
+        return listed, others.complete
+    chosen = {others.key(instance): instance for instance in islice(others.corners(), DRAWN)}
+    for number in range(4 * DRAWN):
+        drawn = others.draw(stream_of(tried, "setting", number), 1)
+        if drawn is not None and len(chosen) < 2 * DRAWN:
+            chosen[others.key(drawn)] = drawn
+    return list(chosen.values()), False

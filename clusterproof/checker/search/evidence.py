@@ -1,0 +1,113 @@
+"""From what was tried to records of evidence, which the kernel replays: nothing here is trusted with a word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from fractions import Fraction
+from typing import Any
+
+from clusterproof.checker import kernel
+from clusterproof.checker.claims.class_ranges import class_of
+from clusterproof.checker.claims.ranges import Choice, Instance, Integers
+from clusterproof.checker.kernel.evaluation import limited
+from clusterproof.checker.kernel.numbers import write
+from clusterproof.checker.kernel.rules import cases
+from clusterproof.checker.search.squares import NO_FORMULA, blocks
+from clusterproof.checker.search.state import Tried
+
+MOST_STATES = 26
+"""Most symbols for rounds, and the states to which they lead."""
+
+
+def evidence_of(tried: Tried, line: str, statement: kernel.Statement) -> dict[str, Any] | None:
+    """Return evidence that the kernel accepts for a line; None if none is found.
+
+    Parameters
+    ----------
+    tried
+        Of the same statement.
+    line
+        Its name; empty of a single one.
+    statement
+        In the language.
+    """
+    with suppress(ValueError):  # more digits than Python writes
+        for data in _candidates(tried, line, statement):
+            evidence = {"line": line, "digest": statement.digest, **data}
+            if kernel.replay(statement, evidence).word is not kernel.Word.INCONCLUSIVE:
+                return evidence
+    return None
+
+
+def _candidates(tried: Tried, line: str, statement: kernel.Statement) -> Iterator[dict[str, Any]]:
+    findings = tried.lines.get(line)
+    if findings is None or not findings.instances:
+        if tried.coverage.exhausted:
+            yield {"rule": "empty", "listed": True}
+        yield {"rule": "empty"}
+        if findings is None:
+            return
+    if findings.found is not None:
+        yield {"rule": "instance", "instance": _written(tried, findings.found.instance)}
+        return
+    if tried.coverage.exhausted and tried.space.complete:
+        yield {"rule": "exhausted"}
+    if findings.tightest is None:
+        return
+    witness = _written(tried, findings.tightest.instance)
+    if class_of(tried.space):
+        dual = tried.worst[line].multipliers if line in tried.worst else None
+        if dual is not None:
+            yield dual
+            yield {**dual, "witness": witness}
+        return
+    ranges = tried.space.ranges.items()
+    listed = [name for name, allowed in ranges if isinstance(allowed, Integers) and allowed.complete]
+    between = [name for name, allowed in ranges if isinstance(allowed, Choice) and _are_fractions(allowed)]
+    for fewer in ({"between": between}, {}, {"listed": listed}):
+        if fewer and not any(fewer.values()):
+            continue
+        data: dict[str, Any] = {"witness": witness, **fewer}
+        states = _states(statement, line, data)
+        if states is None:
+            continue
+        if states:
+            data |= {"rule": "induction", "states": states}
+        else:
+            yield {"rule": "signs", **data}
+        squares = blocks(statement, line, data)
+        if squares is not None:
+            yield {"rule": "squares", "blocks": squares, **data}
+
+
+def _are_fractions(allowed: Choice) -> bool:
+    """Return whether the options are fractions, and no integers, which may be places in a list."""
+    return all(type(option) is Fraction for option in allowed.options)
+
+
+def _states(statement: kernel.Statement, line: str, data: Mapping[str, Any]) -> int | None:
+    """Return the number of symbols that a line takes for rounds, states and values; None if it has no formula."""
+    used = 0
+    try:
+        with limited():
+            for case in cases(statement, line, data, MOST_STATES):
+                used = max(used, case.evaluation.taken)
+    except NO_FORMULA:
+        return None
+    return used
+
+
+def _written(tried: Tried, instance: Instance) -> dict[str, Any]:
+    """Write an instance such that the kernel reads it, a function of a class by the points that were evaluated."""
+    of_class = class_of(tried.space)
+    return {
+        name: tried.space.ranges[name].encode(value) if name == of_class else _number(value)
+        for name, value in instance.items()
+    }
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(map(_number, value))
+    return write(Fraction(value) if isinstance(value, float) else value)

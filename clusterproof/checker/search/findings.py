@@ -1,0 +1,180 @@
+"""What the instances that were tried give for one line of a statement."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from clusterproof.checker.claims.expectation import Expectation
+from clusterproof.checker.claims.frequency import Frequency
+from clusterproof.checker.claims.judge import Conclusion, Entries
+from clusterproof.checker.claims.rounding import SMALLEST, TOLERANCE, as_floats
+from clusterproof.checker.claims.sides import Sides
+from clusterproof.checker.search.evaluation import Evaluation
+
+
+@dataclass
+class Findings:
+    """What the instances so far give for one line.
+
+    Attributes
+    ----------
+    instances, excluded
+        Admissible instances, and those at which the line cannot be evaluated, by the hypothesis of ``given``.
+    exact
+        Whether all sides were exact numbers.
+    largest
+        Largest value of each quantity that is an integer, such as a number of rounds.
+    tightest
+        The evaluation that uses most of what is allowed.
+    factors
+        Largest factor on each term, and its instance.
+    elsewhere
+        Largest factor on everything at an instance where the two sides are not the same number, and that instance.
+    attained, common
+        Instances at which the two sides are the same number, and the quantities that are the same at all of them.
+    found, alone
+        The evaluation that refutes it, and whether an evaluation did that breaks no earlier line.
+    echoed
+        Earlier lines, in their order, that every evaluation breaks, too, that breaks it; None before the first.
+    waiting
+        Evaluations that break it in floats, to be confirmed by more digits.
+    rounding, doubted
+        An evaluation that breaks it by no more than rounding may explain, and the number of these.
+    infinite, undefined
+        Instances at which both sides are infinite, and the first one at which a side is not a number.
+    rounded
+        Instances at which an exact side breaks one of floats by no more than the tolerance.
+    corrected
+        Instances that break it in floats, and do not in fractions or with 100 digits.
+    trials, failures, levels
+        Repetitions of a statement with a probability, those that broke it, and repetitions by the allowed probability.
+    inconclusive
+        Instances of which the interval of an expectation decides nothing, by the reason.
+    magnitude
+        Largest magnitude of a side that is a float.
+    grows
+        Quantity with which the tightest ratio grows without slowing down, if it would pass 1.
+    unlikely
+        Probability of as many failures over all instances, if it is below the error level.
+    """
+
+    instances: int = 0
+    excluded: Counter[str] = field(default_factory=Counter)
+    exact: bool = True
+    largest: dict[str, int] = field(default_factory=dict)
+    tightest: Evaluation | None = None
+    used: float = -1.0
+    factors: dict[str, tuple[Any, dict[str, Any]]] = field(default_factory=dict)
+    elsewhere: tuple[float, dict[str, Any]] | None = None
+    attained: int = 0
+    common: dict[str, Any] | None = None
+    found: Evaluation | None = None
+    alone: bool = False
+    echoed: tuple[str, ...] | None = None
+    waiting: list[Evaluation] = field(default_factory=list)
+    rounding: Evaluation | None = None
+    doubted: int = 0
+    corrected: int = 0
+    infinite: int = 0
+    undefined: Evaluation | None = None
+    rounded: int = 0
+    trials: int = 0
+    failures: int = 0
+    levels: Counter[float] = field(default_factory=Counter)
+    inconclusive: Counter[str] = field(default_factory=Counter)
+    magnitude: float = 0.0
+    grows: str = ""
+    unlikely: float | None = None
+
+    def echo(self, evaluation: Evaluation, name: str) -> tuple[str, ...]:
+        """Return the lines before a broken one that an evaluation breaks, too, and keep those that all do."""
+        earlier = evaluation.broken[: evaluation.broken.index(name)]
+        self.echoed = tuple(line for line in earlier if self.echoed is None or line in self.echoed)
+        return earlier
+
+    def keep(self, evaluation: Evaluation, name: str, line: Conclusion) -> None:
+        """Join what an evaluation gives for this line to what the others gave."""
+        judged = evaluation.judged[name]
+        if judged.undefined:
+            self.infinite += judged.infinite
+            self.undefined = self.undefined or (None if judged.infinite else evaluation)
+            return
+        self.instances += 1
+        self.rounded += judged.rounded
+        self.exact &= judged.exact
+        for quantity, value in evaluation.instance.items():
+            if type(value) is int:
+                self.largest[quantity] = max(value, self.largest.get(quantity, value))
+        self.trials += judged.trials or 0
+        self.failures += judged.failures or 0
+        if isinstance(line, Frequency):
+            self.levels[line.allowed] += judged.trials or 0
+        elif isinstance(line, Sides) and line.failure is not None:
+            self.levels[float(line.failure)] += judged.trials or 0
+        if judged.inconclusive:
+            self.inconclusive[judged.inconclusive] += 1
+        if not self.exact and isinstance(line, Sides):
+            self.magnitude = max(self.magnitude, _largest_side(line))
+        if judged.broken and not needs_no_digits(evaluation, name):
+            return  # it may be rounding that breaks it
+        if judged.used > self.used:
+            self.tightest, self.used = evaluation, judged.used
+        for term, factor in judged.factors.items():
+            known = self.factors.get(term)
+            if known is None or (factor is not None and (known[0] is None or factor > known[0])):
+                self.factors[term] = (factor, evaluation.instance)
+        if judged.attained:
+            self.attained += 1
+            before = evaluation.instance if self.common is None else self.common
+            self.common = {n: v for n, v in before.items() if _is_same(evaluation.instance[n], v)}
+        elif self.elsewhere is None or judged.used > self.elsewhere[0]:
+            self.elsewhere = (judged.used, evaluation.instance)
+
+
+def needs_no_digits(evaluation: Evaluation, name: str) -> bool:
+    """Return whether what breaks a line is exact, random, or beyond the rounding that its author stated."""
+    line = evaluation.lines[name]
+    if evaluation.judged[name].exact or not isinstance(line, Sides) or line.failure is not None:
+        return True
+    # an equation with rounding= has the unit 0
+    return line.rounding is not None or (line.identity and line.unit is not None)
+
+
+def _is_same(first: Any, second: Any) -> bool:
+    return first is second or (type(first) is type(second) and np.array_equal(first, second))
+
+
+def _largest_side(sides: Sides) -> float:
+    """Largest finite magnitude of a side."""
+    pairs = sides.pairs if sides.identity else ((sides.measured, sides.allowed),)
+    arrays = (np.abs(as_floats(side)) for pair in pairs for side in pair)
+    return max(float(np.max(array, initial=0.0, where=np.isfinite(array))) for array in arrays)
+
+
+def suspicion(line: Any) -> float:
+    """How much few repetitions speak against a line, in standard deviations if these decide."""
+    if isinstance(line, Expectation):
+        with np.errstate(all="ignore"):
+            mean, spread = line.samples.mean(axis=0), line.samples.std(axis=0)
+            excess = {"at_most": 1, "at_least": -1}.get(line.sense, 0) * (mean - line.allowed)
+            excess = np.where(line.sense == "equal", np.abs(mean - line.allowed), excess)
+            least = TOLERANCE * np.maximum(np.abs(mean), np.abs(line.allowed)) + SMALLEST
+            worst = float(np.max(np.nan_to_num(excess / np.maximum(spread, least), nan=math.inf)))
+        return worst * math.sqrt(len(line.samples))
+    if isinstance(line, Frequency):
+        count, allowed = line.events.size, line.allowed
+        gap = float(line.events.mean()) - allowed
+        spread = math.sqrt(max(allowed * (1 - allowed), 1 / count) / count)
+        return float((abs(gap) if line.exactly else gap) / spread)
+    entries = Entries(line)
+    if line.failure is None:
+        return math.inf if entries.broken.any() else float(as_floats(entries.factors()).max(initial=0.0))
+    count = len(entries.measured)
+    share = float(entries.by_replicate(entries.broken).mean())
+    spread = math.sqrt(max(line.failure * (1 - line.failure), 1 / count) / count)
+    return float((share - line.failure) / spread)

@@ -1,0 +1,120 @@
+"""Instances to try: all that the ranges list, corners, numbers of the source, and drawn ones."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from clusterproof.checker.search.source_constants import neighbours, numbers_in
+from clusterproof.checker.search.state import Tried
+from clusterproof.common import generator
+
+CORNERS = 256
+"""Corners that are tried first, of half of the instances at most."""
+CLIMBING, RARE = 0.25, 0.1
+"""Share of the drawn instances that change some quantities of the tightest one; three times as many if fewer instances
+than this share meet the hypotheses."""
+REDRAWS = 20
+"""Times that the quantities which a hypothesis names are drawn again."""
+OTHERS = 3
+"""Draws of the other quantities beside each number of the source."""
+MOST = 5
+"""Times as many instances may break a hypothesis, and be drawn, as are wanted."""
+
+
+def sample(tried: Tried, wanted: int) -> bool:
+    """Evaluate all instances, if they are not too many; else corners, numbers of the source, and drawn ones.
+
+    Parameters
+    ----------
+    tried
+        What they give is joined to it.
+    wanted
+        Number of admissible instances.
+
+    Returns
+    -------
+    bool
+        Whether there are instances that were not listed.
+    """
+    statement, space = tried.statement, tried.space
+    listed = space.instances(wanted)
+    if listed is not None:
+        for instance in listed:
+            if not tried.is_open:
+                break
+            tried.evaluate(instance)
+        else:
+            tried.coverage.exhausted = True
+        tried.coverage.listed = tried.instances
+        if space.complete:
+            return False
+        # off the grid; with random numbers no more than the error level is divided among
+        wanted = max(0 if statement.random else wanted // 4, wanted - len(listed))
+    start = tried.instances
+
+    def is_open() -> bool:
+        return tried.is_open and tried.instances - start < wanted and len(tried.outside) < MOST * wanted
+
+    if not space.drawn:
+        for instance in itertools.islice(space.corners(), min(CORNERS, wanted // 2)):
+            if not tried.is_open:
+                break
+            tried.evaluate(instance)
+        # a counterexample of a random statement is not made simpler
+        for instance in () if statement.random else numbers_of_the_source(tried):
+            if not is_open():
+                break
+            tried.within_limit(instance, partial(tried.evaluate, instance))
+    for number in range(MOST * wanted):  # draws may only repeat instances, admissible or not
+        if not is_open():
+            break
+        draw_admissible(tried, stream_of(tried, "instance", number))
+    return True
+
+
+def stream_of(tried: Tried, *axes: Any) -> np.random.Generator:
+    """Return random numbers of a search."""
+    return generator(tried.evaluator.seed, tried.evaluator.claim, tried.statement.name, *axes)
+
+
+def numbers_of_the_source(tried: Tried) -> Iterator[dict[str, Any]]:
+    """Yield instances in which a quantity is a number that stands in the source, or next to one."""
+    space, stream = tried.space, stream_of(tried, "numbers of the source")
+    for name, value in neighbours(space, numbers_in(tried.statement.function)):
+        for _ in range(OTHERS if len(space.ranges) > 1 else 1):
+            drawn = space.draw(stream, 1)
+            if drawn is None:
+                continue
+            moved = space.fit({**drawn, name: value})
+            if space.holds(moved):
+                yield moved
+
+
+def draw_admissible(tried: Tried, stream: np.random.Generator) -> None:
+    """Draw an instance; as long as it breaks a hypothesis, draw quantities that this names again."""
+    space, farthest, instance = tried.space, tried.coverage.farthest, None
+    tightest = [each.tightest for each in tried.lines.values() if each.tightest and not each.found]
+    share = CLIMBING if tried.instances > RARE * len(tried.outside) else 1 - CLIMBING
+    if tightest and not tried.statement.random and stream.random() < share:
+        start, nudged = tightest[int(stream.integers(len(tightest)))].instance, bool(stream.integers(2))
+        names = some(stream, list(space.ranges))
+        instance = space.draw(stream, farthest, start=start, names=names, nudged=nudged)
+    instance = instance or space.draw(stream, farthest)
+    for _ in range(REDRAWS):
+        if instance is None:
+            instance = space.draw(stream, tried.coverage.farthest)
+            continue
+        if tried.evaluate_within_limit(instance) is not None:
+            return
+        names = space.named_in(tried.outside[-1][0]) if tried.outside else list(space.ranges)
+        instance = space.draw(stream, tried.coverage.farthest, start=instance, names=some(stream, names))
+
+
+def some(stream: np.random.Generator, names: Sequence[str]) -> list[str]:
+    """Choose some of the names, at least one."""
+    return [name for name in names if stream.random() < 0.5] or [names[int(stream.integers(len(names)))]]

@@ -1,0 +1,111 @@
+"""Instances that use more of a bound: vectors and sequences entry by entry, and values far beyond open ends."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+from clusterproof.checker.claims.drawing import FARTHEST
+from clusterproof.checker.claims.ranges import Instance, Interval
+from clusterproof.checker.search.state import Tried
+
+FAR = (10, 100, 1000)
+"""Multiples of an open end that the tightest instance is moved to."""
+SLOWING, DOUBLINGS = 0.8, 10
+"""Increment over the one before below which growth slows down, and doublings of an end up to 1000 times itself."""
+
+
+def change_entries(tried: Tried, line: str, evaluations: int) -> None:
+    """Change entries of vectors and sequences, one after the other, as long as a line uses more of its bound.
+
+    It starts at the tightest instance, and there with extreme values of each, so that a sequence is built greedily.
+
+    Parameters
+    ----------
+    tried
+        What is evaluated is joined to it.
+    line
+        Name of the line.
+    evaluations
+        Most instances to evaluate.
+    """
+    findings, space = tried.lines[line], tried.space
+    if findings.found or findings.tightest is None or findings.used == 0:
+        return
+    used: dict[str, float] = {}
+
+    def evaluate(instance: dict[str, Any]) -> float:
+        """Return how much of its bound the line uses; -1 if the instance breaks a hypothesis, or is none."""
+        key = space.key(instance)
+        if key not in used:
+            evaluation = tried.evaluation(instance) if space.holds(instance) else None
+            judged = None if evaluation is None else evaluation.judged.get(line)
+            used[key] = -1.0 if judged is None else judged.used
+        return used[key]
+
+    def is_open() -> bool:
+        return len(used) < evaluations and tried.is_open and findings.found is None
+
+    for start in _starts(tried, findings.tightest.instance):
+        best, most, improved = start, evaluate(start), True
+        while improved and is_open():
+            improved, place, moves = False, 0, space.changes(best)
+            while is_open() and (move := next(moves, None)) is not None:
+                place += 1
+                if evaluate(move) > most:
+                    best, most, improved = move, evaluate(move), True
+                    moves = itertools.islice(space.changes(best), place, None)
+
+
+def _starts(tried: Tried, first: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield first
+    for name in tried.space.several:
+        for value in list(tried.space.extremes(name, first)):
+            yield tried.space.fit({**first, name: value})
+
+
+def go_far(tried: Tried, line: str) -> None:
+    """Go from the tightest instance to multiples of each open end; if that is much work, see how the ratio grows."""
+    findings, space = tried.lines[line], tried.space
+    if findings.found or findings.tightest is None:
+        return
+    start, coverage = findings.tightest.instance, tried.coverage
+    for name, allowed in _open_ranges(space.ranges):
+        # of the work that ended the way before, other quantities may be the cause
+        before, coverage.farthest = coverage.farthest, FARTHEST
+        for multiple in (each for each in FAR if each <= coverage.farthest):
+            for sign in [1] * allowed.upwards + [-1] * allowed.downwards:
+                far = space.at_multiple(start, name, sign * multiple)
+                if far is not None:
+                    tried.evaluate_within_limit(far)
+        coverage.farthest = min(before, coverage.farthest)
+        if (
+            allowed.upwards
+            and coverage.reached.get(name, 0) < FAR[1] // 2
+            and _grows(tried, line, start, name)
+        ):
+            findings.grows = name
+
+
+def _open_ranges(ranges: Mapping[str, Any]) -> Iterator[tuple[str, Interval]]:
+    for name, allowed in ranges.items():
+        if isinstance(allowed, Interval) and (allowed.upwards or allowed.downwards):
+            yield name, allowed
+
+
+def _grows(tried: Tried, line: str, start: Instance, name: str) -> bool:
+    """Return whether the ratio, up to the whole of an open end, goes on growing past 1."""
+    ratios = []
+    for share in (8, 4, 2, 1):
+        instance = tried.space.at_multiple(start, name, Fraction(1, share))
+        evaluation = None if instance is None else tried.conclude(instance)
+        if evaluation is None or line not in evaluation.judged:
+            return False
+        ratios.append(evaluation.judged[line].used)
+    steps = [after - before for before, after in itertools.pairwise(ratios)]
+    if not all(step > 0 for step in steps) or any(b < SLOWING * a for a, b in itertools.pairwise(steps)):
+        return False
+    growth = steps[-1] / steps[-2]
+    return ratios[-1] + sum(steps[-1] * growth**n for n in range(1, DOUBLINGS + 1)) > 1

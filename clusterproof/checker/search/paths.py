@@ -1,0 +1,211 @@
+"""One line on one path of a trace, as forms: what the searchers of multipliers and of worst functions ask about.
+
+A form is a combination of inner products of the trace's free vectors, keys (i, j), of function values, (k,), and of 1,
+(). All forms are the kernel's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from clusterproof.checker import kernel
+from clusterproof.checker.kernel.evaluation import Outside, limited
+from clusterproof.checker.kernel.functions import problem
+from clusterproof.checker.kernel.interpolation import Class, slacks_of
+from clusterproof.checker.kernel.polynomials import Fact
+from clusterproof.checker.kernel.spaces import Instance
+from clusterproof.checker.kernel.traces import Trace
+from clusterproof.checker.kernel.vocabulary import Sides
+from clusterproof.checker.kernel.worlds import Form, Point
+
+Terms = Mapping[Any, Fraction]
+Conditions = Mapping[str, Terms]
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """One entry of a line on one path.
+
+    Attributes
+    ----------
+    trace
+        The path.
+    slacks
+        What must be at least 0; of several, one of them.
+    bound
+        The side to which ratios are taken; None if it is not known.
+    nonnegative, zero
+        Conditions by the kernel's names.
+    vanishing
+        Points that are 0 by hypothesis.
+    """
+
+    trace: Trace
+    slacks: tuple[Terms, ...]
+    bound: Terms | None
+    nonnegative: Conditions
+    zero: Conditions
+    vanishing: tuple[Terms, ...]
+
+    def smaller(self, definitions: Sequence[Class]) -> Path:
+        """Return the path with the conditions of other classes."""
+        changed = dict(self.nonnegative)
+        for k, (oracle, definition) in enumerate(zip(self.trace.oracles, definitions, strict=True)):
+            slacks = slacks_of(definition, oracle.triplets, self.trace.minimum)
+            changed |= {f"{k}:{name}": slack.terms for name, slack in slacks.items()}
+        return replace(self, nonnegative=changed)
+
+
+def settings_of(statement: kernel.Statement, most: int) -> list[Instance] | None:
+    """Return all values of the quantities beside the function of a class; None if there are more than ``most``."""
+    found: list[Instance] = []
+    try:
+        for setting in statement.space.every(left_out=statement.space.function):
+            if len(found) == most:
+                return None
+            found.append(setting)
+    except kernel.Refused:
+        return None
+    return found
+
+
+def paths_of(
+    statement: kernel.Statement, setting: Instance, *, bounds: bool = False
+) -> list[dict[str, list[Path]]]:
+    """Return the entries of each line, by its name, on every path at one setting.
+
+    Parameters
+    ----------
+    statement
+        In the language.
+    setting
+        Values of the quantities beside the function of a class.
+    bounds
+        Whether the second half of a line's slacks are the sides to which ratios are taken.
+
+    Raises
+    ------
+    Refused
+        If the function is not traced.
+    """
+    name = statement.space.function
+    if name is None:
+        raise kernel.Refused("no quantity is of a class")
+    of_class: Any = statement.space.ranges[name]
+    found = []
+    decisions: list[bool] | None = []
+    while decisions is not None:
+        with limited():
+            trace = of_class.trace(setting, decisions)
+            try:
+                lines, evaluation = statement.lines({**setting, name: problem(trace)})
+            except Outside:
+                pass
+            else:
+                found.append(
+                    {
+                        line: entries_of(trace, sides, evaluation.facts, bounds=bounds)
+                        for line, sides in lines.items()
+                        if type(sides) is Sides
+                    }
+                )
+            decisions = trace.next_decisions()
+    return found
+
+
+def entries_of(trace: Trace, sides: Sides, supposed: Sequence[Fact], *, bounds: bool) -> list[Path]:
+    """Return the entries of a line on a path, under what is supposed there; bounds as of ``paths_of``."""
+    if sides.equation:
+        raise kernel.Refused("an equation: multipliers show inequalities")
+    facts = [*supposed, *sides.facts]
+    nonnegative, zero = trace.facts(facts)
+    of_points = tuple(fact.slack.terms for fact in facts if fact.equation and type(fact.slack) is Point)
+    size = len(sides.slacks) // 2 if bounds else len(sides.slacks)
+    return [
+        Path(
+            trace,
+            tuple(_terms(each) for each in (slack if type(slack) is tuple else (slack,))),
+            _terms(sides.slacks[size + place]) if bounds else None,
+            {name: form.terms for name, form in nonnegative.items()},
+            {name: form.terms for name, form in zero.items()},
+            of_points,
+        )
+        for place, slack in enumerate(sides.slacks[:size])
+    ]
+
+
+def _terms(number: Any) -> Terms:
+    if type(number) is Form:
+        return number.terms
+    return {(): Fraction(number)} if number else {}
+
+
+def sum_of(several: Sequence[tuple[Fraction | int, Terms]]) -> dict[Any, Fraction]:
+    """Return a linear combination."""
+    total: dict[Any, Fraction] = {}
+    for factor, terms in several:
+        for key, value in terms.items():
+            total[key] = total.get(key, Fraction(0)) + factor * value
+    return {key: value for key, value in total.items() if value}
+
+
+def size_of(terms: Terms) -> Fraction:
+    """Return the largest magnitude of a coefficient, 1 if there is none."""
+    return max(map(abs, terms.values()), default=Fraction(1))
+
+
+class Coordinates:
+    """The vectors and values that some forms have, numbered."""
+
+    def __init__(self, several: Sequence[Terms]) -> None:
+        keys = {key for terms in several for key in terms}
+        self.vectors = {v: n for n, v in enumerate(sorted({v for key in keys if len(key) == 2 for v in key}))}
+        linear = sorted(key for key in keys if len(key) == 1)
+        self.linear = {key: n for n, key in enumerate([*linear, ()])}
+
+    def matrix(self, terms: Terms) -> np.ndarray:
+        """Return the symmetric matrix of a form's products, in floats."""
+        found = np.zeros((len(self.vectors), len(self.vectors)))
+        for key, value in terms.items():
+            if len(key) == 2:
+                i, j = self.vectors[key[0]], self.vectors[key[1]]
+                found[i, j] += float(value) / 2
+                found[j, i] += float(value) / 2
+        return found
+
+    def others(self, terms: Terms) -> np.ndarray:
+        """Return the coefficients of the values and, last, of 1, in floats."""
+        found = np.zeros(len(self.linear))
+        for key, value in terms.items():
+            if len(key) != 2:
+                found[self.linear[key]] = float(value)
+        return found
+
+    def exact(self, terms: Terms) -> list[list[Fraction]]:
+        """Return the symmetric matrix of a form's products."""
+        found = [[Fraction(0)] * len(self.vectors) for _ in self.vectors]
+        for key, value in terms.items():
+            if len(key) == 2:
+                i, j = self.vectors[key[0]], self.vectors[key[1]]
+                found[i][j] += value / 2
+                found[j][i] += value / 2
+        return found
+
+    def times(self, terms: Terms, direction: Sequence[Fraction]) -> list[Fraction]:
+        """Return the product of a form's matrix and a vector."""
+        found = [Fraction(0)] * len(self.vectors)
+        for key, value in terms.items():
+            if len(key) == 2:
+                i, j = self.vectors[key[0]], self.vectors[key[1]]
+                found[i] += value / 2 * direction[j]
+                found[j] += value / 2 * direction[i]
+        return found
+
+    def direction(self, point: Terms) -> list[Fraction]:
+        """Return a point's coefficients."""
+        return [point.get(v, Fraction(0)) for v in self.vectors]

@@ -1,0 +1,113 @@
+"""Statements whose instances are repeated: few repetitions choose the instances that many decide."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from clusterproof.checker.claims.frequency import Frequency
+from clusterproof.checker.claims.sides import Excluded, Outside
+from clusterproof.checker.claims.statistics import binomial_tail
+from clusterproof.checker.search.findings import Findings, suspicion
+from clusterproof.checker.search.instances import MOST, REDRAWS, some, stream_of
+from clusterproof.checker.search.state import LEAST, Tried
+
+DECIDED = 5
+"""Instances that are decided with all replicates: those that few replicates speak against most."""
+FEW = 10
+"""Share of the replicates, one of so many, by which they are chosen, 30 at least."""
+
+
+def decide_settings(tried: Tried, wanted: int) -> None:
+    """Look at many instances with few repetitions each, and decide the worst with fresh ones.
+
+    Parameters
+    ----------
+    tried
+        What they give is joined to it.
+    wanted
+        Number of instances to look at.
+    """
+    listed = tried.space.instances(wanted)
+    few = listed is not None and len(listed) <= DECIDED
+    if listed is not None and few:
+        chosen = listed
+        settings = len(tried.statement.first) + max(1, len(listed))
+        tried.evaluator = replace(tried.evaluator, settings=settings)
+    else:
+        looks = _look(tried, _settings(tried, wanted) if listed is None else iter(listed))
+        chosen = [instance for _, instance in sorted(looks, key=lambda look: -look[0])[:DECIDED]]
+    for instance in tried.until_refuted(chosen):
+        tried.evaluate(instance)
+    tried.coverage.exhausted = few and tried.is_open
+    tried.coverage.looked_at_all = listed is not None
+    _decide_tightest(tried)
+
+
+def _look(tried: Tried, instances: Iterator[dict[str, Any]]) -> Iterator[tuple[float, dict[str, Any]]]:
+    """Yield how much few repetitions speak against each admissible instance."""
+    most = tried.evaluator.sizes[-1] or LEAST
+    few = max(min(most, LEAST), most // FEW)
+    looked: set[str] = set()
+    for instance in instances:
+        if (key := tried.space.key(instance)) in looked:
+            continue
+        looked.add(key)
+        try:
+            lines = tried.within_limit(instance, partial(tried.evaluator.lines, instance, few, " first"))
+        except Outside as outside:
+            tried.outside.append((str(outside), instance))
+            continue
+        if lines is None:
+            continue
+        tried.coverage.looked_at += 1
+        known = [suspicion(each) for each in lines.values() if not isinstance(each, Excluded)]
+        yield max(known, default=0.0), instance
+
+
+def _settings(tried: Tried, wanted: int) -> Iterator[dict[str, Any]]:
+    """Yield corners, then drawn instances, the quantities of a hypothesis that fails drawn again."""
+    space = tried.space
+    yield from itertools.islice(space.corners(), wanted // 4)
+    for number in range(MOST * wanted):
+        if tried.coverage.looked_at >= wanted:
+            return
+        stream = stream_of(tried, "instance", number)
+        instance = space.draw(stream, tried.coverage.farthest)
+        for _ in range(REDRAWS):
+            if instance is None:
+                break
+            before = len(tried.outside)
+            yield instance
+            if len(tried.outside) == before:
+                break
+            names = some(stream, space.named_in(tried.outside[-1][0]))
+            instance = space.draw(stream, tried.coverage.farthest, start=instance, names=names)
+
+
+def _decide_tightest(tried: Tried) -> None:
+    """Evaluate the tightest instance of a line that is not refuted with all repetitions, if it had fewer."""
+    for findings in list(tried.lines.values()):
+        tightest = findings.tightest
+        if findings.found or tightest is None:
+            continue
+        all_of_them = unlikely(tried, findings) is None or tightest.replicates is None
+        size = tried.evaluator.sizes[-1] if all_of_them else findings.trials
+        if tightest.replicates != size:
+            evaluator = replace(tried.evaluator, sizes=(size,))
+            if (evaluation := tried.conclude(tightest.instance, evaluator)) is not None:
+                tried.keep(evaluation)
+
+
+def unlikely(tried: Tried, findings: Findings) -> float | None:
+    """Return the probability of as many failures over several instances, if it is below the error level."""
+    tightest = findings.tightest.lines.values() if findings.tightest else ()
+    exactly = any(isinstance(each, Frequency) and each.exactly for each in tightest)
+    if not findings.trials or not findings.levels or findings.instances == 1 or exactly:
+        return None
+    # an instance's interval errs on this side with half of its level, which leaves a share for one more
+    tail = binomial_tail(findings.failures, findings.trials, max(findings.levels))
+    return tail if tail < tried.evaluator.significance / tried.evaluator.settings else None

@@ -1,0 +1,58 @@
+"""Simpler instances that break a line, too."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from clusterproof.checker.search.findings import needs_no_digits
+from clusterproof.checker.search.floats import confirmed
+from clusterproof.checker.search.instances import REDRAWS, some, stream_of
+from clusterproof.checker.search.state import Tried
+
+SIMPLIFYING = 400
+"""Times that the other quantities are drawn again, if a simpler value of one alone breaks nothing."""
+
+
+def simplify(tried: Tried, name: str) -> None:
+    """Replace quantities of what breaks a line by simpler ones; if one alone breaks nothing, draw the others."""
+    findings, space = tried.lines[name], tried.space
+    first, left = findings.found, SIMPLIFYING
+    if first is not None and space.key(first.instance) in map(space.key, tried.statement.first):
+        return  # an example is reported as its author wrote it
+    stream = stream_of(tried, "simpler", name)
+    while (found := findings.found) is not None:
+        moves = space.simpler(found.instance)
+        if any(space.holds(move) and _still_breaks(tried, name, move) for move in moves):
+            continue
+        cost = space.complexity(found.instance)
+        for move, _ in itertools.product(() if space.drawn else moves, range(REDRAWS)):
+            if left == 0 or findings.found is not found:
+                break
+            left -= 1
+            others = [other for other in space.ranges if move[other] is found.instance[other]]
+            if not others:
+                break
+            drawn = space.draw(stream, 1, start=move, names=some(stream, others))
+            if drawn is not None and space.complexity(drawn) < cost:
+                _still_breaks(tried, name, drawn)
+        if findings.found is found:
+            break
+    if found is first or found is None or needs_no_digits(found, name):
+        return
+    if not confirmed(tried.evaluator, found, name, findings.magnitude):
+        findings.found = first
+
+
+def _still_breaks(tried: Tried, name: str, instance: dict[str, Any]) -> bool:
+    """Evaluate an instance, and keep it as what refutes a line if it does (alone, if that was so before)."""
+    findings, key = tried.lines[name], tried.space.key(instance)
+    if key in tried.seen and name not in (tried.seen[key] or ()):
+        return False
+    evaluation = tried.evaluation(instance)
+    if evaluation is None or name not in evaluation.broken:
+        return False
+    if findings.echo(evaluation, name) and findings.alone:
+        return False
+    findings.found = evaluation
+    return True

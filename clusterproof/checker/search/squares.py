@@ -1,0 +1,344 @@
+"""Blocks for the kernel's rule *squares*: a semidefinite program, and fractions next to its solution.
+
+If the target vanishes somewhere, the matrices of all proofs are singular in the same directions, and rounding makes
+them indefinite. So the bases are cut down by what the solver's matrices leave out (facial reduction), until there is
+an interior in which a solution can be rounded.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from clusterproof.checker import kernel
+from clusterproof.checker.kernel.evaluation import limited
+from clusterproof.checker.kernel.induction import needs, targets
+from clusterproof.checker.kernel.numbers import write
+from clusterproof.checker.kernel.polynomials import Polynomial, plus, times
+from clusterproof.checker.kernel.positivity import is_positive_semidefinite
+from clusterproof.checker.kernel.rules import cases, nonnegative_on
+from clusterproof.checker.search.elimination import null_space, solve
+from clusterproof.checker.search.semidefinite import matrix_of, minimum, triangles
+from clusterproof.checker.search.square_products import Part, Powers, degree, programs, without_vanishing
+
+Blocks = list[dict[str, Any]]
+"""As the kernel's rule reads them."""
+
+MOST_SYMBOLS, MOST_DEGREE = 12, 8
+"""More symbols, or a higher degree, are not tried."""
+WORK = 20_000
+"""Entries of all matrices of all programs that are solved for one polynomial."""
+FACES = 6
+"""Most times that the bases are cut down."""
+MARGIN = 1e-6
+"""Least eigenvalue, of the target's largest coefficient, from which matrices are rounded."""
+INFEASIBLE = 1e-5
+"""Negative least eigenvalue, of that coefficient, at which there is no proof of this form."""
+KERNELS, ROUNDING = (1e-4, 1e-6, 1e-3, 1e-2), (1e-4, 1e-7)
+"""Eigenvalues, of the largest, below which a matrix is taken for singular, and errors of its kernel, in turn."""
+DIGITS = (1, 2, 3, 4, 6, 8, 10, 12)
+"""Decimals to which the solver's numbers are rounded, in turn."""
+BITS = 16
+"""Of the largest denominator in the vectors on which a matrix vanishes."""
+
+
+NO_FORMULA = (kernel.Refused, ArithmeticError, TypeError, ValueError, LookupError, AttributeError)
+"""What the language raises where a function has no formula."""
+
+
+def blocks(statement: kernel.Statement, line: str, data: Mapping[str, Any]) -> list[Blocks] | None:
+    """Search sums of squares for what the coefficients do not decide of a line; None if one is not found.
+
+    Parameters
+    ----------
+    statement
+        In the language, without functions of a class.
+    line
+        Its name; empty of a single one.
+    data
+        Of the record of evidence, which says what of its quantities are symbols.
+
+    Returns
+    -------
+    list or None
+        ``blocks`` of the record.
+    """
+    wanted = []
+    try:
+        with limited():
+            for case in cases(statement, line, data, data.get("states", 0)):
+                for need in needs(case):
+                    _, known, box = need
+                    factors = nonnegative_on(box, known)
+                    wanted += [(target, factors) for target in targets(need)]
+    except NO_FORMULA:
+        return None
+    found = []
+    for target, factors in wanted:
+        of_target = _nearest(tuple(target.items()), tuple(tuple(factor.items()) for factor in factors))
+        if of_target is None:
+            return None
+        found.append(of_target)
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _nearest(target: tuple[Any, ...], factors: tuple[tuple[Any, ...], ...]) -> Blocks | None:
+    """Search a proof of a polynomial by what has only its symbols first; None if none is found."""
+    polynomial, every = dict(target), [dict(factor) for factor in factors]
+    own = _symbols(polynomial)
+    near = [factor if _symbols(factor) <= own else {} for factor in every]
+    found = find_blocks(polynomial, near) if near != every else None
+    return find_blocks(polynomial, every) if found is None else found
+
+
+def _symbols(polynomial: Polynomial) -> set[int]:
+    return {place for powers in polynomial for place, power in enumerate(powers) if power}
+
+
+def find_blocks(target: Polynomial, factors: Sequence[Polynomial]) -> Blocks | None:
+    """Return blocks that show a polynomial to be nonnegative where all factors are; None if none are found.
+
+    Parameters
+    ----------
+    target, factors
+        Polynomials in the same symbols; factors that are 0 are not used.
+    """
+    used = sum(any(powers[i] for powers in target) for i in range(len(next(iter(target), ()))))
+    if degree(target) > MOST_DEGREE or used > MOST_SYMBOLS:
+        return None
+    if not target:
+        return []
+    places = [place for place, factor in enumerate(factors) if factor]
+    scale, *scales = (max(map(abs, each.values())) for each in (target, *(factors[n] for n in places)))
+    wanted = plus({}, target, 1 / scale)
+    given = [plus({}, factors[n], 1 / size) for n, size in zip(places, scales, strict=True)]
+    work = _Work()
+    for parts in programs(wanted, given):
+        if (solved := _solved(wanted, without_vanishing(wanted, parts), work)) is None:
+            continue
+        program, matrices = solved
+        return [
+            {
+                "factors": [places[n] for n in part.factors],
+                "basis": [[[list(powers), write(value)] for powers, value in b.items()] for b in basis],
+                "matrix": [
+                    [write(scale / math.prod(scales[n] for n in part.factors) * entry) for entry in row]
+                    for row in matrix
+                ],
+            }
+            for part, basis, matrix in zip(program.parts, program.bases, matrices, strict=True)
+        ]
+    return None
+
+
+class _Work:
+    """What is left of the entries that may be solved for."""
+
+    left = WORK
+
+    def solve(self, program: _Program) -> tuple[float, list[np.ndarray]] | None:
+        """Solve a program; None if it has no solution, or is too large for what is left."""
+        self.left -= len(program.products)
+        if self.left < 0 or not program.is_solvable:
+            return None
+        found = program.solve()
+        return None if found is None or found[0] < -INFEASIBLE else found
+
+
+Exact = list[list[list[Fraction]]]
+"""A matrix for each part."""
+
+
+def _solved(target: Polynomial, parts: Sequence[Part], work: _Work) -> tuple[_Program, Exact] | None:
+    """Solve one program, on faces of the cone until it has an interior there, and round its solution."""
+    monomials = [[{powers: Fraction(1)} for powers in part.monomials] for part in parts]
+    first = _Program(target, parts, monomials)
+    if (solved := work.solve(first)) is None:
+        return None
+    for tolerance, rounding in itertools.product(KERNELS, ROUNDING):
+        program, (margin, matrices) = first, solved
+        for _ in range(FACES):
+            if margin > MARGIN and (exact := program.rounded(matrices)) is not None:
+                return program, exact
+            smaller = program.on_face(matrices, tolerance, rounding)
+            again = None if smaller is None else work.solve(smaller)
+            if smaller is None or again is None:
+                break
+            program, (margin, matrices) = smaller, again
+    return None
+
+
+class _Program:
+    """Matrices Q >= 0, one for each part, such that the sum of weight times b' Q b is the target.
+
+    Parameters
+    ----------
+    target
+        The polynomial.
+    parts, bases
+        Products of factors, and of each the polynomials b; parts without any are left out.
+
+    Attributes
+    ----------
+    products
+        Of each entry of the upper triangles the polynomial that it multiplies.
+    is_solvable
+        Whether each term of the target is one of some product.
+    """
+
+    def __init__(
+        self, target: Polynomial, parts: Sequence[Part], bases: Sequence[Sequence[Polynomial]]
+    ) -> None:
+        self.target = target
+        self.parts = [part for part, basis in zip(parts, bases, strict=True) if basis]
+        self.bases = [basis for basis in bases if basis]
+        self.products: list[Mapping[Powers, Fraction]] = []
+        for part, basis in zip(self.parts, self.bases, strict=True):
+            weighted = [times(part.weight, each) for each in basis]
+            self.products += [
+                plus({}, times(weighted[i], basis[j]), 1 if i == j else 2) for i, j in _triangle(len(basis))
+            ]
+        given = {powers for each in self.products for powers in each}
+        self.powers = sorted(given | set(target))
+        self.is_solvable = bool(self.products) and given >= set(target)
+
+    def solve(self) -> tuple[float, list[np.ndarray]] | None:
+        """Return the largest common least eigenvalue, at most 1, and the matrices; None if the solver has none.
+
+        Unknowns are the upper triangles, with sqrt(2) off the diagonals, and the eigenvalue t.
+        """
+        from scipy.sparse import csc_array
+
+        orders = [len(basis) for basis in self.bases]
+        count, equations = len(self.products), len(self.powers)
+        scales = np.concatenate([triangles(np.ones((order, order))) for order in orders])
+        diagonal = np.flatnonzero(np.concatenate([triangles(np.eye(order)) for order in orders]))
+        place = {powers: n for n, powers in enumerate(self.powers)}
+        entries = [
+            (place[powers], n, float(value) / scales[n])
+            for n, each in enumerate(self.products)
+            for powers, value in each.items()
+        ]
+        first = equations + 1
+        entries.append((equations, count, 1.0))  # t <= 1
+        entries += [(first + n, n, -1.0) for n in range(count)]  # Q - t I >= 0
+        entries += [(first + int(n), count, 1.0) for n in diagonal]
+        rows, columns, values = zip(*entries, strict=True)
+        matrix = csc_array((values, (rows, columns)), shape=(first + count, count + 1))
+        vector = np.zeros(first + count)
+        vector[:first] = [*(float(self.target.get(powers, 0)) for powers in self.powers), 1.0]
+        cost = np.zeros(count + 1)
+        cost[-1] = -1.0
+        if (solution := minimum(matrix, vector, cost, (equations, 1, orders))) is None:
+            return None
+        ends = np.cumsum([order * (order + 1) // 2 for order in orders])[:-1]
+        several = zip(np.split(solution.unknowns[:count], ends), orders, strict=True)
+        return float(solution.unknowns[count]), [matrix_of(part, order) for part, order in several]
+
+    def rounded(self, matrices: Sequence[np.ndarray]) -> Exact | None:
+        """Round the matrices, correct them such that the equations hold, and return them if all are >= 0.
+
+        The correction is the least one: with A x = b, where A has full rank, it is A' (A A')^-1 (b - A x).
+        """
+        numbers = [float(each[i, j]) for each in matrices for i, j in _triangle(len(each))]
+        independent = self._independent()
+        equations = [
+            {independent[powers]: value for powers, value in each.items() if powers in independent}
+            for each in self.products
+        ]
+        square = [[Fraction(0)] * len(independent) for _ in independent]
+        for each in equations:
+            for (i, a), (j, b) in itertools.product(each.items(), repeat=2):
+                square[i][j] += a * b
+        for digits in DIGITS:
+            exact = [Fraction(round(number * 10**digits), 10**digits) for number in numbers]
+            short = [self.target.get(powers, Fraction(0)) for powers in independent]
+            for number, each in zip(exact, equations, strict=True):
+                for i, value in each.items():
+                    short[i] -= number * value
+            if (factors := solve(square, short)) is None:
+                return None
+            corrected = iter(
+                number + sum((value * factors[i] for i, value in each.items()), start=Fraction(0))
+                for number, each in zip(exact, equations, strict=True)
+            )
+            found = [_symmetric(len(basis), corrected) for basis in self.bases]
+            if all(map(is_positive_semidefinite, found)):
+                return found
+        return None
+
+    def _independent(self) -> dict[Powers, int]:
+        """Number the equations of a largest independent set."""
+        from scipy.linalg import qr
+
+        place = {powers: n for n, powers in enumerate(self.powers)}
+        matrix = np.zeros((len(self.products), len(self.powers)))
+        for n, each in enumerate(self.products):
+            for powers, value in each.items():
+                matrix[n, place[powers]] = float(value)
+        _, triangle, order = qr(matrix, mode="economic", pivoting=True)
+        sizes = np.abs(np.diag(triangle))
+        rank = int((sizes > 1e-9 * sizes.max(initial=0.0)).sum())
+        return {self.powers[int(each)]: n for n, each in enumerate(order[:rank])}
+
+    def on_face(self, matrices: Sequence[np.ndarray], tolerance: float, rounding: float) -> _Program | None:
+        """Return the program with bases that leave out what the matrices vanish on; None if they leave out nothing."""
+        largest = max((float(np.linalg.eigvalsh(each)[-1]) for each in matrices), default=0.0)
+        bases: list[Sequence[Polynomial]] = []
+        for matrix, basis in zip(matrices, self.bases, strict=True):
+            sizes, vectors = np.linalg.eigh(matrix)
+            vanishing = vectors[:, sizes < tolerance * largest].T
+            if not len(vanishing):
+                bases.append(basis)
+                continue
+            kept = null_space(_echelon(vanishing, rounding), len(basis))
+            bases.append([_combination(each, basis) for each in kept])
+        if all(new is old for new, old in zip(bases, self.bases, strict=True)):
+            return None
+        return _Program(self.target, self.parts, bases)
+
+
+def _combination(factors: Sequence[Fraction], polynomials: Sequence[Polynomial]) -> Polynomial:
+    total: Polynomial = {}
+    for factor, polynomial in zip(factors, polynomials, strict=True):
+        total = plus(total, polynomial, factor)
+    return total
+
+
+def _triangle(order: int) -> list[tuple[int, int]]:
+    """Return the places of an upper triangle, column by column."""
+    return [(row, column) for column in range(order) for row in range(column + 1)]
+
+
+def _symmetric(order: int, numbers: Iterator[Fraction]) -> list[list[Fraction]]:
+    matrix = [[Fraction(0)] * order for _ in range(order)]
+    for i, j in _triangle(order):
+        matrix[i][j] = matrix[j][i] = next(numbers)
+    return matrix
+
+
+def _echelon(rows: np.ndarray, rounding: float) -> list[list[Fraction]]:
+    """Return the reduced echelon form of rows of floats, its entries replaced by simple fractions."""
+    rest = np.array(rows, dtype=float)
+    for n in range(len(rest)):
+        size = np.abs(rest[n:])
+        below, column = divmod(int(np.argmax(size)), size.shape[1])
+        rest[[n, n + below]] = rest[[n + below, n]]
+        rest[n] /= rest[n, column]
+        for other in range(len(rest)):
+            if other != n:
+                rest[other] -= rest[other, column] * rest[n]
+    return [[_simple(float(entry), rounding) for entry in row] for row in rest]
+
+
+def _simple(number: float, rounding: float) -> Fraction:
+    """Return a fraction near a float, with a small denominator."""
+    every = (Fraction(number).limit_denominator(2**power) for power in range(BITS))
+    return next((each for each in every if abs(each - Fraction(number)) <= rounding), Fraction(number))

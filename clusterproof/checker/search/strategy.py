@@ -1,0 +1,80 @@
+"""The order in which a statement is searched: examples, instances, worse ones, and simpler ones of what breaks it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from clusterproof.checker.claims.class_ranges import class_of
+from clusterproof.checker.claims.statement import Statement
+from clusterproof.checker.search.evaluation import Evaluator
+from clusterproof.checker.search.every_function import decide
+from clusterproof.checker.search.instances import sample
+from clusterproof.checker.search.maximise import change_entries, go_far
+from clusterproof.checker.search.repeated import DECIDED, decide_settings, unlikely
+from clusterproof.checker.search.shrink import simplify
+from clusterproof.checker.search.state import LEAST, Tried
+
+ENTRIES = 2
+"""Share of the evaluations, one of so many, by which vectors and sequences are made worse entry by entry."""
+
+
+def search(
+    statement: Statement, seed: int, claim: str, significance: float, evaluations: int | None = None
+) -> Tried:
+    """Try a statement on its examples, on all instances or on drawn ones, until its evaluations are spent.
+
+    Parameters
+    ----------
+    statement
+        What is tried.
+    seed, claim
+        Axes of the random numbers.
+    significance
+        Error probability that its intervals may have together.
+    evaluations
+        In place of the statement's own number of instances, or of repetitions if these are repeated.
+    """
+    evaluator, wanted = begin(statement, seed, claim, significance, evaluations)
+    tried = Tried(evaluator)
+    explore(tried, wanted)
+    for name, findings in tried.lines.items():
+        tried.confirm(name, LEAST)
+        if statement.random:
+            findings.unlikely = unlikely(tried, findings)
+        else:
+            simplify(tried, name)
+    return tried
+
+
+def begin(
+    statement: Statement, seed: int, claim: str, significance: float, evaluations: int | None
+) -> tuple[Evaluator, int]:
+    """Return the evaluator of a statement, and how many instances are wanted; parameters as for ``search``."""
+    evaluator = Evaluator.of(statement, seed, claim, significance, evaluations)
+    wanted = statement.wanted if evaluations is None or statement.repeated else evaluations
+    if statement.random:
+        decided = DECIDED + 1 if statement.repeated else wanted
+        evaluator = replace(evaluator, settings=len(statement.first) + decided)
+    return evaluator, wanted
+
+
+def explore(tried: Tried, wanted: int) -> None:
+    """Evaluate examples and as many instances as are wanted, and make the tightest ones worse."""
+    statement = tried.statement
+    for instance in statement.first:
+        tried.evaluate(instance)
+    if class_of(statement.space) and not statement.random:
+        tried.worst = decide(tried)
+    if statement.repeated:
+        decide_settings(tried, wanted)
+    elif sample(tried, wanted) and not statement.random:
+        _make_worse(tried, wanted)
+
+
+def _make_worse(tried: Tried, wanted: int) -> None:
+    for name in list(tried.lines):
+        if tried.space.several:
+            change_entries(tried, name, wanted // ENTRIES // len(tried.lines))
+    for name in list(tried.lines):
+        if not tried.space.drawn:
+            go_far(tried, name)

@@ -1,0 +1,275 @@
+"""Functions of a class that break a line, in fractions: from the solver's worst case, as the kernel reads them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from clusterproof.checker.kernel.interpolation import Class, FunctionClass, SetClass
+from clusterproof.checker.kernel.numbers import write
+from clusterproof.checker.kernel.spaces import Instance
+from clusterproof.checker.kernel.worlds import Form, Point
+from clusterproof.checker.search.duals import Proof, proof_of, written
+from clusterproof.checker.search.elimination import eliminate
+from clusterproof.checker.search.paths import Path, Terms
+from clusterproof.checker.search.worst_ratio import Worst, worst_excess, worst_ratio
+
+SHARES = tuple(Fraction(1, n) for n in (5, 10, 30, 100, 300, 1000, 10_000, 100_000))
+"""By how much the constants of a class are made smaller, so that its conditions are met with a margin."""
+DIGITS = (1, 2, 3, 4, 6, 8)
+SMALL = 1e-7
+"""Share of the largest singular value below which a direction is left out."""
+LEAST = 1e-7
+"""Excess, where squared lengths and 1 sum to 1, below which a solver's is rounding."""
+SLACK = Fraction(1, 10**6)
+"""Share by which the bound is raised where no multipliers of the bound itself are found."""
+CASES = 8
+"""Functions that are tried on one path."""
+
+Code = dict[str, Any]
+"""A function of a class as the kernel reads it: start, solution, minimum, further, triplets."""
+
+
+@dataclass(frozen=True)
+class AtSetting:
+    """What the worst case of a line is at one setting of the other quantities.
+
+    Attributes
+    ----------
+    setting
+        Their values.
+    ratio
+        Largest measured over bound, by a solver; None if it is unbounded, or the solver fails.
+    proofs
+        Multipliers that show the line, by path and entry; None if some are not found.
+    raised
+        Whether there are multipliers of the bound times 1 + 1e-6.
+    exceeded
+        Largest measured - bound, by a solver, where squared lengths and 1 sum to 1; None if it is not above rounding.
+    """
+
+    setting: Instance
+    ratio: float | None
+    proofs: list[list[Proof]] | None
+    raised: bool
+    exceeded: float | None
+
+
+@dataclass(frozen=True)
+class WorstCase:
+    """What the worst cases at all settings give for one line.
+
+    Attributes
+    ----------
+    at
+        Each setting that has the line.
+    complete
+        Whether these are all settings that the claim speaks of.
+    refused
+        Why the function is not traced; empty if it is.
+    """
+
+    at: tuple[AtSetting, ...] = ()
+    complete: bool = False
+    refused: str = ""
+
+    @property
+    def ratio(self) -> float | None:
+        """Largest measured over bound, by a solver; None where it is not known."""
+        return max((each.ratio for each in self.at if each.ratio is not None), default=None)
+
+    @property
+    def exceeded(self) -> float | None:
+        """Largest measured - bound, by a solver; None if it is nowhere above rounding."""
+        return max((each.exceeded for each in self.at if each.exceeded is not None), default=None)
+
+    @property
+    def certified(self) -> int:
+        """Number of settings with multipliers."""
+        return sum(each.proofs is not None for each in self.at)
+
+    @property
+    def raised(self) -> int:
+        """Number of settings with multipliers of the bound times 1 + 1e-6 only."""
+        return sum(each.raised and each.proofs is None for each in self.at)
+
+    @property
+    def multipliers(self) -> dict[str, Any] | None:
+        """``rule`` and ``settings`` of a record of evidence; None if some are missing."""
+        settings = [written(each.setting, each.proofs) for each in self.at if each.proofs is not None]
+        if not settings or not self.complete or len(settings) < len(self.at):
+            return None
+        return {"rule": "dual", "settings": settings}
+
+
+def at_setting(setting: Instance, paths: Sequence[Sequence[Path]]) -> AtSetting:
+    """Return the worst case of a line at one setting, of which the entries on each path are given with their bounds."""
+    ratios: list[float | None] = []
+    proofs: list[list[Proof]] | None = []
+    raised, exceeded = True, None
+    for entries in paths:
+        of_path = []
+        for path in entries:
+            worst = worst_ratio(path)
+            ratios.append(None if worst is None else worst.value)
+            above = worst is not None and worst.value > 1 + float(SLACK)
+            if not above and (proof := proof_of(path)) is not None:
+                of_path.append(proof)
+                continue
+            proofs = None
+            excess = worst_excess(path)
+            if above or excess is None or excess.value > LEAST:
+                raised, exceeded = False, max(exceeded or 0.0, 0.0 if excess is None else excess.value)
+            else:
+                raised = raised and proof_of(path, SLACK) is not None
+        if proofs is not None:
+            proofs.append(of_path)
+    ratio = None if None in ratios else max((each for each in ratios if each is not None), default=None)
+    return AtSetting(setting, ratio, proofs, raised, exceeded)
+
+
+def worst_functions(paths: Sequence[Sequence[Path]]) -> Iterator[Code]:
+    """Yield functions that meet every condition of a path and break an entry there, simple ones first."""
+    for path in itertools.chain(*paths):
+        yield from itertools.islice(_codes(path), CASES)
+
+
+def _codes(path: Path) -> Iterator[Code]:
+    definitions = [oracle.definition for oracle in path.trace.oracles]
+    if any(definition.only_necessary for definition in definitions):
+        return
+    for share in SHARES:
+        worst = worst_excess(path.smaller([_smaller(each, share) for each in definitions]))
+        if worst is None or worst.value < LEAST:
+            continue
+        for digits in DIGITS:
+            for shrunk in (Fraction(1), 1 - Fraction(1, 10**digits)):
+                if (known := _Rounded.of(path, worst, digits, shrunk)) is not None and known.breaks(path):
+                    yield known.code(path)
+
+
+def _smaller(definition: Class, share: Fraction) -> Class:
+    """Return a class with smaller constants, the conditions of which imply those of the class with a margin."""
+    less = 1 - share
+    if isinstance(definition, FunctionClass):
+        top, mu = definition.smoothness, definition.strong_convexity
+        gap = share if top is None else share * (top - mu)
+        return replace(
+            definition,
+            smoothness=None if top is None else top - gap / 3 if definition.convex else top * less,
+            strong_convexity=mu + gap / 3 if definition.convex and definition.lipschitz is None else mu,
+            lipschitz=None if definition.lipschitz is None else definition.lipschitz * less,
+        )
+    if isinstance(definition, SetClass):
+        return replace(
+            definition, diameter=None if definition.diameter is None else definition.diameter * less
+        )
+    return replace(
+        definition,
+        strong_monotonicity=definition.strong_monotonicity * (1 + share),
+        cocoercivity=None if definition.cocoercivity is None else definition.cocoercivity * (1 + share),
+        lipschitz=None if definition.lipschitz is None else definition.lipschitz * less,
+    )
+
+
+@dataclass(frozen=True)
+class _Rounded:
+    """Coordinates of a trace's free vectors, and its values.
+
+    Attributes
+    ----------
+    dimension
+        Of the space.
+    vectors, values
+        By their numbers; those that are missing are 0.
+    """
+
+    dimension: int
+    vectors: Mapping[int, Sequence[Fraction]]
+    values: Mapping[int, Fraction]
+
+    @classmethod
+    def of(cls, path: Path, worst: Worst, digits: int, shrunk: Fraction) -> _Rounded | None:
+        """Round a worst case; None if it is too small."""
+        forms = [*path.slacks, *(form for name, form in path.nonnegative.items() if name != "1")]
+        has_constant = any(() in form for form in (*forms, *path.zero.values()))
+        scale = worst.values[-1] if has_constant else np.trace(worst.gram)
+        if scale < LEAST:
+            return None
+        sizes, directions = np.linalg.eigh(worst.gram / scale)
+        keep = sizes > SMALL * sizes[-1]
+        factor = np.linalg.qr((directions[:, keep] * np.sqrt(sizes[keep])).T)[
+            1
+        ].T  # the first have few coordinates
+        factor = factor * np.where(np.diag(factor) < 0, -1.0, 1.0)
+        vectors = {
+            v: [_fraction(entry, digits) * shrunk for entry in factor[row]]
+            for v, row in worst.coordinates.vectors.items()
+        }
+        for v, row in eliminate(
+            [dict(point) for point in path.vanishing]
+        ).items():  # what points of no length say
+            others = [[-share * entry for entry in vectors[k]] for k, share in row.items()]
+            vectors[v] = [sum(column, Fraction(0)) for column in zip(*others, strict=True)] or [
+                Fraction(0)
+            ] * factor.shape[1]
+        values = {
+            key[0]: _fraction(worst.values[place] / scale, 2 * digits) * shrunk**2
+            for key, place in worst.coordinates.linear.items()
+            if key
+        }
+        return cls(factor.shape[1], vectors, values)
+
+    def number(self, terms: Terms) -> Fraction:
+        """Evaluate a form."""
+        total = Fraction(0)
+        for key, factor in terms.items():
+            if len(key) == 2:
+                pair = (self.vectors.get(v, ()) for v in key)
+                total += factor * sum((a * b for a, b in zip(*pair, strict=False)), Fraction(0))
+            else:
+                total += factor * (self.values.get(key[0], Fraction(0)) if key else 1)
+        return total
+
+    def point(self, point: Point) -> list[Any]:
+        """Write a point's coordinates."""
+        total = [Fraction(0)] * self.dimension
+        for v, factor in point.terms.items():
+            for place, entry in enumerate(self.vectors.get(v, ())):
+                total[place] += factor * entry
+        return list(map(write, total))
+
+    def breaks(self, path: Path) -> bool:
+        """Return whether all conditions are met, and the entry is broken."""
+        return (
+            all(self.number(slack) < 0 for slack in path.slacks)
+            and all(self.number(form) >= 0 for form in path.nonnegative.values())
+            and all(self.number(form) == 0 for form in path.zero.values())
+        )
+
+    def code(self, path: Path) -> Code:
+        """Write every point, gradient and value of the trace."""
+        trace = path.trace
+
+        def value(number: Any) -> Any:
+            return write(self.number(number.terms) if type(number) is Form else Fraction(number))
+
+        return {
+            "start": self.point(trace.start),
+            "solution": None if trace.solution is None else self.point(trace.solution),
+            "minimum": value(trace.minimum),
+            "further": [self.point(point) for point in trace.further],
+            "triplets": [
+                [[self.point(x), self.point(g), value(f)] for x, g, f in oracle.triplets]
+                for oracle in trace.oracles
+            ],
+        }
+
+
+def _fraction(value: float, digits: int) -> Fraction:
+    return Fraction(str(round(float(value), digits)))

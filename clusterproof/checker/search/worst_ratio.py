@@ -1,0 +1,83 @@
+"""The worst case of one path in floats: a semidefinite program over all inner products and values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from clusterproof.checker.search.paths import Coordinates, Path, Terms, size_of, sum_of
+from clusterproof.checker.search.semidefinite import matrix_of, minimum, triangles
+
+TOLERANCES = (1e-10, 1e-8, 1e-7)
+"""Tolerances of the solver, in this order: explicit functions are read off the digits that the first one gives."""
+
+
+@dataclass(frozen=True, eq=False)
+class Worst:
+    """Optimum of a program.
+
+    Attributes
+    ----------
+    value
+        The ratio, or the excess.
+    coordinates
+        Numbers of the vectors and values.
+    gram, values
+        (n, n) inner products and (q,) values, the constant 1 last, scaled such that what normalises them is 1.
+    """
+
+    value: float
+    coordinates: Coordinates
+    gram: np.ndarray
+    values: np.ndarray
+
+
+def worst_ratio(path: Path) -> Worst | None:
+    """Return the largest measured over bound; None if it is unbounded, unknown, or the solver fails."""
+    if path.bound is None:
+        return None
+    targets = [sum_of([(1, slack), (-1, path.bound)]) for slack in path.slacks]
+    return _least(path, targets, path.bound)
+
+
+def worst_excess(path: Path) -> Worst | None:
+    """Return the largest measured - bound where the squared lengths of all vectors, and 1, sum to at most 1."""
+    coordinates = Coordinates([*path.slacks, *path.nonnegative.values(), *path.zero.values()])
+    scale: Terms = {(): Fraction(1), **{(v, v): Fraction(1) for v in coordinates.vectors}}
+    return _least(path, path.slacks, scale)
+
+
+def _least(path: Path, targets: Sequence[Terms], normal: Terms) -> Worst | None:
+    """Return the least rho with rho normal + sum weights targets = sum multipliers conditions + <S, G>, S >= 0."""
+    forms = [
+        normal,
+        *targets,
+        *(_scaled(terms, -1) for terms in path.nonnegative.values()),
+        *(_scaled(terms, -1) for terms in path.zero.values()),
+    ]
+    coordinates = Coordinates(forms)
+    matrices = triangles(np.array([coordinates.matrix(each) for each in forms])).T
+    others = np.array([coordinates.others(each) for each in forms]).T
+    count, n, q = len(targets), len(coordinates.vectors), len(coordinates.linear)
+    signed = 1 + np.arange(count + len(path.nonnegative))
+    weights = np.zeros((1, len(forms)))
+    weights[0, 1 : 1 + count] = 1.0
+    signs = -np.eye(len(forms))[signed]
+    rows = np.vstack([others, weights, signs, -matrices])
+    right = np.zeros(len(rows))
+    right[q] = 1.0
+    cost = np.zeros(len(forms))
+    cost[0] = 1.0
+    sizes = (q + 1, len(signed), (n,))
+    found = minimum(rows, right, cost, sizes, tolerances=TOLERANCES, almost=True)
+    if found is None:
+        return None
+    gram = matrix_of(found.dual[q + 1 + len(signed) :], n)
+    return Worst(float(found.unknowns[0]), coordinates, gram, -found.dual[:q])
+
+
+def _scaled(terms: Terms, factor: int) -> Terms:
+    return {key: factor * value / size_of(terms) for key, value in terms.items()}

@@ -1,0 +1,158 @@
+"""Wrong calls: a name that a function or class does not have is answered by the one that is meant."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from abc import ABCMeta
+from collections.abc import Callable, Iterable
+from functools import cache, wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from clusterproof.common.validation import InvalidArgument, brief
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+MEANT = {
+    "step_size": "lr learning_rate local_learning_rate eta stepsize step",
+    "rounds": "global_rounds com_round comm_rounds num_rounds num_server_rounds n_rounds iterations steps",
+    "local_steps": "local_epochs epochs num_epochs inner_steps",
+    "batch_size": "batch batchsize bs",
+    "clients": "num_clients n_clients num_users num_supernodes users workers",
+    "clients_per_cluster": "num_clients n_clients num_users num_supernodes users clients",
+    "participation": "join_ratio sample_ratio fraction_fit fraction_train fraction sample_rate",
+    "participants": "sampled clients_per_round",
+    "proximal": "mu proximal_mu",
+    "concentration": "alpha dir_alpha",
+    "momentum": "beta",
+    "clusters": "num_clusters n_clusters groups k",
+    "models": "num_models n_models",
+    "dimension": "dim features num_features",
+    "condition_number": "kappa condition cond",
+    "separation": "delta distance",
+    "noise": "sigma std",
+    "samples": "num_samples n_samples",
+    "seed": "random_state random_seed rng",
+    "seeds": "num_seeds repeats times",
+    "replicates": "repeats runs trials repetitions",
+    "out": "output output_dir outdir out_dir folder save_dir",
+    "json": "format output_format output",
+    "figure": "plot",
+    "plot": "figure",
+    "data": "dataset",
+    "network": "model arch",
+    "device": "gpu cuda",
+    "server_step_size": "server_lr global_lr server_learning_rate",
+    "hidden": "layers",
+    "algorithm": "method strategy aggregation",
+    "strong_convexity": "mu",
+    "smoothness": "l lipschitz",
+    "heterogeneity": "zeta",
+}
+"""What other libraries and papers call a parameter, by its name here; ``notes/coming-from.md`` explains them."""
+
+
+def meant(word: str, known: Iterable[str]) -> str | None:
+    """Return the known parameter that a name means: by its meaning elsewhere, or by its letters."""
+    names = {name.replace("-", "_"): name for name in known}
+    plain = word.strip("-").replace("-", "_").lower()
+    for name, others in MEANT.items():
+        if name in names and plain in others.split():
+            return names[name]
+    near = difflib.get_close_matches(plain, names, n=1, cutoff=0.7)
+    return names[near[0]] if near else None
+
+
+def refusal(
+    function: Callable[..., Any], name: str, given: tuple[Any, ...], named: dict[str, Any]
+) -> InvalidArgument | None:
+    """Return what is wrong with a call, or None if its arguments fit the function's parameters."""
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*given, **named)
+    except TypeError:
+        parameters = signature.parameters
+    else:
+        return None
+    names = [one.name for one in parameters.values() if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+    listed = ", ".join(name for name in names if name != "self") or "none"
+    for word, value in named.items():
+        if word not in names:
+            found = meant(word, names)
+            remedy = f"write {found}=" if found else f"it has {listed}"
+            return InvalidArgument(word, brief(value), f"is not a parameter of {name}", remedy)
+    places = [
+        one.name
+        for one in parameters.values()
+        if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+    ]
+    if len(given) > len(places):
+        value = given[len(places)]
+        following = [one for one in names[len(places) :] if one not in named]
+        takes = [one for one in places if one != "self"]
+        rule = f"is one value more than {name} takes without a name" if takes else "must be given by its name"
+        remedy = f"write {following[0]}=..." if following else "leave it out"
+        return InvalidArgument(following[0] if following else name, brief(value), rule, remedy)
+    for word in places[: len(given)]:
+        if word in named:
+            return InvalidArgument(
+                word, brief(named[word]), f"is given twice in the call of {name}", "leave one out"
+            )
+    empty = inspect.Parameter.empty
+    missing = [
+        one.name
+        for one in parameters.values()
+        if one.default is empty and one.name in names and one.name not in (*named, *places[: len(given)])
+    ]
+    return InvalidArgument(missing[0], None, f"is missing in the call of {name}", f"write {missing[0]}=...")
+
+
+@cache
+def _checked_once(function: Callable[..., Any]) -> Callable[..., Any]:
+    return checked(function)
+
+
+def exposed(value: Any) -> Any:
+    """Return a public function ``checked``, always the same one, and any other value as it is."""
+    is_plain = inspect.isfunction(value) and not hasattr(value, "__wrapped__")
+    return _checked_once(value) if is_plain else value
+
+
+def checked(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Make a function answer a call that does not fit its parameters with ``InvalidArgument``."""
+    name = function.__name__ if "<locals>" in function.__qualname__ else function.__qualname__
+
+    @wraps(function)
+    def called(*given: Arguments.args, **named: Arguments.kwargs) -> Result:
+        try:
+            return function(*given, **named)
+        except TypeError as error:
+            if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+                raise  # raised within the function
+            wrong = refusal(function, name, given, named)
+            raise (wrong or error) from None
+
+    return called
+
+
+class CheckedCalls(ABCMeta):
+    """Make the classes of a base class answer calls that do not fit with ``InvalidArgument``."""
+
+    if not TYPE_CHECKING:
+
+        @property
+        def __signature__(cls) -> inspect.Signature:
+            """The parameters of a call, which would otherwise be those of ``__call__`` below."""
+            _, *others = inspect.signature(cls.__init__).parameters.values()
+            return inspect.Signature(others)
+
+        def __call__(cls, *given: Any, **named: Any) -> Any:
+            """Make an instance."""
+            try:
+                return super().__call__(*given, **named)
+            except TypeError:
+                wrong = refusal(cls.__init__, cls.__name__, (cls, *given), named)
+                if wrong is None:
+                    raise
+                raise wrong from None

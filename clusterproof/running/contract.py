@@ -1,0 +1,161 @@
+"""Checks of what an algorithm's methods return, the same in ``run`` and in the training of networks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+from array_api_compat import is_array_api_obj
+
+from clusterproof.algorithms.base import Algorithm, State, Task
+from clusterproof.common.arrays import Array, to_numpy
+from clusterproof.common.validation import InvalidArgument
+
+TARGETS = ("clusters", "pooled", "clients")
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Checks of an algorithm's answers on one task; each raises ``InvalidArgument`` for a wrong answer.
+
+    Attributes
+    ----------
+    argument, name
+        What messages name: the argument with which the user chose the algorithm, and its value.
+    leading
+        Replicate axes of the models.
+    library
+        Class of the arrays, such as ``numpy.ndarray``.
+    dtype
+        Type of the models, such as ``"float32"``; any type if None.
+    """
+
+    argument: str
+    name: str
+    leading: tuple[int, ...]
+    library: type
+    dtype: str | None = None
+
+    def check_count(self, algorithm: Algorithm[Any], task: Task) -> int:
+        """Require a known target and a positive number of models, and return the number."""
+        if algorithm.target not in TARGETS:
+            rule = f"must have a `target` among {', '.join(TARGETS)}, not {algorithm.target!r}"
+            raise self._refused(rule, "say which minimisers the models approximate")
+        count: object = algorithm.model_count(task)
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+            rule = f"must return an integer, at least 1, from `model_count`, not {count!r}"
+            raise self._refused(rule, "return the number of the server's models")
+        return int(count)
+
+    def check_models(self, method: str, models: Any, shape: tuple[int, ...]) -> None:
+        """Require models of a shape, without the leading axes, from a method."""
+        given, wanted = self._form(models), (*self.leading, *shape)
+        typed = "" if self.dtype is None else f" of type {self.dtype}"
+        if given != f"{wanted}{typed}":
+            kind = "a tensor" if self.library.__name__ == "Tensor" else "an array"
+            rule = f"must return models from `{method}` as {kind} {wanted}{typed}, not {given}"
+            raise self._refused(rule, "keep their shape and type")
+        if isinstance(models, np.ndarray) and models.dtype.kind != "f":
+            rule = f"must return models from `{method}` as floating numbers, not of type {models.dtype}"
+            raise self._refused(rule, "keep their shape and type")
+
+    def check_state(self, method: str, state: Any, kind: type[State], shape: tuple[int, ...]) -> None:
+        """Require a state of a class, with models of a shape, from a method."""
+        if type(state) is not kind:
+            rule = f"must return a {kind.__name__} from `{method}`, not {type(state).__name__}"
+            raise self._refused(rule, "return the class that `initialise` has as annotation")
+        self.check_models(method, state.models, shape)
+
+    def check_round(self, before: State, after: Any, clients: int, models: int) -> None:
+        """Require a state of the same kind as before the round, with one cluster for each participant.
+
+        Parameters
+        ----------
+        before, after
+            States before and after the round.
+        clients, models
+            Numbers that indices of participants and of their models are below.
+        """
+        self.check_state("step", after, type(before), tuple(before.models.shape)[len(self.leading) :])
+        remedy = (
+            "return the participants' indices as `clients` and the cluster of each, or -1, as `assignments`"
+        )
+        sizes = []
+        for attribute, count, least in (("clients", clients, 0), ("assignments", models, -1)):
+            indices = getattr(after, attribute)
+            values = to_numpy(indices) if isinstance(indices, self.library) else None
+            lead = None if values is None else values.shape[:-1]
+            if values is None or values.dtype.kind not in "iu" or lead not in ((), self.leading):
+                given = self._form(indices, typed=True)
+                rule = f"must return `{attribute}` from `step` as one integer a participant, not {given}"
+                raise self._refused(rule, remedy)
+            outside = values[(values < least) | (values >= count)]
+            if outside.size:
+                rule = (
+                    f"must return `{attribute}` from `step` between {least} and {count - 1}, not {outside[0]}"
+                )
+                raise self._refused(rule, remedy)
+            sizes.append(values.shape[-1])
+        if sizes[0] != sizes[1]:
+            rule = (
+                f"must return an assignment for each of {sizes[0]} participants from `step`, not {sizes[1]}"
+            )
+            raise self._refused(rule, remedy)
+
+    def check_unwritten(self, state: State, copies: Mapping[str, np.ndarray]) -> None:
+        """Require that the arrays of a state are those of ``copy_arrays`` before the round."""
+        name = written(state, copies)
+        if name is not None:
+            rule = f"must leave the state that `step` is given unchanged, and writes into its `{name}`"
+            raise self._refused(rule, "compute a new array, such as x = x - step in place of x -= step")
+
+    def _form(self, array: Array, typed: bool = False) -> str:
+        """Write the shape of an array, and its type where types count; its class if it is of another library."""
+        if not isinstance(array, self.library):
+            return type(array).__name__
+        values: Array = array  # of the library, whose class has no types
+        shape = str(tuple(values.shape))
+        return f"{shape} of type {dtype_of(values)}" if typed or self.dtype is not None else shape
+
+    def _refused(self, rule: str, remedy: str) -> InvalidArgument:
+        return InvalidArgument(self.argument, self.name, rule, remedy)
+
+
+def is_custom(algorithm: Algorithm[Any]) -> bool:
+    """Return whether an algorithm is not one of this library, whose tests show that it leaves states unchanged."""
+    return not type(algorithm).__module__.startswith("clusterproof.")
+
+
+def dtype_of(array: Array) -> str:
+    """Return the name of an array's type, such as ``"float32"``."""
+    return str(array.dtype).removeprefix("torch.")
+
+
+def arrays_of(value: Any, name: str = "") -> Iterator[tuple[str, Array]]:
+    """Yield the arrays in a state by name, also those in dataclasses, lists and mappings."""
+    if is_array_api_obj(value):
+        yield name, value
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from arrays_of(getattr(value, field.name), f"{name}.{field.name}".strip("."))
+    elif isinstance(value, list | tuple):
+        for index, element in enumerate(value):
+            yield from arrays_of(element, f"{name}.{index}")
+    elif isinstance(value, Mapping):
+        for key, element in value.items():
+            yield from arrays_of(element, f"{name}.{key}")
+
+
+def copy_arrays(state: State) -> dict[str, np.ndarray]:
+    """Return copies of the arrays in a state, on the host, by name."""
+    return {name: np.array(to_numpy(array)) for name, array in arrays_of(state)}
+
+
+def written(state: State, copies: Mapping[str, np.ndarray]) -> str | None:
+    """Return the name of an array of a state that is not as it was copied; None if all are."""
+    for name, array in arrays_of(state):
+        if name not in copies or not np.array_equal(to_numpy(array), copies[name], equal_nan=True):
+            return name
+    return None

@@ -1,0 +1,78 @@
+"""Measures of agreement between an assignment of clients and the true clusters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clusterproof.common.arrays import convert_array, to_numpy
+from clusterproof.common.validation import InvalidArgument
+
+
+def contingency(assignments: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Count clients by (assigned cluster, true cluster), of integers (m,); absent clients (-1) are left out.
+
+    Raises
+    ------
+    InvalidArgument
+        If they are not integers, or not as many.
+    """
+    assignments, labels = _clusters("assignments", assignments), _clusters("labels", labels)
+    if assignments.shape != labels.shape:
+        rule = f"must have the shape of the assignments, {assignments.shape}"
+        raise InvalidArgument("labels", labels.shape, rule, "give every client one of each")
+    present = assignments >= 0
+    assigned, rows = np.unique(assignments[present], return_inverse=True)
+    truth, columns = np.unique(labels[present], return_inverse=True)
+    table = np.zeros((len(assigned), len(truth)), dtype=np.int64)
+    np.add.at(table, (rows, columns), 1)
+    return table
+
+
+def cluster_count(assignments: np.ndarray) -> int:
+    """Count the clusters that have clients, of integers (m,); absent clients (-1) are left out.
+
+    Purity never decreases when clusters are split, and is 1 for singletons: report it together with
+    this number or the adjusted Rand index.
+    """
+    assignments = _clusters("assignments", assignments)
+    return len(np.unique(assignments[assignments >= 0]))
+
+
+def _clusters(argument: str, value: Any) -> np.ndarray:
+    """Read the cluster of each client, integers (m,)."""
+    rule, remedy = "must be integers (m,)", "give a cluster a client, and one replicate or round at a time"
+    clusters = to_numpy(convert_array(argument, value, rule, remedy, integers=True))
+    if clusters.ndim != 1:
+        raise InvalidArgument(argument, clusters.shape, rule, remedy)
+    return clusters
+
+
+def purity(assignments: np.ndarray, labels: np.ndarray) -> float:
+    """Return the share of clients whose true cluster is the majority in their assigned cluster, in (0, 1].
+
+    ``assignments`` and ``labels`` are integers (m,); absent clients (-1) are left out. NaN if all are absent.
+    """
+    table = contingency(assignments, labels)
+    return float(table.max(axis=1).sum() / table.sum()) if table.size else float("nan")
+
+
+def adjusted_rand_index(assignments: np.ndarray, labels: np.ndarray) -> float:
+    """Return the agreement of two partitions, corrected for chance (Hubert and Arabie, 1985).
+
+    1 for equal partitions and 0 on average for random ones, of integers (m,); absent clients (-1) are left out.
+    NaN if all are absent.
+    """
+    table = contingency(assignments, labels).astype(float)
+    if not table.size:
+        return float("nan")
+
+    def pairs(counts: np.ndarray) -> float:
+        return float((counts * (counts - 1) / 2).sum())
+
+    total = pairs(table.sum(keepdims=True))
+    assigned, truth = pairs(table.sum(axis=1)), pairs(table.sum(axis=0))
+    expected = assigned * truth / total if total else 0.0
+    largest = (assigned + truth) / 2
+    return 1.0 if largest == expected else (pairs(table) - expected) / (largest - expected)

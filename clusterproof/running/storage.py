@@ -1,0 +1,289 @@
+"""Storage of a run: parquet tables and a JSON file with settings, versions and checksums.
+
+A stored run is a folder of three files. ``models.parquet`` has one row per round, replicate and model
+(columns ``round``, ``replicate``, ``cluster``, ``error``, ``model``); ``assignments.parquet`` has one row
+per round and replicate (``round``, ``replicate``, and ``clusters``, one entry per client); ``run.json``
+holds the settings, the true labels, versions, and the SHA-256 of the tables and of itself. A run with recorded
+fields or measures (format 2) has a fourth file, ``recorded.parquet``, with one row per round and one column per
+name, ``record.NAME`` or ``measure.NAME``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import platform
+import secrets
+import shutil
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from clusterproof.common.atomic import naming_folder, require_plain, write_whole
+from clusterproof.common.calls import checked
+from clusterproof.common.validation import InvalidArgument, check_instance
+from clusterproof.files import ARRAYS, LARGE, check_depth, read_file
+from clusterproof.running.trace import Trace
+
+if TYPE_CHECKING:
+    from polars import DataFrame
+
+__all__ = ["load_trace", "save_trace"]
+
+SIDECAR = "run.json"
+TABLES = ("models.parquet", "assignments.parquet")
+RECORDED = "recorded.parquet"
+FORMAT, FORMAT_RECORDED = 1, 2
+"""Of a run without and with recorded fields or measures."""
+
+
+@checked
+def save_trace(trace: Trace, folder: str | os.PathLike[str]) -> None:
+    """Write a run atomically into a new folder, with bitwise exact arrays.
+
+    The files are written into a sibling folder (``.clusterproof-XXXXXXXX.partial``) that is renamed at the end.
+
+    Parameters
+    ----------
+    trace
+        The run.
+    folder
+        Folder that does not exist or is empty. Missing parents are created.
+
+    Raises
+    ------
+    InvalidArgument
+        If the folder is not empty, cannot be written, or polars is not installed.
+    """
+    check_instance("trace", trace, Trace, "write save_trace(trace, folder)")
+    check_instance("folder", folder, str | os.PathLike, "give the path of a folder")
+    check_destination(folder)
+    target = Path(os.path.realpath(folder))
+    partial = target.with_name(f".clusterproof-{secrets.token_hex(4)}.partial")
+    with naming_folder("out", folder):
+        partial.mkdir(parents=True)
+        try:
+            _write_files(trace, partial)
+            os.rename(partial, target)
+        except BaseException:  # also Ctrl-C must leave no temporary folder
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+
+
+@checked
+def load_trace(folder: str | os.PathLike[str]) -> Trace:
+    """Read a run that ``save_trace`` wrote; its arrays are bitwise identical.
+
+    Raises
+    ------
+    InvalidArgument
+        If a file is missing, unreadable, a link or not the one that was written (the message gives the
+        expected and the found SHA-256), or polars is not installed.
+    """
+    import polars
+
+    check_instance("folder", folder, str | os.PathLike, "give the path of a folder")
+    root = Path(folder)
+    require_plain("trace", *(root / name for name in (SIDECAR, *TABLES, RECORDED)))
+    record = _read_sidecar(root / SIDECAR)
+    names = TABLES if record.format == FORMAT else (*TABLES, RECORDED)
+    contents = {name: _content(root / name) for name in names}
+    for name, content in contents.items():
+        _compare(root / name, record.files.get(name, "none"), hashlib.sha256(content).hexdigest())
+    try:
+        models, assignments = (polars.read_parquet(contents[name]) for name in TABLES)
+        columns = {
+            "models": models["model"],
+            "assignments": assignments["clusters"],
+            "errors": models["error"],
+        }
+        if record.format != FORMAT:
+            table = polars.read_parquet(contents[RECORDED])
+            columns |= {name: table[name] for name in table.columns}
+        arrays = {
+            name: np.array(columns[name].to_numpy(), dtype=record.types[name]).reshape(shape)
+            for name, shape in record.shapes.items()
+        }
+        return Trace(
+            models=arrays["models"],
+            assignments=arrays["assignments"],
+            errors=arrays.get("errors"),
+            labels=np.asarray(record.labels, dtype=record.types["labels"]),
+            settings=record.settings,
+            recorded=_named(arrays, "record."),
+            measured=_named(arrays, "measure."),
+        )
+    except (KeyError, TypeError, ValueError, polars.exceptions.PolarsError) as error:
+        raise _unreadable(root / SIDECAR, f"describes other tables ({error})") from error
+
+
+def parquet_bytes(frame: DataFrame) -> bytes:
+    """Return the content of the parquet file of a table."""
+    content = io.BytesIO()
+    frame.write_parquet(content)
+    return content.getvalue()
+
+
+def write_tables(frame: DataFrame, *, parquet: Path | None = None, csv: Path | None = None) -> None:
+    """Write a table to the files that were asked for, as options of their names.
+
+    Raises
+    ------
+    InvalidArgument
+        If one cannot be written.
+    """
+    if parquet is not None:
+        write_whole("parquet", parquet, parquet_bytes(frame))
+    if csv is not None:
+        write_whole("csv", csv, frame.write_csv().encode())
+
+
+def check_destination(folder: str | os.PathLike[str]) -> None:
+    """Check before a computation that ``save_trace`` can write into a folder.
+
+    Raises
+    ------
+    InvalidArgument
+        If the folder is not empty, is a file, or its parent cannot be written.
+    """
+    name = os.fspath(folder)
+    with naming_folder("out", folder):
+        target = Path(os.path.realpath(folder))
+        with suppress(FileNotFoundError):
+            os.stat(target)  # a name that is too long is an error, a missing folder is not
+        if not name or (target.exists() and not target.is_dir()):
+            raise InvalidArgument("out", name, "must be the path of a new folder", "choose another name")
+        if os.path.ismount(target) or target == Path.cwd():
+            rule = "must not be the working directory or a mount point, which cannot be replaced"
+            raise InvalidArgument("out", name, rule, "name a new folder inside it")
+        if target.is_dir() and any(target.iterdir()):
+            raise InvalidArgument(
+                "out", name, "must not exist or be empty", "choose another name or remove it"
+            )
+        parent = target.parent
+        while not parent.exists():
+            parent = parent.parent
+        os.rmdir(tempfile.mkdtemp(dir=parent, prefix=".clusterproof-"))
+
+
+class _Sidecar(msgspec.Struct, forbid_unknown_fields=True):
+    """Content of ``run.json``, see ``_write_files``."""
+
+    format: int
+    settings: dict[str, Any]
+    labels: list[int]
+    shapes: dict[str, list[int]]
+    types: dict[str, str]
+    files: dict[str, str]
+    versions: dict[str, str]
+    sha256: str
+
+
+def _write_files(trace: Trace, folder: Path) -> None:
+    """Write the two tables, and then the JSON file with their checksums."""
+    import polars
+
+    arrays = {"models": trace.models, "assignments": trace.assignments, "errors": trace.errors}
+    extra = {f"record.{name}": array for name, array in trace.recorded.items()}
+    extra |= {f"measure.{name}": array for name, array in trace.measured.items()}
+    present = {name: array for name, array in arrays.items() if array is not None} | extra
+    replicates = trace.models.shape[1] if trace.models.ndim == 4 else 1
+    clusters, dimension = trace.models.shape[-2:]
+    steps = np.indices((len(trace.models), replicates, clusters), dtype=np.int32).reshape(3, -1)
+    rounds = np.indices((trace.rounds, replicates), dtype=np.int32).reshape(2, -1)
+    tables: tuple[dict[str, Any], ...] = (
+        {
+            **dict(zip(("round", "replicate", "cluster"), steps, strict=True)),
+            "error": None if trace.errors is None else trace.errors.reshape(-1),
+            "model": trace.models.reshape(-1, dimension),
+        },
+        {
+            **dict(zip(("round", "replicate"), rounds, strict=True)),
+            "clusters": trace.assignments.reshape(-1, len(trace.labels)),
+        },
+    )
+    names: tuple[str, ...] = TABLES
+    if extra:
+        names = (*TABLES, RECORDED)
+        tables = (*tables, {name: array.reshape(len(array), -1) for name, array in extra.items()})
+    sums = {}
+    for name, columns in zip(names, tables, strict=True):
+        content = parquet_bytes(polars.DataFrame(columns))
+        (folder / name).write_bytes(content)
+        sums[name] = hashlib.sha256(content).hexdigest()
+    record = {
+        "format": FORMAT_RECORDED if extra else FORMAT,
+        "settings": trace.settings,
+        "labels": trace.labels.tolist(),
+        "shapes": {name: array.shape for name, array in present.items()},
+        "types": {name: str(array.dtype) for name, array in {**present, "labels": trace.labels}.items()},
+        "files": sums,
+        "versions": versions(),
+    }
+    with open(folder / SIDECAR, "w", encoding="utf-8") as file:
+        json.dump({**record, "sha256": _sum_of_record(record)}, file, indent=1, allow_nan=False)
+
+
+def _named(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    """Return the arrays whose names begin with a prefix, by the rest of their names."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that determine the results of a run, and the platform."""
+    return {
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "numba": metadata.version("numba"),
+        "clusterproof": metadata.version("clusterproof"),
+        "platform": platform.platform(),
+    }
+
+
+def _read_sidecar(path: Path) -> _Sidecar:
+    """Read the JSON file and verify its checksum."""
+    try:
+        content = check_depth(msgspec.json.decode(read_file(path, LARGE)))
+        record = msgspec.convert(content, _Sidecar)
+    except OSError as error:
+        raise _unreadable(path, f"must be readable ({error.strerror})") from error
+    except (ValueError, RecursionError) as error:
+        raise _unreadable(path, f"must be the record of a stored run ({error})") from error
+    _compare(path, content.pop("sha256"), _sum_of_record(content))
+    if record.format not in (FORMAT, FORMAT_RECORDED):
+        rule = f"must have format {FORMAT} or {FORMAT_RECORDED}, not {record.format}"
+        raise _unreadable(path, rule)
+    return record
+
+
+def _sum_of_record(record: dict[str, Any]) -> str:
+    """Return the SHA-256 of a record without its checksum, independent of its layout."""
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
+
+
+def _content(path: Path) -> bytes:
+    """Return the content of a table's file."""
+    try:
+        return read_file(path, ARRAYS)
+    except OSError as error:
+        raise _unreadable(path, f"must be readable ({error.strerror})") from error
+
+
+def _compare(path: Path, expected: str, found: str) -> None:
+    """Raise ``InvalidArgument`` if a checksum differs."""
+    if expected != found:
+        raise _unreadable(path, f"must have the SHA-256 {expected}, but has {found}")
+
+
+def _unreadable(path: Path, rule: str) -> InvalidArgument:
+    return InvalidArgument(
+        "trace", str(path), " ".join(rule.split()), "restore it from a backup or make the run again"
+    )

@@ -1,0 +1,194 @@
+"""The record of a run: numpy arrays on the host for every array library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clusterproof.common.calls import checked
+from clusterproof.common.notebook import html_table
+from clusterproof.running.metrics import adjusted_rand_index, cluster_count, purity
+
+if TYPE_CHECKING:
+    import polars
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
+
+
+@dataclass(frozen=True, repr=False)
+class Trace:
+    """Models, assignments and errors of a run. Without replicates, the replicate axis is missing.
+
+    Attributes
+    ----------
+    models
+        Server models before each round and after the last, (rounds + 1, replicates, P, d).
+    assignments
+        Cluster that each client chose in each round, (rounds, replicates, m); -1 for a client
+        that did not take part.
+    errors
+        Distance of each model to its target minimiser, (rounds + 1, replicates, P), in
+        the model's units: ||chi_p - chi*_p|| for clustered algorithms with as many models as
+        clusters, the distance to the nearest cluster's minimiser if the numbers differ. None
+        if the minimisers of the task are unknown.
+    labels
+        The true cluster of each client, (m,).
+    settings
+        Algorithm, task, rounds, seed and replicates, as plain JSON values; ``target``, whose minimisers the errors are
+        distances to; ``dynamics`` if the algorithm implements that of another class.
+    recorded
+        Fields of the state that ``run(record=...)`` names, before the first and after each round,
+        (rounds + 1, ...) with the shape of the field.
+    measured
+        Values of the functions of ``run(measure=...)``, before the first and after each round, (rounds + 1, ...)
+        with the shape of a value.
+    """
+
+    models: np.ndarray
+    assignments: np.ndarray
+    errors: np.ndarray | None
+    labels: np.ndarray
+    settings: Mapping[str, Any]
+    recorded: Mapping[str, np.ndarray] = field(default_factory=dict)
+    measured: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def rounds(self) -> int:
+        """Number of communication rounds."""
+        return len(self.assignments)
+
+    @property
+    def last_assignments(self) -> np.ndarray:
+        """The cluster each client chose when it last took part, (replicates, m); -1 if never."""
+        last = np.full(self.assignments.shape[1:], -1, dtype=np.int64)
+        for assignment in self.assignments:
+            last = np.where(assignment >= 0, assignment, last)
+        return last
+
+    @property
+    def purity(self) -> np.ndarray:
+        """Purity of the last assignments, one number per replicate."""
+        return np.apply_along_axis(purity, -1, self.last_assignments, self.labels)
+
+    @property
+    def adjusted_rand_index(self) -> np.ndarray:
+        """Adjusted Rand index of the last assignments, one number per replicate."""
+        return np.apply_along_axis(adjusted_rand_index, -1, self.last_assignments, self.labels)
+
+    @property
+    def cluster_count(self) -> np.ndarray:
+        """Number of clusters that have clients in the last assignments, one number per replicate."""
+        return np.apply_along_axis(cluster_count, -1, self.last_assignments)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Trace of {self._heading}: {', '.join(f'{name} {fact}' for name, fact in self._facts.items())}>"
+        )
+
+    def _repr_html_(self) -> str:
+        return html_table(f"Trace of {self._heading}", self._facts)
+
+    @property
+    def _heading(self) -> str:
+        algorithm, task = self.settings.get("algorithm", {}), self.settings.get("task", {})
+        return f"{algorithm.get('algorithm', 'a run')} on {task.get('task', 'a task')}"
+
+    @property
+    def _facts(self) -> dict[str, str]:
+        """Summary of the run; medians over replicates."""
+        facts = {"rounds": str(self.rounds)}
+        if self.models.ndim == 4:
+            facts["replicates"] = str(self.models.shape[1])
+        facts["models"] = f"{self.models.shape[-2]} of {self.models.shape[-1]} parameters"
+        facts["clients"] = str(len(self.labels))
+        if self.errors is not None:
+            with np.errstate(invalid="ignore"):
+                first, last = (np.median(self.errors[at].max(axis=-1)) for at in (0, -1))
+            facts["largest error"] = f"{first:.3g} -> {last:.3g}"
+        if self.rounds:
+            facts["purity"] = f"{np.median(self.purity):.3g}"
+        if names := [*self.recorded, *self.measured]:
+            facts["with"] = ", ".join(names)
+        return facts
+
+    @checked
+    def plot(
+        self,
+        *others: Trace,
+        bounds: Mapping[str, ArrayLike] | None = None,
+        width: float | None = None,
+        caption: bool = True,
+        title: str | None = None,
+        labels: Sequence[str] = (),
+    ) -> Figure:
+        """Draw the errors by round, of this run or of several in one figure.
+
+        Parameters
+        ----------
+        others
+            Further runs. Each curve is then the largest error of a run, named by the settings in which the runs
+            differ.
+        bounds
+            Bounds by their names, such as ``{"Lemma 1": values}``: a number, or one for each round and the start.
+        width, caption, title, labels
+            As for ``clusterproof.figures.style.Appearance``.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Displayed by notebooks; ``clusterproof.figures.save`` writes it to a file.
+
+        Raises
+        ------
+        InvalidArgument
+            If a run has no errors or another kind of errors, a bound is none, matplotlib is not installed, or the
+            figure cannot have this width or these labels.
+        """
+        import clusterproof  # only drawing needs matplotlib
+
+        appearance = {"width": width, "caption": caption, "title": title, "labels": labels}
+        drawn: Figure = clusterproof.figures.run_figure(self, *others, bounds=bounds, **appearance)
+        return drawn
+
+    @checked
+    def frame(self) -> polars.DataFrame:
+        """Return the errors as a table with one row per round, replicate and model.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns ``round``, ``replicate``, ``model``, ``error`` (null if the run has no errors) and
+            ``chosen_by``, the number of clients that chose this model in the preceding round (null at the start).
+
+        Raises
+        ------
+        InvalidArgument
+            If polars is not installed; the message names the extra to install.
+        """
+        import polars
+
+        count = self.models.shape[-2]
+        replicates = self.models.shape[1] if self.models.ndim == 4 else 1
+        steps = np.indices((len(self.models), replicates, count), dtype=np.int32).reshape(3, -1)
+        chosen = self.assignments.reshape(self.rounds, replicates, 1, len(self.labels))
+        sizes = (chosen == np.arange(count)[:, None]).sum(axis=-1)  # (rounds, replicates, P)
+        chosen_by = [*[None] * (replicates * count), *sizes.reshape(-1).tolist()]
+        return polars.DataFrame(
+            {
+                **dict(zip(("round", "replicate", "model"), steps, strict=True)),
+                "error": None if self.errors is None else self.errors.reshape(-1),
+                "chosen_by": chosen_by,
+            },
+            schema_overrides={"error": polars.Float64, "chosen_by": polars.Int64},
+        )
+
+
+def distances(models: np.ndarray, references: np.ndarray) -> np.ndarray:
+    """Return the distance of each model (..., P, d) to its reference (Q, d), or to the nearest if P != Q, (..., P)."""
+    if models.shape[-2] == len(references):
+        return np.asarray(np.linalg.norm(models - references, axis=-1))
+    to_each = [np.linalg.norm(models - reference, axis=-1) for reference in references]
+    return np.asarray(np.min(to_each, axis=0))

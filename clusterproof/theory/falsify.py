@@ -1,0 +1,352 @@
+"""Falsify a bound on a run: a claim is built of it, whose instances are tasks, parameters, starts and rounds."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import numpy as np
+
+from clusterproof.algorithms import Algorithm
+from clusterproof.checker.claims.claim import Claim, facts_of_lines
+from clusterproof.checker.claims.expectation import FEWEST, Expectation
+from clusterproof.checker.claims.judge import Entries
+from clusterproof.checker.claims.ranges import Range, drawn, example_of, integers
+from clusterproof.checker.claims.rounding import TOLERANCE
+from clusterproof.checker.claims.sides import Sides, at_most, suppose, with_unit
+from clusterproof.checker.claims.space import Replicates, Stream, mark_of
+from clusterproof.checker.claims.statement import Statement
+from clusterproof.checker.kernel import Word as Kind
+from clusterproof.checker.report.code import literal
+from clusterproof.checker.report.decide import decide
+from clusterproof.checker.report.verdict import Verdict
+from clusterproof.common import InvalidArgument
+from clusterproof.common.validation import check_count, check_seed
+from clusterproof.running import Diverged, Trace, run
+from clusterproof.running.recording import Measure
+from clusterproof.synthetic import Mixture
+from clusterproof.theory.run_code import imports, run_code
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+EVALUATIONS = 300
+REACH = 2
+"""Grid steps of the starting models on both sides of the optima that the algorithm aims at."""
+
+
+def falsify(
+    bound: Callable[[Any, Trace], Any],
+    *,
+    algorithm: Algorithm[Any] | Callable[..., Algorithm[Any]],
+    tasks: Mixture | Callable[[int], Mixture] | SearchStrategy[Any],
+    rounds: int,
+    starts: Callable[[Any], SearchStrategy[Any]] | None = None,
+    evaluations: int = EVALUATIONS,
+    replicates: int | None = None,
+    seed: int = 0,
+    measure: Mapping[str, Measure] = MappingProxyType({}),
+) -> Verdict:
+    """Search for a run whose errors, or another quantity or expectation of it, exceed a bound.
+
+    Parameters
+    ----------
+    bound
+        Function of the task and the trace. It returns the allowed errors, nonnegative and broadcastable to
+        ``trace.errors``, (rounds + 1, P); or ``expectation(samples, ...)`` of samples whose first axis is
+        that of the replicates. It may state hypotheses with ``suppose``.
+    algorithm
+        An algorithm, or a function of the task that returns one. Further parameters of the function that are
+        annotated with ranges, as in a claim, are searched, too.
+    tasks
+        One task; a function of a seed; or a hypothesis strategy, such as those of ``synthetic.strategies``, of which
+        examples are drawn.
+    rounds
+        Most rounds of a run, at least 1; the counterexample has the fewest that break the bound.
+    starts
+        Function of the task that returns a strategy of starting models (P, d). If None, a grid around the optima
+        that the algorithm aims at, spaced by a quarter of the separation, or by 1 for a single cluster.
+    evaluations
+        Number of runs to try that meet the hypotheses.
+    replicates
+        Most repetitions of each run for a bound on an expectation. Runs begin with 10 000, doubled while an interval
+        contains what is allowed; fewer decide only if samples have a ``range``.
+    seed
+        Seed of the search and of the runs.
+    measure
+        Name and function of (state, task), such as a Lyapunov function, that is bounded in place of the errors.
+        The bound is then broadcastable to ``trace.measured[name]``, (rounds + 1, ...).
+
+    Returns
+    -------
+    Verdict
+        Violated, consistent or inconclusive. ``counterexample["code"]`` is Python that runs and shows it.
+
+    Raises
+    ------
+    InvalidArgument
+        If an argument has the wrong type, or the result of ``bound`` is not a bound on the errors.
+
+    Notes
+    -----
+    A bound that holds with a probability is a claim with ``at_most(..., failure=...)``. A bound on an expectation is
+    violated if the intervals of two samples are beyond it.
+
+    Examples
+    --------
+    >>> from clusterproof import FedAvg, falsify
+    >>> from clusterproof.synthetic import strategies
+    >>> verdict = falsify(
+    ...     lambda task, trace: (1 - 2 / task.condition_number) * trace.errors[0],
+    ...     algorithm=lambda task: FedAvg(step_size=1 / task.smoothness),
+    ...     tasks=strategies.quadratic_mixtures(clusters=1, clients=1, condition_number=(2, 8)),
+    ...     rounds=5,
+    ... )
+    >>> verdict.verdict
+    <Kind.VIOLATED: 'violated'>
+    >>> exec(verdict.counterexample["code"])
+    """
+    check_count("rounds", rounds, at_least=1, remedy="give the number of communication rounds")
+    check_count("evaluations", evaluations, at_least=1, remedy="leave it out for the default")
+    check_seed(seed)
+    if replicates is not None:
+        check_count("replicates", replicates, at_least=2, remedy="leave it out for a bound on every run")
+    if not callable(bound):
+        raise InvalidArgument("bound", bound, "must be a function of (task, trace)", "write it as a lambda")
+    if len(measure) > 1:
+        raise InvalidArgument(
+            "measure", list(measure), "must name one quantity", "falsify one bound at a time"
+        )
+    runs = _Runs(bound, algorithm, seed, measure)
+    function = runs.function(_task_range(tasks), rounds, starts, expected=replicates is not None)
+    statement = Statement("", function, evaluations=evaluations, replicates=replicates or FEWEST)
+    name = f"falsify/{getattr(bound, '__name__', 'bound').strip('<>')}"
+    claim: Claim[..., Any] = Claim(
+        name,
+        function,
+        statement,
+        label="",
+        of_lines=facts_of_lines(),
+        bound=None,
+        tight=False,
+        says_nothing="",
+        quick=True,
+    )
+    verdict = decide(claim, seed)
+    if verdict.verdict is not Kind.VIOLATED or verdict.counterexample is None:
+        return verdict
+    numbers = {name: verdict.counterexample[name] for name in statement.space.ranges}
+    instance = statement.space.decode(numbers)
+    code = runs.code(verdict, claim, instance)
+    return replace(verdict, counterexample=verdict.counterexample | {"code": code})
+
+
+def _task_range(tasks: Any) -> Range:
+    """Return the range of the tasks."""
+    if isinstance(tasks, Mixture):
+        return drawn(lambda _: tasks)
+    if hasattr(tasks, "example") and hasattr(tasks, "map"):
+        return drawn(lambda stream: example_of(tasks, stream))
+    if callable(tasks) and not isinstance(tasks, type):
+        return drawn(lambda stream: tasks(int(stream.integers(2**31))))
+    rule = "must be a task, a function of a seed, or a hypothesis strategy of tasks"
+    raise InvalidArgument("tasks", tasks, rule, "see synthetic.strategies")
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """The runs of an algorithm on tasks, as a statement."""
+
+    bound: Callable[[Any, Trace], Any]
+    algorithm: Algorithm[Any] | Callable[..., Algorithm[Any]]
+    seed: int
+    measure: Mapping[str, Measure]
+
+    def function(
+        self, tasks: Range, rounds: int, starts: Callable[[Any], Any] | None, *, expected: bool
+    ) -> Callable[..., Sides | Expectation]:
+        """Make the statement's function, with the signature that says what is searched."""
+        parameters = self._parameters()
+        ranges: dict[str, Any] = {"task": tasks, **parameters}
+        ranges["start"] = drawn(
+            self._draw_start(starts, list(parameters)), write=np.ndarray.tolist, read=np.array
+        )
+        ranges["rounds"] = integers(1, rounds)
+        hints: dict[str, Any] = {name: Annotated[Any, allowed] for name, allowed in ranges.items()}
+        if expected:
+            hints |= {"stream": Stream, "replicates": Replicates}
+
+        def statement(**quantities: Any) -> Sides | Expectation:
+            return self.estimate(**quantities) if expected else self.sides(**quantities)
+
+        statement.__annotations__ = hints
+        statement.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # what inspect reads
+            [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in hints]
+        )
+        return statement
+
+    def _parameters(self) -> dict[str, Range]:
+        """Return the ranges of the function's parameters after the task."""
+        if isinstance(self.algorithm, Algorithm):
+            return {}
+        if not callable(self.algorithm) or isinstance(self.algorithm, type):
+            rule, remedy = (
+                "must be an algorithm or a function of the task",
+                "write lambda task: FedAvg(step_size=0.1)",
+            )
+            raise InvalidArgument("algorithm", self.algorithm, rule, remedy)
+        hints = get_type_hints(self.algorithm, include_extras=True)
+        ranges: dict[str, Range] = {}
+        for name in list(inspect.signature(self.algorithm).parameters)[1:]:
+            mark = mark_of(hints.get(name))
+            if not isinstance(mark, Range) or name in ("task", "start", "rounds", "stream", "replicates"):
+                rule = "must be Annotated with a range, under another name than task, start and rounds"
+                remedy = "annotate it, such as Annotated[Fraction, rationals(0, 1, 4)]"
+                raise InvalidArgument(f"algorithm.{name}", hints.get(name), rule, remedy)
+            ranges[name] = mark
+        return ranges
+
+    def make(self, task: Any, **parameters: Any) -> Algorithm[Any]:
+        """Make the algorithm for a task."""
+        made = self.algorithm if isinstance(self.algorithm, Algorithm) else self.algorithm(task, **parameters)
+        if not isinstance(made, Algorithm):
+            raise InvalidArgument(
+                "algorithm", made, "must give an algorithm", "return one, such as FedAvg(...)"
+            )
+        return made
+
+    def _draw_start(self, starts: Callable[[Any], Any] | None, names: list[str]) -> Callable[..., np.ndarray]:
+        """Return a function that draws starting models for a task and parameters."""
+
+        def draw(stream: np.random.Generator, **earlier: Any) -> np.ndarray:
+            task = earlier["task"]
+            if starts is not None:
+                return np.asarray(example_of(starts(task), stream), dtype=float)
+            made = self.make(**earlier)
+            count = made.model_count(task)
+            aims = task.reference_optima(made.target)
+            middle = aims if aims is not None and len(aims) == count else np.zeros((count, task.dimension))
+            separation = getattr(task, "separation", np.inf)  # a task that does not know its optima has none
+            step = separation / 4 if np.isfinite(separation) else 1.0
+            return np.asarray(middle + step * stream.integers(-REACH, REACH + 1, (count, task.dimension)))
+
+        parameters = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in ("task", *names)]
+        stream = inspect.Parameter("stream", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        vars(draw)["__signature__"] = inspect.Signature([stream, *parameters])
+        return draw
+
+    def _run(
+        self,
+        task: Any,
+        start: Any,
+        rounds: int,
+        seed: int,
+        replicates: int | None,
+        parameters: dict[str, Any],
+    ) -> Trace:
+        made, initial = self.make(task, **parameters), np.asarray(start, dtype=float)
+        suppose(
+            "the start has a row for each model", initial.shape == (made.model_count(task), task.dimension)
+        )
+        with np.errstate(all="ignore"):  # a run may diverge
+            return run(
+                made,
+                task,
+                rounds=rounds,
+                seed=seed,
+                initial=initial,
+                replicates=replicates,
+                measure=self.measure,
+            )
+
+    def sides(self, *, task: Any, start: Any, rounds: int, **parameters: Any) -> Sides:
+        """Run, and compare the errors with what is allowed."""
+        try:
+            trace = self._run(task, start, rounds, self.seed, None, parameters)
+        except Diverged as error:
+            if error.rounds:  # the numbers before NaN may break the bound
+                sides = self.sides(task=task, start=start, rounds=error.rounds, **parameters)
+                if Entries(sides).broken.any():
+                    return sides
+            raise
+        measured, name = self._measured(trace)
+        with np.errstate(all="ignore"):
+            given = self.bound(task, trace)
+        if isinstance(given, Expectation):
+            rule, remedy = "must be given for an expectation", f"give {2 * FEWEST} or more"
+            raise InvalidArgument("replicates", None, rule, remedy)
+        if given is None:
+            raise InvalidArgument("bound", None, "must return the allowed errors", "end it with `return`")
+        try:
+            allowed = np.broadcast_to(np.asarray(given, dtype=float), measured.shape)
+        except ValueError:
+            rule = f"must be broadcastable to {name}, {measured.shape}"
+            remedy = "give a number, or an array with an entry for every round"
+            raise InvalidArgument("bound", np.shape(given), rule, remedy) from None
+        if np.isnan(allowed).any():
+            raise InvalidArgument("bound", "nan", "must be numbers", "suppose what keeps it from 0 / 0")
+        suppose("the bound is at least 0", bool((allowed >= 0).all()))
+        # errors are differences of models and optima: rounding is relative to those
+        length = np.linalg.norm(trace.models[0], axis=-1) + (0.0 if trace.errors is None else trace.errors[0])
+        rounding = None if self.measure else TOLERANCE * float(np.max(length))
+        sides = at_most(measured, bound=allowed, rounding=rounding)
+        return with_unit(sides, {"task": task, "start": np.asarray(start, dtype=float)})
+
+    def estimate(
+        self,
+        *,
+        task: Any,
+        start: Any,
+        rounds: int,
+        stream: np.random.Generator,
+        replicates: int,
+        **parameters: Any,
+    ) -> Expectation:
+        """Run with replicates, and return the bound on the expectation."""
+        trace = self._run(task, start, rounds, _seed_from(stream), replicates, parameters)
+        with np.errstate(all="ignore"):
+            given = self.bound(task, trace)
+        if not isinstance(given, Expectation):
+            remedy = "leave it out, or return expectation(samples, at_most=...)"
+            rule = "must be left out for a bound on every run"
+            raise InvalidArgument("replicates", replicates, rule, remedy)
+        return given
+
+    def _measured(self, trace: Trace) -> tuple[np.ndarray, str]:
+        """Return what is bounded, and its name for messages."""
+        for name in self.measure:
+            return trace.measured[name], f"trace.measured[{name!r}]"
+        if trace.errors is None:
+            remedy = "use a synthetic task, or measure="
+            raise InvalidArgument("tasks", "...", "must know their optima", remedy)
+        return trace.errors, "trace.errors"
+
+    def code(self, verdict: Verdict, claim: Claim[..., Any], instance: Mapping[str, Any]) -> str:
+        """Write the run that breaks the bound as Python."""
+        from clusterproof.common import generator
+
+        statement = claim.statements[0]
+        task, start, rounds = (instance[name] for name in ("task", "start", "rounds"))
+        parameters = {n: v for n, v in instance.items() if n not in ("task", "start", "rounds")}
+        made = self.make(task, **parameters)
+        if not statement.random:
+            sides = self.sides(**instance)
+            place = tuple(int(index) for index in np.argwhere(Entries(sides).broken)[0])
+            where = f"round {place[0]}" if self.measure else f"round {place[0]}, model {place[1]}"
+            limit = float(sides.terms["bound"][place])
+            return run_code(task, made, start, rounds, self.seed, place, limit, where, self.measure)
+        example = verdict.counterexample or {}
+        seed = _seed_from(generator(self.seed, claim.id, "", statement.space.key(instance)))
+        return (
+            imports(task, made)
+            + f"initial = np.array({literal(start)})\n"
+            + f"trace = run({made!r}, task, rounds={rounds}, replicates={example['replicates']}, initial=initial, "
+            + f"seed={seed})\n# expectation: estimate {verdict.measured!r}, allowed {verdict.bound!r}\n"
+        )
+
+
+def _seed_from(stream: np.random.Generator) -> int:
+    return int(stream.integers(2**31))

@@ -1,0 +1,385 @@
+"""Hold a run against what claims allow, at several failure probabilities, and against the law of its algorithm."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from clusterproof.checker.claims.claim import find_claim
+from clusterproof.checker.claims.expectation import EQUAL, FEWEST, Expectation
+from clusterproof.checker.claims.judge import judge
+from clusterproof.checker.claims.statistics import CLAIM_SIGNIFICANCE, binomial_tail
+from clusterproof.checker.report.sentences import asymptotic, digits_apart, estimate
+from clusterproof.common import InvalidArgument
+from clusterproof.common.calls import checked
+from clusterproof.running import Trace
+from clusterproof.synthetic import Mixture
+from clusterproof.theory.bounds.dynamics import dynamics_of
+from clusterproof.theory.bounds.trace_bound import ROUNDING, Compared, TraceBound
+from clusterproof.theory.runs.bound import SUSPICIOUS, Inconclusive, bound, check_same_task
+from clusterproof.theory.runs.same_law import same_law
+
+FREQUENT = (1e-4, 0.01, 0.05, 0.2, 0.5)
+"""Failure probabilities at which the number of failing replicates is judged; a rarer one makes a single one decide."""
+
+MOST_REPLICATES = 10**6
+"""Replicates beyond which no number is said to decide."""
+
+ROUNDED = 1 + 1e-6
+"""What rounding may add to a probability: one failure at 1e-9 is called broken."""
+
+
+Kind = Literal["holds", "broken", "inconclusive", "other law"]
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What a run says of a claim.
+
+    Attributes
+    ----------
+    kind
+        ``"holds"``, ``"broken"`` or ``"inconclusive"``; ``"other law"`` if the run keeps to the claim, but is not of
+        the law of its algorithm.
+    sentence
+        Why, with the place and the seed where something is above its bound.
+    slack
+        Least allowed / measured, over everything that is compared; infinite where nothing is measured.
+    """
+
+    kind: Kind
+    sentence: str
+    slack: float
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """A run held against a bound at one failure probability.
+
+    Attributes
+    ----------
+    allowed
+        The bound.
+    compared
+        Every quantity that it bounds.
+    failing
+        Whether each replicate is above it somewhere, (replicates,).
+    significance
+        Probability with which a run of the bound's hypotheses may be called broken at this level.
+    """
+
+    allowed: TraceBound
+    compared: list[Compared]
+    failing: np.ndarray
+    significance: float
+
+    @property
+    def rate(self) -> float:
+        """Probability with which a replicate may fail."""
+        return self.allowed.failure_probability
+
+    @property
+    def failures(self) -> int:
+        """Number of failing replicates."""
+        return int(self.failing.sum())
+
+    @property
+    def chance(self) -> float:
+        """Probability of so many failing replicates, or more."""
+        return self.chance_of(self.failures)
+
+    def chance_of(self, failures: int) -> float:
+        """Return the probability of so many failing replicates, or more."""
+        if self.rate == 0:
+            return 0.0 if failures else 1.0
+        return binomial_tail(failures, len(self.failing), self.rate)
+
+    def breaks(self, failures: int) -> bool:
+        """Whether so many failing replicates come by chance with at most the level's significance."""
+        return failures > 0 and self.chance_of(failures) <= self.significance * ROUNDED
+
+    @property
+    def decides(self) -> bool:
+        """Whether some number of failing replicates would be called broken."""
+        return self.breaks(len(self.failing))
+
+    @property
+    def deciding(self) -> int:
+        """Replicates of which some outcome would be called broken; at most ``MOST_REPLICATES``."""
+        if self.rate >= 1:
+            return MOST_REPLICATES
+        return min(MOST_REPLICATES, math.ceil(math.log(self.significance) / math.log(self.rate)))
+
+
+def levels_of(
+    bound: Callable[[float | None], TraceBound], trace: Trace, failure_probability: float | None
+) -> tuple[list[Level], Mapping[float, str]]:
+    """Hold a run against a bound at each failure probability at which it exists.
+
+    Parameters
+    ----------
+    bound
+        Takes a failure probability, or None for the claim's own.
+    trace
+        The run.
+    failure_probability
+        The only one, in place of the family: 1e-9/(6 R) for R replicates, 1e-4, .01, .05, .2 and .5.
+
+    Returns
+    -------
+    tuple
+        The levels, the rarest failure first; and why others were left out, by failure probability. A sure bound has
+        one level. Levels that are rarer than one that can decide, and that no replicate breaks, are not evaluated.
+
+    Raises
+    ------
+    InvalidArgument
+        If there is no bound at any level: that of the claim's own failure probability.
+    """
+    if failure_probability is not None:
+        return [_held(bound(failure_probability), trace, CLAIM_SIGNIFICANCE)], {}
+    replicates = trace.models.shape[1] if trace.models.ndim == 4 else 1
+    share = CLAIM_SIGNIFICANCE / (1 + len(FREQUENT))
+    found: dict[float, Level] = {}
+    left_out: dict[float, str] = {}
+    for rate in (*reversed(FREQUENT), share / replicates):
+        try:
+            allowed = bound(rate)
+        except InvalidArgument as error:
+            left_out[rate] = " ".join(str(error).split())
+            continue
+        # a sure bound, or one with a failure probability of its own
+        if allowed.failure_probability == 0 or allowed.failure_probability in found:
+            return [_held(allowed, trace, CLAIM_SIGNIFICANCE)], {}
+        level = found[allowed.failure_probability] = _held(allowed, trace, share)
+        if level.failures == 0 and any(one.decides for one in found.values()):
+            break
+    if not found:
+        return [_held(bound(None), trace, CLAIM_SIGNIFICANCE)], {}
+    return [found[rate] for rate in sorted(found)], left_out
+
+
+def _held(allowed: TraceBound, trace: Trace, significance: float) -> Level:
+    if allowed.expectation is not None:
+        return Level(allowed, [], np.zeros(1, dtype=bool), significance)
+    compared = allowed.compared(trace)
+    failing = np.logical_or.reduce([(one.above > 0).any(axis=(0, -1)) for one in compared])
+    return Level(allowed, compared, failing, significance)
+
+
+def compare(
+    claim_id: str, task: Mixture, trace: Trace, *, failure_probability: float | None = None
+) -> Answer:
+    """Compare every round, replicate and cluster of a run with what a claim allows.
+
+    The bound is taken at several failure probabilities (``failure_levels``), or at the one that is given. A run breaks
+    the claim if as many replicates are above one of these bounds as come by chance with probability 1e-9 at most, over
+    all of them; it holds if that could have been seen, and no suspicious number is above. Else it is inconclusive.
+
+    Parameters are those of ``bound``.
+
+    Raises
+    ------
+    InvalidArgument
+        As for ``bound``.
+    """
+    find_claim(claim_id)
+    check_same_task(task, trace)
+    allowed_on = partial(bound, claim_id, task, trace)
+    levels, left_out = levels_of(
+        lambda rate: allowed_on(failure_probability=rate), trace, failure_probability
+    )
+    if (estimated := levels[0].allowed.expectation) is not None:
+        return _compare_expectation(estimated)
+    worst = min(levels, key=lambda level: (level.chance / level.significance, level.rate))
+    where, share = _place(worst.compared, trace) if worst.failures else "", _share(worst)
+    kind: Kind = "inconclusive"
+    if worst.breaks(worst.failures):
+        kind, words = "broken", f"{where}; {share}"
+    elif not any(level.decides for level in levels):
+        needed = min(level.deciding for level in levels)
+        number = "no number of them" if needed >= MOST_REPLICATES else str(needed)
+        rates = ", ".join(f"{level.rate:.3g}" for level in levels)
+        words = (
+            f"{len(worst.failing)} replicates could not break a bound that each may break with probability {rates}: "
+            f"{number} would decide, or a smaller failure_probability{'; ' + where if where else ''}"
+        )
+    elif worst.failures and worst.chance <= SUSPICIOUS / len(levels):
+        words = (
+            f"{where}; {share}: by chance with probability {worst.chance:.2g}, above {worst.significance:.2g}; "
+            "more replicates would decide"
+        )
+    else:
+        number = f" at any of {len(levels)} failure probabilities" if len(levels) > 1 else ""
+        kind, words = "holds", share if worst.failures else f"no replicate is above the bound{number}"
+    return Answer(kind, words + _left_out(left_out), _slack(levels[0].compared))
+
+
+def _share(level: Level) -> str:
+    """Say how many replicates fail at a level, and how many are expected to at most."""
+    text = f"{level.failures} of {len(level.failing)} replicates break it"
+    if level.rate == 0:
+        return f"{text}, which none may"
+    expected = level.rate * len(level.failing)
+    return f"{text} at failure probability {level.rate:.3g}, where at most {expected:.3g} are expected"
+
+
+def _left_out(reasons: Mapping[float, str]) -> str:
+    """Say at which failure probabilities there is no bound."""
+    if not reasons:
+        return ""
+    rates = ", ".join(f"{rate:.3g}" for rate in reasons)
+    return f" (left out: failure probability {rates}, with no bound: {next(iter(reasons.values()))})"
+
+
+def _compare_expectation(one: Expectation) -> Answer:
+    """Judge an expectation over the replicates of a run: by both halves where its interval is asymptotic."""
+    starts = range(1 if one.exact else min(2, len(one.samples)))
+    halves = [replace(one, samples=one.samples[start :: 1 if one.exact else 2]) for start in starts]
+    judged = [judge({"": half}, CLAIM_SIGNIFICANCE / 2)[""] for half in halves]
+    first, count = judged[0], len(one.samples)
+    if len(judged) > 1:
+        first = first.confirmed(judged[1])
+    digits = digits_apart(first.measured, first.allowed)
+    text = (
+        f"{estimate(halves[0], first, f'{len(halves[0].samples)} of {count} replicates')}, "
+        f"{one.sense.replace('_', ' ')} {first.allowed:.{digits}g}"
+    )
+    kind: Kind = "holds"
+    if first.broken:
+        kind, text = "broken", text + asymptotic(one, first)
+    elif first.inconclusive:
+        remedy = f"give range=, or at least {2 * FEWEST} replicates none of which dominates"
+        kind, text = "inconclusive", f"{text}; {EQUAL if first.inconclusive == EQUAL else remedy}"
+    return Answer(kind, text, first.allowed / first.measured if first.measured > 0 else math.inf)
+
+
+def _slack(compared: list[Compared]) -> float:
+    """Least allowed / measured, where that can be told from rounding."""
+    least = math.inf
+    for one in compared:
+        with np.errstate(all="ignore"):
+            told = (one.measured > ROUNDING * one.unit) | np.isnan(one.measured)
+            ratios = np.where(told, one.allowed / one.measured, np.inf)
+        least = min(least, float(np.min(np.where(np.isnan(ratios), 0.0, ratios), initial=math.inf)))
+    return least
+
+
+def _place(compared: list[Compared], trace: Trace) -> str:
+    """Say what is above its bound by most, by how much and where; clusters are counted from 1."""
+    one = max(compared, key=lambda each: float(each.above.max()))
+    above, measured, limit = one.above, one.measured, one.allowed
+    place = np.unravel_index(int(above.argmax()), above.shape)
+    where = f"round {place[0]}, cluster {place[-1] + 1}" if measured.shape[-1] > 1 else f"round {place[0]}"
+    if trace.models.ndim == 4:
+        where += f", replicate {place[1]}"
+    return (
+        f"{one.name} {measured[place]:.6g} exceeds the bound {limit[place]:.6g} by {above[place]:.3g} "
+        f"at {where} (seed {trace.settings['seed']})"
+    )
+
+
+def compare_with_law(
+    claim_ids: Sequence[str], task: Mixture, trace: Trace, *, failure_probability: float | None = None
+) -> dict[str, Answer]:
+    """Compare a run with each claim, and with the law of its algorithm if it keeps to one of them.
+
+    Parameters
+    ----------
+    claim_ids
+        Claims that bound runs.
+    task, trace, failure_probability
+        As for ``bound``.
+
+    Returns
+    -------
+    dict
+        An answer for each claim. One that would be ``"holds"`` is ``"other law"`` if the law differs; else its sentence
+        ends with what is known of the law.
+
+    Raises
+    ------
+    InvalidArgument
+        As for ``bound``.
+    """
+    answers = {
+        name: compare(name, task, trace, failure_probability=failure_probability) for name in claim_ids
+    }
+    if all(answer.kind != "holds" for answer in answers.values()):
+        return answers
+    differs, words = _law_of_run(task, trace)
+
+    def with_law(answer: Answer) -> Answer:
+        if differs:
+            sentence = f"held, but not the law of this algorithm: {words}"
+            return replace(answer, kind="other law", sentence=sentence)
+        return replace(answer, sentence=f"{answer.sentence}; {words}")
+
+    return {name: with_law(answer) if answer.kind == "holds" else answer for name, answer in answers.items()}
+
+
+def _law_of_run(task: Mixture, trace: Trace) -> tuple[bool, str]:
+    """Return whether a run is not of the law of its algorithm, and what is known of that."""
+    try:
+        name = dynamics_of(trace).name
+        kind, sentence = same_law(task, trace, for_bound=True)
+    except InvalidArgument as error:
+        return False, f"the law was not compared: {' '.join(str(error).split())}"
+    said = {
+        "holds": f"no difference from the law of {name}",
+        "inconclusive": f"the law of {name} was compared without a result: {sentence}",
+        "not compared": f"the law was not compared: {sentence}",
+        "differs": sentence,
+    }
+    return kind == "differs", said[kind]
+
+
+@checked
+def assert_holds(
+    claim_id: str,
+    task: Mixture,
+    trace: Trace,
+    *,
+    failure_probability: float | None = None,
+    inconclusive: Literal["raise", "pass"] = "raise",
+) -> None:
+    """Require that a run keeps to a claim and, where it can be compared, has the law of the algorithm that it declares.
+
+    Parameters
+    ----------
+    claim_id, task, trace
+        As for ``bound``.
+    failure_probability
+        The only one at which the bound is taken, in [1e-300, 1). If None, the claim is held at 1e-9/(6 R) for R
+        replicates, 1e-4, .01, .05, .2 and .5, and a run that meets it is called broken with probability 1e-9 at most.
+    inconclusive
+        ``"raise"``, or ``"pass"`` where a run that is too small to tell will do.
+
+    Raises
+    ------
+    AssertionError
+        If it does not; says by how much, where and on which seed. Also if it keeps to the claim, but is not of the law
+        of its algorithm; a run of that law is called so with probability 1e-9 at most.
+    Inconclusive
+        If the run is too small to tell whether it keeps to the claim; says how many replicates would decide.
+    InvalidArgument
+        As for ``bound``.
+
+    Notes
+    -----
+    The law is compared as by ``assert_same_law``, where single precision counts as rounding. It is not compared, and
+    the bound alone decides, if a run with noise has fewer than 50 replicates, or if the library's own run for this
+    comparison would have more than 2e7 numbers.
+    """
+    if inconclusive not in ("raise", "pass"):
+        raise InvalidArgument("inconclusive", inconclusive, "must be 'raise' or 'pass'", "leave it out")
+    answer = compare_with_law([claim_id], task, trace, failure_probability=failure_probability)[claim_id]
+    if answer.kind in ("broken", "other law"):
+        raise AssertionError(f"{claim_id}: {answer.sentence}")
+    if answer.kind == "inconclusive" and inconclusive == "raise":
+        raise Inconclusive(f"{claim_id}: {answer.sentence}")

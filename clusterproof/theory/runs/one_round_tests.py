@@ -1,0 +1,194 @@
+"""Whether each round of a run has the library's law, given the models and the choices with which it began."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from clusterproof.algorithms import CFLMGD, Algorithm
+from clusterproof.algorithms.base import State
+from clusterproof.algorithms.participation import participant_count
+from clusterproof.checker.claims.rounding import TOLERANCE
+from clusterproof.checker.claims.statistics import CLAIM_SIGNIFICANCE
+from clusterproof.common.randomness import Randomness
+from clusterproof.running import Trace
+from clusterproof.synthetic import Mixture
+from clusterproof.theory.bounds.numbers import power_of_ten
+from clusterproof.theory.runs.bound import SUSPICIOUS
+
+SHARE = 0.75
+"""Of the probability 1e-9 with which a right run is called different."""
+COPIES = 300
+"""Rounds of the library from the models of each replicate."""
+ENTRIES = 2 * 10**7
+"""Most numbers in their models."""
+LARGEST = 1e100
+"""Models of a diverged run are beyond this."""
+AMOUNT = 0.03
+"""Relative size of the faults that are looked for."""
+FAULTS = {
+    "variance of the increments, relative": 0.4,
+    "step of the increments, relative": 0.05,
+    "momentum of the increments": 0.05,
+}
+"""What is off, by that amount, and the weight of either direction: what shows least gets the most."""
+
+
+def compare_rounds(
+    algorithm: Algorithm[Any],
+    task: Mixture,
+    own: Trace,
+    models: np.ndarray,
+    assignments: np.ndarray,
+    *,
+    seed: int,
+    tolerance: float,
+) -> tuple[Literal["holds", "differs", "inconclusive"], str]:
+    """Compare the rounds of a run with rounds of the library from the same models, with the same clients and choices.
+
+    Parameters
+    ----------
+    algorithm, task
+        What the run should be a run of.
+    own
+        The library's run from the same starts.
+    models, assignments
+        The run, (rounds + 1, R, P, d) and (rounds, R, m).
+    seed
+        Of the library's rounds.
+    tolerance
+        What rounding may add, relative to the models.
+
+    Returns
+    -------
+    tuple
+        Whether the laws differ, and why. They "hold" with an empty sentence also if the models of two rounds and the
+        choices do not determine the law of the next round.
+
+    Notes
+    -----
+    Given all that came before, the models x_0 after a round of a right run are exchangeable with those x_1..x_K after
+    the library's K rounds. So, for any function f that treats x_0..x_K alike, exp(f(x_0)) by the mean of exp(f(x_k))
+    over all of them has expectation 1, and so has the product over rounds and replicates, each factor given those
+    before. A weighted mean of such products exceeds 1 / a with probability a at most, whatever the law (Markov). Here
+    f is the logarithm of the likelihood of a fault, to first order, for normal models of the mean and the variances of
+    x_0..x_K.
+    """
+    count = participant_count(getattr(algorithm, "participation", 1.0), task.clients)
+    if ((assignments >= 0).sum(axis=-1) != count).any() or not _is_determined(algorithm, task, own):
+        return "holds", ""
+    copies = max(1, min(COPIES, ENTRIES // models.size))
+    logs: dict[tuple[str, int], float] = defaultdict(float)
+    sums = np.zeros((len(FAULTS), 2))
+    momentum = float(getattr(algorithm, "momentum", 0.0))
+    for before, now, after in _rounds(algorithm, task, models, assignments, copies, seed):
+        with np.errstate(all="ignore"):
+            mean, deviation = after.mean(axis=0), after.std(axis=0)
+            noise, last, moved = (each / deviation for each in (after - mean, now - before, mean - now))
+            # a model without members shows nothing, nor does one that diverged
+            largest = np.abs(now).max(axis=(1, 2), keepdims=True)
+            shown = (deviation > 10 * tolerance * largest) & (np.abs(last) < LARGEST)
+            noise, last, moved = (np.where(shown, each, 0.0) for each in (noise, last, moved))
+        gradient = moved - momentum * last
+        squares, along, along_last = ((noise * each).sum(axis=(2, 3)) for each in (noise, gradient, last))
+        sums += [
+            (squares[0].sum(), shown.sum()),
+            (along[0].sum(), (gradient**2).sum()),
+            (along_last[0].sum(), (last**2).sum()),
+        ]
+        scores = (squares, squares + along, (momentum or 1.0) * along_last)
+        for (name, score), sign in itertools.product(zip(FAULTS, scores, strict=True), (1, -1)):
+            logs[name, sign] += _log_quotients(sign * AMOUNT * score).sum()
+    weighted = {key: math.log(FAULTS[key[0]]) + value for key, value in logs.items()}
+    name = max(weighted, key=weighted.__getitem__)[0]
+    chance = -float(np.logaddexp.reduce(list(weighted.values())))
+    if chance > math.log(SUSPICIOUS):
+        return "holds", ""
+    place = list(FAULTS).index(name)
+    expected = (1.0, 1.0, momentum)[place]
+    estimate = sums[place, 0] / sums[place, 1] + (0.0, 1.0, momentum)[place]
+    replicates, limit = models.shape[1], math.log(SHARE * CLAIM_SIGNIFICANCE)
+    sentence = (
+        f"{name}, given the models before and the choices, pooled over {len(assignments)} rounds: estimate "
+        f"{estimate:.6g}, expectation {expected:.6g} ({replicates} replicates, each against {copies} of every round"
+    )
+    if chance <= limit:
+        return "differs", f"{sentence}, probability at most {power_of_ten(chance)})"
+    needed = math.ceil(replicates * limit / chance)
+    return "inconclusive", (
+        f"{sentence}, by chance with probability {power_of_ten(chance)}): {needed} replicates would see so large a "
+        "difference"
+    )
+
+
+def _log_quotients(scores: np.ndarray) -> np.ndarray:
+    """Logarithms of exp(f(x_0)) by the mean of exp(f(x_k)), of scores (1 + K, R); f varies by 1 at most."""
+    scores = scores / np.maximum(scores.std(axis=0), 1.0)
+    highest = scores.max(axis=0)
+    return np.asarray(scores[0] - highest - np.log(np.exp(scores - highest).mean(axis=0)))
+
+
+def _rounds(
+    algorithm: Algorithm[Any],
+    task: Mixture,
+    models: np.ndarray,
+    assignments: np.ndarray,
+    copies: int,
+    seed: int,
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield the models (R, P, d) two rounds before and one before, and the run's and the copies', (1 + K, R, P, d).
+
+    The streams of randomness are those of ``run``, so that one copy of a run of the library is that run.
+    """
+    randomness = Randomness.from_seed(seed, str(task.settings["task"]), algorithm.name)
+    for step, chosen in enumerate(assignments, start=1):
+        before, now = models[max(step - 2, 0)], models[step - 1]
+        starts, ago = (np.tile(each, (copies, 1, 1)) for each in (now, before))
+        forced: Any = _Chosen(np.tile(chosen, (copies, 1)))
+        chosen_task: Any = copy.copy(task)
+        object.__setattr__(chosen_task, "losses", forced.losses)
+        with np.errstate(all="ignore"):
+            state = algorithm.initialise(starts, task)
+            if isinstance(algorithm, CFLMGD):
+                state = replace(state, buffers=(ago - starts) / algorithm.step_size)
+            after = algorithm.step(state, chosen_task, replace(randomness, participation=forced))
+        yield before, now, np.concatenate([models[step][None], after.models.reshape(copies, *now.shape)])
+
+
+def _is_determined(algorithm: Algorithm[Any], task: Mixture, own: Trace) -> bool:
+    """Whether two models, choices and the stream of gradients determine each round of the library's run."""
+    if isinstance(algorithm, CFLMGD):
+        names = "averaging", "momentum_owner", "update_order", "empty_cluster"
+        if any(getattr(algorithm, name) != getattr(CFLMGD, name) for name in names):
+            return False
+    elif type(algorithm.initialise(own.models[0], task)) is not State or algorithm.target == "clients":
+        return False
+    arguments = own.models, own.assignments, 1, int(own.settings["seed"])
+    for _, _, (ran, again) in _rounds(algorithm, task, *arguments):
+        if not (np.abs(again - ran) <= TOLERANCE * np.abs(ran).max()).all():
+            return False
+    return True
+
+
+class _Chosen:
+    """Choices (R, m) of a round, -1 for absent clients, as a stream of participation and as losses."""
+
+    def __init__(self, assignments: np.ndarray) -> None:
+        self._assignments = assignments
+
+    def random(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Return keys of clients, (R, m), least for the participants."""
+        return (self._assignments < 0).astype(float)
+
+    def losses(self, models: np.ndarray, clients: np.ndarray, generator: object) -> np.ndarray:
+        """Return losses (R, k, P), least of the chosen models."""
+        clients = np.broadcast_to(clients, (len(models), clients.shape[-1]))
+        chosen = np.take_along_axis(self._assignments, clients, axis=-1)
+        return np.asarray(chosen[..., None] != np.arange(models.shape[-2]), dtype=float)

@@ -1,0 +1,100 @@
+"""Steps of the catalogue that are proved are false with other sides."""
+
+import copy
+import dataclasses
+import functools
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from clusterproof import checker
+from clusterproof.checker import Kind
+from clusterproof.checker.claims import Sides
+from clusterproof.checker.claims.in_language import language_of
+from clusterproof.checker.claims.statement import Statement
+from clusterproof.checker.report.decide import decide
+from clusterproof.checker.search.strategy import search
+
+EXHAUSTED = "scaffold/bias-ratio#positive steps"
+"""A step in the language that is none on symbols: it has a local step for each number."""
+STEPS = [
+    pytest.param(step.function, name, id=name)
+    for claim in checker.catalogue()
+    for step in claim.statements
+    if step.role == "step" and (name := f"{claim.id}#{step.name}") != EXHAUSTED
+    if not isinstance(language_of(step), str)
+]
+"""Steps in the kernel's language without which their claims are what they are."""
+FORMULAS = [
+    pytest.param(checker.find_claim(name).function, name, id=name)
+    for name in (
+        "fpfc/theorem-1-mapping",
+        "gradient-loss/equation-1-mean",
+        "gradient-loss/equation-2-descent",
+        "sofl/frozen-cell-variance",
+    )
+]
+"""Claims whose own function is proved."""
+LOOSE = ("cfl-mgd/appendix-a10", "cfl-mgd/a7-step", "gradient-loss/class-overlap")
+"""Inequalities of which a tenth may be taken in one line or another."""
+
+
+def changed(function: Callable[..., Any], change: Callable[[Sides], Sides]) -> Callable[..., Any]:
+    """Make a function return other sides."""
+
+    def alter(sides: Any) -> Any:
+        return change(sides) if isinstance(sides, Sides) else sides
+
+    @functools.wraps(function)
+    def other(*arguments: Any, **named: Any) -> Any:
+        value = function(*arguments, **named)
+        if isinstance(value, Mapping):
+            return {name: alter(sides) for name, sides in value.items()}
+        return alter(value)
+
+    return other
+
+
+def opposite(sides: Sides) -> Sides:
+    """The other direction of an inequality; an equation that is off by a millionth."""
+    if sides.identity:
+        return dataclasses.replace(sides, measured=[gap + Fraction(1, 10**6) for gap in sides.measured])
+    return dataclasses.replace(sides, lower=not sides.lower)
+
+
+def stronger(sides: Sides) -> Sides:
+    """A tenth is taken off what an inequality allows, or added to what it asks for."""
+    if sides.identity:
+        return opposite(sides)
+    factor = Fraction(10, 9) if sides.lower else Fraction(9, 10)
+    return dataclasses.replace(sides, terms={name: factor * term for name, term in sides.terms.items()})
+
+
+def refuted(function: Callable[..., Any], change: Callable[[Sides], Sides]) -> list[bool]:
+    """Return of each line of a function with other sides whether it is refuted."""
+    tried = search(Statement("", changed(function, change)), 0, "toy/one", 1e-9, 200)
+    return [findings.found is not None for findings in tried.lines.values()]
+
+
+@pytest.mark.slow(reason="several seconds")
+@pytest.mark.parametrize(("function", "name"), STEPS + FORMULAS)
+def test_an_altered_step_is_refuted(function: Any, name: str) -> None:
+    assert all(refuted(function, opposite))
+    if not name.startswith(LOOSE):
+        assert any(refuted(function, stronger))
+
+
+@pytest.mark.slow(reason="several seconds")
+@pytest.mark.parametrize("name", ["cfl-mgd/equation-26", "cfl-mgd/appendix-a2", "sofl/running-mean"])
+def test_a_statement_with_the_opposite_sides_is_violated(name: str) -> None:
+    claim = checker.find_claim(name)
+    altered = copy.copy(claim)
+    altered.statements = [
+        dataclasses.replace(each, function=changed(each.function, opposite))
+        if each.role == "statement"
+        else each
+        for each in claim.statements
+    ]
+    assert decide(altered, 0, 6).verdict is Kind.VIOLATED

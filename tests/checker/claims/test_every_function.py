@@ -1,0 +1,179 @@
+"""Claims about every function of a class: certified, refuted by an explicit function, or not traced and said so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Annotated, Any
+
+import pytest
+
+from clusterproof.checker.claims.claim import REGISTRY
+from clusterproof.checker.kernel import Refused
+from clusterproof.checker.kernel import Word as Kind
+from clusterproof.checker.report.decide import decide
+from clusterproof.checker.report.replay import replay
+from clusterproof.checker.report.tables import to_json
+from clusterproof.checker.report.verdict import Verdict
+from clusterproof.common import InvalidArgument
+from clusterproof.theorem import (
+    Function,
+    Sides,
+    at_most,
+    choice,
+    claim,
+    equal,
+    functions,
+    integers,
+    operators,
+    suppose,
+)
+from clusterproof.theory import certificates
+
+Smooth = Annotated[Function, functions(smoothness=1)]
+Strong = Annotated[Function, functions(smoothness=1, strong_convexity=Fraction(1, 10))]
+Rounds = Annotated[int, integers(1, 3)]
+
+
+@pytest.fixture(autouse=True)
+def _restored() -> Iterator[None]:
+    before = dict(REGISTRY)
+    yield
+    REGISTRY.clear()
+    REGISTRY.update(before)
+
+
+def verdict_on(function: Callable[..., Sides], seed: int = 0, name: str = "toy/claim") -> Verdict:
+    """State a function as a claim, and decide it."""
+    return decide(claim(name)(function), seed)
+
+
+def descend(f: Any, rounds: int, step: Any = 1) -> Any:
+    x = f.start
+    for _ in range(rounds):
+        x = x - step * f.gradient(x)
+    return x
+
+
+def with_constant(constant: Callable[[int], Any]) -> Callable[..., Sides]:
+    def gradient_descent(f: Smooth, rounds: Rounds) -> Sides:
+        """Gradient descent ends at a share of R^2."""
+        return at_most(f(descend(f, rounds)) - f.minimum, bound=f.distance**2 / constant(rounds))
+
+    return gradient_descent
+
+
+# ---- three verdicts
+
+
+def test_a_smaller_bound_is_refuted_by_a_function_whose_conditions_hold() -> None:
+    verdict = verdict_on(with_constant(lambda rounds: 4 * rounds + 3))
+    assert verdict.verdict is Kind.VIOLATED
+    assert verdict.counterexample is not None
+    found = verdict.counterexample["f"]
+    (several,) = found["triplets"]
+    triplets = [([*map(Fraction, x)], [*map(Fraction, g)], Fraction(f)) for x, g, f in several]
+    minimiser, minimum = [*map(Fraction, found["solution"])], Fraction(found["minimum"])
+    assert (minimiser, [0] * len(minimiser), minimum) in triplets
+    for x, g, f in triplets:
+        for y, h, e in triplets:
+            product = sum((b * (c - d) for b, c, d in zip(h, x, y, strict=True)), Fraction(0))
+            square = sum(((a - b) ** 2 for a, b in zip(g, h, strict=True)), Fraction(0))
+            assert f >= e + product + square / 2
+    start = [Fraction(entry) for entry in found["start"]]
+    distance = sum(((a - b) ** 2 for a, b in zip(start, minimiser, strict=True)), Fraction(0))
+    rounds = verdict.counterexample["rounds"]
+    x = start
+    for _ in range(rounds):
+        (gradient,) = {tuple(g) for at, g, _ in triplets if at == x}
+        x = [a - b for a, b in zip(x, gradient, strict=True)]
+    (value,) = {f for at, _, f in triplets if at == x}
+    assert value - minimum > distance / (4 * rounds + 3)
+
+
+# ---- sums, sets, operators, hypotheses, paths
+
+
+def test_what_holds_of_no_function_is_given_no_certificate() -> None:
+    def empty(f: Smooth) -> Sides:
+        """Suppose what nothing meets."""
+        suppose("below the minimum", equal((f(f.start), f.minimum - 1)))
+        return at_most(f(f.start) - f.minimum, bound=f.distance**2 / 1000)
+
+    claim("toy/claim")(empty)
+    found = certificates.certify_claim("toy/claim")
+    assert isinstance(found, certificates.NoCertificate)
+    assert "no function was found that meets the hypotheses" in found.reason
+
+
+def test_a_setting_of_no_function_says_nothing_of_the_others() -> None:
+    def some(f: Smooth, far: Annotated[int, choice(0, 2)]) -> Sides:
+        """Suppose what no function meets at far = 2."""
+        suppose("near", f.distance**2 <= 1)
+        suppose("far", f.distance**2 >= far)
+        return at_most(f(f.start) - f.minimum, bound=f.distance**2 / 2)
+
+    verdict = verdict_on(some)
+    assert (verdict.verdict, verdict.proof) == (Kind.CERTIFIED, "dual")
+    assert verdict.evidence is not None
+    assert verdict.evidence["witness"]["far"] == 0
+
+
+# ---- what is not traced
+
+
+def float_step(f: Strong) -> Sides:
+    """Use a float."""
+    return at_most(f(f.start - Fraction(0.5) * f.gradient(f.start) * 0.5) - f.minimum, bound=f.distance**2)
+
+
+def coordinates(f: Strong) -> Sides:
+    """Take a coordinate."""
+    return at_most(f.gradient(f.start)[0], bound=100 * f.distance**2)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: functions(smoothness=0.5),  # type: ignore[arg-type]  # what is refused
+        lambda: functions(smoothness=-1),
+        lambda: functions(smoothness=1, strong_convexity=2),
+        lambda: functions(convex=False),
+        lambda: functions(lipschitz=1, strong_convexity=1),
+        lambda: functions(count=0),
+        lambda: functions(smoothness=1, convex=False) + functions(),
+        lambda: operators(monotone=False),
+        lambda: functions(distance=1) + functions(distance=1),
+    ],
+)
+def test_classes_that_contradict_themselves_are_refused(make: Callable[[], Any]) -> None:
+    with pytest.raises(InvalidArgument):
+        make()
+
+
+# ---- counterexamples and certificates from files
+
+
+def test_an_altered_counterexample_is_refused() -> None:
+    verdict = verdict_on(with_constant(lambda rounds: 8 * rounds))
+    example = json.loads(to_json(verdict.counterexample))
+    assert replay("toy/claim", example).verdict is Kind.VIOLATED
+    (triplets,) = example["f"]["triplets"]
+    steeper = [[x, [str(2 * Fraction(entry)) for entry in g], f] for x, g, f in triplets]
+    changes = {"minimum": "-1", "solution": ["1"] * len(example["f"]["start"]), "triplets": [steeper]}
+    for field, value in changes.items():
+        with pytest.raises(InvalidArgument):
+            replay("toy/claim", {**example, "f": {**example["f"], field: value}})
+
+
+@pytest.mark.parametrize(
+    ("function", "words"), [(float_step, "compute with int and Fraction"), (coordinates, "subscriptable")]
+)
+def test_what_no_function_of_a_class_answers_is_an_error_with_its_line(
+    function: Callable[..., Sides], words: str
+) -> None:
+    with pytest.raises((Refused, TypeError), match=words) as caught:
+        verdict_on(function)
+    line = function.__code__.co_firstlineno + 2
+    assert f"test_every_function.py, line {line}" in "".join(caught.value.__notes__)

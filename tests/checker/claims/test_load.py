@@ -1,0 +1,125 @@
+"""Files and modules of claims: loaded or refused."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clusterproof import InvalidArgument, check, load_claims
+from clusterproof.checker import REGISTRY, code_of
+from clusterproof.commands.application import main
+
+FILE = """
+from __future__ import annotations
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated
+from clusterproof.theorem import Sides, at_most, claim, rationals
+
+@dataclass(frozen=True)
+class Place:
+    step: Annotated[Fraction, rationals(0, 2, 2)]
+
+@claim("{paper}/lemma")
+def lemma(place: Place) -> Sides:
+    "A step contracts."
+    return at_most(abs(1 - place.step), half=Fraction(1, 2))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
+
+
+def test_a_file_is_loaded_and_its_counterexample_pasted(registry: dict[str, Any], folder: Path) -> None:
+    (folder / "my_paper.py").write_text(FILE.format(paper="mine"))
+    assert load_claims("my_paper.py") == ["mine/lemma"]
+    assert load_claims(folder / "my_paper.py") == ["mine/lemma"]
+    verdict = check("mine/lemma")
+    assert verdict.counterexample == {"step": 0}
+    code = code_of(verdict)
+    assert code is not None
+    registry.clear()
+    exec(code, {})
+
+
+def test_what_lies_beside_a_file_comes_first(
+    registry: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "elsewhere").mkdir()
+    monkeypatch.syspath_prepend(folder / "elsewhere")
+    for place, half in (("elsewhere", 1), (".", 2)):
+        (folder / place / "own_constants.py").write_text(f"HALF = {half}")
+    text = FILE.format(paper="mine").rpartition("    return")[0].rstrip()
+    text += "\n    from own_constants import HALF\n    return at_most(HALF, one=1)\n"
+    for each in (text, text.replace("@dataclass", "from own_constants import HALF\n\n@dataclass")):
+        (folder / "my_paper.py").write_text(each)
+        load_claims("my_paper.py")
+        assert check("mine/lemma").measured == 2
+    assert importlib.import_module("own_constants").HALF == 1
+
+
+def test_a_module_is_loaded_by_its_name(registry: dict[str, Any], folder: Path) -> None:
+    (folder / "paper_of_mine").mkdir()
+    (folder / "paper_of_mine" / "__init__.py").write_text("from paper_of_mine import one, two\n")
+    for name in ("one", "two"):
+        (folder / "paper_of_mine" / f"{name}.py").write_text(FILE.format(paper=name))
+    assert load_claims("paper_of_mine") == ["one/lemma", "two/lemma"]
+    assert load_claims("paper_of_mine.two") == ["two/lemma"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "FileNotFoundError"),
+        ("def (", "SyntaxError"),
+        (FILE.format(paper="half") + "\nraise RuntimeError('later')", "RuntimeError: later, line 17"),
+        ("import sys; sys.exit(3)", "SystemExit"),
+        ("x = 1", "must state a claim; decorate a function"),
+        (FILE.format(paper="cfl-mgd").replace("/lemma", "/lemma-2"), "must be new"),
+    ],
+)
+def test_what_cannot_be_loaded_leaves_nothing(folder: Path, content: str | None, said: str) -> None:
+    known = dict(REGISTRY)
+    if content is not None:
+        (folder / "broken.py").write_text(content)
+    with pytest.raises(InvalidArgument, match=said):
+        load_claims("broken.py")
+    assert known == REGISTRY
+    with pytest.raises(InvalidArgument, match="No module named 'nowhere_at_all'"):
+        load_claims("nowhere_at_all")
+
+
+def test_a_repair_that_nobody_states_is_refused(
+    registry: dict[str, Any], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One file may name a claim of the next one."""
+    repaired = FILE.replace('"{paper}/lemma"', '"{paper}/lemma", repaired_by=("later/lemma", "mine/other")')
+    (folder / "first.py").write_text(repaired.format(paper="mine"))
+    (folder / "later.py").write_text(FILE.format(paper="later"))
+    for arguments in (["check", "later.py", "first.py"], ["check", "mine/lemma", "later.py", "first.py"]):
+        registry.clear()
+        assert main(arguments) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert "repaired_by = 'mine/other': must be the id of a claim: it is to repair mine/lemma" in line
+    registry.clear()
+    load_claims("first.py")
+    with pytest.raises(InvalidArgument, match="repaired_by = 'later/lemma': must be the id of a claim"):
+        check("mine/lemma")
+    registry.clear()
+    other = "@claim('mine/other')\ndef other(place: Place) -> Sides:\n    'T'\n    return at_most(0, one=1)\n"
+    (folder / "first.py").write_text(repaired.format(paper="mine") + "\n" + other)
+    load_claims("first.py")
+    load_claims("later.py")
+    assert check("mine/lemma").repaired_by == ("later/lemma", "mine/other")

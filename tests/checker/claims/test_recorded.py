@@ -1,0 +1,244 @@
+"""Recorded verdicts: what comes back, what makes them stale, and what is not believed."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clusterproof import checker, load_claims
+from clusterproof.checker.report.decide import check
+from clusterproof.checker.report.recorded import record_of, replay_verdict
+from clusterproof.checker.report.rests_on import digest_of
+from clusterproof.checker.report.stored_evidence import SHIPPED, read_evidence
+from clusterproof.checker.report.verdict import Verdict
+from clusterproof.commands.application import main
+
+HELPER = """
+LIMIT = 2
+
+def doubled(x):
+    '''Twice a number.'''
+    # a comment
+    return 2 * x
+"""
+CLAIMS = """
+from fractions import Fraction
+from typing import Annotated
+
+import helper
+from clusterproof import FedAvg
+from clusterproof.theorem import at_most, choice, claim, rationals
+from helper import doubled as twice
+
+Step = Annotated[Fraction, rationals(0, 1, 4)]
+ELSEWHERE = 7
+
+def half(x):
+    return x / 2
+
+class Line:
+    slope = 1
+
+    def at(self, x):
+        return self.slope * x
+
+@claim("recorded/certified")
+def certified(step: Step):
+    return at_most(step**2, one=1)
+
+@claim("recorded/violated")
+def violated(step: Step):
+    return {"first": at_most(step, half=Fraction(1, 2)), "second": at_most(step, one=1)}
+
+@claim("recorded/tried")
+def tried(step: Step):
+    algorithm = FedAvg(step_size=0.5)
+    return at_most(algorithm.step_size * float(Line().at(twice(half(step)))), most=float(helper.LIMIT))
+"""
+EVERY = ("certified", "violated", "tried")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, registry: dict[str, Any]) -> Path:
+    (tmp_path / "helper.py").write_text(HELPER)
+    (tmp_path / "claims.py").write_text(CLAIMS)
+    return tmp_path
+
+
+def loaded(folder: Path, name: str) -> Verdict:
+    load_claims(folder / "claims.py")
+    return check(f"recorded/{name}", evaluations=60)
+
+
+def kept(verdict: Verdict) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return what JSON keeps of a verdict: its record and its evidence."""
+    evidence = [line.evidence for line in verdict.lines if line.evidence]
+    record, found = json.loads(json.dumps([record_of(verdict), evidence]))
+    return record, found
+
+
+def without_instances(verdict: Verdict) -> Verdict:
+    """Leave out what is not always recorded: instances at which the bound is tightest, seconds, and evaluations."""
+    lines = tuple(replace(each, tightness=ratios(each.tightness)) for each in verdict.lines)
+    return replace(verdict, seconds=0.0, evaluations=None, lines=lines, tightness=ratios(verdict.tightness))
+
+
+def ratios(tightness: dict[str, dict[str, Any]] | None) -> Any:
+    return tightness and {
+        term: {name: value for name, value in numbers.items() if name != "instance"}
+        for term, numbers in tightness.items()
+    }
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_recorded_verdict_comes_back(name: str, folder: Path) -> None:
+    verdict = loaded(folder, name)
+    record, evidence = kept(verdict)
+    found = replay_verdict(record, evidence)
+    assert found.verdict is not None, found.why
+    assert (found.shown, found.again, found.recorded) == {
+        "certified": (1, 0, 0),
+        "violated": (2, 0, 0),
+        "tried": (0, 1, 0),
+    }[name]
+    assert without_instances(found.verdict) == without_instances(verdict)
+
+
+CHANGES = [
+    ("claims.py", "return x / 2", "return x / 3", True),
+    ("claims.py", "slope = 1", "slope = 2", True),
+    ("claims.py", "rationals(0, 1, 4)", "rationals(0, 1, 5)", True),
+    ("claims.py", "step_size=0.5", "step_size=0.25", True),
+    ("claims.py", "ELSEWHERE = 7", "ELSEWHERE = 8", False),
+    ("claims.py", "half=Fraction(1, 2)", "half=Fraction(1, 3)", False),
+    ("helper.py", "LIMIT = 2", "LIMIT = 3", True),
+    ("helper.py", "2 * x", "x + x", True),
+    ("helper.py", "Twice a", "Two times a", False),
+    ("helper.py", "a comment", "another one", False),
+]
+
+
+def test_a_record_is_stale_where_what_it_rests_on_says_something_else(folder: Path) -> None:
+    load_claims(folder / "claims.py")
+    before = digest_of(checker.find_claim("recorded/tried"))
+    for file, old, new, changes in CHANGES:
+        text = (folder / file).read_text()
+        assert old in text
+        (folder / file).write_text(text.replace(old, new))
+        load_claims(folder / "claims.py")
+        assert (digest_of(checker.find_claim("recorded/tried")) != before) is changes, old
+        (folder / file).write_text(text)
+
+
+def test_a_record_rests_on_a_package_of_ones_own(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """... which is imported from elsewhere, as one that is installed in place."""
+    (elsewhere := folder / "elsewhere").mkdir()
+    (elsewhere / "package_of_mine.py").write_text("def doubled(x):\n    return 2 * x\n")
+    monkeypatch.syspath_prepend(elsewhere)
+    text = (folder / "claims.py").read_text()
+    (folder / "claims.py").write_text(text.replace("from helper import", "from package_of_mine import"))
+    record, evidence = kept(loaded(folder, "tried"))
+    assert replay_verdict(record, evidence).verdict is not None
+    (elsewhere / "package_of_mine.py").write_text("def doubled(x):\n    return x + 2 * x\n")
+    assert replay_verdict(record, evidence).why == "what it rests on has changed"
+
+
+def test_a_record_rests_on_the_algorithm_that_is_run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """... and on the class above it: their files are read, so that another text stands in for a change of the code."""
+    loaded(folder, "tried")
+    before = digest_of(checker.find_claim("recorded/tried"))
+    from clusterproof.algorithms import base
+
+    changed = tmp_path / "base.py"
+    changed.write_text(f"{Path(base.__file__).read_text()}\nCHANGED = 1\n")
+    monkeypatch.setattr(base, "__file__", str(changed))
+    assert digest_of(checker.find_claim("recorded/tried")) == before, "a name that nobody uses"
+    changed.write_text(Path(changed).read_text().replace("def step(", "def step_(", 1))
+    assert digest_of(checker.find_claim("recorded/tried")) != before
+
+
+def without_evidence(record: dict[str, Any], evidence: list[Any]) -> None:
+    evidence.clear()
+
+
+def called_certified(record: dict[str, Any], evidence: list[Any]) -> None:
+    record["lines"][0]["verdict"] = "certified"
+
+
+def certified_as_a_whole(record: dict[str, Any], evidence: list[Any]) -> None:
+    record |= {"verdict": "certified", "whole": {"verdict": "certified"}}
+
+
+def called_violated(record: dict[str, Any], evidence: list[Any]) -> None:
+    line = record["lines"][0]
+    line |= {
+        "verdict": "violated",
+        "basis": "numerical",
+        "counterexample": line["tightness"]["all"]["instance"],
+    }
+
+
+def larger(record: dict[str, Any], evidence: list[Any]) -> None:
+    record["lines"][0]["measured"] *= 1.001
+
+
+def at_another_instance(record: dict[str, Any], evidence: list[Any]) -> None:
+    record["lines"][0]["tightness"]["all"]["instance"]["step"] = "1/4"
+
+
+def test_a_forged_record_is_not_believed(folder: Path) -> None:
+    forgeries: dict[str, tuple[Callable[..., None], ...]] = {
+        "certified": (without_evidence,),
+        "violated": (without_evidence,),
+        "tried": (called_certified, called_violated, larger, at_another_instance),
+    }
+    for name, several in forgeries.items():
+        verdict = loaded(folder, name)
+        for forge in several:
+            record, evidence = kept(verdict)
+            forge(record, evidence)
+            assert replay_verdict(record, evidence).verdict is None, forge
+
+
+@pytest.mark.slow(reason="searches several times")
+def test_check_replays_what_it_kept_and_says_what_has_changed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["check", str(folder / "claims.py"), "--evidence", str(folder / "evidence")]
+
+    def said(*more: str, status: int = 0) -> str:
+        checker.REGISTRY.clear()
+        assert main([*words, *more]) == status
+        return " ".join(capsys.readouterr().out.split())
+
+    assert "Recorded" not in said()
+    again = "of 4 lines the kernel replayed 3, 1 were evaluated again at an instance, and 0 are only recorded"
+    assert again in said()
+    assert "Recorded" not in said("--search")
+    assert "has changed since" not in said("--replay")
+    (folder / "helper.py").write_text(HELPER.replace("2 * x", "2 * x + 9"))
+    assert "recorded, but what they rest on has changed since: recorded/tried" in said("--replay", status=1)
+    changed = said()
+    assert "of 3 lines the kernel replayed 3" in changed
+    assert "recorded/tried was searched again: what it rests on has changed." in changed
+    assert "recorded/tried violated" in changed
+
+
+def test_every_claim_of_the_catalogue_has_a_record() -> None:
+    papers = {claim.paper: read_evidence(claim.paper) for claim in checker.catalogue()}
+    recorded = [each["claim"] for kept in papers.values() for each in kept.verdicts]
+    assert sorted(recorded) == sorted(claim.id for claim in checker.catalogue())
+    assert {path.stem for path in SHIPPED.glob("*.json")} == papers.keys()
+
+
+def test_the_word_of_a_claim_is_that_of_its_lines(folder: Path) -> None:
+    record, evidence = kept(loaded(folder, "tried"))
+    certified_as_a_whole(record, evidence)
+    found = replay_verdict(record, evidence).verdict
+    assert found is not None
+    assert found.verdict == found.lines[0].verdict == "consistent"

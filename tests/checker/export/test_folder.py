@@ -1,0 +1,125 @@
+"""The referee's folder: it says the words again on a bare Python, and has a page that LaTeX sets."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from clusterproof import checker
+from clusterproof.checker.claims.claim import find_claim
+from clusterproof.checker.export.folder import Decided, decided, write_folder
+from clusterproof.checker.export.latex import of_verdict
+
+NAMES = (
+    "cfl-mgd/lemma-2",
+    "cfl-mgd/theorem-1",
+    "fedlin/every-loss",
+    "gradient-loss/class-overlap",
+    "cfl-mgd/equation-12",
+    "cfl-mgd/a7-step",
+    "cfl-mgd/appendix-a39",
+    "proxskip/identity",
+    "cfl-mgd/appendix-a1",
+)
+
+
+@pytest.fixture(scope="module")
+def found() -> list[Decided]:
+    """Lines that are decided by each of the rules."""
+    return [each for name in NAMES for each in decided(find_claim(name))]
+
+
+@pytest.fixture(scope="module")
+def out(found: list[Decided], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder."""
+    path = tmp_path_factory.mktemp("referee")
+    assert not write_folder(found, path)
+    return path
+
+
+def test_a_bare_python_says_the_words_again(found: list[Decided], out: Path) -> None:
+    rules = {"instance", "exhausted", "signs", "empty", "dual", "induction", "squares"}
+    assert {each.record["rule"] for each in found} == rules
+    words = {
+        each.name: "ill-posed" if each.word == "violated" and each.ill_posed else each.word for each in found
+    }
+    assert {"certified", "vacuous", "violated", "ill-posed"} == {str(word) for word in words.values()}
+    command = [sys.executable, "-I", "-S", str(out / "replay.py")]
+    run = subprocess.run(command, cwd="/", env={}, capture_output=True, text=True, check=True)
+    assert sorted(run.stdout.splitlines()) == sorted(f"{name}: {word}" for name, word in words.items())
+
+
+def test_a_changed_source_is_not_believed(out: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(out, tmp_path / "copy")
+    file = copy / "cfl_mgd_lemma_2" / "papers_cfl_mgd_lemma_2.py"
+    changed = file.read_text().replace("C_4 = Fraction(1, 4)", "C_4 = Fraction(1, 5)")
+    assert changed != file.read_text()
+    file.write_text(changed)
+    command = [sys.executable, "-I", "-S", str(copy / "replay.py"), str(copy / "cfl_mgd_lemma_2")]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "inconclusive (the evidence is of another statement)" in run.stdout
+
+
+def test_the_theorem_is_the_claim_by_name(out: Path) -> None:
+    text = (out / "cfl_mgd_lemma_2" / "cfl_mgd_lemma_2.v").read_text()
+    _, _, after = text.partition("*)\n")
+    for written in (
+        "Variables clients own momentum start round_ : R.",
+        "Definition curvature : R := own / clients.",
+        "momentum <= 9 / 10",
+        "Theorem violated : exists clients own momentum start round_ : R",
+        "~ conclusion clients own momentum start.",
+    ):
+        assert written in after
+    assert "@claim(" in text.partition("*)\n")[0], "the source stands above"
+
+
+def test_the_head_says_what_a_reader_compares(out: Path, tmp_path: Path) -> None:
+    others = ("fpfc/theorem-1-mapping", "scaffold/bias")
+    assert not write_folder([each for name in others for each in decided(find_claim(name))], tmp_path)
+
+    def head(out: Path, name: str) -> str:
+        return (out / name / f"{name}.v").read_text().partition("*)\n")[0]
+
+    of_a_line = head(out, "cfl_mgd_theorem_1_A38")
+    assert "'After T = (8L / l mu) log(Delta / 2 rho) rounds" in of_a_line, "the claim's title"
+    assert "    root_of_kappa: rationals from 1 to oo (ROOT: sqrt(L / mu).)\n" in of_a_line, (
+        "a range that has a name in the source, and its meaning"
+    )
+    assert "def allowed_floor(share: Fraction" in of_a_line, "a helper's source"
+    assert "C_4 = Fraction(1, 4)" in of_a_line
+    assert "    own: integers from 1 to clients - 1\n" in head(out, "cfl_mgd_a7_step_at_least"), "an end"
+    assert "the case is empty" in head(out, "cfl_mgd_a7_step_at_least")
+    assert "has no single meaning" in head(out, "cfl_mgd_a7_step_at_least_printed")
+    assert "says nothing of the algorithm: a pair" in head(
+        tmp_path, "fpfc_theorem_1_mapping_theta_beyond_lambda"
+    )
+    renamed = (tmp_path / "scaffold_bias" / "scaffold_bias.v").read_text()
+    assert re.search(r"Variables .* power_1 .*\(\* power_1 is power of the source", renamed)
+
+
+@pytest.mark.skipif(
+    shutil.which("pdflatex") is None, reason="no pdflatex (Debian: apt-get install texlive-latex-base)"
+)
+def test_each_page_is_set_by_latex(out: Path) -> None:
+    for page in sorted(out.glob("*/statement.tex")):
+        command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", page.name]
+        run = subprocess.run(
+            command, cwd=page.parent, capture_output=True, text=True, errors="replace", check=False
+        )
+        assert run.returncode == 0, f"{page.parent.name}: {run.stdout[-600:]}"
+
+
+def test_a_verdict_is_pasted_into_a_draft() -> None:
+    verdict = checker.check("cfl-mgd/per-step-contraction")
+    assert verdict.lines[0].evidence is not None
+    text = of_verdict(verdict)
+    assert r"\begin{claim}[{cfl-mgd/per-step-contraction: " in text
+    counterexample = verdict.counterexample
+    assert counterexample is not None
+    for name in counterexample:
+        assert name.replace("_", r"\_") in text
+    assert r"\not\le" in text or r"\ne" in text

@@ -1,0 +1,440 @@
+"""Rocq accepts a proof for each rule, and refuses a wrong multiplier, sign, hypothesis, bound or instance."""
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+
+from clusterproof.checker.claims import (
+    Function,
+    Sides,
+    at_least,
+    at_most,
+    choice,
+    functions,
+    integers,
+    iterate,
+    known,
+    reals,
+    sequences,
+    suppose,
+)
+from clusterproof.checker.claims.claim import find_claim
+from clusterproof.checker.claims.in_language import statement_of
+from clusterproof.checker.claims.statement import Statement
+from clusterproof.checker.export import folder
+from clusterproof.checker.export.formulas import Exporter
+from clusterproof.checker.export.rocq import IMPORTS
+from clusterproof.checker.export.rocq_dual import dual
+from clusterproof.checker.export.rocq_symbols import RULES
+from clusterproof.checker.kernel import Word, replay
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("coqc") is None, reason="no coqc (Debian: apt-get install coq)"),
+    pytest.mark.slow(reason="a second or two for each file"),
+]
+Share = Annotated[Fraction, reals(0, 1)]
+Wide = Annotated[Fraction, reals(0, 2)]
+Positive = Annotated[Fraction, reals(0, 9, upwards=True)]
+Count = Annotated[int, integers(1, 3)]
+Rounds = Annotated[int, integers(0, 5, upwards=True)]
+Entries = Annotated[tuple[Fraction, ...], sequences(reals(0, 1), lambda rounds: rounds)]
+Wider = Annotated[tuple[Fraction, ...], sequences(reals(0, 2), lambda rounds: rounds)]
+Smooth = Annotated[Function, functions(smoothness=1)]
+
+
+@pytest.fixture(scope="session")
+def prelude(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the compiled prelude."""
+    path = tmp_path_factory.mktemp("rocq")
+    shutil.copyfile(folder.HERE / "prelude.v", path / "prelude.v")
+    subprocess.run(["coqc", "-q", "-Q", ".", "Clusterproof", "prelude.v"], cwd=path, check=True)
+    return path
+
+
+def answer(
+    prelude: Path, function: Callable[..., Any], record: dict[str, Any]
+) -> subprocess.CompletedProcess[str]:
+    """What coqc says of the file of a record of evidence, which nobody has replayed."""
+    statement, full = Statement("", function), {"line": "", "statement": "", **record}
+    lines = (
+        dual(statement, full)
+        if full["rule"] == "dual"
+        else RULES[full["rule"]](Exporter(statement, full), full)
+    )
+    (prelude / "proof.v").write_text("\n".join([IMPORTS, *lines, "Print Assumptions theorems.", ""]))
+    command = ["coqc", "-q", "-Q", ".", "Clusterproof", "proof.v"]
+    return subprocess.run(command, cwd=prelude, capture_output=True, text=True, check=False)
+
+
+def signs(x: Share, y: Positive) -> Sides:
+    """By coefficients, for x <= 1."""
+    suppose("a divisor", y > 0)
+    suppose("small", y <= 5)
+    return at_most(x**2 / y, bound=x / y)
+
+
+def signs_multiplier(x: Share, y: Positive) -> Sides:
+    suppose("a divisor", y > 0)
+    return at_most(2 * x**2 / y, bound=x / y)
+
+
+def signs_sign(x: Share, y: Positive) -> Sides:
+    suppose("a divisor", y > 0)
+    return at_most(x**2 / y, bound=-x / y)
+
+
+def signs_hypothesis(x: Share, y: Positive) -> Sides:
+    return at_most(x**2 / y, bound=x / y)
+
+
+def signs_percent(x: Share, y: Positive) -> Sides:
+    suppose("a divisor", y > 0)
+    return at_most(x**2 / y, bound=Fraction(99, 100) * x / y)
+
+
+def squares(x: Share, y: Positive) -> Sides:
+    """(x - y)^2 + x (1 - x) >= 0, of the first as a square, and of the others as bounds."""
+    return at_most(2 * x * y, bound=y**2 + x)
+
+
+def squares_sign(x: Share, y: Positive) -> Sides:
+    return at_most(2 * x * y, bound=y**2 - x)
+
+
+def squares_hypothesis(x: Wide, y: Positive) -> Sides:
+    return at_most(2 * x * y, bound=y**2 + x)
+
+
+def squares_percent(x: Share, y: Positive) -> Sides:
+    return at_most(2 * x * y, bound=Fraction(99, 100) * (y**2 + x))
+
+
+def equation(x: Share, y: Positive) -> Sides:
+    """x (y - x) >= 0, as a bound times one of the two signs of the hypothesis."""
+    suppose("equal", x == y)
+    return at_most(x**2, bound=x * y)
+
+
+BLOCKS: list[dict[str, Any]] = [
+    {"factors": [], "basis": [[[[1, 0], 1]], [[[0, 1], 1]]], "matrix": [[1, -1], [-1, 1]]},
+    {"factors": [0, 1], "basis": [[[[0, 0], 1]]], "matrix": [[1]]},
+]
+"""(x - y)^2, and x times 1 - x."""
+OPPOSITE: dict[str, Any] = {"factors": [0, 4], "basis": [[[[0, 0], 1]]], "matrix": [[1]]}
+"""x times y - x, which is the second that the hypothesis x = y gives, as 0 <= x, x <= 1 and 0 <= y stand before it."""
+
+
+def empty(x: Share) -> Sides:
+    """No x of the box is beyond 2."""
+    suppose("far", x >= 2)
+    return at_most(x, bound=1)
+
+
+def empty_multiplier(x: Share) -> Sides:
+    suppose("far", 2 * x >= 2)
+    return at_most(x, bound=1)
+
+
+def empty_sign(x: Share) -> Sides:
+    suppose("far", x >= -2)
+    return at_most(x, bound=1)
+
+
+def empty_hypothesis(x: Wide) -> Sides:
+    suppose("far", x >= 2)
+    return at_most(x, bound=1)
+
+
+def empty_percent(x: Share) -> Sides:
+    suppose("far", x >= Fraction(99, 100))
+    return at_most(x, bound=1)
+
+
+def empty_instance(x: Share) -> Sides:
+    suppose("there", x >= Fraction(1, 2))
+    return at_most(x, bound=1)
+
+
+def instance(n: Count, x: Share) -> Sides:
+    """False at n = 3, x = 1/2."""
+    suppose("more than two", n > 2)
+    total = Fraction(0)
+    for _ in range(n):
+        total = total + x
+    return at_most(total, bound=Fraction(149, 100))
+
+
+def instance_multiplier(n: Count, x: Share) -> Sides:
+    suppose("more than two", n > 2)
+    return at_most(n * x / 2, bound=Fraction(149, 100))
+
+
+def instance_sign(n: Count, x: Share) -> Sides:
+    suppose("more than two", n > 2)
+    return at_least(n * x, bound=Fraction(149, 100))
+
+
+def instance_hypothesis(n: Count, x: Share) -> Sides:
+    suppose("more than three", n > 3)
+    return at_most(n * x, bound=Fraction(149, 100))
+
+
+def instance_percent(n: Count, x: Share) -> Sides:
+    suppose("more than two", n > 2)
+    return at_most(n * x, bound=Fraction(101, 100) * Fraction(149, 100))
+
+
+def exhausted(n: Count, k: Annotated[int, choice(1, 2)]) -> Sides:
+    """Holds at all six, once n k <= 4."""
+    suppose("few", n * k <= 4)
+    return at_most(n * k, bound=4)
+
+
+def exhausted_multiplier(n: Count, k: Annotated[int, choice(1, 2)]) -> Sides:
+    suppose("few", n * k <= 4)
+    return at_most(2 * n * k, bound=4)
+
+
+def exhausted_sign(n: Count, k: Annotated[int, choice(1, 2)]) -> Sides:
+    suppose("few", n * k <= 4)
+    return at_most(n * k, bound=-4)
+
+
+def exhausted_hypothesis(n: Count, k: Annotated[int, choice(1, 2)]) -> Sides:
+    return at_most(n * k, bound=4)
+
+
+def exhausted_percent(n: Count, k: Annotated[int, choice(1, 2)]) -> Sides:
+    suppose("few", n * k <= 4)
+    return at_most(n * k, bound=Fraction(99, 100) * 4)
+
+
+def exhausted_instance(n: Annotated[int, integers(1, 5)], k: Annotated[int, choice(1, 2)]) -> Sides:
+    suppose("few", n <= 5)
+    return at_most(n * k, bound=4)
+
+
+def mean(x: Share, y: Share, rounds: Rounds) -> Sides:
+    """Means with y / 2 or 1/2 stay at most 1 if x is."""
+    half = known(
+        lambda: y / 2 if y < Fraction(1, 2) else Fraction(1, 2), lambda least: least <= Fraction(1, 2)
+    )
+
+    last, one = iterate(
+        lambda state: ((state[0] + half) / 2, state[1]),
+        (x, 1),
+        rounds,
+        invariant=lambda state, _: (state[0] <= 1, state[1] == 1),
+    )
+    return at_most(last, bound=one)
+
+
+def mean_multiplier(x: Share, y: Share, rounds: Rounds) -> Sides:
+    half = known(
+        lambda: y / 2 if y < Fraction(1, 2) else Fraction(1, 2), lambda least: least <= Fraction(1, 2)
+    )
+    last = iterate(lambda state: 2 * state + half, x, rounds, invariant=lambda state, _: state <= 1)
+    return at_most(last, bound=1)
+
+
+def mean_sign(x: Share, y: Share, rounds: Rounds) -> Sides:
+    half = known(
+        lambda: y / 2 if y < Fraction(1, 2) else Fraction(1, 2), lambda least: least <= Fraction(1, 2)
+    )
+    last = iterate(lambda state: (half - state) / 2, x, rounds, invariant=lambda state, _: state <= 1)
+    return at_most(last, bound=1)
+
+
+def mean_hypothesis(x: Wide, y: Share, rounds: Rounds) -> Sides:
+    last = iterate(lambda state: (state + y) / 2, x, rounds, invariant=lambda state, _: state <= 1)
+    return at_most(last, bound=1)
+
+
+def mean_percent(x: Share, y: Share, rounds: Rounds) -> Sides:
+    last = iterate(lambda state: (state + y) / 2, x, rounds, invariant=lambda state, _: state <= 1)
+    return at_most(last, bound=Fraction(99, 100))
+
+
+def mean_larger(x: Share, y: Share, rounds: Rounds) -> Sides:
+    half = known(lambda: y if y < Fraction(1, 2) else Fraction(3, 4), lambda most: most <= Fraction(1, 2))
+    last = iterate(lambda state: (state + half) / 2, x, rounds, invariant=lambda state, _: state <= 1)
+    return at_most(last, bound=1)
+
+
+def added(rounds: Rounds, entries: Entries) -> Sides:
+    """A sum of as many shares as a symbol says."""
+    total = iterate(
+        lambda so_far, one: so_far + one, 0, entries, invariant=lambda so_far, count: so_far <= count
+    )
+    return at_most(total, bound=rounds)
+
+
+def added_hypothesis(rounds: Rounds, entries: Wider) -> Sides:
+    total = iterate(
+        lambda so_far, one: so_far + one, 0, entries, invariant=lambda so_far, count: so_far <= count
+    )
+    return at_most(total, bound=rounds)
+
+
+def added_percent(rounds: Rounds, entries: Entries) -> Sides:
+    total = iterate(
+        lambda so_far, one: so_far + one, 0, entries, invariant=lambda so_far, count: so_far <= count
+    )
+    return at_most(total, bound=Fraction(99, 100) * rounds)
+
+
+def branches(x: Share, n: Count, k: Annotated[Fraction, choice(Fraction(1, 2), Fraction(2))]) -> Sides:
+    """Signs, by a branch, a list and the numbers between two choices."""
+    return at_most((x if x < Fraction(1, 2) else 1 - x) * n / 2, bound=k * n)
+
+
+def descent(f: Smooth, steps: Annotated[int, choice(1)]) -> Sides:
+    """One step of gradient descent: f(x_1) - f* <= |x_0 - x*|^2 / 6 (Drori and Teboulle, 2014)."""
+    x = f.start
+    for _ in range(steps):
+        x = x - f.gradient(x)
+    return at_most(f(x) - f.minimum, bound=f.distance**2 / 6)
+
+
+def descent_sign(f: Smooth, steps: Annotated[int, choice(1)]) -> Sides:
+    return at_most(f(f.start + steps * f.gradient(f.start)) - f.minimum, bound=f.distance**2 / 6)
+
+
+def descent_percent(f: Smooth, steps: Annotated[int, choice(1)]) -> Sides:
+    x = f.start - steps * f.gradient(f.start)
+    return at_most(f(x) - f.minimum, bound=Fraction(99, 100) * f.distance**2 / 6)
+
+
+def descent_longer(f: Smooth, steps: Annotated[int, choice(1)]) -> Sides:
+    x = f.start - 2 * steps * f.gradient(f.start)
+    return at_most(f(x) - f.minimum, bound=f.distance**2 / 6)
+
+
+MULTIPLIERS = {"0:0,1:0": "7/20", "0:0,2:0": "13/20", "0:1,2:0": "13/20", "0:2,1:0": "3/10"}
+"""Of the conditions at pairs of x*, x_0 and x_1: some of many, found by a semidefinite program."""
+
+
+def multipliers(**changed: Any) -> dict[str, Any]:
+    """Evidence of the rule for functions of a class."""
+    own = {name: value for name, value in (MULTIPLIERS | changed).items() if value is not None}
+    return {"rule": "dual", "settings": [{"setting": {"steps": 1}, "paths": [[{"multipliers": own}]]}]}
+
+
+SEQUENCE = {"rule": "induction", "witness": {"rounds": 2, "entries": [1, 0]}, "blocks": [], "states": 4}
+ONE, HALF, START = {"x": 1, "y": 1}, {"n": 3, "x": "1/2"}, {"x": 1, "y": 1, "rounds": 2}
+RIGHT = [
+    (signs, {"rule": "signs", "witness": ONE}),
+    (squares, {"rule": "squares", "witness": ONE, "blocks": [BLOCKS]}),
+    (equation, {"rule": "squares", "witness": ONE, "blocks": [[OPPOSITE]]}),
+    (empty, {"rule": "empty"}),
+    (instance, {"rule": "instance", "instance": HALF}),
+    (exhausted, {"rule": "exhausted"}),
+    (descent, multipliers()),
+    (mean, {"rule": "induction", "witness": START, "blocks": [], "states": 5}),
+    (added, SEQUENCE),
+    (branches, {"rule": "signs", "witness": {"x": 1, "n": 1, "k": 2}, "listed": ["n"], "between": ["k"]}),
+]
+WRONG = [
+    *((function, {"rule": "signs", "witness": ONE}) for function in (signs_multiplier, signs_sign)),
+    *((function, {"rule": "signs", "witness": ONE}) for function in (signs_hypothesis, signs_percent)),
+    (signs, {"rule": "signs", "witness": {"x": 1, "y": 6}}),
+    (
+        squares,
+        {
+            "rule": "squares",
+            "witness": ONE,
+            "blocks": [[BLOCKS[0] | {"matrix": [[2, -1], [-1, 1]]}, BLOCKS[1]]],
+        },
+    ),
+    *(
+        (f, {"rule": "squares", "witness": ONE, "blocks": [BLOCKS]})
+        for f in (squares_sign, squares_hypothesis)
+    ),
+    (squares_percent, {"rule": "squares", "witness": ONE, "blocks": [BLOCKS]}),
+    (squares, {"rule": "squares", "witness": ONE, "blocks": [BLOCKS[:1]]}),
+    (equation, {"rule": "squares", "witness": ONE, "blocks": [[OPPOSITE | {"factors": [0, 3]}]]}),
+    *(
+        (f, {"rule": "empty"})
+        for f in (empty_multiplier, empty_sign, empty_hypothesis, empty_percent, empty_instance)
+    ),
+    *((f, {"rule": "instance", "instance": HALF}) for f in (instance_multiplier, instance_sign)),
+    *((f, {"rule": "instance", "instance": HALF}) for f in (instance_hypothesis, instance_percent)),
+    (instance, {"rule": "instance", "instance": {"n": 2, "x": "1/2"}}),
+    *((f, {"rule": "exhausted"}) for f in (exhausted_multiplier, exhausted_sign, exhausted_hypothesis)),
+    *((f, {"rule": "exhausted"}) for f in (exhausted_percent, exhausted_instance)),
+    *(
+        (f, {"rule": "induction", "witness": START, "blocks": [], "states": 5})
+        for f in (mean_multiplier, mean_sign, mean_hypothesis, mean_percent, mean_larger)
+    ),
+    *((f, SEQUENCE) for f in (added_hypothesis, added_percent)),
+    (descent, multipliers(**{"0:0,1:0": "1/4"})),
+    (descent, multipliers(**{"0:0,1:0": None})),
+    (descent_sign, multipliers()),
+    (descent_percent, multipliers()),
+    (descent_longer, multipliers()),
+]
+
+
+@pytest.mark.parametrize(("function", "record"), RIGHT, ids=lambda value: getattr(value, "__name__", ""))
+def test_a_proof_is_accepted(prelude: Path, function: Any, record: Any) -> None:
+    stated = statement_of(Statement("", function))
+    assert replay(stated, {"digest": stated.digest, "line": "", **record}).word is not Word.INCONCLUSIVE
+    found = answer(prelude, function, record)
+    assert found.returncode == 0, found.stderr
+    axioms = {line for line in found.stdout.splitlines() if line[:1].isalpha() and line != "Axioms:"}
+    assert axioms <= {
+        "ClassicalDedekindReals.sig_forall_dec",
+        "FunctionalExtensionality.functional_extensionality_dep",
+    }, "those of the real numbers"
+
+
+@pytest.mark.parametrize(("function", "record"), WRONG, ids=lambda value: getattr(value, "__name__", ""))
+def test_what_is_wrong_is_refused(prelude: Path, function: Any, record: Any) -> None:
+    found = answer(prelude, function, record)
+    assert found.returncode != 0
+    computed = 'The term "eq_refl" has type "true = true" while it is expected' in " ".join(
+        found.stderr.split()
+    )
+    assert computed or "No applicable tactic" in found.stderr, "by what it computes, not by how it is written"
+
+
+@pytest.mark.parametrize("name", ["signs", "descent"])
+def test_a_hypothesis_that_is_left_out_of_a_file_is_missed(prelude: Path, name: str) -> None:
+    right = {function.__name__: (function, record) for function, record in RIGHT}
+    answer(prelude, *right[name])
+    text = (prelude / "proof.v").read_text()
+    old = "0 < y" if name == "signs" else "smooth (0 # 1)%Q (1 # 1)%Q f_0_1 f_0_2"
+    assert old in text
+    (prelude / "proof.v").write_text(text.replace(old, "0 <= y" if name == "signs" else "Number 0%Q"))
+    command = ["coqc", "-q", "-Q", ".", "Clusterproof", "proof.v"]
+    assert subprocess.run(command, cwd=prelude, capture_output=True, check=False).returncode != 0
+
+
+def test_make_refuses_another_axiom(prelude: Path, tmp_path: Path) -> None:
+    """The theorems rest on those of the real numbers, as make checks."""
+    found = [each for each in folder.decided(find_claim("cfl-mgd/lemma-2")) if "#" not in each.name]
+    assert not folder.write_folder(found, tmp_path)
+    shutil.copyfile(prelude / "prelude.vo", tmp_path / "prelude.vo")
+    (file,) = tmp_path.glob("*/*.v")
+    text = file.read_text()
+
+    def make() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(["make", "-s"], cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    for other in (
+        "Axiom theorems : True.",
+        "Definition theorems := tt.",
+        "",
+        "Theorem theorems : 1 = 0. Proof. lra. Qed.",
+    ):
+        file.write_text(text.partition("Definition theorems")[0] + other)
+        assert make().returncode != 0, other
+    file.write_text(text)
+    right = make()
+    assert right.returncode == 0, right.stderr
+    assert "ClassicalDedekindReals" in right.stdout
