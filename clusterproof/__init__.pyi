@@ -2,9 +2,11 @@
 
 from . import algorithms as algorithms
 from . import checker as checker
+from . import common as common
 from . import conformance as conformance
 from . import figures as figures
 from . import neural as neural
+from . import running as running
 from . import synthetic as synthetic
 from . import theorem as theorem
 from . import theory as theory

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
-from tests.theory.claims.attempts import stated, verdict_on
+from tests.checker.claims.attempts import stated, verdict_on
 
 from clusterproof.checker.claims.psd import Psd
 from clusterproof.checker.claims.space import Space

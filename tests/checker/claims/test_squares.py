@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
-from tests.theory.claims.attempts import verdict_on
+from tests.checker.claims.attempts import verdict_on
 
 from clusterproof.checker.kernel.polynomials import Polynomial
 from clusterproof.checker.kernel.positivity import is_sum_of_squares

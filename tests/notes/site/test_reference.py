@@ -28,7 +28,11 @@ def test_every_package_with_public_names_has_a_page_and_every_name_is_described_
 
 @pytest.mark.slow(reason="builds the site")
 def test_public_names_have_their_anchors(site: Path) -> None:
-    for module, name in (("algorithms", "FedAvg"), ("conformance", "assert_conforms"), ("theory", "Verdict")):
+    for module, name in (
+        ("algorithms", "FedAvg"),
+        ("conformance", "assert_conforms"),
+        ("checker", "Verdict"),
+    ):
         text = (site / f"catalogue/reference-clusterproof.{module}.html").read_text(encoding="utf-8")
         assert f'id="clusterproof.{module}.{name}"' in text
 
