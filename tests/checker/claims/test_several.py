@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
-from tests.checker.claims.attempts import stated, verdict_on
 
 from clusterproof.checker.claims.psd import Psd
 from clusterproof.checker.claims.space import Space
@@ -26,6 +25,7 @@ from clusterproof.theorem import (
     simplex,
     vectors,
 )
+from tests.checker.claims.attempts import stated, verdict_on
 
 Vector = Annotated[np.ndarray, vectors(3)]
 Weights = Annotated[tuple[Fraction, ...], simplex(3)]

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
-from tests.checker.claims.attempts import verdict_on
 
 from clusterproof.checker.kernel.polynomials import Polynomial
 from clusterproof.checker.kernel.positivity import is_sum_of_squares
@@ -22,6 +21,7 @@ from clusterproof.theorem import (
     suppose,
     vectors,
 )
+from tests.checker.claims.attempts import verdict_on
 
 Real = Annotated[Fraction, rationals(-2, 2, 4, upwards=True, downwards=True)]
 Positive = Annotated[Fraction, rationals(0, 2, 4, upwards=True)]
