@@ -18,14 +18,20 @@ POWER = 0.8
 HALF_A_POINT = 0.5
 """Difference of two accuracies in percent that is taken as none."""
 
+INFORMATIVE = 0.1
+"""Share of the printed number above which the smallest difference that would have been shown says nothing."""
+
+TOO_FEW = "too few runs to say"
+
 SLICES = 1000
 """Number of equally likely values by which the distribution of a variance is approximated."""
 
 RULE = (
     "not reproduced: Welch's test at 95 % shows a difference; compatible to d: it shows none, and d is the smallest "
     f"true difference that it would have shown with probability {POWER:g}, by the spreads and the numbers of runs of "
-    "both sides; reproduced: it shows none, and d is at most half a spread, half a point of accuracy or half of the "
-    "last printed digit. Where the paper prints no spread, its runs are taken to spread as ours do."
+    "both sides; too few runs to say: it shows none, and d is more than a tenth of the printed number; reproduced: it "
+    "shows none, and d is at most half a spread, half a point of accuracy or half of the last printed digit. Where "
+    "the paper prints no spread, its runs are taken to spread as ours do."
 )
 """Explanation of the words."""
 
@@ -138,7 +144,7 @@ class Comparison:
 
     @property
     def word(self) -> str:
-        """By ``RULE``: reproduced, compatible or not reproduced; empty if there is no test."""
+        """By ``RULE``: reproduced, compatible, not reproduced or too few; empty if there is no test."""
         allowed, detectable, variances = self.allowed, self.detectable, self.variances
         if allowed is None or detectable is None or variances is None:
             return ""
@@ -146,4 +152,6 @@ class Comparison:
             return "not reproduced"
         spread = math.sqrt((variances[0] * len(self.values) + variances[1] * self.printed.runs) / 2)
         near = max(spread / 2, self.printed.negligible, self.printed.digit / 2)
-        return "reproduced" if detectable <= near else "compatible"
+        if detectable <= near:
+            return "reproduced"
+        return "compatible" if detectable <= INFORMATIVE * abs(self.printed.value) else TOO_FEW

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
-from clusterproof.experiments.comparison import Comparison, Printed
+from clusterproof.experiments.comparison import TOO_FEW, Comparison, Printed
 from clusterproof.experiments.training import check_sections, train_network
 from clusterproof.experiments.units import Unit
 from clusterproof.settings import from_settings
@@ -79,7 +79,9 @@ class Row:
             paper += "" if self.printed.spread is None else f" ± {self.printed.spread:.{digits}f}"
             comparison = Comparison(self.values, self.printed)
             if self.judged and comparison.word:
-                shown, word = f"{comparison.detectable:.{digits}f}", comparison.word
+                word = comparison.word
+                if word != TOO_FEW:
+                    shown = f"{comparison.detectable:.{digits}f}"
                 word += f" to {shown}" if word == "compatible" else ""
         return [self.method, self.column, paper, ours, str(len(self.values)), shown, word]
 
@@ -132,6 +134,10 @@ class PaperTable(ABC):
     def judged(self) -> bool:
         """Whether the settings that the paper prints are the paper's."""
         return not set(self.changes) & set(self.published)
+
+    def judges(self, method: str) -> bool:
+        """Return whether a method's runs are those of the paper."""
+        return self.judged
 
     def chosen(self, *names: str) -> dict[str, Any]:
         """Return settings by name, lists as in a configuration, without those that are null."""
@@ -191,7 +197,7 @@ class PaperTable(ABC):
                 column,
                 tuple(values),
                 self.printed(method, column),
-                self.judged and len(values) == seeds,
+                self.judges(method) and len(values) == seeds,
             )
             for (method, column), values in groups.items()
         ]

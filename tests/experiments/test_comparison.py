@@ -1,6 +1,7 @@
 """The words of a comparison, by scipy's tests, by hand and by simulation."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -73,8 +74,13 @@ def test_words_turn_at_their_bounds() -> None:
     values = (4.0, 6.0)
     d = Comparison(values, Printed(5.0, 0.0, runs=10**9)).detectable
     assert d is not None
-    for negligible, word in ((0.0, "compatible"), (0.99 * d, "compatible"), (d, "reproduced")):
-        assert Comparison(values, Printed(5.0, 0.0, runs=10**9, negligible=negligible)).word == word
+    for shift, other in (
+        (10.1 * d, "compatible"),
+        (9.9 * d, "too few runs to say"),
+    ):  # a tenth of the number is d
+        moved, printed = tuple(value + shift - 5 for value in values), Printed(shift, 0.0, runs=10**9)
+        for negligible, word in ((0.0, other), (0.99 * d, other), (1.001 * d, "reproduced")):
+            assert Comparison(moved, replace(printed, negligible=negligible)).word == word
     assert Comparison(values, Printed(50.0, 0.0, runs=10**9)).word == "not reproduced"
 
 
@@ -82,7 +88,8 @@ def test_words_turn_at_their_bounds() -> None:
 def test_half_a_spread_is_taken_as_reproduced(runs: int, word: str) -> None:
     """Of n runs a difference of (1.96 + 0.84) / sqrt(n) spreads or little more is shown: of 29 .52, of 36 .47."""
     values = tuple(stats.zscore(np.arange(runs), ddof=1).tolist())
-    assert Comparison(values, Printed(0.0, 1.0, runs=10**6)).word == word
+    values = tuple(value + 10 for value in values)
+    assert Comparison(values, Printed(10.0, 1.0, runs=10**6)).word == word
 
 
 def test_without_any_spread_there_is_no_word() -> None:

@@ -405,6 +405,7 @@ def test_a_row_s_cells_and_who_is_judged() -> None:
     cells = Row("FedAvg", "accuracy %", (89.0, 90.0, 91.0), printed).cells
     assert cells[:5] == ["FedAvg", "accuracy %", "89.84 ± 0.32", "90.00 ± 1.00", "3"]
     assert cells[6] == f"compatible to {cells[5]}"
+    assert Row("FedAvg", "accuracy %", (79.0, 90.0, 99.0), printed).cells[5:] == ["-", "too few runs to say"]
     assert Row("FedAvg", "accuracy %", (89.0, 90.0, 91.0), printed, judged=False).cells[5:] == ["-", "-"]
     assert Row("FedAvg", "accuracy %", (9.0, 9.1, 9.2), printed).cells[6] == "not reproduced"
     schema = {name: getattr(polars, kind) for name, kind in COLUMNS.items()}
@@ -415,6 +416,22 @@ def test_a_row_s_cells_and_who_is_judged() -> None:
         ("FedAvg", (89.0, 90.0), True),
         ("IFCA", (95.0,), False),  # a seed has no number
     ]
+
+
+def test_fedbcd_is_judged_with_the_network_of_the_captions_only() -> None:
+    """Captions of Figures 3 and 4: ResNet-20 on CIFAR-10, three layers on MNIST."""
+    for settings, judged in (
+        ({"data": "mnist"}, True),
+        ({"data": "mnist", "fedbcd_hidden": [64, 32]}, True),
+        ({"data": "mnist", "fedbcd_hidden": [200]}, False),
+        ({"data": "mnist", "fedbcd_network": "resnet-20", "fedbcd_hidden": None}, False),
+        ({"data": "cifar10"}, True),
+        ({"data": "cifar10", "fedbcd_network": "cnn"}, False),
+        ({"data": "mnist", "clients": 10}, False),
+    ):
+        table = TABLES["cfl-mgd/table-2"].from_values(settings)
+        assert table.judges("FedBCD") == judged, settings
+        assert table.judges("IFCA") == ("clients" not in settings)
 
 
 def test_printed_numbers_are_the_papers() -> None:

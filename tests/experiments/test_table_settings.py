@@ -14,12 +14,13 @@ from clusterproof.experiments.tables import TABLES
 REACHES: dict[str, dict[str, dict[str, Any]]] = tomllib.loads(
     """
 ["cfl-mgd/table-2"]
-".*" = {rounds = 9, step_size = 0.3, batch_size = 7, hidden = [7], network = "resnet-20", channels = [3, 4],
+".*" = {rounds = 9, step_size = 0.3, batch_size = 7,
 clusters = 2, clients = 30, samples = 33, step_size_decay = 0.5, local_unit = "epoch", test_assignment = "train",
 participation = 0.6, local_steps = 4, images.crop = 20, device = "cuda"}
+"CFL-MGD|IFCA|FedAvg" = {hidden = [7], network = "resnet-20", channels = [3, 4]}
+FedBCD = {penalty.proximal = 0.7, fedbcd_network.network = "resnet-20", fedbcd_hidden.hidden = [7]}
 CFL-MGD.momentum = 0.4
 "CFL-MGD|IFCA" = {least_share = 0.2, restarts = 3}
-FedBCD.penalty.proximal = 0.7
 ["gradient-loss/figures-4-and-5"]
 ".*" = {rounds = 9, step_size = 0.3, batch_size = 7, hidden = [7], network = "resnet-20", channels = [3, 4],
 clients_per_cluster = 3, sign = "as-printed", empty_cluster = "always", device = "cuda"}
@@ -46,11 +47,14 @@ Per-FedAvg = {step_size.inner_step_size = 0.3, meta_steps.local_steps = 6}
 PRINTED: dict[str, dict[str, dict[str, Any]]] = tomllib.loads(
     """
 ["cfl-mgd/table-2 mnist"]
-".*" = {clusters = 4, clients = 2400, samples = 100, step_size = 0.1, rounds = 300}
+".*" = {clusters = 4, clients = 2400, samples = 100, step_size = 0.1, rounds = 300, network = "mlp"}
+FedBCD.hidden = [200, 200]
 "CFL-MGD|IFCA".averaging = "model"
 ["cfl-mgd/table-2 cifar10"]
 ".*" = {clusters = 2, clients = 200, samples = 500, step_size = 0.01, rounds = 300, participation = 0.1,
-step_size_decay = 0.99, network = "cnn"}
+step_size_decay = 0.99}
+"CFL-MGD|IFCA|FedAvg".network = "cnn"
+FedBCD.network = "resnet-20"
 CFL-MGD.momentum = 0.9
 ["gradient-loss/figures-4-and-5 mnist"]
 ".*" = {partition = "classes", test_assignment = "train"}

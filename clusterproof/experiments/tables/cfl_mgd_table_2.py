@@ -51,6 +51,9 @@ class CFLMGDTable2(NetworkTable):
         client's). Not printed.
     network, hidden, channels
         Network and its widths; null: those of ``clusterproof train``. Not printed.
+    fedbcd_network, fedbcd_hidden
+        FedBCD's network and its widths: the captions of Figures 3 and 4 state ResNet-20 on CIFAR-10 and three layers on
+        MNIST, here of weights. With another network, FedBCD's row is not judged. Widths are not printed.
     images
         What is done to the images, such as {'crop': 24, 'flip': True}; see ``train --help``. Not printed.
     test_assignment
@@ -84,6 +87,7 @@ class CFLMGDTable2(NetworkTable):
             **{"clusters": 2, "clients": 200, "samples": 500, "network": "cnn", "hidden": None},
             **{"step_size": 0.01, "step_size_decay": 0.99},
             **{"local_steps": 5, "local_unit": "epoch", "batch_size": 50},
+            **{"fedbcd_network": "resnet-20", "fedbcd_hidden": None},
         }
     }
 
@@ -102,6 +106,8 @@ class CFLMGDTable2(NetworkTable):
     network: str = "mlp"
     hidden: tuple[int, ...] | None = (200,)
     channels: tuple[int, ...] | None = None
+    fedbcd_network: str = "mlp"
+    fedbcd_hidden: tuple[int, ...] | None = (200, 200)
     images: dict[str, Any] = field(default_factory=dict)
     test_assignment: Literal["train", "test-loss"] = "test-loss"
     penalty: Annotated[float, Meta(ge=0)] = 0.1
@@ -124,12 +130,15 @@ class CFLMGDTable2(NetworkTable):
             "FedBCD": {"name": "fedbcd", "proximal": self.penalty},
         }
         common = self.chosen("step_size", "local_steps", "participation")
+        networks = {name: {"name": self.network, **self.chosen("hidden", "channels")} for name in algorithms}
+        widths = {} if self.fedbcd_hidden is None else {"hidden": list(self.fedbcd_hidden)}
+        networks["FedBCD"] = {"name": self.fedbcd_network, **widths}
         training = ("rounds", "batch_size", "local_unit", "step_size_decay", "test_assignment")
         return {
             method: {
                 "data": {"name": self.data, **self.images},
                 "partition": {"name": "rotations", **self.chosen("clusters", "clients", "samples")},
-                "network": {"name": self.network, **self.chosen("hidden", "channels")},
+                "network": networks[method],
                 "algorithm": {**algorithms[method], **common},
                 "training": {"evaluate_every": 10, **self.chosen(*training)},
             }
@@ -143,6 +152,14 @@ class CFLMGDTable2(NetworkTable):
             if method in ("CFL-MGD", "IFCA"):
                 columns["right model %"] = ("correct_model", 100.0)
             yield from ((method, number) for number in curve(metrics, columns))
+
+    def judges(self, method: str) -> bool:
+        """Return whether a method's runs are the paper's: FedBCD's, where it has the network of the captions."""
+        if method != "FedBCD":
+            return self.judged
+        layers = None if self.fedbcd_hidden is None else len(self.fedbcd_hidden) + 1
+        stated = {"mnist": ("mlp", 3), "cifar10": ("resnet-20", None)}.get(self.data)
+        return self.judged and (self.fedbcd_network, layers) == stated
 
     def printed(self, method: str, column: str) -> Printed | None:
         """Return the paper's accuracy."""
