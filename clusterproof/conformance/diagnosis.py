@@ -187,7 +187,8 @@ class _Search:
     def ignored(self) -> Sequence[Hypothesis]:
         """Return the fewest settings that are constants in the code where the probes change them."""
         defaults = self.definition.defaults()
-        names = [name for name in varied(self.runs) if not isinstance(defaults[name], (str, bool))]
+        changed_by_probes = [name for name in varied(self.runs) if name in defaults]
+        names = [name for name in changed_by_probes if not isinstance(defaults[name], (str, bool))]
         for size in range(1, 4):
             found = []
             for chosen in itertools.combinations(names, size):

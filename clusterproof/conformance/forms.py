@@ -111,7 +111,7 @@ def replayed(function: Callable[[ConformanceTask, Mapping[str, Any], Sequence[Se
                 )
             return np.asarray(models[-1])
 
-    return update_wrapper(ReplayedRun, function, ("supports", "dtype"), ())
+    return update_wrapper(ReplayedRun, function, ("conform_options",), ())
 
 
 class ScheduledCoin:

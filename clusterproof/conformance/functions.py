@@ -68,7 +68,7 @@ def of_changes(run: Any, average: Any, weights: Any) -> Any:
 
 def counts(run: Any, clients: Any) -> np.ndarray:
     """Return n_i, or equal counts where clients weigh the same."""
-    samples = run.task.samples if run.settings["weighting"] == "samples" else np.ones(run.task.clients)
+    samples = run.task.samples if run.weighting == "samples" else np.ones(run.task.clients)
     return np.asarray(samples[list(clients)], dtype=float)
 
 
@@ -80,7 +80,7 @@ def share(run: Any, clients: Any) -> float:
 def other_weights(run: Any, _: Any, clients: Any) -> np.ndarray:
     """Return equal weights for n_i, or n_i for the declared ones."""
     samples = run.task.samples[list(clients)]
-    other = np.ones(len(samples)) if run.settings["weighting"] == "samples" else samples
+    other = np.ones(len(samples)) if run.weighting == "samples" else samples
     return np.asarray(other / other.sum())
 
 
@@ -159,7 +159,7 @@ def in_local_steps(run: Any, gradients: Any, change: Callable[[LocalStep], Any])
         per_step, memory = run.changed("gradients of a step", 1), {}  # type: ignore[var-annotated]
 
         def at(y: Any) -> Any:
-            number, value = next(calls) // per_step, gradient(y)
+            value, number = gradient(y), next(calls) // per_step
             step = LocalStep(run, run.of_round["client"], value, y, number, memory)
             return change(step) if 0 <= number < steps else value
 
@@ -214,20 +214,32 @@ def with_momentum(
     return change
 
 
-def in_own_rounds(run: Any, local: Callable[..., Any], factor: float) -> Callable[..., Any]:
-    """Return local steps whose size is multiplied by a factor after every round in which the client takes part."""
+def in_own_rounds(factor: float) -> Callable[[LocalStep], Any]:
+    """Return the change to steps that shrink by a factor after every round in which the client takes part."""
 
-    def changed(gradient: Any, model: Any, step_size: Any, *others: Any) -> Any:
-        rounds = added_up(run, f"rounds of {next_client(run)}", 1)
-        return local(gradient, model, step_size * factor ** (rounds - 1), *others)
+    def change(step: LocalStep) -> Any:
+        before, memory = ("rounds", step.client), step.run.memory
+        rounds = step.run.of_round.setdefault(before, memory.get(before, 0))
+        memory[before] = rounds + 1
+        return step.gradient * factor**rounds
 
-    return changed
+    return change
 
 
-def next_client(run: Any) -> int:
-    """Return the participants one by one."""
-    run.of_round["calls"] = run.of_round.get("calls", -1) + 1
-    return int(run.of_round["participants"][run.of_round["calls"]])
+class _Asked(Exception):
+    """Which client a gradient is of; raised in place of its value."""
+
+
+def client_of(run: Any, gradient: Callable[[Any], Any]) -> int:
+    """Return the client of a gradient, or of a direction made of it, however often and in which order it is used."""
+    run.of_round["asked"] = _Asked
+    try:
+        gradient(run.model)
+    except _Asked:
+        return int(run.of_round["client"])
+    finally:
+        del run.of_round["asked"]
+    raise LookupError("a direction without a gradient of a client")
 
 
 def noted(
@@ -252,7 +264,7 @@ def from_own(run: Any, local: Callable[..., Any]) -> Callable[..., Any]:
     """Return local steps that start where the client's last ones ended."""
 
     def changed(gradient: Any, model: Any, *others: Any) -> Any:
-        client = next_client(run)
+        client = client_of(run, gradient)
         return kept(run, ("end", client), local(gradient, run.memory.get(("end", client), model), *others))
 
     return changed

@@ -195,7 +195,7 @@ def fixed_point(
         return {"model": _rest(hessians, task)}
     if algorithm not in ("fedlin", "fedavg", "fedavgm", "fednova", "fedprox", "ditto"):
         return None
-    samples = settings["weighting"] in ("samples", "unbiased", "unbiased-models")
+    samples = settings.get("weighting") in ("samples", "unbiased", "unbiased-models")
     counts = task.samples if samples else np.ones(task.clients)
     shares = (counts / counts.sum())[:, None, None]
     if algorithm == "fedlin":  # the mean gradient has the weights of the models

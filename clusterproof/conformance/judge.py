@@ -4,7 +4,7 @@ import functools
 import traceback
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -57,14 +57,15 @@ def conform(
         An algorithm of this library, a class or an instance, whose options are then declared settings; or an
         implementation: ``start(task, settings)`` returns a run with ``run.round(participants)`` and
         ``run.model``, an array (d,), or (P, d) for a clustered algorithm. ``run.control`` (d,), ``run.controls``
-        (N, d), ``run.personal`` (N, d) and ``run.assignments`` (N,) are compared if the run has them.
+        (N, d), ``run.personal`` (N, d) and ``run.assignments`` (N,) are compared if the run has them. The mapping
+        ``start.conform_options``, if there is one, gives ``supports``, ``dtype`` and ``loss`` where they are None.
     algorithm
         Name of the definition, see ``definitions.DEFINITIONS``.
     settings
         Settings that are fixed for all probes, such as ``{"option": "I"}``.
     supports
         Which of ``"batches"``, ``"server-step"``, ``"participation"`` and ``"strengths"`` the implementation can
-        vary; its attribute ``supports``, or all of them, if None. Probes that need more are skipped.
+        vary; all of them if nothing is said. Probes that need more are skipped.
     dtype
         ``"float32"`` or ``"float64"``, which the implementation computes in; the model's type if None.
     checks
@@ -73,8 +74,7 @@ def conform(
         Seconds that a run may take, on systems with timers.
     loss
         ``"quadratic"``, the default; or ``"cross-entropy"`` for code that cannot be given another loss: clients have
-        two classes (``two_class``), full batches, and no symmetry or fixed point is checked. The attribute ``loss`` of
-        the implementation if None.
+        two classes (``two_class``), full batches, and no symmetry or fixed point is checked.
     explained
         Whether to look for the likely cause of a difference, and for known mistakes that runs which agree do not
         rule out; this takes most of the time.
@@ -91,7 +91,12 @@ def conform(
     """
     definition = find_definition(algorithm)
     if isinstance(start, Algorithm):
-        options = {name: getattr(start, name) for name in definition.variants if hasattr(start, name)}
+        options = {
+            field.name: value
+            for field in fields(start)
+            if isinstance(value := getattr(start, field.name), (str, bool))
+            and value in definition.variants.get(field.name, ())
+        }
         settings = {**options, **(settings or {})}
     if isinstance(start, Algorithm) or (isinstance(start, type) and issubclass(start, Algorithm)):
         start = from_algorithm(start)
@@ -102,6 +107,7 @@ def conform(
         equation=definition.equation,
         source=definition.source,
         paper_was_read=definition.paper_was_read,
+        quantities=tuple(definition.quantities),
         settings=chosen,
         supports=supported,
         declared=declared,
@@ -308,7 +314,7 @@ def infer(start: Start, *, supports: Iterable[str] | None = None, **options: Any
     """
     everything = ChainMap(*(definition.defaults() for definition in DEFINITIONS.values()))
 
-    @functools.wraps(start, assigned=("supports", "dtype", "loss"), updated=())
+    @functools.wraps(start, assigned=("conform_options",), updated=())
     def complete(task: Any, settings: Mapping[str, Any]) -> Any:
         return start(task, {**everything, **settings})
 

@@ -117,9 +117,10 @@ def _offered(run: Any, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.nd
         raise Unusable(f"{type(run).__name__} has no model: give the server's model as its attribute `model`")
     offered = {}
     for name, shape in shapes.items():
-        if getattr(run, name, None) is None:
-            continue
-        value = as_array(getattr(run, name), f"run.{name}")
+        given = getattr(run, name, None)
+        if given is None or (name != "model" and inspect.isroutine(given)):
+            continue  # a method of that name is something else
+        value = as_array(given, f"run.{name}")
         if name not in ("assignments", "groups") and (value.dtype.kind != "f" or value.dtype.itemsize < 4):
             raise Unusable(f"run.{name} has the type {value.dtype}; compute in float32 or float64")
         if value.shape != shape:

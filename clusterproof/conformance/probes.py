@@ -125,7 +125,7 @@ def make_probes(
         changes = {one: value for one, value in changes.items() if one in defaults and one not in fixed}
         settings = {**defaults, **changes, **chosen}
         equal = definition.equal_steps and settings["batch_size"]
-        samples = (4,) * len(plan["samples"]) if equal else plan["samples"]
+        samples = (5,) * len(plan["samples"]) if equal else plan["samples"]
         samples = filling_a_batch(samples, settings["batch_size"])
         starts = definition.starts(settings, len(samples))
         if "clusters" in plan and starts == definition.clusters:

@@ -31,7 +31,7 @@ class ConformanceCheck:
         return f"{self.algorithm}-{self.name}"
 
     def __call__(self) -> None:
-        """Raise ``AssertionError`` with the report if the check fails; skip the test if it was skipped."""
+        """Raise ``AssertionError`` with what the check found and the likely cause; skip the test if it was skipped."""
         report = self.report()
         if report.verdict in ("unusable", "inconclusive"):
             raise AssertionError(str(report))
@@ -41,7 +41,7 @@ class ConformanceCheck:
 
             pytest.skip(check.sentence)
         if check.outcome == "failed":
-            raise AssertionError(f"{check.name}: {check.sentence}\n{report}")
+            raise AssertionError("\n  ".join([f"{check.name}: {check.sentence}", *report.cause()]))
 
 
 def checks(start: Start, algorithm: str, **options: Any) -> list[ConformanceCheck]:

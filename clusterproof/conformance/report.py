@@ -27,7 +27,7 @@ def _range(numbers: Sequence[int]) -> str:
 def _listed(hypotheses: Sequence[Hypothesis]) -> list[str]:
     """Return a line for each of the first hypotheses, and for the number of others."""
     more = len(hypotheses) - MOST_LISTED
-    return [f"    - {one}" for one in hypotheses[:MOST_LISTED]] + [f"    - {more} more"] * (more > 0)
+    return [f"  - {one}" for one in hypotheses[:MOST_LISTED]] + [f"  - {more} more"] * (more > 0)
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ class Report:
 
     Attributes
     ----------
-    algorithm, equation, source, paper_was_read
-        The definition, and whether it was compared with the paper's own text.
+    algorithm, equation, source, paper_was_read, quantities
+        The definition, whether it was compared with the paper's own text, and what can be compared.
     verdict
         ``"conforms"``; ``"variant"``: to another admissible form than the declared one; ``"differs"``;
         ``"unusable"``: it cannot be run as it must be; ``"inconclusive"``: no probe could be run, or those that ran
@@ -103,6 +103,7 @@ class Report:
     equation: str
     source: str
     paper_was_read: bool
+    quantities: tuple[str, ...]
     settings: Mapping[str, Any]
     supports: tuple[str, ...]
     declared: str | None
@@ -127,11 +128,10 @@ class Report:
         read = "compared" if self.paper_was_read else "from memory, not compared"
         lines = [
             f"{self.verdict}: {self.algorithm} (definition {read} with the paper's text)",
-            f"  {self.sentence}",
-            *_listed(self.likely if len(self.likely) > 1 else ()),
+            *(f"  {line}" for line in self.cause()),
         ]
         if self.unseen:
-            lines += ["  these runs do not rule out", *_listed(self.unseen)]
+            lines += ["  these runs do not rule out", *(f"  {line}" for line in _listed(self.unseen))]
         if self.localised is not None:
             lines.append(f"  {self.localised}")
         failed = "differ from the declared form" if self.verdict == "variant" else "failed"
@@ -141,10 +141,14 @@ class Report:
                 lines.append(f"  {label}: {', '.join(names)}")
         skipped = [check for check in self.checks if check.outcome == "skipped"]
         lines += [f"  skipped {check.name}: {check.sentence}" for check in skipped]
-        lines += [f"  {line}" for line in (self.reached(), self.constant()) if line]
+        lines += [f"  {line}" for line in (self.reached(), self.not_compared(), self.not_varied()) if line]
         declared = ", ".join(f"{name} = {value}" for name, value in self.settings.items())
         lines.append(f"  definition ({self.source}): {self.equation}{declared and f', where {declared}'}")
         return "\n".join(lines)
+
+    def cause(self) -> list[str]:
+        """Return the verdict's reason, and the likely causes if there are several."""
+        return [self.sentence, *_listed(self.likely if len(self.likely) > 1 else ())]
 
     def reached(self) -> str:
         """Return the numbers of clients, participants, rounds and samples of the runs, and the largest norms."""
@@ -177,16 +181,26 @@ class Report:
             f"gradients at the start to norm {max(gradients):.3g}"
         )
 
-    def constant(self) -> str:
-        """Return the numbers that had one value in all runs, not forms: code that ignores them is not seen."""
+    def not_compared(self) -> str:
+        """Return the quantities of the definition that the runs do not hand out."""
+        if not self.runs:
+            return ""
+        missing = [name for name in self.quantities if name not in self.runs[0].states[0]]
+        return f"Not compared: {', '.join(missing)}. The code does not hand them out." if missing else ""
+
+    def not_varied(self) -> str:
+        """Return what was the same in all runs, forms excepted: absent clients, and numbers with one value."""
+        if not self.runs:
+            return ""
         settings = [run.probe.settings for run in self.runs]
         names = [
-            name
-            for name, value in (settings or [{}])[0].items()
+            f"{name} = {value}"
+            for name, value in settings[0].items()
             if not isinstance(value, (str, bool)) and len({repr(one[name]) for one in settings}) == 1
         ]
-        listed = ", ".join(f"{name} = {settings[0][name]}" for name in names)
-        return listed and f"one value only, which the code may ignore: {listed}"
+        if all(len(clients) == run.probe.task.clients for run in self.runs for clients in run.probe.schedule):
+            names = ["participation", *names]
+        return f"Not varied: {', '.join(names)}. A mistake in these would not show." if names else ""
 
     def json(self) -> str:
         """Return the report with every number of its runs."""

@@ -63,7 +63,7 @@ def check_declared(
     loss: str | None,
     settings: Mapping[str, Any],
 ) -> tuple[tuple[str, ...], str | None, str]:
-    """Return what an implementation can vary, its type and its loss: as given, or its attributes of these names.
+    """Return what an implementation can vary, its type and its loss: as given, or as its ``conform_options`` say.
 
     It can vary everything, has the model's type (None) and quadratic losses if nothing is said.
 
@@ -72,16 +72,21 @@ def check_declared(
     InvalidArgument
         If a name is not known, or minibatches are asked for with cross-entropy.
     """
-    given = getattr(start, "supports", SUPPORTS) if supports is None else supports
+    options = getattr(start, "conform_options", {})
+    remedy = "such as conform_options = {'supports': ('batches',)}"
+    check_instance("conform_options", options, Mapping, remedy)
+    for name in options:
+        check_name("conform_options", name, ("supports", "dtype", "loss"))
+    given = options.get("supports", SUPPORTS) if supports is None else supports
     given = (given,) if isinstance(given, str) else given
     check_list("supports", given, str, f"name some of {', '.join(SUPPORTS)}")
     given = tuple(given)
     for name in given:
         check_name("supports", name, SUPPORTS)
-    declared = getattr(start, "dtype", None) if dtype is None else dtype
+    declared = options.get("dtype") if dtype is None else dtype
     if declared is not None:
         check_choice("dtype", declared, ("float32", "float64"), remedy="leave it out to take the model's")
-    chosen = getattr(start, "loss", LOSSES[0]) if loss is None else loss
+    chosen = options.get("loss", LOSSES[0]) if loss is None else loss
     check_choice("loss", chosen, LOSSES, remedy="the default is 'quadratic'")
     if chosen == "cross-entropy" and settings.get("batch_size") is not None:
         rule = (

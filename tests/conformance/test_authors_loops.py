@@ -1,5 +1,6 @@
 """The loops of IFCA's and FPFC's authors, restated on the kit's tasks: which form of the definition each of them is."""
 
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ class ModelIFCA(numpy_federated.IFCA):  # type: ignore[misc]
     The clusters of a round are chosen where the round before is evaluated.
     """
 
-    supports: tuple[str, ...] = ()
+    conform_options = MappingProxyType({"supports": ()})
 
     def prepare(self) -> None:
         super().prepare()
@@ -36,7 +37,7 @@ class FPFC:
     grouped after the last round only, which is not compared here.
     """
 
-    supports = ("participation", "strengths")
+    conform_options = MappingProxyType({"supports": ("participation", "strengths")})
     rho = 1.0
 
     def __init__(self, task: Any, settings: dict[str, Any]) -> None:

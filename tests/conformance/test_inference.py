@@ -32,7 +32,8 @@ def test_what_is_declared_holds_for_every_algorithm_that_is_tried() -> None:
         tried.add(task.labels is None)
         return DEFINITIONS["local"](task, settings)
 
-    start.supports, start.dtype, start.loss = (), "float32", "cross-entropy"  # type: ignore[attr-defined]
+    declared = {"supports": (), "dtype": "float32", "loss": "cross-entropy"}
+    start.conform_options = declared  # type: ignore[attr-defined]
     reports = infer(start)
     assert {(report.algorithm, report.dtype) for report in reports} == {("local", "float32")}
     assert tried == {False}

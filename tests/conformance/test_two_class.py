@@ -1,5 +1,6 @@
 """Code that hard-wires cross-entropy: two classes, full batches, exact softmax gradients."""
 
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ def test_gradients_and_hessians_are_those_of_automatic_differentiation() -> None
 class HardWired(torch_federated.FedProx):  # type: ignore[misc]
     """FedProx whose loss cannot be chosen."""
 
-    loss = "cross-entropy"
+    conform_options = MappingProxyType({"loss": "cross-entropy"})
 
     def __init__(self, task: Any, settings: dict[str, Any]) -> None:
         super().__init__(task, settings)

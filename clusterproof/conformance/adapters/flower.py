@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -18,8 +18,9 @@ from clusterproof.theory.definitions.fedavg import descend
 class _StrategyRun(FedAvgInHalves):
     """The clients of a strategy; the model is sent as two arrays."""
 
-    supports = ("batches", "participation", "strengths")
-    dtype = "float64"
+    conform_options = MappingProxyType(
+        {"supports": ("batches", "participation", "strengths"), "dtype": "float64"}
+    )
     rounds = 0
 
     def sent_back(

@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -111,8 +112,7 @@ def from_algorithm(algorithm: str | type[Algorithm[Any]] | Algorithm[Any], **par
     supported = ("strengths", *(support for support, parameter in needs.items() if parameter in known))
 
     class AlgorithmRun:
-        supports = supported
-        dtype = "float64"
+        conform_options = MappingProxyType({"supports": supported, "dtype": "float64"})
 
         def __init__(self, task: ConformanceTask, settings: Mapping[str, Any]) -> None:
             names = {"local_epochs": "local_steps"}

@@ -3,7 +3,7 @@
 import io
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, redirect_stdout
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -43,8 +43,9 @@ def pfllib_server(
     """
 
     class ServerRun:
-        supports = ("batches", "participation", "strengths")
-        dtype = "float64"
+        conform_options = MappingProxyType(
+            {"supports": ("batches", "participation", "strengths"), "dtype": "float64"}
+        )
 
         def __init__(self, task: ConformanceTask, settings: Mapping[str, Any]) -> None:
             shared = {

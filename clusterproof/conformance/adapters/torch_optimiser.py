@@ -1,6 +1,7 @@
 """A PyTorch optimiser as the local step of an algorithm; the server is the reference's mean."""
 
 from collections.abc import Callable, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,8 @@ def torch_optimiser(
     kind = getattr(torch, dtype)
 
     class OptimiserRun(FedAvgInHalves):
+        conform_options = MappingProxyType({"dtype": dtype})  # what the tolerance is of
+
         def trained(self, client: int, received_model: np.ndarray) -> np.ndarray:
             settings, model = self.settings, module(self.task, kind)
             load_flat(model, received_model)
@@ -54,5 +57,4 @@ def torch_optimiser(
         def exchange(self, participants: Sequence[int]) -> None:
             self.average(participants, [self.trained(client, self.model) for client in participants])
 
-    OptimiserRun.dtype = dtype  # type: ignore[attr-defined]  # what the tolerance is of
     return OptimiserRun

@@ -26,6 +26,14 @@ SCHEDULES: dict[str, Callable[[int, float, int], float]] = {
 }
 """Factors of the clients' step size in round t = 0, 1, ..., from ``schedule_rate`` and ``schedule_rounds``."""
 
+READ_BY: dict[str, str] = {
+    "server_step_size": "server_step",
+    "local_epochs": "steps",
+    "drop_last": "steps",
+    "reshuffle": "steps",
+}
+"""The argument of a rule through which it has a shared setting; a rule without the argument lacks the setting."""
+
 
 class Definition:
     """A run of an algorithm exactly as it is defined, in float64.
@@ -53,11 +61,9 @@ class Definition:
     """Settings whose every value is an admissible form of the algorithm; forms that are not declared are looked for."""
     choices: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
     """Values of further settings that are words; another than the declared one is not looked for."""
-    without: ClassVar[tuple[str, ...]] = ()
-    """Settings of every other algorithm that this one does not have."""
     lengths: ClassVar[str] = ""
     """Strengths that have a unit of the models or of the losses, so that the run does not scale with the task."""
-    server_step: ClassVar[str] = "server_step_size"
+    server_step: ClassVar[str] = ""
     """The setting that is the step of the server; empty where the algorithm has none."""
     quantities: ClassVar[tuple[str, ...]] = ("model",)
     required: ClassVar[tuple[str, ...]] = ()
@@ -98,6 +104,8 @@ class Definition:
             places = [place.split(":") for place in known["rules"]]
             rule, *calls = [getattr(import_module(module), function) for module, function in places]
             cls.rule, cls.calls = staticmethod(rule), tuple(calls)
+            if "server_step" in parameters(rule):
+                cls.server_step = "server_step_size"
 
     def __init__(
         self,
@@ -105,7 +113,9 @@ class Definition:
         settings: Mapping[str, Any],
         slips: Sequence[Mapping[str, Change]] = (),
     ) -> None:
-        self.task, self.settings = task, settings
+        self.task = task
+        # a power of a negative float is complex in Python, and NaN in NumPy
+        self.settings = {name: np.float64(it) if type(it) is float else it for name, it in settings.items()}
         self.memory: dict[Any, Any] = {}
         """What slips remember; a definition does not use it."""
         self.of_round: dict[Any, Any] = {}
@@ -131,9 +141,10 @@ class Definition:
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:
-        """Return every setting with its default."""
-        shared = {name: value for name, value in SHARED.items() if name not in cls.without}
-        return {**shared, **cls.own_settings}
+        """Return every setting that the rule has, with its default: of words those with a choice."""
+        lacking = {name for name, argument in READ_BY.items() if argument not in parameters(cls.rule)}
+        lacking |= {"weighting"} - cls.variants.keys()
+        return {name: value for name, value in {**SHARED, **cls.own_settings}.items() if name not in lacking}
 
     @classmethod
     def starts(cls, settings: Mapping[str, Any], clients: int) -> int:
@@ -188,9 +199,14 @@ class Definition:
             else 1
         )
 
+    @property
+    def weighting(self) -> str:
+        """What clients weigh by: equally where that is no setting."""
+        return str(self.settings.get("weighting", "clients"))
+
     def weights(self, participants: Sequence[int]) -> np.ndarray:
         """Return p_i of the participants, which add up to 1 unless they are unbiased."""
-        weighting, samples = self.settings.get("weighting", "clients"), self.task.samples.astype(float)
+        weighting, samples = self.weighting, self.task.samples.astype(float)
         counts = samples[list(participants)]
         if weighting.startswith("unbiased"):
             return np.asarray(counts / samples.sum() * self.task.clients / len(participants))
@@ -204,6 +220,8 @@ class Definition:
 
         def of(quantity: Callable[..., Any], client: int, *where: np.ndarray) -> Any:
             self.of_round["client"] = client
+            if "asked" in self.of_round:
+                raise self.of_round["asked"]
             return quantity(client, *where)
 
         return {

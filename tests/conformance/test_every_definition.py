@@ -1,0 +1,247 @@
+"""What holds of every definition: its text is executed, its settings have an effect, and what is not tried is named."""
+
+import ast
+import inspect
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy_federated import FedAvg
+from tiers import slow_after
+
+from clusterproof.conformance import DEFINITIONS, ConformanceTask, Definition, conform
+from clusterproof.conformance.changes import functions_of
+from clusterproof.conformance.probes import SUPPORTS, Probe, make_probes, snapshots
+from clusterproof.conformance.tolerance import Snapshot
+
+GUIDE = Path(__file__).parents[2] / "notes" / "conformance.md"
+QUICK = 20
+"""Rounds of the runs that suffice to see the effect of a setting."""
+
+
+def forms(definition: type[Definition]) -> Iterator[dict[str, Any]]:
+    """Yield the default form, and every form that differs from it in one word."""
+    yield {}
+    defaults = definition.defaults()
+    for name, values in {**definition.variants, **definition.choices}.items():
+        yield from ({name: value} for value in values if value != defaults[name])
+
+
+def lines_of(code: CodeType) -> set[int]:
+    """Return the lines of a function's statements, those of functions inside it included."""
+    found = {line for _, _, line in code.co_lines() if line is not None and line > code.co_firstlineno}
+    inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    return found.union(*map(lines_of, inner))
+
+
+def without_weights(function: Any) -> set[int]:
+    """Return the lines that a mean without weights takes: every definition has weights, if equal ones."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    branches = [
+        each
+        for each in ast.walk(tree)
+        if isinstance(each, ast.If) and ast.unparse(each.test) == "weights is None"
+    ]
+    first = function.__code__.co_firstlineno - 1
+    return {first + statement.lineno for branch in branches for statement in branch.body}
+
+
+@pytest.mark.slow(reason="all runs of all definitions under a tracer")
+def test_each_line_of_a_definition_is_executed_in_some_run() -> None:
+    functions = {
+        name: function
+        for definition in DEFINITIONS.values()
+        for name, function in functions_of((definition.rule, *definition.calls)).items()
+    }
+    seen: set[tuple[str, int]] = set()
+
+    def trace(frame: FrameType, _: str, __: Any) -> Any:
+        name = frame.f_code.co_qualname.partition(".")[0]
+        if name not in functions:
+            return None
+        function = functions[name].__code__
+        # a form's text is compiled alone, so that its first line has the number 1
+        offset = function.co_firstlineno - 1 if frame.f_code.co_filename == "<definition>" else 0
+
+        def line(frame: FrameType, event: str, _: Any) -> Any:
+            if event == "line":
+                seen.add((name, frame.f_lineno + offset))
+            return line
+
+        return line
+
+    def run(definition: type[Definition], probe: Probe) -> None:
+        sys.settrace(trace)
+        try:
+            states = snapshots(definition, probe)
+            if definition.required:  # once more, as a run that reports the same is judged
+                snapshots(definition, probe, changed=definition.judged(probe.settings, states))
+        finally:
+            sys.settrace(None)
+
+    for definition in DEFINITIONS.values():
+        for form in forms(definition):
+            for probe in make_probes(definition, form, SUPPORTS)[0]:
+                run(definition, probe)
+    wanted = {
+        (name, line)
+        for name, function in functions.items()
+        for line in lines_of(function.__code__) - without_weights(function)
+    }
+    assert not {
+        f"{name}: {inspect.getsource(functions[name]).splitlines()[line - functions[name].__code__.co_firstlineno]}"
+        for name, line in wanted - seen
+    }
+
+
+def differ(first: list[Snapshot], second: list[Snapshot]) -> bool:
+    return len(first) != len(second) or any(
+        not np.array_equal(one[name], other[name], equal_nan=True)
+        for one, other in zip(first, second, strict=True)
+        for name in one
+    )
+
+
+def others(definition: type[Definition], name: str, value: Any) -> list[Any]:
+    """Return other admissible values of a setting."""
+    words = {**definition.variants, **definition.choices}
+    if name in words:
+        return [each for each in words[name] if each != value]
+    if name == "batch_size":
+        return [each for each in (1, 2, None) if each != value]
+    return [value + 1] if isinstance(value, int) else [0.6 * value, 0.3]
+
+
+def has_an_effect(definition: type[Definition], name: str) -> bool:
+    """Return whether another value changes a run under some form."""
+    for form in forms(definition):
+        if name in form:
+            continue
+        for probe in make_probes(definition, form, SUPPORTS)[0]:
+            if len(probe.schedule) <= QUICK and any(
+                differ(snapshots(definition, probe), moved(definition, probe, {**form, name: value}))
+                for value in others(definition, name, probe.settings[name])
+            ):
+                return True
+    return False
+
+
+def moved(definition: type[Definition], probe: Probe, form: Mapping[str, Any]) -> list[Snapshot]:
+    """Return the run of the same name under another form, which may start from other models."""
+    other = {one.name: one for one in make_probes(definition, form, SUPPORTS)[0]}[probe.name]
+    return snapshots(definition, other)
+
+
+SETTINGS = [(algorithm, name) for algorithm, each in DEFINITIONS.items() for name in each.defaults()]
+
+
+@pytest.mark.parametrize(("algorithm", "name"), slow_after(30, "every setting of every algorithm", SETTINGS))
+def test_each_setting_that_is_offered_has_an_effect(algorithm: str, name: str) -> None:
+    assert has_an_effect(DEFINITIONS[algorithm], name)
+
+
+@pytest.mark.parametrize("algorithm", DEFINITIONS)
+def test_absent_clients_are_tried_or_named(algorithm: str) -> None:
+    definition = DEFINITIONS[algorithm]
+    quick = ["one-step", "rounds", "everything"]
+    for supports in (SUPPORTS, ("batches", "server-step", "strengths")):
+        report = conform(definition, algorithm, supports=supports, checks=quick, explained=False)
+        tried = any(
+            len(participants) < run.probe.task.clients
+            for run in report.runs
+            for participants in run.probe.schedule
+        )
+        assert report.verdict == "conforms", str(report)
+        assert ("Not varied: participation" in str(report)) != tried
+        assert tried == ("participation" in supports and not definition.needs_all_clients)
+
+
+def outside_any_bank(algorithm: str) -> Any:
+    """Return the definition on the signs of gradients."""
+
+    class Signs(ConformanceTask):
+        def gradient(self, client: int, model: np.ndarray) -> np.ndarray:
+            return np.sign(super().gradient(client, model))
+
+    return lambda task, settings: DEFINITIONS[algorithm](Signs(**vars(task)), settings)
+
+
+@pytest.mark.parametrize(
+    "algorithm", slow_after(6, "several seconds", sorted(DEFINITIONS, key="pfedme".__ne__))
+)
+def test_a_fault_outside_the_bank_ends_in_a_report(algorithm: str) -> None:
+    report = conform(outside_any_bank(algorithm), algorithm)
+    assert (report.verdict, report.likely) == ("differs", ()), str(report)
+
+
+def with_own_schedules(algorithm: str) -> Any:
+    """Return the definition whose clients multiply their steps by .9 after each round that they take part in."""
+
+    class Run(DEFINITIONS[algorithm]):  # type: ignore[misc]
+        def __init__(self, task: ConformanceTask, settings: Mapping[str, Any]) -> None:
+            rates = np.ones(task.clients)
+
+            class Slower(ConformanceTask):
+                def gradient(self, client: int, model: np.ndarray) -> np.ndarray:
+                    return np.asarray(rates[client] * super().gradient(client, model))
+
+            super().__init__(Slower(**vars(task)), settings)
+            self.rates = rates
+
+        def round(self, participants: Any) -> None:
+            super().round(participants)
+            self.rates[participants] *= 0.9
+
+    return Run
+
+
+@pytest.mark.slow(reason="several seconds")
+@pytest.mark.parametrize("algorithm", ["fedavg", "fednova", "local", "ifca", "cfl"])
+def test_a_schedule_of_each_client_is_named_in_whatever_order_clients_train(algorithm: str) -> None:
+    report = conform(with_own_schedules(algorithm), algorithm)
+    words = "the step size is multiplied by 0.9 after every round in which the client takes part"
+    everyone = "the step size is multiplied by 0.9 after every round;"  # where nobody is ever absent
+    assert any(one.sentence.startswith((words, everyone)) for one in report.likely), str(report)
+
+
+READ = {
+    f"{name}"
+    for name in (
+        "conform_options",
+        "round",
+        *(name for each in DEFINITIONS.values() for name in each.quantities),
+    )
+}
+
+
+def test_only_the_names_of_the_guide_are_read_from_a_users_object() -> None:
+    text = GUIDE.read_text(encoding="utf-8")
+    listed = text.partition("## Names that are read")[2].partition("\n## ")[0]
+    asked: set[str] = set()
+
+    class Recorded(type):
+        def __getattr__(cls, name: str) -> Any:
+            asked.add(name)
+            raise AttributeError(name)
+
+    class Run(FedAvg, metaclass=Recorded):  # type: ignore[misc]
+        def __getattr__(self, name: str) -> Any:
+            asked.add(name)
+            raise AttributeError(name)
+
+    for algorithm in DEFINITIONS:
+        conform(Run, algorithm, checks=["one-step"], explained=False)
+    assert {name for name in asked if not name.startswith("__")} <= READ
+    assert {name for name in READ if f"`{name}`" not in listed} == set()
+
+
+def test_methods_of_any_other_meaning_do_no_harm() -> None:
+    names = {*READ - {"round", "model", "conform_options"}, "supports", "dtype", "loss"}
+    methods = {name: lambda self, *_: None for name in names}
+    report = conform(type("Run", (FedAvg,), methods), "fedavg")
+    assert report.verdict == "conforms", str(report)
