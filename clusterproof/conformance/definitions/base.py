@@ -115,7 +115,9 @@ class Definition:
     ) -> None:
         self.task = task
         # a power of a negative float is complex in Python, and NaN in NumPy
-        self.settings = {name: np.float64(it) if type(it) is float else it for name, it in settings.items()}
+        self.settings: dict[str, Any] = {
+            name: np.float64(it) if type(it) is float else it for name, it in settings.items()
+        }
         self.memory: dict[Any, Any] = {}
         """What slips remember; a definition does not use it."""
         self.of_round: dict[Any, Any] = {}
