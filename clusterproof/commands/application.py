@@ -30,8 +30,11 @@ UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 NARROWEST = 40
 """Columns of the narrowest terminal that help and tables are laid out for; in one or two, rich never ends."""
 
+HELP = ("--help", "-h")
+
 app = App(
     name="clusterproof",
+    help_flags=HELP,
     help="Verify the theory of federated learning.",
     version=_version,
     help_format="markdown",
@@ -102,7 +105,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             warnings.filterwarnings("ignore", module=r"torch\b")  # not actionable for users
             # warnings of torch's C++ code are attributed to the calling line
             warnings.filterwarnings("ignore", message=r"(?s).*Triggered internally at")
-            status = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+            if _asks_for_own_class(tokens):
+                from clusterproof.commands.run import run_own
+
+                status = run_own(*tokens[1:])
+            else:
+                status = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
         return int(status or 0)
     except child_process.Finished as finished:
@@ -154,6 +162,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 2, f"this command needs a library that is not installed ({error}); {install(extra)}"
             )
         return _give_up(1, f"a defect: {error_line(error)}; `python -X dev -m clusterproof` shows where")
+
+
+def _asks_for_own_class(tokens: Sequence[str]) -> bool:
+    """Return whether the help of a class of the user's is wanted, which no table of commands has."""
+    return len(tokens) > 2 and tokens[0] == "run" and ":" in tokens[1] and bool({*HELP} & {*tokens[2:]})
 
 
 def _meant(error: CycloptsError) -> str | None:

@@ -231,8 +231,12 @@ def _settings_of(name: str) -> Iterator[inspect.Parameter]:
     usual = {"step_size": step_size, **synthetic_runs.ALGORITHM_DEFAULTS, **page.settings}
     group = Group("Algorithm", sort_key=1)
     for field in fields(kind):
+        if not field.init:
+            continue
         key = synthetic_runs.option_of(field.name)
-        default = usual.get(key, None if field.default is MISSING else field.default)
+        default = None if field.default is MISSING else field.default
+        if key in page.settings or not synthetic_runs.has_default(field):
+            default = usual.get(key, default)
         annotation = synthetic_runs.algorithm_parameters(name)[key]
         yield option(key, annotation, default, texts.get(field.name, ""), group)
     group = Group("Task", help=f"Defaults are those of {page.task}.", sort_key=2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, Field, fields
 from functools import cache
 from typing import Any, get_type_hints
 
@@ -65,7 +65,7 @@ def algorithm_parameters(algorithm: str) -> dict[str, Any]:
     """Types of an algorithm's parameters by option name."""
     kind = algorithm_class(algorithm)
     hints = get_type_hints(kind)
-    return {option_of(field.name): hints[field.name] for field in fields(kind)}
+    return {option_of(field.name): hints[field.name] for field in fields(kind) if field.init}
 
 
 def owners() -> dict[str, tuple[str, ...]]:
@@ -159,12 +159,14 @@ def make_algorithm(name: str, options: Mapping[str, Any], task: Mixture) -> Algo
         option = option_of(field.name)
         if option in options:
             arguments[field.name] = options[option]
+        elif has_default(field) or not field.init:
+            continue  # what a class states is kept
         elif field.name == "step_size":
             augmentation = options.get("augmentation", getattr(cls, "augmentation", 0.0))
             arguments[field.name] = default_step_size(task, augmentation)
         elif field.name in ALGORITHM_DEFAULTS:
             arguments[field.name] = ALGORITHM_DEFAULTS[field.name]
-        elif field.default is MISSING and field.default_factory is MISSING:
+        else:
             raise InvalidArgument(option, None, f"must be given for {name}", "add it to the command")
     try:
         algorithm = cls(**arguments)
@@ -277,6 +279,11 @@ def check_memory(
             f"{present / 2**30:.3g}",
             "lower it or another of rounds, replicates, clients, clusters and dimension",
         )
+
+
+def has_default(parameter: Field[Any]) -> bool:
+    """Return whether a class states a default of a parameter."""
+    return parameter.default is not MISSING or parameter.default_factory is not MISSING
 
 
 def option_of(parameter: str) -> str:

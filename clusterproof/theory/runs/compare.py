@@ -101,7 +101,7 @@ def short_page(run: Run) -> Page:
     """Return task, run and errors, and every bound of the catalogue that applies."""
     judged = [said_of(name, run)[0].of(name) for name, claim in REGISTRY.items() if claim.bound is not None]
     theorems = tuple(one for one in judged if one.outcome != "does not apply")
-    head = [facts.task_entry(run.task), entry("Run", facts.runs_words(run))]
+    head = [facts.task_entry(run.task), entry("Run", facts.runs_words(run), facts.settings_words(run))]
     known = np.unique(run.votes[run.votes >= 0])
     if run.models.shape[2] > 1 and 0 < len(known) < len(run.trace.labels):  # clients share models
         head.append(facts.groups_entry(run))

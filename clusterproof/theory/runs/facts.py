@@ -79,6 +79,12 @@ def runs_words(run: Run) -> str:
     return f"{many(run.rounds, 'round')}, {'1 run' if run.runs == 1 else f'{run.runs} runs from {start}'}"
 
 
+def settings_words(run: Run) -> str:
+    """Write every parameter of the algorithm, as the class states it where the user does not."""
+    given = run.trace.settings["algorithm"].items()
+    return ", ".join(f"{name} = {value}" for name, value in given if name != "algorithm")
+
+
 def share_words(algorithm: Any) -> list[str]:
     """Write the share of clients in a round, where that is not all of them."""
     share = getattr(algorithm, "participation", 1.0)

@@ -357,7 +357,8 @@ def test_a_users_class_runs_as_the_built_in_one_that_it_repeats(own: None, capsy
     output = capsys.readouterr().out
     start = "own on quadratics with known optima\n\nTask      2 clusters: 2 and 2 of m = 4 clients"
     assert output.startswith(start)
-    assert "Run       3 rounds, 1 run\nError     largest distance of the model from its optimum: " in output
+    assert "Run       3 rounds, 1 run\n          step_size = 0.5" in output
+    assert "\nError     largest distance of the model from its optimum: " in output
     assert output.endswith("Theorems\nNone      no theorem of this algorithm\nstored in run\n")
     assert "Groups" not in output
     for words, said in (

@@ -1,0 +1,106 @@
+"""A default that a class of the user's states is kept by every command, and shown where the run is shown."""
+
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clusterproof.algorithms import ALGORITHMS
+from clusterproof.commands.application import main
+from clusterproof.experiments import synthetic_runs
+from clusterproof.experiments.run_defaults import PAGES
+from clusterproof.neural.configuration import configuration_from
+from clusterproof.synthetic import TASKS
+
+KNOWN = sorted(
+    {field.name for kind in ALGORITHMS.values() for field in fields(kind)}
+    | {*synthetic_runs.ALGORITHM_DEFAULTS, *synthetic_runs.TASK_DEFAULTS}
+    | {name for page in PAGES.values() for name in page.settings}
+    | {name for task in TASKS for name in synthetic_runs.task_parameters(task)}
+)
+"""Every name for which some part of the program has a default of its own."""
+STATED = {name: (place + 1) / 1024 for place, name in enumerate(KNOWN)}
+HEAD = '''
+"""An algorithm with a default for everything."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clusterproof.algorithms import Algorithm, State
+from clusterproof.common import Randomness
+
+
+@dataclass(frozen=True, kw_only=True)
+class Own(Algorithm[State]):
+    """Plain descent."""
+
+    name = "own"
+    target = "pooled"
+'''
+METHODS = """
+    def model_count(self, task: Any) -> int:
+        return 1
+
+    def initialise(self, models: Any, task: Any) -> State:
+        return State(models, None, None)
+
+    def step(self, state: State, task: Any, randomness: Randomness) -> State:
+        clients = np.arange(task.clients)
+        sums = task.gradient_sums(state.models, clients, 0 * clients, randomness.gradient)
+        return State(state.models - 0.01 * sums / task.clients, clients, 0 * clients)
+"""
+
+
+@pytest.fixture
+def reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return a class with a float parameter of each of the names, and the default of its place."""
+    monkeypatch.chdir(tmp_path)
+    lines = [f"    {name}: float = {value!r}\n" for name, value in STATED.items()]
+    Path("own.py").write_text(HEAD + "".join(lines) + METHODS)
+    return "own.py:Own"
+
+
+def test_it_is_kept_everywhere(reference: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", reference, "--rounds", "2", "--json", "run.json"]) == 0
+    page = capsys.readouterr().out
+    settings = json.loads(Path("run.json").read_text())["settings"]["algorithm"]
+    assert settings == {"algorithm": "own", **STATED}
+    shown = " ".join(page.split())
+    assert [name for name, value in STATED.items() if f"{name} = {value}" not in shown] == []
+    assert configuration_from({"algorithm": {"name": reference}}).algorithm.options == STATED
+    made: list[Any] = []
+    cls = synthetic_runs.algorithm_class(reference)
+    for task in TASKS:
+        problem = synthetic_runs.make_task(task, {}, 0)
+        made.append(synthetic_runs.make_algorithm(reference, {}, problem))
+    assert made == [cls()] * len(TASKS)
+
+
+def test_the_help_of_a_class_lists_its_parameters_with_their_defaults(
+    reference: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    for flag in ("--help", "-h", "--help-all"):
+        assert main(["run", reference, flag]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        for name, value in STATED.items():
+            if name in {*synthetic_runs.TASK_DEFAULTS} | {"clusters"}:
+                continue  # named like an option of tasks
+            option = "--" + name.replace("_", "-")
+            of_tasks = any(name in synthetic_runs.task_parameters(task) for task in TASKS)
+            assert of_tasks or any(
+                f"{option} " in line and f"[default: {value}]" in line for line in lines
+            ), name
+    assert main(["run", "--help"]) == 0
+    assert "scaffold" in capsys.readouterr().out
+
+
+def test_the_caption_of_its_figure_lists_its_parameters(
+    reference: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", reference, "--rounds", "2", "--plot", "run.svg"]) == 0
+    assert f"step_size = {STATED['step_size']}" in " ".join(Path("run.svg").read_text().split())
