@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.algorithms.penalties import least_square, lengths_of
-from clusterproof.common.memory import total_memory
+from clusterproof.common.memory import free_memory
 from clusterproof.common.validation import InvalidArgument
 
 PAIR_RULES = {"either": 1, "both": 2, "all": 0}
@@ -60,11 +60,11 @@ def start_pairs(models: np.ndarray, threshold: float, *, reuse_memory: bool) -> 
     """
     *lead, clients, dimension = models.shape
     shape = (*lead, clients * (clients - 1) // 2, dimension)
-    size, present = math.prod(shape) * models.itemsize, total_memory() // (1 if reuse_memory else 2)
+    size, present = math.prod(shape) * models.itemsize, free_memory() // (1 if reuse_memory else 2)
     if size > present:
         rule = (
             f"have {shape[-2]} pairs, whose vectors of {dimension} numbers take {size / 2**30:.3g} GiB; "
-            f"at most {present / 2**30:.3g} GiB of memory are available for them"
+            f"at most {present / 2**30:.3g} GiB of memory are free for them"
         )
         remedy = "use fewer clients, a smaller model or fewer replicates"
         remedy += "" if reuse_memory else ", or reuse_memory = True, which takes half"

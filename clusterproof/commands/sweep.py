@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from polars import DataFrame
 
 SHOWN = 20
-"""Largest number of settings whose means are printed."""
+"""Largest number of settings whose measures are printed."""
 
 
 def sweep(
@@ -74,7 +74,7 @@ def sweep(
     if plot is not None and len(frame):
         write_whole("plot", plot, file_content(draw(frame, plan), plot.suffix.lstrip(".")))
     if len(frame):
-        _show_means(frame, plan)
+        _show_measures(frame, plan)
     done = sum(result is not None for result in results)
     print(
         f"{done} of {len(runs)} runs"
@@ -83,11 +83,11 @@ def sweep(
     return 0 if complete else 1
 
 
-def _show_means(frame: DataFrame, plan: Sweep) -> None:
-    """Print mean and standard deviation of the measures after the last round, by setting."""
+def _show_measures(frame: DataFrame, plan: Sweep) -> None:
+    """Print median and range of the measures after the last round, by setting."""
     settings = [name for name in plan.grid if name in frame.columns] or ["algorithm"]
     rows = summarise(frame.filter(frame["round"] == frame["round"].max()), settings, plan.measure)
-    print(f"mean ± standard deviation over {observations(frame) or 'one run'}, after the last round")
+    print(f"median [least, largest] over {observations(frame) or 'one run'}, after the last round")
     terminal.show_table([*settings, *plan.measure], rows[:SHOWN])
     if len(rows) > SHOWN:
         print(f"... and {len(rows) - SHOWN} more settings")

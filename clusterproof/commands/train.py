@@ -170,13 +170,17 @@ def _train(configuration: Configuration, folder: Path, resume: bool) -> int:
 
     rows: list[Mapping[str, Any]] = []
     result: TrainingResult | None = None
-    words = "training"
+    words, announced = "training", list[str]()
 
     def advance(row: Mapping[str, Any]) -> None:
         nonlocal words
         rows.append(row)
         words = metrics_text(row) or words
         show(row["round"], words)
+
+    def announce(sentence: str) -> None:
+        announced.append(sentence)
+        terminal.complain(sentence)
 
     code = [(f"--{key}", name) for key, name in configuration.user_code.items() if is_own(key, name)]
     command = shlex.join(["clusterproof", "train", "--resume", str(folder), *chain(*code)])
@@ -186,7 +190,9 @@ def _train(configuration: Configuration, folder: Path, resume: bool) -> int:
             _deferred_interrupt() as stop,
         ):
             show(0, "getting ready")
-            result = training.train(configuration, folder, resume=resume, progress=advance, stop=stop)
+            result = training.train(
+                configuration, folder, resume=resume, progress=advance, stop=stop, announce=announce
+            )
     except KeyboardInterrupt:
         if not (folder / CHECKPOINT).exists():
             raise
@@ -196,7 +202,8 @@ def _train(configuration: Configuration, folder: Path, resume: bool) -> int:
         if result is not None or rows:
             print(describe_training(configuration, rows, result))
     for remark in result.remarks:
-        terminal.complain(remark)
+        if remark not in announced:
+            terminal.complain(remark)
     print(f"stored in {folder}")
     if not result.complete:
         done = result.metrics["round"][-1]
@@ -249,8 +256,9 @@ def describe_training(
         parts = [text.format(row[name]) for name, text in MEASURED.items() if row[name] is not None]
         lines.append(f"round {row['round']}: {', '.join(parts)}")
     for row in rows[-1:]:
-        index = f"adjusted Rand index {row['adjusted_rand_index']:.4g}"
-        lines.append(f"purity {row['purity']:.4g}, {index}, clusters {row['clusters']}")
+        if algorithm.target != "pooled" and row["purity"] is not None:
+            index = f"adjusted Rand index {row['adjusted_rand_index']:.4g}"
+            lines.append(f"purity {row['purity']:.4g}, {index}, clusters {row['clusters']}")
     if result is not None:
         served = "pooled" if algorithm.target == "pooled" else result.choices["test_assignment"]
         if algorithm.target == "clients" and measured and measured[0]["test_loss"] is None:

@@ -219,7 +219,7 @@ class NetworkTable(PaperTable):
         for name, sections in self.sections().items():
             training = {"threads": 1, "device": self.device, **sections["training"], "seed": seed}
             settings = {"sections": {**sections, "training": training}}
-            units[name] = Unit(f"{name}, seed {seed}", train_network, settings)
+            units[name] = Unit(f"{name}, seed {seed}", train_network, settings, resumes=True)
         return units
 
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
@@ -274,7 +274,7 @@ def _training_run(sweep: Sweep, chosen: Mapping[str, Any], seed: int, code: Coll
     typed = {name: sections[known[name][0]].get(known[name][1], value) for name, value in options.items()}
     shown = {"algorithm": names["algorithm"], **typed, "seed": seed}
     settings = {"sections": sections, "code": code_sums(configuration.user_code)}
-    return Run(shown, Unit(_words(shown), train_network, settings))
+    return Run(shown, Unit(_words(shown), train_network, settings, resumes=True))
 
 
 def _check_choice(section: str, name: str, code: Collection[str]) -> None:
@@ -326,7 +326,7 @@ def observations(frame: DataFrame) -> str:
 
 
 def summarise(frame: DataFrame, by: Sequence[str], measures: Sequence[str]) -> list[list[str]]:
-    """Return rows of text: the values of some columns, and mean ± standard deviation (n - 1) of the measures.
+    """Return rows of text: the values of some columns, and median and range of the measures.
 
     Parameters
     ----------
@@ -340,8 +340,21 @@ def summarise(frame: DataFrame, by: Sequence[str], measures: Sequence[str]) -> l
     rows = []
     for key, group in frame.group_by(by, maintain_order=True):
         row = ["-" if value is None else str(value) for value in key]
-        rows.append([*row, *(mean_and_deviation(group[name].drop_nulls()) for name in measures)])
+        rows.append([*row, *(_middle_in_words(group[name].drop_nulls()) for name in measures)])
     return rows
+
+
+def median_and_range(values: Collection[float]) -> tuple[float, float, float]:
+    """Return the median, the least and the largest of values, of which there is at least one."""
+    return median(values), min(values), max(values)
+
+
+def _middle_in_words(values: Collection[float]) -> str:
+    """Write median and range, the value alone of one, and a dash of none."""
+    if not len(values):
+        return "-"
+    middle, least, largest = median_and_range(values)
+    return f"{middle:.4g} [{least:.4g}, {largest:.4g}]" if len(values) > 1 else f"{middle:.4g}"
 
 
 def mean_and_deviation(values: Collection[float]) -> str:

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from clusterproof.common import InvalidArgument
-from clusterproof.neural.configuration import configuration_from
+from clusterproof.neural.checkpoint import IN_USE
+from clusterproof.neural.configuration import Configuration, configuration_from
 from clusterproof.neural.data.loading import DATASETS, ENVIRONMENT, data_folder
+
+if TYPE_CHECKING:
+    from clusterproof.neural.training import TrainingResult
 
 
 def train_network(
-    sections: Mapping[str, Mapping[str, Any]], code: Mapping[str, Mapping[str, str]] | None = None
+    sections: Mapping[str, Mapping[str, Any]],
+    code: Mapping[str, Mapping[str, str]] | None = None,
+    folder: Path | None = None,
 ) -> dict[str, list[Any]]:
     """Train a network and return the columns of its metrics, rounds without an evaluation left out.
+
+    On a CPU, a training that was killed is continued from its last checkpoint to the same bits.
 
     Parameters
     ----------
@@ -21,14 +31,36 @@ def train_network(
         Of the configuration, see ``configuration_from``.
     code
         Digests of user-supplied code, by which its changes make other units.
+    folder
+        Where checkpoints are stored; if None, nowhere. A damaged one is begun again.
     """
-    from clusterproof.neural.training import train
-
-    metrics = train(configuration_from(sections)).metrics
+    metrics = _trained(configuration_from(sections), folder).metrics
     evaluated = [index for index, accuracy in enumerate(metrics["accuracy"]) if accuracy is not None]
     return {
         name: [column[index] for index in evaluated] for name, column in metrics.items() if name != "seconds"
     }
+
+
+def _trained(configuration: Configuration, folder: Path | None) -> TrainingResult:
+    """Train, or continue what a folder holds, unless that is damaged, of other data, or in use."""
+    from clusterproof.neural.resumption import OTHER_SAMPLES
+    from clusterproof.neural.training import train
+
+    try:
+        return train(configuration, folder, resume=folder is not None)
+    except InvalidArgument as error:
+        if folder is None:
+            raise
+        if error.rule == IN_USE:  # by another worker that was given the same unit
+            return train(configuration)
+        if error.argument == "out":
+            raise InvalidArgument(
+                "out", error.value, error.rule, "make space, and rerun the command"
+            ) from error
+        if error.argument != "resume" and error.rule != OTHER_SAMPLES:
+            raise
+    shutil.rmtree(folder)
+    return train(configuration, folder)
 
 
 def check_sections(sections: Mapping[str, Mapping[str, Any]], *, is_here: bool) -> None:

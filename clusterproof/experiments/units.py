@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import sys
 import threading
 import time
@@ -20,6 +21,7 @@ from typing import Any, TypeVar
 import clusterproof
 from clusterproof.common import InvalidArgument
 from clusterproof.common.atomic import naming_folder, remove_abandoned, require_plain, write_whole
+from clusterproof.common.opened_files import digest_of_file, digests_of_opened
 from clusterproof.common.validation import error_line, require
 from clusterproof.files import LARGE, parse_json, read_file, user_cache
 
@@ -41,11 +43,14 @@ class Unit:
         Function at the top level of a module, which returns plain JSON values.
     settings
         Its keyword arguments, plain JSON values.
+    resumes
+        Whether the function takes ``folder``, too: where it stores its progress and continues when it is called again.
     """
 
     name: str
     function: Callable[..., Any]
     settings: Mapping[str, Any]
+    resumes: bool = False
 
     @property
     def file(self) -> str:
@@ -60,7 +65,7 @@ def source_digest(module: str) -> str:
     """Return a digest of a module, of the packages on which results depend, and of the versions of numpy and torch."""
     package = Path(clusterproof.__file__).parent
     total = hashlib.sha256(Path(str(sys.modules[module].__file__)).read_bytes())
-    for part in ("algorithms", "synthetic", "neural"):
+    for part in ("algorithms", "common", "neural", "running", "synthetic"):
         for path in sorted((package / part).rglob("*.py")):
             total.update(f"{path.relative_to(package).as_posix()}\n".encode() + path.read_bytes())
     for library in ("numpy", "torch"):
@@ -90,21 +95,37 @@ def store(path: Path, unit: Unit) -> tuple[Path, Any, str]:
         return path, None, "the worker has another version of the source; install this version there"
     if (found := read(path)) is not None:
         return path, found["result"], ""
+    progress = progress_folder(path)
     try:
-        result = unit.function(**unit.settings)
+        result = unit.function(**unit.settings, **({"folder": progress} if unit.resumes else {}))
         _write(path, unit, result)
+        if unit.resumes:
+            shutil.rmtree(progress, ignore_errors=True)
     except (Exception, SystemExit) as error:  # SystemExit of a user's code
         return path, None, error_line(error)
     return path, result, ""
 
 
+def progress_folder(path: Path) -> Path:
+    """Return the folder beside a unit's file in which the unit stores its progress."""
+    return path.with_suffix(".progress")
+
+
 def read(path: Path) -> dict[str, Any] | None:
-    """Read the record of a finished unit; None if there is none or it is damaged."""
+    """Read the record of a finished unit; None if there is none, it is damaged, or a file that it has read has changed.
+
+    A file that is gone has not changed.
+    """
     try:
         record = parse_json(read_file(path, LARGE))
-        return record if isinstance(record, dict) and "result" in record else None
     except (OSError, ValueError, RecursionError):
         return None
+    if not isinstance(record, dict) or "result" not in record:
+        return None
+    files = record.get("files")
+    if not isinstance(files, dict) or any(digest_of_file(file) not in (None, files[file]) for file in files):
+        return None
+    return record
 
 
 def compute(
@@ -151,6 +172,8 @@ def compute(
     require_plain("out", *by_path)
     results = {path: found["result"] for path in by_path if (found := read(path)) is not None}
     missing = [path for path in by_path if path not in results]
+    for path in results:  # of a process that was killed between its last two steps
+        shutil.rmtree(progress_folder(path), ignore_errors=True)
     failures: list[str] = []
     watch = watch or (lambda *_: None)
     watch(len(results), "")
@@ -175,7 +198,10 @@ def compute(
 
 def _write(path: Path, unit: Unit, result: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    record = {"unit": unit.name, "settings": unit.settings, "result": result}
+    folder = path.parent.resolve()
+    files = digests_of_opened() if unit.settings.get("code") else {}
+    files = {file: digest for file, digest in files.items() if not Path(file).is_relative_to(folder)}
+    record = {"unit": unit.name, "settings": unit.settings, "files": files, "result": result}
     write_whole("out", path, json.dumps(record).encode() + b"\n")
 
 

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 import clusterproof.figures.style as style
 from clusterproof.common import InvalidArgument
 from clusterproof.common.validation import require
-from clusterproof.experiments.sweep import Run, Sweep, observations
+from clusterproof.experiments.sweep import Run, Sweep, median_and_range, observations
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -70,13 +68,12 @@ def draw(frame: DataFrame, plan: Sweep) -> style.Figure:
     for number, (values, own) in enumerate(list(curves.items())[:MOST_CURVES]):
         points = own.drop_nulls([axis, measure]).partition_by(axis, as_dict=True)
         places = sorted(key[0] for key in points)
-        heights = [points[place,][measure].to_numpy() for place in places]
+        heights = [median_and_range(points[place,][measure]) for place in places]
         look = {**style.SOLID[number % 6], "marker": style.LOOKS[number // 6 % 6]["marker"]}
         named = zip(others, values, strict=True)
         label = ", ".join(f"{name} {_shown(value)}" for name, value in named) or measure
-        ends = [several.min() for several in heights], [several.max() for several in heights]
-        middle = [np.median(several) for several in heights]
-        style.draw_curve(panel, places, middle, look, label, band=ends if over else None, marks=0)
+        middle, *ends = zip(*heights, strict=True) if heights else ((), (), ())
+        style.draw_curve(panel, places, middle, look, label, band=tuple(ends) if over else None, marks=0)
     logarithmic = measure.endswith("error") and (frame[measure].drop_nulls().to_numpy() > 0).all()
     scale = "log" if logarithmic else "linear"
     style.label_axes(panel, "", axis.replace("_", " "), measure, yscale=scale)

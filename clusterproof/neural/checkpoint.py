@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -27,6 +28,7 @@ from clusterproof.algorithms import Algorithm, State
 from clusterproof.common import InvalidArgument, Randomness
 from clusterproof.common.arrays import Array, array_namespace, to_numpy
 from clusterproof.common.atomic import naming_folder, require_plain, write_whole
+from clusterproof.common.memory import free_memory
 from clusterproof.files import ARRAYS, parse_json, read_file
 from clusterproof.neural.configuration import (
     Configuration,
@@ -39,6 +41,9 @@ from clusterproof.running.contract import arrays_of
 
 CONFIGURATION, CHECKPOINT, LOCK = "configuration.json", "checkpoint.safetensors", ".lock"
 IN_USE = "is in use by another run"
+
+LARGE_CHECKPOINT = 2**28
+"""Bytes of a checkpoint from which on its size is announced."""
 
 ARRAY = "<array>"
 """Key of an array's name among plain values."""
@@ -139,6 +144,24 @@ def save_checkpoint(folder: Path, now: Checkpoint, record: Mapping[str, Any]) ->
     # one entry: safetensors writes several in any order
     metadata = {"record": f"{digest(stored, text)} {text}"}
     write_whole("out", folder / CHECKPOINT, numpy.save(stored, metadata))
+
+
+def check_space(folder: Path, state: State) -> str:
+    """Require space for checkpoints of a state, and return a sentence on their size, empty if they are small.
+
+    While a checkpoint is written, it is in memory once more, and the previous one is still on the disk.
+
+    Raises
+    ------
+    InvalidArgument
+        If the disk or the memory has less free than a checkpoint takes.
+    """
+    size = sum(array.nbytes for _, array in arrays_of(state))
+    for place, free in (("disk", shutil.disk_usage(folder).free), ("memory", free_memory())):
+        if size > free:
+            rule = f"asks for {size / 2**30:.3g} GiB of {place} for a checkpoint, of which {free / 2**30:.3g} are free"
+            raise InvalidArgument("out", str(folder), rule, "use fewer clients or a smaller network")
+    return f"each checkpoint will take {size / 2**30:.3g} GiB" if size >= LARGE_CHECKPOINT else ""
 
 
 def read_checkpoint(folder: Path) -> Stored | None:

@@ -93,7 +93,8 @@ class Training:
     evaluate_every
         Rounds between two evaluations. The last round has one in any case.
     checkpoint_every
-        Rounds between two checkpoints. The last round has one in any case.
+        Rounds between two checkpoints. By default one after every two minutes, or more if writing one takes long. The
+        last round has one in any case.
     test_assignment
         Data by which a test client chooses its model. ``"train"``: by the loss on the same client's training data;
         ``"test-loss"``: by that on its labelled test data, as IFCA's public code does. If None, by training data
@@ -123,7 +124,7 @@ class Training:
     local_unit: Literal["step", "epoch"] = "step"
     step_size_decay: Annotated[float, Meta(gt=0, le=1)] = 1.0
     evaluate_every: Positive = 1
-    checkpoint_every: Positive = 10
+    checkpoint_every: Positive | None = None
     test_assignment: Literal["train", "test-loss"] | None = None
     after_local_training: bool = False
     device: Literal["auto", "cpu", "cuda"] = "auto"

@@ -7,9 +7,9 @@
 ``seconds``                of the round, without its evaluation
 ``step_size``              of the round
 ``participants``           number of clients drawn for the round
-``purity``,                of the last known cluster of every client, and how many clusters have
-``adjusted_rand_index``,   clients
-``clusters``
+``purity``,                of the last known cluster of every client; null where there is one true cluster
+``adjusted_rand_index``
+``clusters``               how many of these clusters have clients
 ``training_loss``          mean over clients, see ``clusterproof.neural.evaluation.evaluate`` for this and the following
 ``test_loss``              mean over clients
 ``accuracy``               mean over clients, in [0, 1]
@@ -153,7 +153,8 @@ def metrics_text(row: Mapping[str, Any]) -> str:
     if row["accuracy"] is None:
         return ""
     loss = "" if row["training_loss"] is None else f", training loss {row['training_loss']:.4g}"
-    return f"accuracy {row['accuracy']:.4f}{loss}, purity {row['purity']:.3g}, clusters {row['clusters']}"
+    scores = "" if row["purity"] is None else f", purity {row['purity']:.3g}, clusters {row['clusters']}"
+    return f"accuracy {row['accuracy']:.4f}{loss}{scores}"
 
 
 def _types(names: Sequence[str] | Mapping[str, Any]) -> dict[Any, Any]:

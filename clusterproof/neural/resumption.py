@@ -16,6 +16,8 @@ from clusterproof.neural.configuration import CHANGEABLE, Configuration
 from clusterproof.neural.custom.references import code_sums
 from clusterproof.neural.partitions.base import Partition
 
+OTHER_SAMPLES = "gives the clients other samples than when the run was begun"
+
 
 def record_of(
     configuration: Configuration, partition: Partition, choices: Mapping[str, Any]
@@ -74,8 +76,7 @@ def require_same(configuration: Configuration, stored: Stored, record: Mapping[s
             rule = f"is another code than when the run was begun: {', '.join(changed)} changed"
             raise InvalidArgument(f"{section}.name", configuration.user_code[section], rule, remedy)
     if stored.record.get("samples") != record["samples"]:
-        rule = "gives the clients other samples than when the run was begun"
-        raise InvalidArgument("partition.name", configuration.partition.name, rule, remedy)
+        raise InvalidArgument("partition.name", configuration.partition.name, OTHER_SAMPLES, remedy)
     if stored.record["versions"] == record["versions"]:
         return []
     return [f"{stored.path}: was written with other versions; the last bits may differ"]

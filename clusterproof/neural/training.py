@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,6 +28,8 @@ from clusterproof.neural.checkpoint import (
     CONFIGURATION,
     Checkpoint,
     Stored,
+    check_space,
+    is_begun,
     is_finite,
     laid_out,
     read_checkpoint,
@@ -35,7 +39,7 @@ from clusterproof.neural.checkpoint import (
 )
 from clusterproof.neural.configuration import DEFAULTS, NETWORKS, Configuration
 from clusterproof.neural.custom.module_network import own_network
-from clusterproof.neural.custom.references import naming_user_code
+from clusterproof.neural.custom.references import is_own, naming_user_code
 from clusterproof.neural.data.loading import load
 from clusterproof.neural.data.preprocessing import central
 from clusterproof.neural.evaluation import evaluate
@@ -46,6 +50,18 @@ from clusterproof.neural.resumption import kept_choices, record_of, require_same
 from clusterproof.neural.task import ImageTask
 from clusterproof.running import adjusted_rand_index, cluster_count, purity
 from clusterproof.running.contract import Guard, copy_arrays, is_custom
+
+INTERVAL = 120.0
+"""Seconds between two checkpoints, if the configuration states no number of rounds."""
+
+LARGEST_SHARE = 0.05
+"""Largest share of the time that is spent on writing checkpoints, if the configuration states no number of rounds."""
+
+DIVERGED = 10
+"""Multiple of a guess's training loss above which a run has diverged."""
+
+QUICK = 1.0
+"""Seconds of a round on a CPU up to which a user's code is checked for repeating."""
 
 Progress: TypeAlias = Callable[[Mapping[str, Any]], None]
 """Function called with the metrics of each round."""
@@ -75,7 +91,7 @@ class TrainingResult:
         Whether all rounds are done.
     remarks
         What a reader of the result should know, one line each: differences from the run that a resumed one continues,
-        and models without clients.
+        models without clients, and user-supplied code that does not repeat itself.
     """
 
     metrics: Mapping[str, list[Any]]
@@ -115,6 +131,7 @@ def train(
     resume: bool = False,
     progress: Progress | None = None,
     stop: Callable[[], bool] | None = None,
+    announce: Callable[[str], None] | None = None,
 ) -> TrainingResult:
     """Train as configured, or resume a run.
 
@@ -135,6 +152,8 @@ def train(
         Called with the metrics of each round, after it.
     stop
         Called after each round; if it returns True, a checkpoint is written and the run ends early.
+    announce
+        Called with what a user should know at once: a remark as soon as it is made, and the size of large checkpoints.
 
     Raises
     ------
@@ -145,8 +164,13 @@ def train(
     """
     hold = nullcontext() if out is None else run_folder(out, resume=resume)
     with naming_user_code(configuration.user_code), _memory_errors(), hold as folder:
+        announce = announce or (lambda _: None)
         stored = None if folder is None else read_checkpoint(folder)
         choices, remarks = ({}, []) if stored is None else kept_choices(configuration, stored)
+        if folder is not None and stored is None and is_begun(folder):
+            remarks.append(
+                f"{folder}: the run ended before its first checkpoint, so that it begins at round 1"
+            )
         run = assemble(configuration, choices)
         record = record_of(configuration, run.task.partition, run.choices)
         if stored is None:
@@ -155,12 +179,22 @@ def train(
             remarks += require_same(configuration, stored, record)
             now = stored.restore(run.algorithm, run.choices["device"])
         rows = _rows(configuration, folder, stored)
+
+        def remark(sentence: str) -> None:
+            remarks.append(sentence)
+            announce(sentence)
+
+        for each in remarks:
+            announce(each)
         if folder is not None:
+            if sentence := check_space(folder, now.state):
+                announce(sentence)
             text = json.dumps(configuration.sections, indent=2)
             write_whole("out", folder / CONFIGURATION, f"{text}\n".encode())
-        now = _continue(configuration, run, folder, now, rows, record, progress, stop)
+        now = _continue(configuration, run, folder, now, rows, record, progress, stop, remark)
     metrics, clients = (table.columns for table in rows)
     remarks += lost_clusters(run.algorithm, now.state, metrics["clusters"])
+    remarks += divergence(metrics["training_loss"], run.task.partition.classes)
     complete = now.rounds == configuration.training.rounds
     return TrainingResult(
         metrics, clients, now.state, now.assignments, run.task, run.choices, folder, complete, tuple(remarks)
@@ -259,6 +293,26 @@ def lost_clusters(algorithm: Algorithm[Any], state: State, clusters: Sequence[in
     return [sentence]
 
 
+def divergence(losses: Sequence[float | None], classes: int) -> list[str]:
+    """Return a sentence on a run that has diverged, by its last training loss; none otherwise.
+
+    Parameters
+    ----------
+    losses
+        Training loss after each round; None where it was not measured.
+    classes
+        Number of classes: a network that gives all of them the same score has the loss log(classes).
+    """
+    guess = math.log(classes)
+    measured = [loss for loss in losses if loss is not None]
+    if not measured or measured[-1] <= DIVERGED * guess:
+        return []
+    return [
+        f"the run has diverged: its last training loss is {measured[-1]:.3g}, and that of a guess is {guess:.3g}; "
+        "lower the step size"
+    ]
+
+
 def _start(seed: int, run: Assembly) -> Checkpoint:
     """Draw the starting models; algorithms of one seed share them, their participants and their samples."""
     algorithm, task, guard = run.algorithm, run.task, run.guard
@@ -272,6 +326,38 @@ def _start(seed: int, run: Assembly) -> Checkpoint:
     return Checkpoint(0, _laid_out(guard.name, state), np.full(task.clients, -1, dtype=np.int64), randomness)
 
 
+def _unrepeated(configuration: Configuration, run: Assembly, before: Checkpoint, after: Checkpoint) -> str:
+    """Return a sentence on user-supplied code that gives a round other bits when it is carried out again.
+
+    Such code draws from a global generator or counts in a global variable.
+
+    Parameters
+    ----------
+    configuration, run
+        Of the run.
+    before, after
+        Checkpoints before the round, with the streams at their positions then, and after it.
+    """
+    if getattr(run.algorithm, "reuse_memory", False):  # the state before is overwritten
+        return ""
+    algorithm = _decayed(run.algorithm, configuration.training.step_size_decay, before.rounds)
+    try:
+        with np.errstate(all="ignore"):
+            again = copy_arrays(algorithm.step(before.state, run.task, before.randomness))
+    except Exception:  # the first time there was none
+        again = {}
+    first = copy_arrays(after.state)
+    if first.keys() == again.keys() and all(
+        np.array_equal(array, again[name], equal_nan=True) for name, array in first.items()
+    ):
+        return ""
+    own = [name for section, name in configuration.user_code.items() if is_own(section, name)]
+    return (
+        f"{', '.join(own)}: a round that was carried out twice gave two results, so that a resumed run differs from a "
+        "whole one; draw random numbers from `randomness` alone, and count rounds in the state"
+    )
+
+
 def _continue(
     configuration: Configuration,
     run: Assembly,
@@ -281,23 +367,33 @@ def _continue(
     record: Mapping[str, Any],
     progress: Progress | None,
     stop: Callable[[], bool] | None,
+    remark: Callable[[str], None],
 ) -> Checkpoint:
-    """Carry out the remaining rounds, and store checkpoints and rows."""
+    """Carry out the remaining rounds, and store checkpoints and rows; the first one of a user's code is repeated."""
     training, stopped, kept = configuration.training, False, now.rounds
+    due = time.monotonic() + INTERVAL
+    is_users = any(is_own(section, name) for section, name in configuration.user_code.items())
+    unchecked = is_users and run.choices["device"] == "cpu"
     before = torch.get_num_threads()
     torch.set_num_threads(run.choices["threads"])  # which determine the order of additions
     try:
         while now.rounds < training.rounds and not stopped:
+            last = replace(now, randomness=copy.deepcopy(now.randomness)) if unchecked else now
             now = _advance(configuration, run, now, rows)
+            quick = unchecked and rows[0].columns["seconds"][-1] < QUICK
+            if quick and (sentence := _unrepeated(configuration, run, last, now)):
+                remark(sentence)
+            unchecked = False
             stopped = stop is not None and stop()
-            done = now.rounds
-            if folder is not None and (
-                done % training.checkpoint_every == 0 or done == training.rounds or stopped
-            ):
+            done, every = now.rounds, training.checkpoint_every
+            is_due = time.monotonic() >= due if every is None else done % every == 0
+            if folder is not None and (is_due or done == training.rounds or stopped):
+                began = time.monotonic()
                 for table in rows:  # before the checkpoint, which leaves later rows out
                     table.write()
                 save_checkpoint(folder, now, {**record, "rows": [table.sum for table in rows]})
-                kept = done
+                kept, ended = done, time.monotonic()
+                due = ended + max(INTERVAL, (ended - began) / LARGEST_SHARE)
             if progress is not None:
                 progress({name: column[-1] for name, column in rows[0].columns.items()})
     except InvalidArgument as error:
@@ -352,8 +448,8 @@ def _advance(
         "seconds": seconds,
         "step_size": algorithm.settings.get("step_size"),
         "participants": max(1, present),
-        "purity": purity(assignments, task.labels),
-        "adjusted_rand_index": adjusted_rand_index(assignments, task.labels),
+        "purity": purity(assignments, task.labels) if task.clusters > 1 else None,
+        "adjusted_rand_index": adjusted_rand_index(assignments, task.labels) if task.clusters > 1 else None,
         "clusters": cluster_count(assignments),
     }
     if done % training.evaluate_every == 0 or done == training.rounds:

@@ -139,7 +139,7 @@ def test_a_given_state_is_unchanged_unless_its_memory_is_reused():
 @pytest.mark.parametrize(("reuse_memory", "clients"), [(False, 40), (True, 56)])
 def test_pairs_that_do_not_fit_into_memory_are_refused_with_their_size(plant, reuse_memory, clients):
     """Of 780 and of 1540 pairs of 3 numbers one takes half of 37 440 bytes, the other nearly all of them."""
-    plant(pairs, "total_memory", lambda: 2 * 780 * 3 * 8)
+    plant(pairs, "free_memory", lambda: 2 * 780 * 3 * 8)
     start_pairs(np.zeros((clients, 3)), THRESHOLD, reuse_memory=reuse_memory)
     more = clients + 1
     with pytest.raises(InvalidArgument) as refusal:

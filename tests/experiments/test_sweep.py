@@ -1,5 +1,8 @@
 """Sweeps: all combinations, what a file may say, and the one table, against runs called directly."""
 
+import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -213,9 +216,13 @@ def test_a_failed_run_is_named_with_its_settings_and_costs_no_other(
     assert polars.read_parquet(tmp_path / "out.parquet")["models"].to_list() == [2]
 
 
-def test_means_and_deviations_by_hand() -> None:
-    frame = polars.DataFrame({"a": [1, 1, 2], "x": [1.0, 3.0, 5.0], "y": [None, None, 2.0]}, strict=False)
-    assert summarise(frame, ["a"], ["x", "y"]) == [["1", "2 ± 1.4", "-"], ["2", "5", "2"]]
+def test_medians_and_ranges_by_hand() -> None:
+    """Three values, of which the mean is 4; and what has no value."""
+    columns = {"a": [1, 1, 1, 2], "x": [1.0, 3.0, 8.0, 5.0], "y": [None, None, None, 2.0]}
+    assert summarise(polars.DataFrame(columns, strict=False), ["a"], ["x", "y"]) == [
+        ["1", "3 [1, 8]", "-"],
+        ["2", "5", "2"],
+    ]
 
 
 # ------------------------------------------------------------------ training runs
@@ -289,3 +296,52 @@ def test_user_code_is_named_on_the_command_line_and_counts_by_its_content(
             both = ["mine.py:Own", f"{tmp_path / 'mine.py'}:Own"]
             twice = replace(sweep, settings={}, grid={"algorithm": both})
             assert [run.settings["algorithm"] for run in runs_of(twice, both)] == both
+
+
+DATA = """
+from pathlib import Path
+
+import numpy as np
+
+PLACE = Path(__file__).with_name("samples.npz")
+AT_IMPORT = np.load(PLACE)["train"]
+
+
+def samples():
+    labels = np.arange(40) % 2
+    return {"train": (AT_IMPORT, labels), "test": (AT_IMPORT, labels)}
+"""
+
+READS_DATA = """
+command = "train"
+measure = ["training_loss"]
+rounds = 1
+settings = { data = "mine.py:samples", partition = "iid", clients = 2, hidden = [3] }
+grid = { step_size = [0.1, 0.2] }
+"""
+
+
+def test_a_changed_data_file_of_the_user_s_makes_its_runs_stale(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is read when the code is imported, once for both runs; each is then computed again, and no other time."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(DATA, encoding="utf-8")
+    (tmp_path / "other.txt").write_text("of nobody", encoding="utf-8")
+    file, parts = write(tmp_path, READS_DATA), tmp_path / "parts"
+    command = [sys.executable, "-m", "clusterproof", "sweep", str(file), "--out", str(parts), "--jobs", "1"]
+    losses, times = [], []
+    for seed in (0, 0, 1):
+        train = np.random.default_rng(seed).standard_normal((40, 3))
+        np.savez(tmp_path / "samples.npz", train=train)
+        (tmp_path / "other.txt").write_text(f"{seed} of nobody", encoding="utf-8")
+        subprocess.run([*command, "--code", "mine.py:samples"], check=True, capture_output=True)
+        records = {path.name: json.loads(path.read_text()) for path in parts.glob("*.json")}
+        assert len(records) == 2
+        losses.append([record["result"]["training_loss"] for record in records.values()])
+        times.append([path.stat().st_mtime_ns for path in parts.glob("*.json")])
+        for record in records.values():
+            assert [Path(name).name for name in record["files"]] == ["samples.npz"]
+    assert losses[0] == losses[1]
+    assert times[0] == times[1]
+    assert all(before != after for before, after in zip(losses[1], losses[2], strict=True))

@@ -30,7 +30,7 @@ from clusterproof.neural.checkpoint import (
 from clusterproof.neural.configuration import Configuration, configuration_from
 from clusterproof.neural.evaluation import share_with_correct_model
 from clusterproof.neural.task import ImageTask
-from clusterproof.neural.training import TrainingResult, assemble, lost_clusters, train
+from clusterproof.neural.training import TrainingResult, assemble, divergence, lost_clusters, train
 from clusterproof.running import run
 
 SMALL = {"name": "rotated-groups", "clusters": 2, "clients_per_cluster": 3, "images": 240}
@@ -321,6 +321,122 @@ def test_a_round_that_fails_names_itself_and_leaves_the_checkpoint(tmp_path: Pat
         assert rounds_kept(out) == 2
         state = read_checkpoint(out).restore(ALGORITHMS[algorithm](step_size=0.01), "cpu").state  # type: ignore[union-attr]
         assert torch.isfinite(state.models).all()
+
+
+GLOBAL = """
+from dataclasses import replace
+import numpy as np
+from clusterproof.algorithms import IFCA
+from clusterproof.algorithms.base import State
+ROUNDS = []
+
+class Drawing(IFCA):
+    name = "drawing"
+    def step(self, state: State, task, randomness) -> State:
+        after = IFCA.step(self, state, task, randomness)
+        return replace(after, models=after.models * (1 + 1e-3 * float(np.random.rand())))
+
+class Counting(IFCA):
+    name = "counting"
+    def step(self, state: State, task, randomness) -> State:
+        ROUNDS.append(1)
+        return IFCA.step(replace(self, step_size=self.step_size / len(ROUNDS)), state, task, randomness)
+
+class Right(IFCA):
+    name = "right"
+    def step(self, state: State, task, randomness) -> State:
+        noise = randomness.gradient.random()
+        return IFCA.step(replace(self, step_size=self.step_size * noise), state, task, randomness)
+"""
+
+
+@pytest.mark.parametrize("name", ["Drawing", "Counting", "Right"])
+def test_users_code_that_does_not_repeat_is_told_in_the_first_round(tmp_path: Path, name: str) -> None:
+    """And the repetition changes no number of code that does."""
+    (tmp_path / "mine.py").write_text(GLOBAL, encoding="utf-8")
+    told: list[str] = []
+    result = train(
+        configure(f"{tmp_path / 'mine.py'}:{name}", {"step_size": 0.1}),
+        progress=lambda row: told.append(f"round {row['round']}"),
+        announce=told.append,
+    )
+    if name == "Right":
+        assert (result.remarks, told[0]) == ((), "round 1")
+        assembly = assemble(configure(f"{tmp_path / 'mine.py'}:Right", {"step_size": 0.1}))
+        randomness = Randomness.from_seed(0, "image")
+        state = assembly.algorithm.initialise(
+            assembly.algorithm.draw_models(assembly.task, (), randomness), assembly.task
+        )
+        for _ in range(6):
+            state = assembly.algorithm.step(state, assembly.task, randomness)
+        assert torch.equal(state.models, result.state.models)
+    else:
+        assert f"mine.py:{name}: a round that was carried out twice gave two results" in told[0]
+        assert told[1:3] == ["round 1", "round 2"]
+        assert result.remarks == (told[0],)
+
+
+def test_a_run_killed_before_its_first_checkpoint_says_so_when_it_is_resumed(tmp_path: Path) -> None:
+    whole = train(configure(rounds=2), tmp_path / "whole")
+    assert whole.remarks == ()
+    train(configure(rounds=2), tmp_path / "run")
+    (tmp_path / "run" / CHECKPOINT).unlink()
+    result = train(configure(rounds=2), tmp_path / "run", resume=True)
+    (remark,) = result.remarks
+    assert "ended before its first checkpoint" in remark
+    assert contents(tmp_path / "run") == contents(tmp_path / "whole")
+    assert train(configure(rounds=2), tmp_path / "new", resume=True).remarks == ()
+
+
+def test_a_run_whose_loss_is_far_above_a_guess_s_is_called_diverged() -> None:
+    """A guess among ten classes has log 10."""
+    assert divergence([2.7e29], 10) != []
+    assert "2.7e+29" in divergence([1.0, 2.7e29, None], 10)[0]
+    assert divergence([2.7e29, 1.0], 10) == divergence([], 10) == divergence([None], 10) == []
+    assert divergence([10.01 * math.log(10)], 10) != []
+    assert divergence([9.99 * math.log(10)], 10) == []
+    assert train(configure(rounds=3, evaluate_every=1)).remarks == ()
+    diverged = train(configure("ifca", {"averaging": "model", "step_size": 2e4, "local_steps": 3}, rounds=3))
+    assert any("has diverged" in remark for remark in diverged.remarks)
+
+
+def test_without_clusters_there_are_no_scores_of_clusters() -> None:
+    options = {"partition": {"name": "iid", "clients": 3}, "network": {"hidden": [3]}}
+    metrics = train(configuration_from({**options, "training": {"rounds": 2, "threads": 1}})).metrics
+    assert metrics["purity"] == metrics["adjusted_rand_index"] == [None, None]
+    assert metrics["clusters"] == [1, 1]
+
+
+def test_large_checkpoints_are_announced_and_need_space(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(checkpoint, "LARGE_CHECKPOINT", 1000)
+    run = train(configure(rounds=1), tmp_path / "run", announce=told.append)
+    (sentence,) = told
+    assert f"{run.state.models.nbytes / 2**30:.3g} GiB" in sentence
+    for name, fault in (
+        ("free_memory", lambda: run.state.models.nbytes - 1),
+        ("shutil", SimpleNamespace(disk_usage=lambda _: SimpleNamespace(free=1))),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(checkpoint, name, fault)
+            with pytest.raises(InvalidArgument, match=r"GiB of .* for a checkpoint"):
+                train(configure(rounds=1), tmp_path / "another")
+        assert not (tmp_path / "another").exists()
+
+
+def test_by_default_a_checkpoint_is_written_when_time_has_passed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a clock that one look at it advances by a second, and writing takes one: after 7 seconds, or 20 writings."""
+    kept: list[int] = []
+    seconds = iter(range(10**6))
+    monkeypatch.setattr(training, "INTERVAL", 7.0)
+    monkeypatch.setattr(training.time, "monotonic", lambda: float(next(seconds)))
+    monkeypatch.setattr(training, "save_checkpoint", lambda folder, now, record: kept.append(now.rounds))
+    train(configure(rounds=60, checkpoint_every=None, evaluate_every=60), tmp_path / "run")
+    assert kept == [7, 27, 47, 60]
 
 
 NETWORK = """

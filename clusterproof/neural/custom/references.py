@@ -17,6 +17,7 @@ from typing import Any, get_type_hints
 
 from clusterproof.algorithms import Algorithm, State
 from clusterproof.common import InvalidArgument
+from clusterproof.common.opened_files import watch
 from clusterproof.common.validation import error_text
 from clusterproof.files import TEXT, read_file
 from clusterproof.user_files import digests_of, is_of, load_file, load_named
@@ -228,5 +229,9 @@ def code_sums(names: Mapping[str, str]) -> dict[str, dict[str, str]]:
 
 
 def import_place(place: str) -> ModuleType:
-    """Import a module by its name, or from a file ``FILE.py``; both may import their neighbours."""
+    """Import a module by its name, or from a file ``FILE.py``; both may import their neighbours.
+
+    From then on this process notes which files it opens, see ``opened_files``.
+    """
+    watch()
     return load_file(place) if place.endswith(".py") else load_named(place)

@@ -1,0 +1,72 @@
+"""Files that a user's code opened for reading, with their SHA-256: a result may depend on their contents.
+
+Python reports each file that it opens, so files that a library opens without Python, such as Polars, are not known.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import sysconfig
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import clusterproof
+
+CODE = (".py", ".pyc", ".pyi", ".so", ".pyd")
+"""Endings of files of code, whose digests are taken elsewhere."""
+
+_opened: dict[str, None] = {}
+
+
+@cache
+def watch() -> None:
+    """Note the files that this process opens from now on; a second call changes nothing."""
+    sys.addaudithook(_note)
+
+
+def digests_of_opened() -> dict[str, str]:
+    """Return the SHA-256 of each file that was opened for reading since ``watch``, by its absolute path.
+
+    Left out are code, files of Python, of installed packages and of the system, and files that are gone.
+    """
+    found = {path: digest_of_file(path) for path in list(_opened) if not _is_of_a_library(path)}
+    return {path: digest for path, digest in found.items() if digest is not None}
+
+
+def digest_of_file(path: str) -> str | None:
+    """Return the SHA-256 of a file; None if there is no regular file that can be read."""
+    try:
+        if not os.path.isfile(path):
+            return None
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None
+
+
+def _note(event: str, arguments: tuple[Any, ...]) -> None:
+    if event != "open":
+        return
+    path, mode, flags = arguments
+    if isinstance(path, int) or (isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR)):
+        return
+    if not (isinstance(mode, str) and set(mode) & set("wax+")):
+        _opened[os.path.abspath(os.fsdecode(path))] = None
+
+
+@cache
+def _library_folders() -> tuple[Path, ...]:
+    folders = {
+        *sysconfig.get_paths().values(),
+        sys.prefix,
+        sys.base_prefix,
+        str(Path(clusterproof.__file__).parent),
+    }
+    return tuple(Path(folder) for folder in ("/proc", "/sys", "/dev", "/etc", "/usr", *folders))
+
+
+def _is_of_a_library(path: str) -> bool:
+    return path.endswith(CODE) or any(Path(path).is_relative_to(folder) for folder in _library_folders())
