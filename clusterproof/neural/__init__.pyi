@@ -12,7 +12,6 @@ from .networks import MLP as MLP
 from .networks import NETWORKS as NETWORKS
 from .networks import Network as Network
 from .networks import ResNet20 as ResNet20
-from .networks import TutorialCNN as TutorialCNN
 from .networks import network as network
 from .partitions.base import Partition as Partition
 from .partitions.by_name import PARTITIONS as PARTITIONS

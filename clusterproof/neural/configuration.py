@@ -45,7 +45,6 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "mlp": {"hidden": list[int]},
     "cnn": {"channels": list[int], "hidden": list[int], "padding": list[int]},
     "resnet-20": {},
-    "tutorial-cnn": {},
 }
 """Networks and their options, as in ``clusterproof.neural.networks``, which imports torch."""
 

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from clusterproof.neural.custom.module_network import ModuleNetwork
-from clusterproof.neural.networks import CNN, MLP, TutorialCNN
+from clusterproof.neural.networks import CNN, MLP
 from clusterproof.neural.partitions.base import ClientImages, Partition
 
 
@@ -40,8 +40,6 @@ def module(network):
         return copy.deepcopy(network.module)
     if isinstance(network, MLP):
         return _perceptron(network)
-    if isinstance(network, TutorialCNN):
-        return _Tutorial(network)
     return _Convolutional(network) if isinstance(network, CNN) else _Residual(network)
 
 
@@ -73,45 +71,6 @@ class _Convolutional(nn.Module):
         for layer in self.linear[1:]:
             values = layer(torch.relu(values))
         return values
-
-
-class _Tutorial(nn.Module):
-    """In double precision from the beginning, for the constants to be exact."""
-
-    def __init__(self, network):
-        super().__init__()
-        channels, height, width = network.image_shape
-        self.first = nn.Conv2d(channels, 64, 5, padding="same")
-        self.second = nn.Conv2d(64, 64, 5, padding="same")
-        for _ in range(2):
-            height, width = (height + 1) // 2, (width + 1) // 2
-        self.third = nn.Linear(64 * height * width, 384)
-        self.fourth = nn.Linear(384, 192)
-        self.last = nn.Linear(192, network.classes)
-        self.response = nn.LocalResponseNorm(9, alpha=0.001, beta=0.75, k=1.0)
-        self.double()
-        layers = (self.first, self.second, self.third, self.fourth, self.last)
-        for layer, std, bias in zip(
-            layers, (0.05, 0.05, 0.04, 0.04, 1 / 192), (0, 0.1, 0.1, 0.1, 0), strict=True
-        ):
-            nn.init.trunc_normal_(layer.weight, std=std, a=-2 * std, b=2 * std)
-            nn.init.constant_(layer.bias, bias)
-
-    @staticmethod
-    def _pool(values):
-        """TensorFlow's SAME: what is missing on both sides, the odd pixel at the end."""
-        missing = [(-(-size // 2) - 1) * 2 + 3 - size for size in values.shape[2:]]
-        before = [size // 2 for size in missing]
-        after = [size - own for size, own in zip(missing, before, strict=True)]
-        padding = (before[1], after[1], before[0], after[0])
-        padded = nn.functional.pad(values, padding, value=-torch.inf)
-        return nn.functional.max_pool2d(padded, 3, 2)
-
-    def forward(self, images):
-        values = self.response(self._pool(torch.relu(self.first(images))))
-        values = self._pool(self.response(torch.relu(self.second(values)))).flatten(1)
-        values = torch.relu(self.fourth(torch.relu(self.third(values))))
-        return self.last(values)
 
 
 class _Block(nn.Module):

@@ -1,4 +1,4 @@
-"""Networks that clients train: a perceptron, the papers' convolutional networks, TensorFlow's and ResNet-20."""
+"""Networks that clients train: a perceptron, the papers' convolutional networks and ResNet-20."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from clusterproof.neural.networks.base import Network
 from clusterproof.neural.networks.cnn import CNN
 from clusterproof.neural.networks.mlp import MLP
 from clusterproof.neural.networks.resnet import ResNet20
-from clusterproof.neural.networks.tutorial import TutorialCNN
 from clusterproof.settings import checked_settings, parameter_types
 
 NETWORKS: dict[str, type[Network]] = Registry(
@@ -29,7 +28,7 @@ def network(name: str, image_shape: tuple[int, ...], classes: int, **options: An
     Parameters
     ----------
     name
-        ``"mlp"``, ``"cnn"``, ``"tutorial-cnn"`` or ``"resnet-20"``.
+        ``"mlp"``, ``"cnn"`` or ``"resnet-20"``.
     image_shape, classes
         Of the data.
     options
@@ -48,4 +47,4 @@ def network(name: str, image_shape: tuple[int, ...], classes: int, **options: An
     return kind(tuple(image_shape), classes, **checked_settings(known, options))
 
 
-__all__ = ["CNN", "MLP", "NETWORKS", "Network", "ResNet20", "TutorialCNN", "network"]
+__all__ = ["CNN", "MLP", "NETWORKS", "Network", "ResNet20", "network"]

@@ -10,7 +10,7 @@ from plain_training import drawn_batches
 from small_images import client_data, flat, load, module, plain_gradient, random_partition
 
 from clusterproof.common import InvalidArgument
-from clusterproof.neural.networks import CNN, MLP, ResNet20, TutorialCNN
+from clusterproof.neural.networks import CNN, MLP, ResNet20
 from clusterproof.neural.task import ImageTask
 
 SIZES, TEST_SIZES = (7, 3, 12, 12, 1), (4, 9, 2, 1, 5)
@@ -18,13 +18,12 @@ NETWORKS = {
     "mlp": MLP((1, 16, 16), 3, (6,)),
     "cnn": CNN((1, 16, 16), 3, (2, 3), (5,)),
     "padded": CNN((1, 16, 16), 3, (3, 2), (), padding=(2, 1)),
-    "tutorial": TutorialCNN((1, 16, 16), 3),
     "resnet": ResNet20((1, 16, 16), 3),
 }
 PARTITION = random_partition(SIZES, image_shape=(1, 16, 16), test_sizes=TEST_SIZES)
 ENGINES = {name: ("serial",) if name == "padded" else ("vmap", "serial") for name in NETWORKS}
 CASES = [(name, size) for name in ("mlp", "cnn", "padded") for size in (None, 4, 1)] + [
-    pytest.param(name, 4, marks=pytest.mark.slow(reason="large networks")) for name in ("tutorial", "resnet")
+    pytest.param("resnet", 4, marks=pytest.mark.slow(reason="a large network"))
 ]
 CLIENTS = np.array([4, 0, 2, 3, 1])
 

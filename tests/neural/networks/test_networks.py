@@ -6,7 +6,7 @@ import torch
 from scipy import stats
 from small_images import load, module
 
-from clusterproof.neural.networks import CNN, MLP, NETWORKS, ResNet20, TutorialCNN, network
+from clusterproof.neural.networks import CNN, MLP, NETWORKS, ResNet20, network
 
 CASES = [
     MLP((1, 5, 4), 3, ()),
@@ -19,7 +19,6 @@ CASES = [
     CNN((3, 9, 12), 4, (3, 5), (), (1, 2)),
     ResNet20((3, 9, 8), 10),
     ResNet20((1, 8, 8), 5),
-    TutorialCNN((5, 9, 8), 4),
 ]
 
 
@@ -48,7 +47,7 @@ def test_scores_are_those_of_torch_modules(case):
 @pytest.mark.parametrize("case", CASES, ids=describe)
 def test_the_start_has_the_law_of_torch_modules(case):
     """Kolmogorov-Smirnov for every tensor, level 1e-4 each; constant tensors exactly; and the bounds."""
-    count = 2 if isinstance(case, TutorialCNN) else 40  # it has no small tensors but constants
+    count = 40
     drawn = case.views(torch.as_tensor(case.initial((count,), np.random.default_rng(1))))
     torch.manual_seed(0)
     models = [list(module(case).parameters()) for _ in range(count)]
@@ -98,8 +97,6 @@ def test_published_sizes():
     assert CNN((1, 28, 28), 10, (6, 16), (), (2, 0)).dimension == 156 + 2416 + 400 * 10 + 10
     # He et al. count 0.27 million
     assert ResNet20((3, 32, 32), 10).dimension == 269_722
-    # TensorFlow's tutorial says 1 068 298 of it, on 24x24 with 2304 features
-    assert TutorialCNN((3, 24, 24), 10).dimension == 4864 + 102_464 + 2305 * 384 + 385 * 192 + 1930
 
 
 def test_networks_are_made_by_name():
