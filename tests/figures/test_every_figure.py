@@ -25,7 +25,6 @@ drift: 8 clients | $P = 4$ | $d = 3$ | $\kappa = 5$ | $\Delta = 2$ | $\eta = 0.3
    $\alpha = 0.5$ | $H = 8$ | $10^{-
 error-per-round: 3 clusters: 50, 30 and 20 of m = 100 | d = 20 | n' = 10000 | noise 0.2 | = 1.6 |
    momentum 0.5 | 60 rounds | 40 runs | replicates = 40
-fpfc-residual: m = 40 | 4 groups of 10 | d = 5 | SCAD | 60 rounds | $D_0 = F(w^0)
 fusion-strength: $a = 3.7$ | 80 rounds | $m = 24$ | $P = 3$ | $d = 5$ | $\kappa = 2$ | $\Delta = 10$ |
    spread by 0.1 | $\rho = 1$ | $\nu = 0.1$ | 10 local steps
 model-averaging-map: $\lambda = 0.01$ | $\eta = 1$ | $1/L = 1$ | $\beta = 0.9$, $H = 5$ | most local steps = 6

@@ -16,7 +16,6 @@ SMALL: dict[str, dict[str, Any]] = {
     "contraction-map": {"rounds": 300},
     "drift": {"clients": 8, "step_size": 0.3, "run_steps": (4, 12), "run_strengths": (0.5**0.5,)},
     "error-per-round": {"replicates": 40},
-    "fpfc-residual": {"rounds": 60},
     "fusion-strength": {
         "rounds": 80,
         "strengths": (0.05, 0.3, *np.geomspace(0.6, 5.0, 7).tolist(), 30.0),

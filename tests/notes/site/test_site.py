@@ -258,7 +258,7 @@ def test_every_figure_of_the_gallery_has_its_words(site: Path) -> None:
     assert len(re.findall(r'<img alt="[^"]{20,}"', text)) == len(FIGURES)
     for name in FIGURES:
         assert f'id="figure-{name}"' in text
-        assert re.search(rf'href="[^"]*/{name}\.pdf"', text)
+        assert re.search(rf'href="[^"]*/{name}\.svg"', text)
 
 
 @in_a_browser
