@@ -70,8 +70,7 @@ class Case:
         """The engines that are compared on a device."""
         if device == "cuda":
             return ("vmap",)
-        whole = isinstance(self.network, MLP) and self.batch_size == SAMPLES
-        return ("vmap", "serial", "gram") if whole else ("vmap", "serial")
+        return ("vmap", "serial")
 
     def tolerance(self, dtype: torch.dtype) -> float:
         """Largest difference of two models that rounding explains.
@@ -207,8 +206,7 @@ def compare(case: Case, device: str) -> list[str]:
         calls = {name: partial(synchronised, call) for name, call in calls.items()}
     clock = time.process_time if device == "cpu" else time.perf_counter
     seconds = median_seconds(calls, REPEATS, clock=clock)
-    whole = case.batch_size == SAMPLES
-    auto = choose_engine("auto", case.network, device, samples=SAMPLES, whole=whole).name
+    auto = choose_engine("auto", case.network, device).name
     for name in names:
         print(
             COLUMNS.format(
@@ -228,7 +226,7 @@ def compare(case: Case, device: str) -> list[str]:
         for (name, dtype), value in differences.items()
         if value > case.tolerance(dtype)
     ]
-    others = {name: 1.0 if name == "loop" else 1.1 for name in names if name not in (auto, "gram")}
+    others = {name: 1.0 if name == "loop" else 1.1 for name in names if name != auto}
     wrong += [
         f"{case.name}: {auto} is slower than {name}"
         for name, share in others.items()

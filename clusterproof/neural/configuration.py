@@ -128,7 +128,7 @@ class Training:
     after_local_training: bool = False
     device: Literal["auto", "cpu", "cuda"] = "auto"
     dtype: Literal["float32", "float64"] = "float32"
-    engine: Literal["auto", "gram", "vmap", "serial"] = "auto"
+    engine: Literal["auto", "vmap", "serial"] = "auto"
     threads: Annotated[int, Meta(ge=1, le=MOST_THREADS)] | None = None
     client_metrics: bool = False
 

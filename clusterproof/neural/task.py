@@ -69,7 +69,7 @@ class ImageTask(Task):
     device, dtype
         Where to compute and in which precision, ``"float32"`` or ``"float64"``.
     engine
-        ``"gram"``, ``"vmap"``, ``"serial"`` or ``"auto"``, see ``clusterproof.neural.engines.choose_engine``.
+        ``"vmap"``, ``"serial"`` or ``"auto"``, see ``clusterproof.neural.engines.choose_engine``.
     preprocessing
         What is done to images. A gradient of training sees them distorted; where an algorithm chooses models
         by the losses of the batch whose gradients it takes, so does the choice.
@@ -104,9 +104,7 @@ class ImageTask(Task):
         if self.batch_size is not None:
             check_count("batch_size", self.batch_size, at_least=1, remedy="leave it out for all")
         check_images(self.partition, self.network, self.preprocessing)
-        largest = int(self.client_samples.max())
-        whole = self._batch_size == largest and not self.preprocessing.random
-        engine = choose_engine(self.engine, self.network, self._device.type, samples=largest, whole=whole)
+        engine = choose_engine(self.engine, self.network, self._device.type)
         object.__setattr__(self, "chosen_engine", engine)
         _ = self._train  # now, not in the first round
 

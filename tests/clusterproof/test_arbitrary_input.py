@@ -49,7 +49,7 @@ SYNTHETIC = (
     "--rounds|--seed|--replicates|--task|--no-reset-momentum|--|regression|quadratic|logistic|model|true"
 )
 SYNTHETIC += "|=|[]|{}|--noise=|1e309|1,2|-1|nan|inf|0"
-TRAINING = "|x|a b|train|test-loss|epoch|gradient|model|full|gram|serial|cuda|float64|" + "|".join(
+TRAINING = "|x|a b|train|test-loss|epoch|gradient|model|full|vmap|serial|cuda|float64|" + "|".join(
     name for section in ("partition", "network", "algorithm") for name in KNOWN[section]
 )
 

@@ -27,33 +27,17 @@ def make(**options):
     return ImageTask(**{"partition": PARTITION, "network": NETWORK, **options})
 
 
-def test_gram_matrices_are_for_perceptrons():
-    partition = random_partition((3, 3), image_shape=(1, 16, 16))
-    with pytest.raises(InvalidArgument, match="gram"):
-        ImageTask(partition=partition, network=CNN((1, 16, 16), 3, (2, 2), (3,)), engine="gram")
-
-
 @pytest.mark.parametrize(
-    ("network", "whole", "samples", "device", "expected"),
+    ("network", "device", "expected"),
     [
-        (MLP(IMAGES, 10), True, 783, "cpu", "gram"),
-        (MLP(IMAGES, 10), True, 784, "cpu", "vmap"),
-        (MLP(IMAGES, 10), True, 100, "cuda", "vmap"),
-        (MLP(IMAGES, 10), False, 100, "cpu", "vmap"),
-        (CNN(IMAGES, 10), True, 100, "cpu", "serial"),
-        (CNN(IMAGES, 10), False, 100, "cuda", "vmap"),
+        (MLP(IMAGES, 10), "cuda", "vmap"),
+        (MLP(IMAGES, 10), "cpu", "vmap"),
+        (CNN(IMAGES, 10), "cpu", "serial"),
+        (CNN(IMAGES, 10), "cuda", "vmap"),
     ],
 )
-def test_the_engine_follows_from_network_batches_and_device(network, whole, samples, device, expected):
-    assert choose_engine("auto", network, device, samples=samples, whole=whole).name == expected
-
-
-@pytest.mark.parametrize("options", [{"batch_size": 11}, {"preprocessing": Preprocessing(flip=True)}])
-def test_gram_matrices_are_of_all_data_as_they_are(options):
-    assert make(preprocessing=Preprocessing(standardise=True)).settings["engine"] == "gram"
-    assert make(**options).settings["engine"] == "vmap"
-    with pytest.raises(InvalidArgument, match="use all of a client's data, undistorted"):
-        make(engine="gram", **options)
+def test_the_engine_follows_from_network_and_device(network, device, expected):
+    assert choose_engine("auto", network, device).name == expected
 
 
 def test_settings_are_json():

@@ -246,8 +246,8 @@ def rewrite(folder: Path, **changed: Any) -> None:
 
 def test_what_was_left_open_is_kept(tmp_path: Path) -> None:
     first = train(configure(rounds=1), tmp_path / "run")
-    device, engine = ("cuda", "vmap") if torch.cuda.is_available() else ("cpu", "gram")
-    assert first.choices == {"device": device, "engine": engine, "threads": 1, "test_assignment": "train"}
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    assert first.choices == {"device": device, "engine": "vmap", "threads": 1, "test_assignment": "train"}
     rewrite(tmp_path / "run", choices={**first.choices, "engine": "serial", "test_assignment": "test-loss"})
     later = resumed(tmp_path / "run", rounds=2)
     assert later.choices == {**first.choices, "engine": "serial", "test_assignment": "test-loss"}
@@ -255,13 +255,13 @@ def test_what_was_left_open_is_kept(tmp_path: Path) -> None:
 
 def test_another_device_and_other_versions_are_remarked(tmp_path: Path) -> None:
     first = train(configure(rounds=1), tmp_path / "run")
-    choices = {**first.choices, "device": "cuda", "engine": "vmap", "test_assignment": "test-loss"}
+    choices = {**first.choices, "device": "cuda", "engine": "serial", "test_assignment": "test-loss"}
     rewrite(tmp_path / "run", choices=choices, versions={"torch": "99"})
     if not torch.cuda.is_available():
         with pytest.raises(InvalidArgument, match=r"training\.device = 'cuda': is not there"):
             resumed(tmp_path / "run", rounds=2)
     result = resumed(tmp_path / "run", rounds=2, device="cpu")
-    assert (result.choices["device"], result.choices["engine"]) == ("cpu", "gram")
+    assert (result.choices["device"], result.choices["engine"]) == ("cpu", "vmap")
     assert result.choices["test_assignment"] == "test-loss"  # how clients are served is kept
     assert ["was written on cuda" in result.remarks[0], "other versions" in result.remarks[1]] == [True] * 2
 

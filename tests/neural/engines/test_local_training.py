@@ -12,7 +12,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from clusterproof.algorithms import Descent
-from clusterproof.neural.engines import GramEngine
 from clusterproof.neural.networks import CNN, MLP
 from clusterproof.neural.task import ImageTask
 
@@ -25,9 +24,9 @@ NETWORKS = {
     "cnn": CNN(SHAPE, 3, (2, 3), (5,)),
 }
 WAYS = [
-    ("linear", ("gram",), None, "step"),
-    ("mlp", ("gram",), None, "step"),
-    ("deep", ("gram", "vmap", "serial"), None, "step"),
+    ("linear", ("vmap",), None, "step"),
+    ("mlp", ("vmap",), None, "step"),
+    ("deep", ("vmap", "serial"), None, "step"),
     ("cnn", ("vmap", "serial"), None, "step"),
     *(
         (net, ("vmap", "serial"), size, unit)
@@ -111,7 +110,7 @@ def check(tasks, clients, *, carried=False, corrected=False, local_steps=3, tole
 @pytest.mark.parametrize(
     ("way", "motion"),
     [(way, list(MOTIONS)[(i + 4 * j) % 9]) for i, way in enumerate(WAYS) for j in range(2)]
-    + [(("mlp", ("gram",), None, "step"), motion) for motion in MOTIONS],
+    + [(("mlp", ("vmap",), None, "step"), motion) for motion in MOTIONS],
     ids=str,
 )
 def test_points_buffers_and_their_sums_are_those_of_plain_autograd(way, motion):
@@ -121,29 +120,8 @@ def test_points_buffers_and_their_sums_are_those_of_plain_autograd(way, motion):
 
 
 def test_single_precision():
-    tasks = [make(("deep", engine, None, "step"), dtype="float32") for engine in ("gram", "vmap", "serial")]
+    tasks = [make(("deep", engine, None, "step"), dtype="float32") for engine in ("vmap", "serial")]
     check(tasks, np.array([2, 0, 3]), tolerance=1e-5)
-
-
-def test_the_gram_engine_trains_in_the_span_where_that_saves_products(plant):
-    """At one step it saves nothing; corrections and passes over single samples are not in its form."""
-    counted, combine = [], GramEngine._combine
-
-    def counting(self, *arguments):
-        counted.append(len(arguments[0]))
-        return combine(self, *arguments)
-
-    plant(GramEngine, "_combine", counting)
-    task = make(("mlp", "gram", None, "step"))
-    for motion, calls in (("all", True), ("one step", False), ("corrected", False), ("reshuffled", False)):
-        counted.clear()
-        points = task.initial_models(1, (), np.random.default_rng(0))
-        keywords = {"step_size": 0.1, **MOTIONS[motion]}
-        carried, corrected = keywords.pop("carried", False), keywords.pop("corrected", False)
-        descent = Descent(steps=keywords.pop("local_steps", 3), **keywords)
-        vectors = {"buffers": points if carried else None, "corrections": points if corrected else None}
-        task.local_steps(points, torch.tensor([2]), np.random.default_rng(0), descent, **vectors)
-        assert bool(counted) == calls, motion
 
 
 @settings(max_examples=examples(16))
@@ -160,13 +138,14 @@ def test_the_gram_engine_trains_in_the_span_where_that_saves_products(plant):
 )
 def test_any_shape(sizes, hidden, batch_size, unit, momentum, proximal, carried, local_steps, data):
     clients = data.draw(st.lists(st.integers(0, len(sizes) - 1), min_size=1, max_size=6))
-    engines = ["vmap", "serial"] + (["gram"] if batch_size is None else [])
-    tasks = [make((MLP((2, 5, 3), 3, hidden), engine, batch_size, unit), sizes) for engine in engines]
+    tasks = [
+        make((MLP((2, 5, 3), 3, hidden), engine, batch_size, unit), sizes) for engine in ("vmap", "serial")
+    ]
     motion = {"momentum": momentum, "proximal": proximal, "carried": carried}
     check(tasks, np.array(clients), local_steps=local_steps, **motion)
 
 
-@pytest.mark.parametrize("engine", ["gram", "vmap", "serial"])
+@pytest.mark.parametrize("engine", ["vmap", "serial"])
 def test_clients_may_take_different_numbers_of_steps_and_none(engine):
     task = make(("mlp", engine, None, "step"))
     clients, counts = np.array([2, 5, 0, 3]), [3, 1, 0, 2]
@@ -193,7 +172,7 @@ class Largest(TorchDispatchMode):
         return result
 
 
-@pytest.mark.parametrize("engine", ["gram", "vmap", "serial"])
+@pytest.mark.parametrize("engine", ["vmap", "serial"])
 def test_no_array_of_a_model_for_each_client(engine):
     """Sums over clusters are formed of some clients after others."""
     clients = 60

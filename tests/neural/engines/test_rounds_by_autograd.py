@@ -15,7 +15,7 @@ from clusterproof.neural.networks import MLP
 from clusterproof.neural.task import ImageTask
 
 SIZES = (7, 3, 12, 10, 1)
-ENGINES = ("gram", "vmap", "serial")
+ENGINES = ("vmap", "serial")
 NETWORK = MLP((1, 4, 4), 3, (4,))
 MODEL_AVERAGING = {"averaging": "model", "local_steps": 2, "momentum": 0.7}
 ROUNDS_OF = {
