@@ -125,9 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         if not isinstance(error, Interrupted):
             return _give_up(130, "interrupted")
-        return _give_up(
-            130, f"interrupted; run `{shlex.join(['clusterproof', *tokens, *error.args])}` to resume"
-        )
+        return _give_up(130, f"interrupted; run `{shlex.join(['clusterproof', *tokens])}` to resume")
     except (BrokenPipeError, SystemExit) as error:
         # cyclopts exits when help meets a closed pipe
         if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):

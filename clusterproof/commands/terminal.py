@@ -61,7 +61,7 @@ def paper_names(_: Any) -> Iterable[str]:
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C in a command that resumes when it is rerun, with these further options."""
+    """Ctrl-C in a command that resumes when it is rerun."""
 
 
 class QuietConsole(Console):

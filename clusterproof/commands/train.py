@@ -18,7 +18,6 @@ from clusterproof.algorithms.base import own_name
 from clusterproof.commands import terminal
 from clusterproof.commands.child_process import in_child
 from clusterproof.commands.options import option, options_of
-from clusterproof.commands.train_seeds import train_seeds
 from clusterproof.common import InvalidArgument
 from clusterproof.common.atomic import check_writable
 from clusterproof.neural import configuration as configurations
@@ -97,9 +96,6 @@ def _carry_out(
     config: Path | None = None,
     resume: Path | None = None,
     out: Path | None = None,
-    seeds: int | None = None,
-    jobs: int | None = None,
-    plot: Path | None = None,
     csv: Path | None = None,
 ) -> int:
     """Train networks on data divided among clients.
@@ -125,17 +121,11 @@ def _carry_out(
         Folder of a run to resume to the same bits.
     out
         New folder for the run; training-1, ... by default.
-    seeds
-        Number of seeds to train, from --seed on; rerun to resume.
-    jobs
-        With --seeds: parallel processes.
-    plot
-        With --seeds: png, svg or pdf of the metrics.
     csv
         File for the metrics as CSV.
     """
     if resume is not None:
-        own = {"config": config, "out": out, "seeds": seeds, "jobs": jobs, "plot": plot}
+        own = {"config": config, "out": out}
         free = (*configurations.CHANGEABLE, *code)
         for name, value in {**own, **given}.items():
             if value is not None and name not in free:
@@ -144,9 +134,6 @@ def _carry_out(
                 shown = str(value) if isinstance(value, Path) else value
                 raise InvalidArgument(name, shown, rule, f"leave it out; {flags} may be changed")
         stored = stored_configuration(resume, code).sections
-    for name, value in (("jobs", jobs), ("plot", plot)):
-        if value is not None and seeds is None:
-            raise InvalidArgument(name, str(value), "asks for --seeds", "add --seeds, or leave it out")
     with _locating(given, source):
         configuration = configurations.configuration_from(_overridden(stored, given, names, source))
     if csv is not None:
@@ -154,9 +141,6 @@ def _carry_out(
     folder = resume or out or next(path for n in count(1) if not (path := Path(f"training-{n}")).exists())
     if resume is None and out is None:
         terminal.complain(f"no --out was given: the run will be stored in {folder}")
-    if seeds is not None:
-        more = () if out is not None else ("--out", str(folder))
-        return train_seeds(configuration, seeds, folder, jobs, plot, csv, more)
     with _locating(given, source):
         status = _train(configuration, folder, resume is not None)
     if csv is not None and (folder / METRICS).exists():

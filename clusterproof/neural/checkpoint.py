@@ -209,13 +209,7 @@ def stored_configuration(
     _require_plain("resume", Path(folder))
     if not is_begun(folder):
         rule = f"must be the folder of a training run, with its {CONFIGURATION}"
-        several = sorted(Path(folder).glob("seed-*"))
-        remedy = (
-            f"rerun the command with --seeds, or name one, such as {several[0]}"
-            if several
-            else "name another"
-        )
-        raise InvalidArgument("resume", os.fspath(folder), rule, remedy)
+        raise InvalidArgument("resume", os.fspath(folder), rule, "name another")
     path = Path(folder) / CONFIGURATION
     try:
         return configuration_from(with_code(read_configuration_file(path, "resume"), code or {}))

@@ -571,7 +571,6 @@ def is_alive(process: int) -> bool:
     [
         "check sleepy.py",
         "sweep sweep.toml --code sleepy.py:Sleepy --jobs 2 --out units",
-        f"{SMALL} --rounds 1 --threads 1 --algorithm sleepy.py:Sleepy --seeds 2 --jobs 2 --out units",
     ],
 )
 def test_the_processes_of_a_killed_command_end_with_it(line: str, tmp_path: Path) -> None:

@@ -24,7 +24,6 @@ FILES = {
     "two.py": "class Two:\n    def __init__(self, task, settings):\n        pass\n",
     "full/file": "precious",
     "begun/configuration.json": "",
-    "seeds/seed-0/configuration.json": "",
     "bad/cfl-mgd.json": '{"claims": []}',
     "sweep.toml": SWEEP + '[settings]\nclients = 4\n[grid]\nalgorithm = ["ifca"]\n',
     "both.toml": SWEEP + "[settings]\nclients = 4\n[grid]\nclients = [4]\n",
