@@ -168,17 +168,18 @@ def _asks_for_own_class(tokens: Sequence[str]) -> bool:
 
 
 def _meant(error: CycloptsError) -> str | None:
-    """Return the answer to an argument too many, or to an option that there is not, by the name that it has here."""
+    """Return the answer to an argument too many, or to an option that there is not, by the nearest name."""
     if isinstance(error, UnusedCliTokensError):
         words = " ".join(error.unused_tokens or ())
         return f"Unexpected argument: {words}; options are written --name value."
     if not isinstance(error, UnknownOptionError):
         return None
+    from clusterproof.algorithms.calls import did_you_mean
     from clusterproof.common.calls import meant
 
     option = (error.token.keyword or error.token.value).partition("=")[0]
     known = [name[2:] for each in error.argument_collection or () for name in each.names if name[:2] == "--"]
-    if found := meant(option, known):
+    if found := did_you_mean(option, known):
         return f"Unknown option: {option}. Did you mean --{found}?"
     own = any(".py:" in token for token in error.root_input_tokens or ())
     if own and (error.command_chain or ())[:1] != ("run",):

@@ -1,4 +1,4 @@
-"""Wrong calls: a name that a function or class does not have is answered by the one that is meant."""
+"""Wrong calls: a name that a function or class does not have is answered by the nearest one that it has."""
 
 from __future__ import annotations
 
@@ -14,52 +14,11 @@ from clusterproof.common.validation import InvalidArgument, brief
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
-MEANT = {
-    "step_size": "lr learning_rate local_learning_rate eta stepsize step",
-    "rounds": "global_rounds com_round comm_rounds num_rounds num_server_rounds n_rounds iterations steps",
-    "local_steps": "local_epochs epochs num_epochs inner_steps",
-    "batch_size": "batch batchsize bs",
-    "clients": "num_clients n_clients num_users num_supernodes users workers",
-    "clients_per_cluster": "num_clients n_clients num_users num_supernodes users clients",
-    "participation": "join_ratio sample_ratio fraction_fit fraction_train fraction sample_rate",
-    "participants": "sampled clients_per_round",
-    "proximal": "mu proximal_mu",
-    "concentration": "alpha dir_alpha",
-    "momentum": "beta",
-    "clusters": "num_clusters n_clusters groups k",
-    "models": "num_models n_models",
-    "dimension": "dim features num_features",
-    "condition_number": "kappa condition cond",
-    "separation": "delta distance",
-    "noise": "sigma std",
-    "samples": "num_samples n_samples",
-    "seed": "random_state random_seed rng",
-    "seeds": "num_seeds repeats times",
-    "replicates": "repeats runs trials repetitions",
-    "out": "output output_dir outdir out_dir folder save_dir",
-    "json": "format output_format output",
-    "figure": "plot",
-    "plot": "figure",
-    "data": "dataset",
-    "network": "model arch",
-    "device": "gpu cuda",
-    "server_step_size": "server_lr global_lr server_learning_rate",
-    "hidden": "layers",
-    "algorithm": "method strategy aggregation",
-    "strong_convexity": "mu",
-    "smoothness": "l lipschitz",
-    "heterogeneity": "zeta",
-}
-"""What other libraries and papers call a parameter, by its name here; ``notes/coming-from.md`` explains them."""
 
-
-def meant(word: str, known: Iterable[str]) -> str | None:
-    """Return the known parameter that a name means: by its meaning elsewhere, or by its letters."""
+def did_you_mean(word: str, known: Iterable[str]) -> str | None:
+    """Return the known parameter whose spelling is nearest to a name, or None if none is near."""
     names = {name.replace("-", "_"): name for name in known}
     plain = word.strip("-").replace("-", "_").lower()
-    for name, others in MEANT.items():
-        if name in names and plain in others.split():
-            return names[name]
     near = difflib.get_close_matches(plain, names, n=1, cutoff=0.7)
     return names[near[0]] if near else None
 
@@ -79,7 +38,7 @@ def refusal(
     listed = ", ".join(name for name in names if name != "self") or "none"
     for word, value in named.items():
         if word not in names:
-            found = meant(word, names)
+            found = did_you_mean(word, names)
             remedy = f"write {found}=" if found else f"it has {listed}"
             return InvalidArgument(word, brief(value), f"is not a parameter of {name}", remedy)
     places = [

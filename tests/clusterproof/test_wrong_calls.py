@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from checkout import ROOT
 from hypothesis import strategies as st
 
 import clusterproof
 from clusterproof import CFLMGD, FedAvg, InvalidArgument, RegressionMixture, running, theorem
 from clusterproof.common.calls import MEANT, meant
+from clusterproof.algorithms.calls import did_you_mean
 from clusterproof.synthetic import strategies
 
 CALLS = [
@@ -43,21 +43,11 @@ def test_a_wrong_call_is_refused(
     assert row[1:] in ([], [refusal.value.remedy])
 
 
-def test_meanings_lead_to_names_that_are_there() -> None:
-    assert meant("--learning-rate", ["step_size", "rounds"]) == "step_size"
-    assert meant("unheard_of", ["step_size"]) is None
-    page = (ROOT / "notes/coming-from.md").read_text(encoding="utf-8")
-    table = page.partition("## Options")[2].partition("##")[0]
-    rows = [row.split("|")[1:3] for row in table.splitlines() if row.startswith("| `")]
-    assert len(rows) > 6
-    for elsewhere, here in rows:
-        options = [
-            word.strip("`,.;").removeprefix("--").replace("-", "_") for word in here.split() if "--" in word
-        ]
-        for word in elsewhere.replace("`", "").replace(",", "").split():
-            if options and word not in here:
-                assert meant(word, options), word
-    assert all(name.isidentifier() for name in MEANT)
+def test_a_wrong_name_is_answered_by_the_nearest_one() -> None:
+    known = ["step_size", "rounds", "local-steps"]
+    assert did_you_mean("--stepsize", known) == "step_size"
+    assert did_you_mean("Local_Step", known) == "local-steps"
+    assert did_you_mean("unheard_of", known) is None
 
 
 def test_answering_changes_nothing_of_a_right_call() -> None:
