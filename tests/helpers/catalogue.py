@@ -24,7 +24,7 @@ cfl-mgd/equation-24 cfl-mgd/equation-26 cfl-mgd/equation-3 cfl-mgd/equation-32
 cfl-mgd/equation-9-broadcast cfl-mgd/lemma-1 cfl-mgd/lemma-1-cantelli
 cfl-mgd/model-averaging-recursion cfl-mgd/model-averaging-stability cfl-mgd/momentum-helps
 cfl-mgd/momentum-horizon cfl-mgd/norm-inequality cfl-mgd/pairwise-error cfl-mgd/per-step-region
-cfl-mgd/row-lemma cfl-mgd/theorem-1 cfl-mgd/theorem-a cfl-mgd/theorem-a-prime cfl-mgd/theorem-d
+cfl-mgd/row-lemma cfl-mgd/theorem-1 cfl-mgd/theorem-a cfl-mgd/theorem-d
 cfl/client-ids cfl/stationary-cosine cfl/two-clusters fedavg/drift fedavg/every-loss
 fedavg/theorem-1 fedavg/theorem-3 fedavg/theorem-4 fedlin/convex fedlin/every-gap fedlin/rate
 fedlin/sharp fedprox/remark-5 fpfc/conditions fpfc/local-steps fpfc/one-term

@@ -6,7 +6,7 @@ whatever numbers it is given, exact fractions included.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -153,37 +153,3 @@ def oracle_moments(
         path.append(sum(e**2 for e in mean))
         variance.append(sum(M) - path[-1])
     return path, variance
-
-
-def theorem_a_prime(
-    t: int, *, r: float, C0: float, C1: float, start: float, sigma2: Any, d: int, level: Any
-) -> Any:
-    """Y_t(u), u = ``level``: the least over x of the statement's right side, found on a grid and by golden section."""
-    if t == 0:
-        return real(start)
-    s_t = 2 * sum(real(r) ** (2 * (t - 1 - k)) * real(C1) ** 2 * sigma2 for k in range(t))
-    first = real(r) ** (2 * t) * real(C0) ** 2 * real(start) ** 2
-
-    def square(z: Any) -> Any:  # x = e^z
-        x = CONTEXT.exp(z)
-        return (1 + x) * (first / x + s_t * (real(d) / 2 * CONTEXT.log1p(1 / x) + level))
-
-    nearest = min((real(k) / 4 for k in range(-160, 161)), key=square)
-    return CONTEXT.sqrt(square(golden_section(square, nearest - real(1) / 4, nearest + real(1) / 4)))
-
-
-def golden_section(function: Callable[[Any], Any], low: Any, high: Any, steps: int = 60) -> Any:
-    """Where a unimodal function is least, up to (high - low) 0.618^steps."""
-    ratio = (math.sqrt(5) - 1) / 2
-    left, right = high - ratio * (high - low), low + ratio * (high - low)
-    at_left, at_right = function(left), function(right)
-    for _ in range(steps):
-        if at_left < at_right:
-            high, right, at_right = right, left, at_left
-            left = high - ratio * (high - low)
-            at_left = function(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + ratio * (high - low)
-            at_right = function(right)
-    return (low + high) / 2

@@ -83,8 +83,8 @@ class GaussianRows(Rows):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SubGaussianRows(Rows):
-    """Rows whose gradient noise is sub-Gaussian at any models.
+class AdditiveGaussianRows(Rows):
+    """The log-cosh mixture: a loss plus y . (chi - theta), y ~ N(0, nu^2 I / d).
 
     Attributes
     ----------
@@ -92,81 +92,24 @@ class SubGaussianRows(Rows):
         Largest distance of two optima (D).
     dimension
         d.
-    """
-
-    diameter: float
-    dimension: int
-
-    @property
-    @abstractmethod
-    def proxy(self) -> float:
-        """v with log E exp<a, g - E g> <= v ||a||^2 / 2 for the gradient of one row, at any model."""
-
-    @abstractmethod
-    def wrong_choice(self, gap: float, reach: float) -> float:
-        """Probability that the mean over n' rows of a loss difference is not above 0.
-
-        Parameters
-        ----------
-        gap
-            Lower bound on its expectation, positive.
-        reach
-            Upper bound on the distance of the two models.
-        """
-
-    def misclassification(self, radius: float) -> float:
-        """pi: a client prefers a given wrong model, all models being within radius < B*."""
-        if not math.isfinite(self.separation):
-            return 0.0
-        far = self.strong_convexity * (self.separation - radius) ** 2
-        return self.wrong_choice((far - self.smoothness * radius**2) / 2, self.diameter + 2 * radius)
-
-
-@dataclass(frozen=True, kw_only=True)
-class AdditiveGaussianRows(SubGaussianRows):
-    """The log-cosh mixture: a loss plus y . (chi - theta), y ~ N(0, nu^2 I / d).
-
-    Attributes
-    ----------
     noise
         nu.
     """
 
+    diameter: float
+    dimension: int
     noise: float
 
-    @property
-    def proxy(self) -> float:
-        """nu^2 / d."""
-        return self.noise**2 / self.dimension
+    def misclassification(self, radius: float) -> float:
+        """pi: a client prefers a given wrong model, all models being within radius < B*.
 
-    def wrong_choice(self, gap: float, reach: float) -> float:
-        """The difference is Gaussian, of deviation at most nu reach / sqrt(d n')."""
+        The difference of the two losses is Gaussian, of mean at least (mu (Delta - B)^2 - L B^2) / 2 and of deviation
+        at most nu (D + 2 B) / sqrt(d n').
+        """
         from scipy.special import ndtr
 
-        deviation = self.noise * reach / math.sqrt(self.dimension * self.samples)
+        if not math.isfinite(self.separation):
+            return 0.0
+        gap = (self.strong_convexity * (self.separation - radius) ** 2 - self.smoothness * radius**2) / 2
+        deviation = self.noise * (self.diameter + 2 * radius) / math.sqrt(self.dimension * self.samples)
         return float(ndtr(-gap / deviation)) if deviation > 0 else 0.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class LogisticRows(SubGaussianRows):
-    """Ridge-penalised logistic regression with features of norm at most X.
-
-    The loss of a row, apart from the penalty, which is not random, changes by at most X ||chi - chi'||; so <a, g> and
-    the loss difference are in intervals of length 2 X ||a|| and 2 X ||chi - chi'||: Hoeffding.
-
-    Attributes
-    ----------
-    largest_feature
-        X.
-    """
-
-    largest_feature: float
-
-    @property
-    def proxy(self) -> float:
-        """X^2, Hoeffding's lemma."""
-        return self.largest_feature**2
-
-    def wrong_choice(self, gap: float, reach: float) -> float:
-        """exp(-2 n' gap^2 / (2 X reach)^2), Hoeffding's inequality."""
-        return math.exp(-self.samples * (gap / (self.largest_feature * reach)) ** 2 / 2)

@@ -1,15 +1,14 @@
-"""Theorems D and A' applied to a given run."""
+"""Theorem D applied to a given run."""
 
 from __future__ import annotations
-
-from fractions import Fraction
 
 import numpy as np
 
 from clusterproof.algorithms import CFLMGD
 from clusterproof.common import InvalidArgument
 from clusterproof.running import Trace
-from clusterproof.synthetic import LogCoshMixture, LogisticMixture, Mixture, RegressionMixture
+from clusterproof.algorithms import InvalidArgument, Trace
+from clusterproof.synthetic import Mixture, RegressionMixture
 from clusterproof.theory.bounds.dynamics import cfl_mgd_of
 from clusterproof.theory.bounds.gaussian import (
     DEFAULT_FAILURE,
@@ -20,9 +19,6 @@ from clusterproof.theory.bounds.gaussian import (
     gaussian_dynamics,
     reference_models,
 )
-from clusterproof.theory.bounds.rows import AdditiveGaussianRows, LogisticRows, SubGaussianRows
-from clusterproof.theory.bounds.theorem_a import contractions
-from clusterproof.theory.bounds.theorem_a_prime import SmoothTube, theorem_a_prime
 from clusterproof.theory.bounds.theorem_d import counts_all, theorem_d, theorem_d_recorded
 from clusterproof.theory.bounds.trace_bound import TraceBound
 from clusterproof.theory.bounds.tube import ROUNDING
@@ -95,115 +91,6 @@ def theorem_d_on(task: Mixture, trace: Trace, failure_probability: float | None 
         tube.last_deviation.reshape(distinct)[which].reshape(shape),
         failure[1] + failure[2] + wrong,
     )
-
-
-def theorem_a_prime_on(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
-    """Bound a run on smooth losses by Theorem A'; one bound holds for the widest start of all replicates.
-
-    Parameters
-    ----------
-    task, trace
-        A log-cosh or a logistic mixture with fresh rows, and a run of option I with full participation on it.
-    failure_probability
-        Failure probability of one run, in total; a fifth of it for misassignment.
-
-    Raises
-    ------
-    InvalidArgument
-        If the theorem does not apply to such a run, no certificate stays in the basin, or misassignment is too
-        probable.
-    """
-    cfl_mgd_of(trace)  # refuses other dynamics
-    if trace.models.shape[-2] != task.clusters:
-        rule = f"must have one model for each of {task.clusters} clusters"
-        raise InvalidArgument("clusters", trace.models.shape[-2], rule, "leave out the algorithm's clusters")
-    distances = np.linalg.norm(trace.models[0] - task.optima, axis=-1)
-    failure = divide_failure(DEFAULT_FAILURE if failure_probability is None else failure_probability)
-    tube = smooth_tube(task, trace, distances.reshape(-1, task.clusters).max(axis=0), failure)
-    bound = tube.reach if distances.ndim == 1 else tube.reach[:, None, :]
-    return TraceBound(
-        bound=bound,
-        last=np.minimum(tube.last_reach, tube.reach[-1]),
-        reference=None,
-        deviation=None,
-        failure_probability=failure[1] + failure[2] + tube.misassignment,
-    )
-
-
-def smooth_tube(
-    task: Mixture, trace: Trace, start: np.ndarray, failure: tuple[float, float, float]
-) -> SmoothTube:
-    """Evaluate Theorem A' for a run from given distances.
-
-    Parameters
-    ----------
-    task, trace
-        As for ``theorem_a_prime_on``.
-    start
-        ||e_0|| of each cluster, (P,).
-    failure
-        Probability of misassignment that is allowed, delta_2 and delta_3.
-
-    Raises
-    ------
-    InvalidArgument
-        As ``theorem_a_prime_on``.
-    """
-    algorithm = cfl_mgd_of(trace)
-    rows = smooth_rows(task)
-    plain = CFLMGD(step_size=algorithm.step_size, momentum=algorithm.momentum)
-    settings = vars(algorithm) | {"clusters": None}
-    if any(settings[name] != value for name, value in vars(plain).items() if name in settings):
-        raise InvalidArgument(
-            "algorithm", algorithm, "must be option I with full participation and division by m", "use it"
-        )
-    scaled = plain.step_size * task.smoothness
-    if scaled > 1 + 1e-12 or (algorithm.clusters or task.clusters) != task.clusters:
-        raise InvalidArgument(
-            "step_size", plain.step_size, f"must be at most {1 / task.smoothness:g}", "lower it"
-        )
-    cluster_sizes = np.bincount(task.labels, minlength=task.clusters)
-    mistake, everywhere, last = failure
-    tube = theorem_a_prime(
-        rows,
-        [
-            contractions(plain.momentum, task.condition_number, Fraction(int(size), task.clients), scaled)
-            for size in cluster_sizes
-        ],
-        own=cluster_sizes,
-        step_size=plain.step_size,
-        start=start,
-        rounds=trace.rounds,
-        failure=(everywhere, last),
-    )
-    if tube is None:
-        raise InvalidArgument("trace", "...", *BASIN_RULE)
-    if tube.misassignment > mistake:
-        raise _misassigns(tube.misassignment, mistake)
-    return tube
-
-
-def smooth_rows(task: Mixture) -> SubGaussianRows:
-    """Return the law of the rows of a task of Theorem A'.
-
-    Raises
-    ------
-    InvalidArgument
-        If the task is neither a log-cosh nor a logistic mixture with fresh rows.
-    """
-    if not isinstance(task, LogCoshMixture | LogisticMixture) or task.data != "fresh":
-        raise InvalidArgument(
-            "task",
-            type(task).__name__,
-            "must be a log-cosh or a logistic mixture with fresh data",
-            "for Gaussian regression use cfl-mgd/theorem-d",
-        )
-    names = ("smoothness", "strong_convexity", "separation", "diameter", "samples", "dimension")
-    common = {name: getattr(task, name) for name in names}
-    if isinstance(task, LogCoshMixture):
-        return AdditiveGaussianRows(**common, noise=float(task.noise))
-    largest = float(np.linalg.norm(task.features, axis=-1).max())
-    return LogisticRows(**common, largest_feature=largest)
 
 
 def _prepare(

@@ -31,9 +31,7 @@ SUSPICIOUS = 1e-3
 """So many failures, or more, come by chance with at most this probability: no run with them is said to hold."""
 
 SHARPEST_FIRST: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {
-    "cfl-mgd": (
-        (("cfl-mgd/lemma-h",), ("cfl-mgd/theorem-d",), ("cfl-mgd/theorem-a-prime", "cfl-mgd/theorem-a")),
-    ),
+    "cfl-mgd": ((("cfl-mgd/lemma-h",), ("cfl-mgd/theorem-d",), ("cfl-mgd/theorem-a",)),),
     "fpfc": (
         (("fpfc/one-term",), ("fpfc/one-term-large-augmentation", "fpfc/repaired-models")),
         (("fpfc/repaired-duals",),),

@@ -28,7 +28,7 @@ from clusterproof.theory.runs.picture import Curve, ErrorPicture
 from clusterproof.theory.runs.run import Run
 from clusterproof.theory.runs.theorem import Row, Said, says, three_digits
 
-BESIDE = ("cfl-mgd/theorem-a", "cfl-mgd/theorem-a-prime")
+BESIDE = ("cfl-mgd/theorem-a",)
 """Theorems that are in the table of the page only."""
 
 REMEDY = "; --restarts 10, --least-share 0.1"

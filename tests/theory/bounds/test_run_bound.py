@@ -11,12 +11,8 @@ from clusterproof.common import InvalidArgument
 from clusterproof.running import run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.synthetic.mixture import geometric_spectrum, make_labels
-from clusterproof.theory.bounds.audit_settings import log_cosh_experiment
 from clusterproof.theory.bounds.gaussian import gaussian_dynamics
-from clusterproof.theory.bounds.run_bound import (
-    theorem_a_prime_on,
-    theorem_d_on,
-)
+from clusterproof.theory.bounds.run_bound import theorem_d_on
 from clusterproof.theory.bounds.setting import setting_of_trace
 from clusterproof.theory.bounds.trace_bound import TraceBound
 
@@ -99,10 +95,6 @@ def test_refusals_name_the_hypothesis() -> None:
     far = run(half, task(), rounds=3, seed=0, initial=task().optima[::-1].copy())
     with pytest.raises(InvalidArgument, match="basin"):
         theorem_d_on(task(), far)
-    setting = log_cosh_experiment(0.4, 20_000)
-    far = run(setting.algorithm, setting.task, rounds=3, initial=setting.task.optima[::-1].copy())
-    with pytest.raises(InvalidArgument, match="basin"):
-        theorem_a_prime_on(setting.task, far)
     owner = CFLMGD(step_size=1.0, momentum=0.5, momentum_owner="client")
     with pytest.raises(InvalidArgument, match="on the server"):
         theorem_d_on(task(), run(owner, task(), rounds=2, seed=0))
@@ -146,15 +138,3 @@ def test_each_replicate_has_the_bound_of_its_own_start_and_none_outside_of_the_b
             np.testing.assert_allclose(found, getattr(own, name), rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(bound.last[replicate], own.last, rtol=1e-9)
     assert (bound.last[2] < bound.last[0]).all()
-
-
-def test_theorem_a_prime_counts_with_the_widest_start_of_all_replicates() -> None:
-    one = log_cosh_experiment(0.4, 20_000)
-    starts = one.task.optima + np.array([0.004, 0.01])[:, None, None]
-    both, wide = (
-        theorem_a_prime_on(
-            one.task, run(one.algorithm, one.task, rounds=2, replicates=len(given), initial=given)
-        )
-        for given in (starts, starts[1:])
-    )
-    np.testing.assert_allclose(both.bound, wide.bound, rtol=1e-9)

@@ -1,4 +1,4 @@
-"""Theorem A' and Theorem D before the run against their printed statements, and both against runs."""
+"""Theorem D before the run against its printed statement, and against runs."""
 
 import math
 from typing import Any
@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import statements
 import tube_statements
-from mpmath import mp
 from scipy.stats import beta as beta_law
 from test_bounds_from_statements import directions, gaussian_task
 from test_tubes_from_statements import assert_nearly_least, assert_proved, misassignment, tube_task
@@ -15,74 +14,8 @@ from test_tubes_from_statements import assert_nearly_least, assert_proved, misas
 from clusterproof import theory
 from clusterproof.algorithms import CFLMGD
 from clusterproof.running import run
-from clusterproof.synthetic import LogCoshMixture
 from clusterproof.theory.bounds.gaussian import along_eigenvectors, gaussian_dynamics
-from clusterproof.theory.bounds.rows import AdditiveGaussianRows, LogisticRows
-from clusterproof.theory.bounds.run_bound import smooth_tube
-from clusterproof.theory.bounds.theorem_a import Contraction
-from clusterproof.theory.bounds.theorem_a_prime import theorem_a_prime
 from clusterproof.theory.bounds.theorem_d import theorem_d
-
-# own clients, r, C_0, C_1, n', nu, d, T, ||e_0||, eta; L = 1, mu = 1/4, Delta = 2, D = 3; delta_2, delta_3 = .02, .03
-SMOOTH = [
-    ((30, 10), 0.99, 2.0, 3.0, 20000, 1.0, 5, 40, 0.1, 1.0),
-    ((30, 10), 0.5, 1.0, 1.0, 20000, 1.0, 1, 12, 0.0, 0.5),
-    ((20, 10, 10), 0.7, 1.5, 1.2, 50000, 0.5, 10, 8, 0.2, 1.0),
-    ((4, 3, 2, 1), 0.9, 1.2, 1.1, 10**5, 1.0, 30, 30, 0.1, 1.0),
-    ((2000, 2000), 0.9, 1.2, 1.1, 600, 1.0, 30, 6, 0.3, 1.0),
-]
-
-
-@pytest.mark.slow(reason="several seconds")
-@pytest.mark.parametrize("smooth", SMOOTH)
-def test_theorem_a_prime(smooth: tuple) -> None:
-    """Every round's Y_t(u), and delta_cl = sum_t m (P - 1) pi_t of additive Gaussian gradients."""
-    sizes, r, C0, C1, samples, noise, dimension, T, start, step = smooth
-    P, m, L, mu, separation, diameter = len(sizes), sum(sizes), 1.0, 0.25, 2.0, 3.0
-    rows = AdditiveGaussianRows(
-        smoothness=L,
-        strong_convexity=mu,
-        separation=separation if P > 1 else math.inf,
-        diameter=diameter,
-        samples=samples,
-        dimension=dimension,
-        noise=noise,
-    )
-    tube = theorem_a_prime(
-        rows,
-        [[Contraction(rate=r, start=C0, disturbance=C1, is_norm=False)]] * P,
-        own=np.array(sizes),
-        step_size=step,
-        start=np.full(P, start),
-        rounds=T,
-        failure=(0.02, 0.03),
-    )
-    assert tube is not None
-    for p in range(P):
-        # sigma^2 = eta^2 l_p nu^2 / (d m n')
-        sigma2 = (
-            statements.real(step) ** 2
-            * sizes[p]
-            / m
-            * statements.real(noise) ** 2
-            / (dimension * m * samples)
-        )
-        certificate = {"r": r, "C0": C0, "C1": C1, "start": start, "sigma2": sigma2, "d": dimension}
-        for t in {0, 1, min(2, T), T // 2, T}:
-            y = statements.theorem_a_prime(t, level=mp.log(P * T / 0.02), **certificate)
-            assert float(y) * (1 - 1e-9) <= tube.reach[t, p] <= float(y) * (1 + 1e-6)
-        y = statements.theorem_a_prime(T, level=mp.log(P / 0.03), **certificate)
-        assert float(y) * (1 - 1e-9) <= tube.last_reach[p] <= float(y) * (1 + 1e-6)
-    # The loss difference of a client is Gaussian: mean at least (mu (Delta - B)^2 - L B^2) / 2, deviation at most
-    # nu (D + 2B) / sqrt(d n').
-    departure = 0.0
-    for t in range(T if P > 1 else 0):
-        B = tube.reach[t].max()
-        mean, deviation = (mu * (separation - B) ** 2 - L * B**2) / 2, diameter + 2 * B
-        ratio = mean / (noise * deviation / math.sqrt(dimension * samples))
-        departure += m * (P - 1) * math.erfc(ratio / math.sqrt(2)) / 2
-    np.testing.assert_allclose(tube.misassignment, departure, rtol=1e-6, atol=1e-300)
-
 
 # own clients, drawn, options, rows, local steps' options; kappa = 4, d = 4, s = 1/2, beta = .3, eta = 1, T = 6
 BEFORE = [
@@ -234,50 +167,3 @@ def test_runs_on_regressions(regression: tuple) -> None:
             axis=-1
         )
     assert_frequency(broken, failure)
-
-
-@pytest.mark.slow(reason="a second or more")
-def test_runs_on_smooth_losses() -> None:
-    """Theorem A' on log-cosh losses: all rounds and the last one."""
-    task = LogCoshMixture(
-        optima=np.array([[1.0, 0.0], [-1.0, 0.0]]),
-        valley_curvature=0.25,
-        width=0.02,
-        noise=1.0,
-        labels=np.repeat([0, 1], 20),
-        samples=20_000,
-    )
-    initial = task.optima + directions((2, 2), 0.1)
-    trace = run(CFLMGD(step_size=1.0, momentum=0.3), task, rounds=10, seed=1, replicates=300, initial=initial)
-    allowed = theory.bound("cfl-mgd/theorem-a-prime", task, trace, failure_probability=0.3)
-    # delta_1, delta_2 and delta_3 are .06, .12 and .12; at T the bound on all rounds holds, too
-    tube = smooth_tube(task, trace, np.full(2, 0.1), (0.06, 0.12, 0.12))
-    sigma2 = statements.real(0.25) / (2 * 20 * 20_000)
-    for p, certificate in enumerate(tube.chosen):
-        given = {"r": certificate.rate, "C0": certificate.start, "C1": certificate.disturbance}
-        given |= {"start": 0.1, "sigma2": sigma2, "d": 2}
-        y = [statements.theorem_a_prime(t, level=mp.log(20 / 0.12), **given) for t in range(11)]
-        np.testing.assert_allclose(allowed.bound[:, 0, p], np.array(y, dtype=float), rtol=1e-6)
-        last = min(y[-1], statements.theorem_a_prime(10, level=mp.log(2 / 0.12), **given))
-        np.testing.assert_allclose(np.ravel(allowed.last)[p], float(last), rtol=1e-6)
-    assert_frequency((trace.errors > allowed.bound).any(axis=(0, 2)), allowed.failure_probability)
-    assert_frequency((trace.errors[-1] > allowed.last).any(axis=-1), allowed.failure_probability)
-
-
-def test_hoeffding_by_coins() -> None:
-    """Gradients of norm at most X = 3: a coin of -X and X has the largest cumulant, log cosh(X a)."""
-    rows = LogisticRows(
-        smoothness=1.0,
-        strong_convexity=0.5,
-        separation=4.0,
-        diameter=5.0,
-        samples=40,
-        dimension=2,
-        largest_feature=3.0,
-    )
-    slopes = np.linspace(0.01, 3, 50)
-    cumulants = np.log(np.cosh(3 * slopes))
-    assert (cumulants <= rows.proxy * slopes**2 / 2).all()
-    assert cumulants[0] == pytest.approx(rows.proxy * slopes[0] ** 2 / 2, rel=1e-3)
-    # Hoeffding's inequality for a mean of numbers in an interval of length 2 X reach
-    assert rows.wrong_choice(2.0, 6.0) == pytest.approx(math.exp(-2 * 40 * 2.0**2 / (2 * 3 * 6.0) ** 2))

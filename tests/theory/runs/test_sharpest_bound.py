@@ -26,7 +26,7 @@ SMOOTH = LogCoshMixture.random(
         (TASK, MEANT, "theorem-d"),
         (TASK, dataclasses.replace(MEANT, participation=0.5, normalisation="cluster"), "theorem-d"),
         (dataclasses.replace(TASK, data="population"), MEANT, "lemma-h"),
-        (SMOOTH, CFLMGD(step_size=1 / SMOOTH.smoothness, momentum=0), "theorem-a-prime"),
+        (SMOOTH, CFLMGD(step_size=1 / SMOOTH.smoothness, momentum=0), "theorem-a"),
     ],
 )
 def test_it_is_below_every_other_and_says_which_it_is(task: Mixture, algorithm: CFLMGD, claim: str) -> None:

@@ -369,15 +369,6 @@ def test_the_volume_of_lemma_n() -> None:
         assert_sides(found, measured, **terms)
 
 
-def test_a_determinant_of_theorem_a_prime() -> None:
-    shares = np.random.default_rng(3).uniform(size=30) ** 4
-    determinant = np.prod([1 - 0.6 * share for share in shares])
-    found = sides_with(
-        "cfl-mgd/theorem-a-prime", 30, F(3, 5), np.random.default_rng(3), statement="determinant"
-    )
-    assert_sides(found, -math.log(determinant) / 2, bound=-sum(shares) * math.log(0.4) / 2)
-
-
 def test_the_rounds_of_a_cluster_on_a_loss_of_a_class() -> None:
     """On 3/8 x^2, share 1/2, start 1/4: heavy ball with curvature 3/8."""
     start, minimiser = (np.array([entry], dtype=object) for entry in (F(1, 4), F(0)))

@@ -1,1 +1,1 @@
-"""Theorems of ours that replace Theorem 1: A, A', B, B1, C, C', D and E, and what they imply about momentum."""
+"""Theorems of ours that replace Theorem 1, A and D, and what they imply about momentum."""
