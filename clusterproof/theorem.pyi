@@ -26,7 +26,6 @@ from .checker.claims import least as least
 from .checker.claims import matrices as matrices
 from .checker.claims import operators as operators
 from .checker.claims import probability as probability
-from .checker.claims import psd as psd
 from .checker.claims import rationals as rationals
 from .checker.claims import reals as reals
 from .checker.claims import sequences as sequences

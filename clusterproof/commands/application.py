@@ -174,8 +174,7 @@ def _meant(error: CycloptsError) -> str | None:
         return f"Unexpected argument: {words}; options are written --name value."
     if not isinstance(error, UnknownOptionError):
         return None
-    from clusterproof.algorithms.calls import did_you_mean
-    from clusterproof.common.calls import meant
+    from clusterproof.common.calls import did_you_mean
 
     option = (error.token.keyword or error.token.value).partition("=")[0]
     known = [name[2:] for each in error.argument_collection or () for name in each.names if name[:2] == "--"]

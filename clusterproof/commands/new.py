@@ -55,7 +55,7 @@ def repaired(step_size: StepSize, rounds: Rounds) -> Sides:
 
 # Other hypotheses and conclusions (notes/your-own-theorem.md and notes/every-function.md show each of them):
 #   at_least, equal                    other comparisons; several lines of a proof: return {"(3)": at_most(...), ...}
-#   vectors, matrices, psd, simplex, sequences      quantities with several entries
+#   vectors, matrices, simplex, sequences           quantities with several entries
 #   functions(smoothness=, strong_convexity=)       every function of a class
 #   probability, expectation           with Stream and Replicates: events and means over repetitions
 '''

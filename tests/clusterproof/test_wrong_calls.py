@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 import clusterproof
 from clusterproof import CFLMGD, FedAvg, InvalidArgument, RegressionMixture, running, theorem
-from clusterproof.common.calls import MEANT, meant
-from clusterproof.algorithms.calls import did_you_mean
+from clusterproof.common.calls import did_you_mean
 from clusterproof.synthetic import strategies
 
 CALLS = [

@@ -19,7 +19,6 @@ from clusterproof.checker.claims.class_ranges import (
 from clusterproof.checker.claims.expectation import Expectation, expectation
 from clusterproof.checker.claims.frequency import Frequency, probability
 from clusterproof.checker.claims.iteration import iterate, known
-from clusterproof.checker.claims.psd import psd
 from clusterproof.checker.claims.ranges import choice, drawn, integers, rationals, reals
 from clusterproof.checker.claims.sequences import sequences
 from clusterproof.checker.claims.sides import (
@@ -66,7 +65,6 @@ __all__ = [
     "least",
     "operators",
     "probability",
-    "psd",
     "rationals",
     "reals",
     "sets",

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from clusterproof.algorithms import CFLMGD
 from clusterproof.common import InvalidArgument
 from clusterproof.running import Trace
-from clusterproof.algorithms import InvalidArgument, Trace
 from clusterproof.synthetic import Mixture, RegressionMixture
 from clusterproof.theory.bounds.dynamics import cfl_mgd_of
 from clusterproof.theory.bounds.gaussian import (

@@ -20,7 +20,6 @@ from clusterproof.checker.claims import (
     drawn,
     integers,
     least,
-    psd,
     rationals,
     reals,
     sequences,
@@ -172,7 +171,7 @@ def test_an_end_may_be_a_function_of_earlier_quantities() -> None:
         (lambda: reals(0, None), "high = None: must be a number"),  # type: ignore[arg-type]
         (lambda: sequences(3, 2), "values = 3: must be a range"),  # type: ignore[arg-type]
         (lambda: simplex(0), "length = 0: must be an integer, at least 1"),
-        (lambda: psd(Fraction(3, 2)), "length = Fraction(3, 2): must be an integer, at least 1"),
+        (lambda: simplex(Fraction(3, 2)), "length = Fraction(3, 2): must be an integer, at least 1"),
         (least, "numbers = (): must be one or more"),
         (lambda: reals(0.0, math.inf), "high = "),
         (lambda: integers(-math.inf, 3), "low = "),  # type: ignore[arg-type]

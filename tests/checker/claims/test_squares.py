@@ -15,7 +15,7 @@ from clusterproof.theorem import (
     Sides,
     at_least,
     at_most,
-    psd,
+    matrices,
     rationals,
     reals,
     suppose,
@@ -35,7 +35,8 @@ def test_arrays_are_not_of_the_language() -> None:
     def norms(x: Short, y: Short) -> Sides:
         return at_most((x - y) @ (x - y), bound=2 * (x @ x) + 2 * (y @ y))
 
-    def schur(A: Annotated[np.ndarray, psd(2)], x: Plane, y: Plane) -> Sides:
+    def schur(B: Annotated[np.ndarray, matrices(2, 2)], x: Plane, y: Plane) -> Sides:
+        A = B @ B.T
         return at_most((x @ A @ y) ** 2, bound=(x @ A @ x) * (y @ A @ y))
 
     def entries(x: Plane, y: Plane) -> Sides:
