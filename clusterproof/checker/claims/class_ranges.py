@@ -48,7 +48,7 @@ class Group:
         """Return the class at an instance's earlier quantities."""
         values = {name: value_of(end, so_far) for name, end in self.constants.items()}
         exact: dict[str, Any] = {
-            n: v if v is None or isinstance(v, bool) else Fraction(v) for n, v in values.items()
+            n: v if v is None or isinstance(v, bool) else _constant(n, v) for n, v in values.items()
         }
         return self.kind(**exact)
 
@@ -96,8 +96,10 @@ class OfClass(Range):
         Refused
             If there is no member of the class with these triplets.
         """
-        reach = None if self.distance is None else Fraction(value_of(self.distance, so_far))
-        return value.world(self._groups(so_far), reach)
+        return value.world(self._groups(so_far), self._reach(so_far))
+
+    def _reach(self, so_far: Instance) -> Fraction | None:
+        return None if self.distance is None else _constant("distance", value_of(self.distance, so_far))
 
     def _groups(self, so_far: Instance) -> list[tuple[int, Class]]:
         return [(group.count, group.definition(so_far)) for group in self.groups]
@@ -108,9 +110,9 @@ class OfClass(Range):
 
     def holds(self, value: Any, so_far: Instance) -> bool:
         """Return whether it consists of functions, sets or operators of the classes."""
-        if type(value) is Drawn:
-            return value.groups == self._groups(so_far)
-        try:
+        try:  # of earlier quantities outside of their ranges there may be no such class
+            if type(value) is Drawn:
+                return value.groups == self._groups(so_far)
             return type(value) is Known and self.world(value, so_far) is not None
         except Refused:
             return False
@@ -149,10 +151,12 @@ class OfClass(Range):
         """Return what tells values apart, whatever was asked of them."""
         return repr(value)
 
-    def draw(self, so_far: Instance, stream: np.random.Generator) -> Drawn:
-        """Draw functions, sets and operators in fractions, with an exact solution."""
-        reach = None if self.distance is None else Fraction(value_of(self.distance, so_far))
-        return draw(self._groups(so_far), reach, stream)
+    def draw(self, so_far: Instance, stream: np.random.Generator) -> Drawn | None:
+        """Draw functions, sets and operators in fractions, with an exact solution; None if the class has no member."""
+        try:
+            return draw(self._groups(so_far), self._reach(so_far), stream)
+        except Refused:
+            return None
 
 
 def class_of(space: Space) -> str | None:
@@ -297,11 +301,38 @@ def operators(
     return OfClass((Group(OperatorClass, constants),), distance)
 
 
+INFINITE = {
+    "smoothness": "leave it out for functions that need not be differentiable, and bound subgradients by lipschitz=",
+    "strong_convexity": "leave it out for 0",
+    "lipschitz": "leave it out for no limit",
+    "distance": "leave it out for no limit",
+    "diameter": "leave it out for no limit",
+    "strong_monotonicity": "leave it out for 0",
+    "cocoercivity": "leave it out",
+}
+"""What to write in place of a constant that is infinite or NaN."""
+
+
+def _constant(name: str, value: Any) -> Fraction:
+    """Return a constant of a class.
+
+    Raises
+    ------
+    InvalidArgument
+        If it is infinite or NaN.
+    """
+    if isinstance(value, float | np.floating) and not np.isfinite(value):
+        raise InvalidArgument(name, value, "must be a finite number, at least 0", INFINITE[name])
+    return Fraction(value)
+
+
 def _check(**constants: Any) -> None:
     """Refuse constants that are no exact numbers, or negative."""
     for name, value in constants.items():
         if value is None or callable(value):
             continue
+        if isinstance(value, float | np.floating):
+            _constant(name, value)
         if type(value) is not int and type(value) is not Fraction:
             rule = "must be an int, a Fraction or a function of earlier quantities"
             near = Fraction(value).limit_denominator(1000) if isinstance(value, float) else "1, 2"

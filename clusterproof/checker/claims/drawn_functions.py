@@ -210,7 +210,7 @@ class Known:
 
     def world(self, groups: Groups, reach: Fraction | None) -> World:
         """Return functions of which nothing was asked."""
-        return Listed(groups, reach, self.code)
+        return _KnownWorld(groups, reach, self.code)
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,6 +263,13 @@ class Drawn:
         """Return functions of which nothing was asked."""
         return _DrawnWorld(groups, reach, self)
 
+    def further_point(self, number: int) -> Vector:
+        """Return a further point: beyond those that were drawn it is made of them, and kept with them."""
+        while number >= len(self.further):
+            half = _plus((ZERO,) * len(self.start), _plus(self.further[-1], self.start, -1), Fraction(1, 2))
+            object.__setattr__(self, "further", (*self.further, _plus(self.further[-3], half)))
+        return self.further[number]
+
     def at_rest(self) -> Drawn:
         """Return the same functions, started at the solution, where all further points are, too."""
         x = self.start if self.solution is None else self.solution
@@ -273,14 +280,43 @@ def _coordinates(point: Point, dimension: int) -> Vector:
     return tuple(point.terms.get(place, ZERO) for place in range(dimension))
 
 
-class _DrawnWorld(World):
+class _TakesFloats(World):
+    """A world in which a claim with floats is tried; the kernel proves nothing of such a claim."""
+
+    rounded = False
+    """Whether a float was met: numbers are floats from then on, and are compared as such."""
+
+    def exact(self, value: Any) -> Fraction:
+        """Return a factor, a float as it stands."""
+        if not isinstance(value, float | np.floating):
+            return super().exact(value)
+        if not np.isfinite(value):
+            raise Refused(f"a point times {value}")
+        self.rounded = True
+        return Fraction(float(value))
+
+    def shown(self, value: Fraction) -> Fraction | float:
+        """Return a number as the claim's function gets it."""
+        return float(value) if self.rounded else value
+
+
+class _KnownWorld(_TakesFloats, Listed):
+    """A counterexample, as the claim's function is run on it again."""
+
+    def inner(self, left: Point, right: Point) -> Any:
+        """Return the inner product as the claim's function gets it."""
+        return self.shown(super().inner(left, right))
+
+
+class _DrawnWorld(_TakesFloats):
     """Drawn functions, which answer anywhere."""
 
     def __init__(self, groups: Groups, reach: Fraction | None, drawn: Drawn) -> None:
         super().__init__(groups, reach)
         self.start = self.at(drawn.start)
         self.solution = None if drawn.solution is None else self.at(drawn.solution)
-        self.minimum, self._further = drawn.minimum, list(drawn.further)
+        self.minimum, self._drawn = drawn.minimum, drawn
+        self.points = 0
         self.oracles = [
             _DrawnOracle(self, definition, *formula, drawn.asked.setdefault(number, ({}, {})))
             for number, (definition, formula) in enumerate(zip(self.definitions, drawn.formulas, strict=True))
@@ -293,9 +329,9 @@ class _DrawnWorld(World):
         """Return a point by its coordinates."""
         return Point(self, {place: entry for place, entry in enumerate(x) if entry})
 
-    def inner(self, left: Point, right: Point) -> Fraction:
+    def inner(self, left: Point, right: Point) -> Any:
         """Return the sum of the products of the coordinates."""
-        return sum((a * right.terms.get(place, ZERO) for place, a in left.terms.items()), ZERO)
+        return self.shown(sum((a * right.terms.get(place, ZERO) for place, a in left.terms.items()), ZERO))
 
     def is_zero(self, point: Point) -> bool:
         """Return whether all coordinates are 0."""
@@ -303,9 +339,8 @@ class _DrawnWorld(World):
 
     def point(self) -> Point:
         """Return the next of the further points."""
-        if not self._further:
-            raise Refused("a further point is missing")
-        return self.at(self._further.pop(0))
+        self.points += 1
+        return self.at(self._drawn.further_point(self.points - 1))
 
 
 class _DrawnOracle(Oracle):

@@ -247,6 +247,8 @@ class Space:
                 instance[name] = fitted(allowed, start[name], instance)
             if instance[name] is None:
                 return None
+            if nudged and not allowed.holds(instance[name], instance):
+                return None  # before a range, or a class, is asked what it is beside it
         return instance if self.holds(instance) else None
 
     def fit(self, instance: dict[str, Any]) -> dict[str, Any]:

@@ -94,7 +94,8 @@ class Problem:
         """Return the value at a point, to which a set adds nothing, also outside of it; of an operator the image."""
         place = 1 if self._kind == "operator" else 2
         if self.parts[0] is self and self._kind in ("function", "operator"):
-            return self._single().evaluate(point)[place]
+            found = self._single().evaluate(point)[place]
+            return self._world.shown(found) if place == 2 else found
         values = [part(point) for part in self.parts if part._kind == "function"]
         if not values or any(part._kind == "operator" for part in self.parts):
             raise Refused("a sum with operators has no values")

@@ -42,7 +42,7 @@ class Linear(Abstract):
     def __mul__(self, factor: Any) -> Any:
         if isinstance(factor, Abstract):
             raise Refused("a product of two quantities that depend on f: make one of them a parameter")
-        exact = Fraction(number(factor))
+        exact = self.world.exact(factor)
         spend(1 + sum(1 + words(exact) * words(v) for v in self.terms.values()))
         return type(self)(self.world, {k: v * exact for k, v in self.terms.items()} if exact else {})
 
@@ -65,7 +65,7 @@ class Linear(Abstract):
     def __truediv__(self, divisor: Any) -> Any:
         if isinstance(divisor, Abstract):
             raise Refused("division by a quantity that depends on f: make the step a parameter")
-        return self * (1 / Fraction(number(divisor)))
+        return self * (1 / self.world.exact(divisor))
 
     def __rtruediv__(self, other: Any) -> NoReturn:
         raise Refused("division by a quantity that depends on f: make the step a parameter")
@@ -171,7 +171,7 @@ class Oracle(ABC):
         """Return x with x + s g = point, where g is a subgradient at x, which need not be the one that ``at`` gives."""
         if type(point) is not Point:
             raise Refused("a function of a class takes points")
-        s = None if step is None else Fraction(number(step))
+        s = None if step is None else point.world.exact(step)
         if s is not None:
             self._require_one_point(s)
         if (point.key, s) not in self.proximal:
@@ -221,6 +221,14 @@ class World(ABC):
         spend(10 * sum(count for count, _ in groups))
         self.weights = [Fraction(1, count) for count, _ in groups for _ in range(count)]
         self.definitions = [definition for count, definition in groups for _ in range(count)]
+
+    def exact(self, value: Any) -> Fraction:
+        """Return the factor of a point or form; worlds outside of the kernel, which prove nothing, take floats."""
+        return Fraction(number(value))
+
+    def shown(self, value: Any) -> Any:
+        """Return a value as the claim's function gets it; worlds that took floats give floats."""
+        return value
 
     @abstractmethod
     def inner(self, left: Point, right: Point) -> Any:

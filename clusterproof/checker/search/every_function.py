@@ -68,7 +68,7 @@ def _evaluate_witness(tried: Tried, setting: Instance, name: str, line: str) -> 
             return
         with suppress(Refused):
             drawn = allowed.draw(setting, stream_of(tried, "witness", number))
-            for value in (drawn, drawn.at_rest()):
+            for value in () if drawn is None else (drawn, drawn.at_rest()):
                 tried.evaluate(_with(tried.space, setting, name, value))
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Annotated, Any
 
+import numpy as np
 import pytest
 
 from clusterproof.checker.claims.claim import REGISTRY
@@ -27,6 +29,8 @@ from clusterproof.theorem import (
     functions,
     integers,
     operators,
+    rationals,
+    sets,
     suppose,
 )
 from clusterproof.theory import certificates
@@ -123,11 +127,6 @@ def test_a_setting_of_no_function_says_nothing_of_the_others() -> None:
 # ---- what is not traced
 
 
-def float_step(f: Strong) -> Sides:
-    """Use a float."""
-    return at_most(f(f.start - Fraction(0.5) * f.gradient(f.start) * 0.5) - f.minimum, bound=f.distance**2)
-
-
 def coordinates(f: Strong) -> Sides:
     """Take a coordinate."""
     return at_most(f.gradient(f.start)[0], bound=100 * f.distance**2)
@@ -152,6 +151,103 @@ def test_classes_that_contradict_themselves_are_refused(make: Callable[[], Any])
         make()
 
 
+CONSTANTS = [
+    (make, name)
+    for make, names in (
+        (functions, ("smoothness", "strong_convexity", "lipschitz", "distance")),
+        (operators, ("strong_monotonicity", "cocoercivity", "lipschitz", "distance")),
+        (sets, ("diameter",)),
+    )
+    for name in names
+]
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, np.float64("inf"), np.float32("nan")])
+@pytest.mark.parametrize(("make", "name"), CONSTANTS)
+def test_a_constant_that_is_not_finite_is_refused_with_what_to_write(
+    make: Any, name: str, value: float
+) -> None:
+    """As a number, and as a function of an earlier quantity."""
+    with pytest.raises(InvalidArgument, match=rf"{name} = .*finite number.*leave it out"):
+        make(**{name: value})
+
+    single, of_class = choice(1), make(**{name: lambda mu: value})
+
+    def one(mu: int = single, f: Any = of_class) -> Sides:
+        """Suppose nothing."""
+        return at_most(0, bound=mu)
+
+    with pytest.raises(InvalidArgument, match=rf"{name} = .*finite number.*leave it out"):
+        verdict_on(one)
+
+
+@pytest.mark.parametrize("count", [1, 4, 9])
+def test_as_many_further_points_are_given_as_are_asked_for(count: int) -> None:
+    def least_value(f: Smooth) -> Sides:
+        """The minimum is at most the mean value at any points."""
+        points = [f.point() for _ in range(count)]
+        return at_most(f.minimum, bound=sum(f(x) for x in points) / count)
+
+    assert verdict_on(least_value).verdict is Kind.CERTIFIED
+
+    def all_at_the_minimum(f: Smooth) -> Sides:
+        """The last of the points is a minimiser."""
+        points = [f.point() for _ in range(count)]
+        return at_most(f(points[-1]), bound=f.minimum)
+
+    verdict = verdict_on(all_at_the_minimum, name="toy/other")
+    assert verdict.verdict is Kind.VIOLATED
+    assert replay("toy/other", json.loads(to_json(verdict.counterexample))).verdict is Kind.VIOLATED
+
+
+@pytest.mark.parametrize(
+    "constants",
+    [
+        {"strong_convexity": lambda mu: mu},
+        {"strong_convexity": lambda mu: 1 - mu},
+        {"distance": lambda mu: mu},
+        {"lipschitz": lambda mu: mu},
+        {"strong_convexity": lambda mu: 2 * mu},  # beyond 1/2 there is no such function
+    ],
+)
+def test_a_constant_may_be_a_quantity_up_to_the_ends_of_its_range(constants: Any) -> None:
+    of_class = functions(smoothness=1, **constants)
+    mu_range = rationals(0, Fraction(9, 10), 10)
+
+    def one(mu: Fraction = mu_range, f: Any = of_class) -> Sides:
+        """A step of size 1 does not increase f, and a step of size 3 does."""
+        x = f.start
+        return at_most(f(x - f.gradient(x)), bound=f(x))
+
+    def other(mu: Fraction = mu_range, f: Any = of_class) -> Sides:
+        """A step of size 3 does not increase f."""
+        x = f.start
+        return at_most(f(x - 3 * f.gradient(x)), bound=f(x))
+
+    assert verdict_on(one).verdict in (Kind.CONSISTENT, Kind.INCONCLUSIVE)
+    assert verdict_on(other, name="toy/other").verdict is Kind.VIOLATED
+
+
+def test_a_step_that_is_a_float_is_tried_on_drawn_functions() -> None:
+    smooth = functions(smoothness=3)
+
+    def stepped(step: float, bound: float) -> Callable[..., Sides]:
+        def one(f: Any = smooth) -> Sides:
+            """A step of this size decreases f by as much."""
+            x, g = f.start, f.gradient(f.start)
+            return at_most(f(x - step * g), bound=f(x) - bound * (g @ g))
+
+        return one
+
+    for step in (1 / 3, np.float64(1 / 3)):  # of which 1/6 is attained, and one bit more would be false
+        assert verdict_on(stepped(step, 1 / 6)).verdict in (Kind.INCONCLUSIVE, Kind.CONSISTENT)
+    verdict = verdict_on(stepped(0.7, 0.0), name="toy/other")
+    assert verdict.verdict is Kind.VIOLATED
+    assert replay("toy/other", json.loads(to_json(verdict.counterexample))).verdict is Kind.VIOLATED
+    with pytest.raises(Refused, match="a point times nan"):
+        verdict_on(stepped(math.nan, 0.0))
+
+
 # ---- counterexamples and certificates from files
 
 
@@ -167,13 +263,8 @@ def test_an_altered_counterexample_is_refused() -> None:
             replay("toy/claim", {**example, "f": {**example["f"], field: value}})
 
 
-@pytest.mark.parametrize(
-    ("function", "words"), [(float_step, "compute with int and Fraction"), (coordinates, "subscriptable")]
-)
-def test_what_no_function_of_a_class_answers_is_an_error_with_its_line(
-    function: Callable[..., Sides], words: str
-) -> None:
-    with pytest.raises((Refused, TypeError), match=words) as caught:
-        verdict_on(function)
-    line = function.__code__.co_firstlineno + 2
+def test_what_no_function_of_a_class_answers_is_an_error_with_its_line() -> None:
+    with pytest.raises(TypeError, match="subscriptable") as caught:
+        verdict_on(coordinates)
+    line = coordinates.__code__.co_firstlineno + 2
     assert f"test_every_function.py, line {line}" in "".join(caught.value.__notes__)
