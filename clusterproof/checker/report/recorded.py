@@ -18,8 +18,8 @@ from clusterproof.checker.report.replay import replay
 from clusterproof.checker.report.rests_on import digest_of
 from clusterproof.checker.report.stored_evidence import replay_evidence
 from clusterproof.checker.report.verdict import FALSE, Line, Verdict, main_of, with_facts
-from clusterproof.checker.search.work_limit import TooMuchWork, limited_lines
 from clusterproof.common import InvalidArgument
+from clusterproof.common.work_limit import TooMuchWork, limited_lines
 
 QUICK = 200_000
 """Lines of Python up to which a line is evaluated again wherever its record is read."""

@@ -17,8 +17,8 @@ from clusterproof.checker.claims.ranges import Drawn, Instance, Interval, Range
 from clusterproof.checker.claims.rounding import FLOOR, as_floats, unit_of
 from clusterproof.checker.claims.sides import Sides
 from clusterproof.checker.search.evaluation import Evaluation, Evaluator
-from clusterproof.checker.search.work_limit import TooMuchWork, limited_lines
 from clusterproof.common.randomness import generator
+from clusterproof.common.work_limit import TooMuchWork, limited_lines
 
 DIGITS, LOST = 100, 60
 """Digits of the numbers that mpmath computes with, and how many of them a difference of large numbers may lose."""

@@ -16,9 +16,9 @@ from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.search.evaluation import Evaluation, Evaluator
 from clusterproof.checker.search.findings import Findings, needs_no_digits
 from clusterproof.checker.search.floats import confirmed
-from clusterproof.checker.search.work_limit import TooMuchWork, limited_lines
 from clusterproof.checker.search.worst_functions import WorstCase
 from clusterproof.common import InvalidArgument
+from clusterproof.common.work_limit import TooMuchWork, limited_lines
 
 Result = TypeVar("Result")
 

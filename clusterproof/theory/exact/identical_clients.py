@@ -38,9 +38,9 @@ class IdenticalClients:
     start: Annotated[Fraction, choice(*STARTS)]
 
     @cached_property
-    def path(self) -> list[Fraction]:
+    def path(self) -> tuple[Fraction, ...]:
         """Errors e_0, e_1, ..."""
-        return exact_path(self.curvature, self.momentum, self.start, LAST)
+        return tuple(exact_path(self.curvature, self.momentum, self.start, LAST))
 
     def error(self, t: int) -> Fraction:
         """e_t = chi_p^t - chi*_p, the start for t < 0."""

@@ -260,7 +260,7 @@ def test_paths_of_two_clusters_and_of_identical_clients() -> None:
     for _ in range(8):
         step = F(9, 10) * step + errors[-1] / 2
         errors.append(errors[-1] - step)
-    assert same.path == errors
+    assert list(same.path) == errors
     for t in range(1, 7):
         assert same.move(t) == errors[t] - errors[t - 1]
         assert same.ratio(t) == errors[t] ** 2 / errors[t - 1] ** 2

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Annotated, Any
 
 from clusterproof.checker.claims import (
@@ -73,7 +72,7 @@ class ScalarRun:
         drawn_on = [1 + (-1) ** i * self.spread for i in range(self.own)] + others
         return chosen_on, [drawn_on for _ in rounds], [1 - self.start, -1 + self.start], self.momentum
 
-    @cached_property
+    @property
     def rounds(self) -> Rounds:
         """What the algorithm does on them."""
         return play(*self.samples)

@@ -1,0 +1,5 @@
+"""From claims of the running program to the texts that the kernel reads: trusted with nothing."""
+
+from clusterproof.checker.freeze.claims import Frozen, freeze
+
+__all__ = ["Frozen", "freeze"]

@@ -1,0 +1,158 @@
+"""Whether the live function and its text are the same on a few instances, which are drawn where the text is written."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from clusterproof.checker.claims.class_ranges import OfClass
+from clusterproof.checker.claims.sides import Excluded, Outside, Sides
+from clusterproof.checker.claims.statement import Statement
+from clusterproof.checker.text_kernel import Refused, vocabulary
+from clusterproof.checker.text_kernel import evaluation as of_kernel
+from clusterproof.checker.text_kernel import rules as kernel_rules
+from clusterproof.checker.text_kernel.numbers import write
+from clusterproof.common.randomness import generator
+from clusterproof.common.work_limit import TooMuchWork, limited_lines
+
+INSTANCES, DRAWS = 12, 30
+"""Instances that are evaluated, and how many are drawn at most."""
+LINES = 100_000
+"""Lines of Python that these may take."""
+ROUNDING = 1e-6
+"""Difference of two numbers, relative to the largest of a line, that rounding explains."""
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """An instance, and its lines by name; None where a hypothesis fails."""
+
+    instance: Mapping[str, Any]
+    lines: Mapping[str, Any] | None
+
+
+def evaluated(statement: Statement, claim: str) -> list[Evaluated]:
+    """Evaluate the live function on a few instances, always the same ones."""
+    found: list[Evaluated] = []
+    if statement.random:
+        return found
+    try:
+        with limited_lines(LINES):
+            for instance in _instances(statement, claim):
+                try:
+                    found.append(Evaluated(instance, statement.lines(instance)))
+                except Outside:
+                    found.append(Evaluated(instance, None))
+                except TooMuchWork:
+                    raise
+                except Exception:
+                    continue
+                if sum(each.lines is not None for each in found) == INSTANCES:
+                    break
+    except TooMuchWork:
+        pass
+    return found
+
+
+def _instances(statement: Statement, claim: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the examples, the corners of the space, and instances that are drawn."""
+    space, stream = statement.space, generator(0, "text", claim, statement.name)
+    yield from statement.first
+    yield from itertools.islice(space.corners(), INSTANCES // 3)
+    for _ in range(DRAWS):
+        instance = space.draw(stream, 1.0)
+        if instance is not None:
+            yield instance
+
+
+def line_names(found: list[Evaluated]) -> tuple[str, ...]:
+    """Return the names of the lines that were seen first; of a single line the empty name."""
+    return next((tuple(each.lines) for each in found if each.lines is not None), ("",))
+
+
+def require_agreement(statement: Statement, own: kernel_rules.Statement, found: list[Evaluated]) -> None:
+    """Require that a text says of each instance what the live function does.
+
+    Raises
+    ------
+    Refused
+        If it says something else; the message names the instance.
+    """
+    for each in found:
+        try:
+            with of_kernel.limited():
+                lines: Any = own.evaluated(own.space.read(_written(statement, each.instance)))[0]
+        except of_kernel.Outside:
+            lines = None
+        except Exception:
+            continue
+        if (lines is None) is not (each.lines is None) or (
+            lines is not None and each.lines is not None and not _agree(each.lines, lines)
+        ):
+            shown = ", ".join(f"{n} = {v}" for n, v in statement.space.encode(each.instance).items())
+            raise Refused(f"at {shown:.120} the function gives another value than its source")
+
+
+def _written(statement: Statement, instance: Mapping[str, Any]) -> dict[str, Any]:
+    """Write an instance as the kernel reads it."""
+    ranges = statement.space.ranges
+    return {
+        name: ranges[name].encode(value) if isinstance(ranges[name], OfClass) else _number(value)
+        for name, value in instance.items()
+    }
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(map(_number, value))
+    return write(Fraction(value) if isinstance(value, float) else value)
+
+
+def _agree(live: Mapping[str, Any], read: Mapping[str, vocabulary.Line]) -> bool:
+    """Return whether lines have the same names, hypotheses and numbers."""
+    if live.keys() != read.keys():
+        return False
+    for name, line in read.items():
+        other = live[name]
+        if isinstance(line, vocabulary.Excluded) or isinstance(other, Excluded):
+            if not (isinstance(line, vocabulary.Excluded) and isinstance(other, Excluded)):
+                return False
+        elif isinstance(other, Sides) and not _same_numbers(_pairs(other), _read_pairs(line)):
+            return False
+    return True
+
+
+def _pairs(line: Sides) -> list[tuple[Any, Any]]:
+    """Return of each entry what is measured, and what it is compared with."""
+    several = line.pairs if line.identity else ((line.measured, line.allowed),)
+    found: list[tuple[Any, Any]] = []
+    for pair in several:
+        columns = np.broadcast_arrays(*(np.asarray(side, dtype=object) for side in pair))
+        found += zip(*(column.ravel().tolist() for column in columns), strict=True)
+    return found
+
+
+def _read_pairs(line: vocabulary.Sides) -> list[tuple[Any, Any]]:
+    return [(first, sum(others[1:], start=others[0])) for first, *others in line.entries]
+
+
+def _same_numbers(live: list[tuple[Any, Any]], read: list[tuple[Any, Any]]) -> bool:
+    if len(live) != len(read):
+        return False
+    for pair, other in zip(live, read, strict=True):
+        exact = all(type(each) in (int, Fraction) for each in pair)
+        if exact and pair != other:
+            return False
+        try:
+            numbers, others = [float(each) for each in pair], [float(each) for each in other]
+        except (TypeError, ValueError, OverflowError):  # points of functions, or more than floats hold
+            continue
+        size = max(1.0, *map(abs, numbers), *map(abs, others))
+        if not exact and any(not abs(a - b) <= ROUNDING * size for a, b in zip(numbers, others, strict=True)):
+            return False
+    return True

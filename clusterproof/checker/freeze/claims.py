@@ -1,0 +1,152 @@
+"""The text of a claim: its definitions, its statements, and which of them are outside of the language, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from clusterproof.checker.claims.claim import Claim
+from clusterproof.checker.claims.statement import Statement
+from clusterproof.checker.freeze.agreement import Evaluated, evaluated, line_names, require_agreement
+from clusterproof.checker.freeze.sources import quoted
+from clusterproof.checker.freeze.texts import TRIED, Text
+from clusterproof.checker.text_kernel import Refused, read
+from clusterproof.checker.text_kernel.evaluation import limited, printable
+
+FUEL = 20_000_000
+"""Steps that reading the definitions of all tries may take."""
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """A claim as the kernel reads it.
+
+    Attributes
+    ----------
+    text
+        None if no statement is of the language.
+    outside
+        By the name of a statement that is not of the language why, where and what to write.
+    lines
+        Names of the lines of each statement.
+    """
+
+    text: str | None
+    outside: Mapping[str, str]
+    lines: Mapping[str, tuple[str, ...]]
+
+
+class Tried:
+    """The instances at which statements are evaluated, each statement once, when its caches are empty."""
+
+    def __init__(self, claim: Claim[..., Any]) -> None:
+        self._claim = claim
+        self._found: dict[str, list[Evaluated]] = {}
+
+    def instances(self, statement: Statement) -> list[Evaluated]:
+        """Return the instances of a statement."""
+        if statement.name not in self._found:
+            self._found[statement.name] = evaluated(statement, self._claim.id)
+        return self._found[statement.name]
+
+    def lines(self, statement: Statement) -> tuple[str, ...]:
+        """Return the names of a statement's lines."""
+        return line_names(self.instances(statement))
+
+
+def freeze(claim: Claim[..., Any]) -> Frozen:
+    """Write the text of a claim."""
+    tried = Tried(claim)
+    outside: dict[str, str] = {}
+    while True:
+        text = _written(claim, tried, outside)
+        lines = {each.name: tried.lines(each) for each in claim.statements}
+        if text is None:
+            return Frozen(None, outside, lines)
+        try:
+            stated = read(text).statements
+        except Refused as refused:
+            return Frozen(None, outside | {claim.statements[0].name: str(refused)}, lines)
+        further = {}
+        for each in claim.statements:
+            if each.name not in outside:
+                try:
+                    require_agreement(each, stated[each.name], tried.instances(each))
+                except Refused as refused:
+                    further[each.name] = str(refused)
+        if not further:
+            return Frozen(text, outside, lines)
+        outside |= further
+
+
+def _written(claim: Claim[..., Any], tried: Tried, outside: dict[str, str]) -> str | None:
+    """Return the text; None if nothing is left. Statements that are refused are added to ``outside``."""
+    used: frozenset[str] = frozenset()
+    while True:
+        text = Text(used, _annotations(claim.statements))
+        statements = {}
+        with limited(FUEL):
+            for each in claim.statements:
+                if each.name in outside:
+                    continue
+                try:
+                    with text.unless_refused():
+                        statements[each.name] = _statement(text, claim, each, tried)
+                except Refused as refused:
+                    outside[each.name] = str(refused)
+                except RecursionError:
+                    outside[each.name] = "it is nested too deeply"
+        if text.asked <= used:
+            break
+        used |= text.asked
+    if not statements:
+        return None
+    for each in claim.statements:
+        if each.name in outside:
+            why = printable(outside[each.name])
+            statements[each.name] = (
+                f"outside({quoted(each.name)}, lines={_names(tried.lines(each))}, role={quoted(each.role)},\n"
+                f"    why={quoted(why)})"
+            )
+    said = ", says_nothing=True" if claim.says_nothing else ""
+    ending = [statements[each.name] for each in claim.statements]
+    return "\n\n\n".join([*text.parts, "\n".join([f"claim({quoted(claim.id)}{said})", *ending])]) + "\n"
+
+
+def _annotations(statements: Sequence[Statement]) -> list[str]:
+    """Return the texts of annotations of a claim's functions and records."""
+    owners = [
+        owner
+        for each in statements
+        for owner in (each.function, *(k for k, _ in each.space.records.values()))
+    ]
+    return [said for owner in owners for said in owner.__annotations__.values() if type(said) is str]
+
+
+def _statement(text: Text, claim: Claim[..., Any], stated: Statement, tried: Tried) -> str:
+    space = stated.space
+    if space.stream or space.replicates:
+        raise Refused(f"random numbers: {TRIED}")
+    function = text.name(stated.function, stated.function.__name__, None)
+    ranges = [f"    {quoted(name)}: {text.range(allowed, name)},\n" for name, allowed in space.ranges.items()]
+    records = ", ".join(
+        f"{quoted(name)}: ({text.name(kind, kind.__name__, None)}, {_names(keys)})"
+        for name, (kind, keys) in space.records.items()
+    )
+    lines = tried.lines(stated)
+    if not all(type(each) is str for each in lines):
+        raise Refused("the name of a line is a text")
+    full = {line: ": ".join(filter(None, (stated.name, line))) for line in lines}
+    posed = tuple(line for line in lines if claim.of_line(full[line])["ill_posed"])
+    said = f", ill_posed={_names(posed)}" if posed else ""
+    written = f"{{\n{''.join(ranges)}}}" if ranges else "{}"
+    return (
+        f"statement({quoted(stated.name)}, {function}, {written}, {{{records}}},\n"
+        f"    lines={_names(lines)}, role={quoted(stated.role)}{said})"
+    )
+
+
+def _names(names: Sequence[str]) -> str:
+    """Write a tuple of texts."""
+    return f"({', '.join(map(quoted, names))}{',' if len(names) == 1 else ''})"

@@ -1,0 +1,152 @@
+"""Whether a class of the running program is the frozen dataclass that its source says, and nothing more."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from dataclasses import MISSING, field, fields, is_dataclass, make_dataclass
+from functools import cached_property
+from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
+from typing import Any
+
+from clusterproof.checker.freeze.files import File, file_of
+from clusterproof.checker.text_kernel import Refused
+
+MADE = ("__init__", "__eq__", "__repr__", "__hash__", "__setattr__", "__delattr__")
+"""What ``dataclass`` makes: it must be its own."""
+KEPT = frozenset(vars(type("Plain", (), {}))) | {
+    *("__annotations__", "__match_args__", "__dataclass_fields__", "__dataclass_params__", "__replace__"),
+    *("__static_attributes__", "__firstlineno__", "__annotate_func__", "__annotations_cache__", "__slots__"),
+    *("__getstate__", "__setstate__"),
+}
+"""What a class has besides."""
+
+
+def class_node(kind: type) -> tuple[ast.ClassDef, File]:
+    """Return the node of a class, and its file.
+
+    Raises
+    ------
+    Refused
+        If the class is not the frozen dataclass without a base that its source says; the message names the difference.
+    """
+    place = kind.__qualname__
+    module = sys.modules.get(kind.__module__)
+    if not is_dataclass(kind) or type(kind) is not type or kind.__mro__[1:] != (object,):
+        raise Refused(f"{place} is not of the language: a record is a frozen dataclass without a base")
+    if not isinstance(getattr(module, "__file__", None), str):
+        raise Refused(f"{place}: its source is not known: define it in a file")
+    file = file_of(str(module.__file__))  # type: ignore[union-attr]  # it has one
+    nodes = [n for n in ast.walk(file.tree) if isinstance(n, ast.ClassDef) and n.name == kind.__name__]
+    if len(nodes) != 1:
+        raise Refused(f"{place}: its file has {len(nodes)} classes of this name: give each its own")
+    (node,) = nodes
+    _require_plain(kind, node, place)
+    _require_members(kind, node, file, place)
+    if (line := file.change_of(kind.__name__)) is not None:
+        raise Refused(f"{place} is changed in {file.name}, line {line}: write it as it is to be")
+    return node, file
+
+
+def _require_plain(kind: Any, node: ast.ClassDef, place: str) -> None:
+    """Require the flags and fields that the source says."""
+    made = kind.__dataclass_params__
+    said = [ast.unparse(each).removeprefix("dataclasses.") for each in node.decorator_list]
+    alone = len(said) == 1 and said[0].startswith("dataclass(") and not (node.keywords or node.bases)
+    if not (made.frozen and made.eq and made.init and alone):
+        raise Refused(f"{place}: a record is a @dataclass(frozen=True), with no other decorator and no base")
+    if any(word in said[0] for word in ("eq=", "init=", "kw_only=", "unsafe_hash=")):
+        raise Refused(f"{place}: a record is a @dataclass(frozen=True), compared by its fields")
+    written = [
+        n.target.id for n in node.body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)
+    ]
+    if written != [each.name for each in fields(kind)]:
+        raise Refused(f"{place}: its fields are not those of its source, {', '.join(written)}")
+    for each in fields(kind):
+        plain = each.default_factory is MISSING and each.init and each.compare and not each.kw_only
+        member = vars(kind).get(each.name, each.default)
+        if not plain or not (member is each.default or type(member) is MemberDescriptorType):
+            raise Refused(f"{place}.{each.name}: a field is plain, with a constant as default if any")
+
+
+def _require_members(kind: type, node: ast.ClassDef, file: File, place: str) -> None:
+    """Require that each entry of a class is one of its source, or what ``dataclass`` makes."""
+    own = [(f.name, Any, f) for f in fields(kind)]
+    model = make_dataclass(
+        kind.__name__,
+        [(n, t, field(default=f.default)) if f.default is not MISSING else (n, t) for n, t, f in own],
+        frozen=True,
+    )
+    for name in MADE:
+        if not _is_made(vars(kind).get(name), vars(model)[name]):
+            raise Refused(f"{place}.{name} is not what dataclass makes: leave it out")
+    written = {n.name: n for n in node.body if isinstance(n, ast.FunctionDef)}
+    names = {each.name for each in fields(kind)}
+    for name, member in vars(kind).items():
+        if name in written:
+            _require_member(member, written[name], file, f"{place}.{name}")
+        elif name in ("__dict__", "__weakref__"):
+            if type(member) is not GetSetDescriptorType:
+                raise Refused(f"{place}.{name} is not that of a class")
+        elif name not in {*names, *MADE, *KEPT}:
+            raise Refused(f"{place}.{name}: a record has fields, properties and methods only")
+    if missing := written.keys() - vars(kind).keys():
+        raise Refused(f"{place}.{min(missing)} was deleted")
+
+
+def _require_member(member: Any, node: ast.FunctionDef, file: File, place: str) -> None:
+    """Require that a method is the one of its source, with its decorator."""
+    function = function_of(member)
+    said = [ast.unparse(each).rpartition(".")[2] for each in node.decorator_list]
+    kind = {FunctionType: []}.get(type(member), [getattr(type(member), "__name__", "")])
+    if node.name.startswith("__"):
+        raise Refused(f"{place}: a record has no special methods of its own")
+    if function is None or said != kind or file.function(function.__code__) is not node:
+        raise Refused(f"{place} is not what its source says")
+
+
+def function_of(member: Any) -> FunctionType | None:
+    """Return the function of a method or property; None of anything else."""
+    if type(member) is property:
+        found = member.fget if member.fset is None and member.fdel is None else None
+    elif type(member) is cached_property:
+        found = member.func
+    elif type(member) in (staticmethod, classmethod):
+        found = member.__func__
+    else:
+        found = member
+    return found if type(found) is FunctionType else None
+
+
+def require_own_fields(value: Any, name: str) -> None:
+    """Require that a record holds its fields only, and forget what its properties have cached."""
+    kept = getattr(value, "__dict__", {})
+    for key in {*kept} - {each.name for each in fields(value)}:
+        if type(vars(type(value)).get(key)) is not cached_property:
+            raise Refused(f"{name}: a record with the value {key}, which is no field")
+        del kept[key]
+
+
+def _is_made(member: Any, model: Any) -> bool:
+    """Return whether a function is what ``dataclass`` made, whatever class it is of."""
+    if type(member) is not type(model):
+        return False
+    if type(member) is not FunctionType:
+        return bool(member == model)
+    held = [getattr(each, "cell_contents", None) for each in member.__closure__ or ()]
+    inner = [each for each in held if type(each) is FunctionType]
+    held_by_model = [getattr(each, "cell_contents", None) for each in model.__closure__ or ()]
+    models = [each for each in held_by_model if type(each) is FunctionType]
+    same = (
+        member.__code__.co_code == model.__code__.co_code
+        and member.__code__.co_names == model.__code__.co_names
+    )
+    same = same and member.__code__.co_varnames == model.__code__.co_varnames
+    same = same and len(inner) == len(models) and all(map(_is_made, inner, models))
+    return same and _alike(member.__defaults__, model.__defaults__)
+
+
+def _alike(first: Any, second: Any) -> bool:
+    if type(first) is tuple and type(second) is tuple:
+        return len(first) == len(second) and all(map(_alike, first, second))
+    return first is second or (type(first) is type(second) and type(first) in (int, str, bool))

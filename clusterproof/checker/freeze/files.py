@@ -1,0 +1,215 @@
+"""The source files of a running program: which node a function was compiled from, and what its names are there."""
+
+from __future__ import annotations
+
+import ast
+import symtable
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any, cast
+
+from clusterproof.checker.text_kernel import Refused
+
+SCOPES = ast.FunctionDef | ast.Lambda | ast.ListComp | ast.GeneratorExp | ast.DictComp | ast.SetComp
+"""Nodes within which names are variables of their own."""
+NAMES = {
+    ast.Lambda: "lambda",
+    ast.ListComp: "listcomp",
+    ast.GeneratorExp: "genexpr",
+    ast.DictComp: "dictcomp",
+    ast.SetComp: "setcomp",
+}
+"""What the symbol table calls scopes without a name."""
+CHANGING = (
+    *(
+        "append",
+        "extend",
+        "insert",
+        "pop",
+        "popitem",
+        "setdefault",
+        "update",
+        "clear",
+        "remove",
+        "discard",
+        "sort",
+    ),
+    *("reverse", "add", "__setitem__"),
+)
+"""Methods that change what they are called of."""
+
+
+class File:
+    """A source file as it is now: its nodes, what they are compiled to, and its symbol table."""
+
+    def __init__(self, path: str) -> None:
+        self.name = Path(path).name
+        try:
+            self.text = Path(path).read_bytes().decode()
+            self.tree = ast.parse(self.text)
+            table = symtable.symtable(self.text, path, "exec")
+        except (OSError, SyntaxError, ValueError) as error:
+            raise Refused(f"{self.name}: its source cannot be read ({error})") from None
+        self.lines = self.text.splitlines(keepends=True)
+        self.codes = _codes_of(self.tree)
+        self.nodes = [each for each in ast.walk(self.tree) if isinstance(each, ast.FunctionDef | ast.Lambda)]
+        self.variables = {
+            each.id if isinstance(each, ast.Name) else each.arg
+            for function in self.nodes
+            for each in ast.walk(function)
+            if isinstance(each, ast.arg) or (isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store))
+        }
+        self._tables: dict[tuple[str, int], list[symtable.SymbolTable]] = {}
+        waiting = [table]
+        while waiting:
+            each = waiting.pop()
+            self._tables.setdefault((each.get_name().strip("<>"), each.get_lineno()), []).append(each)
+            waiting += each.get_children()
+
+    def function(self, code: CodeType) -> ast.FunctionDef | ast.Lambda:
+        """Return the node that a function was compiled from.
+
+        Raises
+        ------
+        Refused
+            If the file says something else now, or two functions of a line cannot be told apart.
+        """
+        place = f"{self.name}, {code.co_name}"
+        if code not in self.codes:
+            raise Refused(f"{place}: it is not what its file says: has the file changed since it was loaded?")
+        found = [node for node in self.nodes if is_compiled_from(code, node)]
+        if len({ast.dump(node) for node in found}) != 1:
+            raise Refused(f"{place}: several functions stand in a line: write each in a line of its own")
+        return found[0]
+
+    def kinds(self, node: Any, names: Sequence[str]) -> dict[str, str]:
+        """Return of each name in a scope, by the symbol table, whether it is local, global or free there.
+
+        Raises
+        ------
+        Refused
+            If the file has two scopes in a line in which they are different things.
+        """
+        key = getattr(node, "name", None) or NAMES[type(node)], node.lineno
+        tables = [each for each in self._tables.get(key, ()) if {*names} <= {*each.get_identifiers()}]
+        kinds = [{name: _kind(table, name) for name in names} for table in tables]
+        if not kinds or any(each != kinds[0] for each in kinds):
+            raise Refused(
+                f"{self.name}, line {node.lineno}: names that cannot be told apart: use further lines"
+            )
+        return kinds[0]
+
+    def bound(self, name: str) -> list[ast.stmt]:
+        """Return the statements at the top of the file that give a name its value."""
+        return [
+            each
+            for each in self.tree.body
+            if any(
+                (isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load))
+                or (isinstance(n, ast.alias) and (n.asname or n.name) == name)
+                for n in _at_top(each)
+            )
+        ]
+
+    def change_of(self, name: str) -> int | None:
+        """Return a line that changes what a name of the file holds; None if none does so openly."""
+        for each in ast.walk(self.tree):
+            node, target = cast(Any, each), cast(Any, None)
+            if isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
+                target = node.value
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                target = node.func.value if node.func.attr in CHANGING else None
+            elif isinstance(node, ast.AugAssign):
+                target = node.target
+            elif isinstance(node, ast.Global) and name in node.names:
+                return int(node.lineno)
+            while isinstance(target, ast.Subscript | ast.Attribute):
+                target = target.value
+            if isinstance(target, ast.Name) and target.id == name:
+                return int(node.lineno)
+        return None
+
+    def segment(self, node: Any) -> str:
+        """Return what stands where a node does."""
+        return self.between((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset))
+
+    def between(self, start: tuple[int, int], end: tuple[int, int]) -> str:
+        """Return what stands between two places: a line from 1, and a number of bytes."""
+        several = [line.encode() for line in self.lines[start[0] - 1 : end[0]]]
+        several[-1] = several[-1][: end[1]]
+        several[0] = several[0][start[1] :]
+        return b"".join(several).decode()
+
+
+_FILES: dict[str, File] = {}
+
+
+def file_of(path: str) -> File:
+    """Return a file, which is read once a process."""
+    if not path.endswith(".py"):
+        raise Refused(f"{Path(path).name} has no source file")
+    if path not in _FILES:
+        _FILES[path] = File(path)
+    return _FILES[path]
+
+
+def node_of(function: FunctionType, annotations: Sequence[str]) -> tuple[Any, File | None]:
+    """Return the node of a function, and its file; None of a lambda in a text of an annotation."""
+    code = function.__code__
+    if code.co_filename != "<string>":
+        file = file_of(code.co_filename)
+        return file.function(code), file
+    found = []
+    for text in annotations:
+        tree = ast.parse(text, "<string>", "eval")
+        if code in _codes_of(tree):
+            found += [
+                each
+                for each in ast.walk(tree)
+                if isinstance(each, ast.Lambda) and is_compiled_from(code, each)
+            ]
+    if len({ast.dump(each) for each in found}) != 1:
+        raise Refused(f"{code.co_name}: its source is not known: write it in a file")
+    return found[0], None
+
+
+def _codes_of(tree: Any) -> set[CodeType]:
+    mode = "exec" if isinstance(tree, ast.Module) else "eval"
+    codes: set[CodeType] = set()
+    waiting = [compile(tree, "source", mode, dont_inherit=True)]
+    while waiting:
+        code = waiting.pop()
+        codes.add(code)
+        waiting += [each for each in code.co_consts if type(each) is CodeType]
+    return codes
+
+
+def is_compiled_from(code: CodeType, node: ast.FunctionDef | ast.Lambda) -> bool:
+    """Return whether a node stands where a function's code does, by name and line, of a lambda by columns, too."""
+    first_line = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
+    if getattr(node, "name", "<lambda>") != code.co_name or first_line != code.co_firstlineno:
+        return False
+    if isinstance(node, ast.FunctionDef):
+        return True
+    first, last = _span(node.body)
+    places = [(a, c, b, d) for a, b, c, d in code.co_positions() if a and b and c is not None and d]
+    return all(first <= (a, c) and (b, d) <= last for a, c, b, d in places) and min(places)[:2] == first
+
+
+def _span(node: Any) -> tuple[tuple[int, int], tuple[int, int]]:
+    return (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
+
+
+def _kind(table: symtable.SymbolTable, name: str) -> str:
+    symbol = table.lookup(name)
+    if symbol.is_global() or symbol.is_declared_global():
+        return "global"
+    return "free" if symbol.is_free() else "local"
+
+
+def _at_top(node: ast.AST) -> Iterator[ast.AST]:
+    yield node
+    if not isinstance(node, SCOPES | ast.ClassDef):
+        for each in ast.iter_child_nodes(node):
+            yield from _at_top(each)

@@ -1,0 +1,401 @@
+"""How a function is written in a text: its source, with the names that the text has, and without what says nothing."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import io
+import textwrap
+import tokenize
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from clusterproof.checker.freeze.files import SCOPES, File
+from clusterproof.checker.text_kernel import Refused
+
+WORDED = ("at_most", "at_least", "equal")
+"""Words with a sentence for the report, which a text leaves out."""
+WIDTH = 100
+"""Columns beyond which a line is broken, where that is simple."""
+Edit = tuple[tuple[int, int], tuple[int, int], str]
+"""From where to where a source is replaced, lines from 1 and bytes from 0, and by what."""
+
+
+@dataclass
+class Scope:
+    """Where a name stands: the nodes of the functions around it, the outermost first.
+
+    Attributes
+    ----------
+    file
+        Of the source; None of a text of an annotation, whose lambdas have parameters and global names only.
+    nodes
+        The outermost is the function that is written.
+    kinds
+        Of each of them, what its names are.
+    """
+
+    file: File | None
+    nodes: list[Any] = field(default_factory=list)
+    kinds: list[dict[str, str]] = field(default_factory=list)
+
+    def enter(self, node: Any) -> None:
+        """Enter a function."""
+        names = sorted(names_of(node))
+        for name in names:
+            if name.startswith("__") or not name.isascii():
+                raise Refused(f"line {node.lineno}: the name {name}: write ASCII, without two underscores")
+        if self.file is not None:
+            found = self.file.kinds(node, names)
+        else:
+            own = {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
+            found = {name: "local" if name in own else "global" for name in names}
+        self.nodes.append(node)
+        self.kinds.append(found)
+
+    def leave(self) -> None:
+        """Leave the innermost function."""
+        self.nodes.pop()
+        self.kinds.pop()
+
+    def kind(self, name: str) -> str:
+        """Return "local", "global", or "cell" of a variable around the outermost function."""
+        for kinds in reversed(self.kinds):
+            if kinds.get(name, "free") != "free":
+                return kinds[name]
+        return "cell"
+
+
+def names_of(node: Any) -> set[str]:
+    """Return the names that stand in a function, and not in one within it."""
+    found: set[str] = set()
+    if isinstance(node, ast.FunctionDef | ast.Lambda):
+        own = node.args
+        arguments = [*own.posonlyargs, *own.args, *own.kwonlyargs, own.vararg, own.kwarg]
+        found |= {each.arg for each in arguments if each}
+        waiting: list[Any] = [*node.body] if isinstance(node, ast.FunctionDef) else [node.body]
+    else:
+        first, *others = node.generators
+        waiting = [first.target, *first.ifs, *others]
+        waiting += [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, ast.Name):
+            found.add(each.id)
+        waiting += children(each)
+        if isinstance(each, ast.FunctionDef):
+            found.add(each.name)
+    return found
+
+
+def children(node: Any) -> list[Any]:
+    """Return the parts of a node that are evaluated where it stands; annotations, and decorators, never are."""
+    if isinstance(node, ast.FunctionDef | ast.Lambda):
+        return [*node.args.defaults, *filter(None, node.args.kw_defaults)]
+    if isinstance(node, SCOPES):
+        return [node.generators[0].iter]  # type: ignore[union-attr]  # a comprehension has them
+    if isinstance(node, ast.AnnAssign):
+        return [node.target, *filter(None, [node.value])]
+    return list(ast.iter_child_nodes(node))
+
+
+class Writer(ast.NodeTransformer):
+    """Writes a node with the names of a text, as a tree and as edits of its source.
+
+    Parameters
+    ----------
+    scope
+        Where the node stands.
+    name
+        Returns what a global name, or one of a variable around the function, is in the text.
+    attribute
+        Returns what an attribute of a module is in the text, by the names from the module on; None if the first of
+        them is no module.
+    shared
+        Whether each value that the outermost function returns is kept by a cache: nobody may change it.
+    """
+
+    def __init__(
+        self,
+        scope: Scope,
+        name: Callable[[str, bool], str],
+        attribute: Callable[[Sequence[str]], tuple[str, int] | None],
+        *,
+        shared: bool = False,
+    ) -> None:
+        self.scope, self.name, self.attribute, self.shared = scope, name, attribute, shared
+        self.edits: list[Edit] = []
+        self.asked: set[str] = set()
+
+    def replace(self, node: Any, text: str) -> Any:
+        """Write a text in the place of an expression."""
+        self.edits.append(((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset), text))
+        return ast.copy_location(ast.parse(text, mode="eval").body, node)
+
+    def written(self, name: str) -> str:
+        """Return what a name that is loaded is in the text."""
+        kind = self.scope.kind(name)
+        if kind == "local":
+            return name
+        own = self.name(name, kind == "cell")
+        first = own.partition(".")[0]
+        if any(first in kinds and kinds[first] == "local" for kinds in self.scope.kinds):
+            raise Refused(f"{first} is the name of a variable, too: rename the variable")
+        return own
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        """Write a name as the text has it."""
+        own = self.written(node.id) if isinstance(node.ctx, ast.Load) else node.id
+        return node if own == node.id else self.replace(node, own)
+
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
+        """Write what a module holds by the name that it has in the text."""
+        path: list[str] = []
+        inner: Any = node
+        while isinstance(inner, ast.Attribute):
+            path.insert(0, inner.attr)
+            inner = inner.value
+        if isinstance(inner, ast.Name) and self.scope.kind(inner.id) != "local":
+            found = self.attribute([inner.id, *path])
+            if found is not None:
+                own, used = found
+                self.asked |= {*path[used:]}
+                return self.replace(node, ".".join([own, *path[used:]]))
+        self.asked.add(node.attr)
+        return self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        """Leave the sentence of a line out, if to make it does nothing."""
+        worded = isinstance(node.func, ast.Name) and self.scope.kind(node.func.id) == "global"
+        worded = worded and self.written(node.func.id) in WORDED  # type: ignore[attr-defined]  # a name
+        before: Any = node.args[-1] if node.args else node.func
+        for each in [*node.keywords]:
+            if worded and each.arg == "words" and _does_nothing(each.value):
+                end = (before.end_lineno, before.end_col_offset)
+                self.edits.append((end, (each.end_lineno, each.end_col_offset), ""))  # type: ignore[arg-type]
+                node.keywords.remove(each)
+            else:
+                before = each
+        return self.generic_visit(node)
+
+    def visit_Return(self, node: ast.Return) -> Any:
+        """Let nobody change what a cache keeps."""
+        value = node.value
+        self.generic_visit(node)
+        if not self.shared or len([n for n in self.scope.nodes if isinstance(n, ast.FunctionDef)]) > 1:
+            return node
+        if value is None or node.value is None:
+            return node
+        start, end = (value.lineno, value.col_offset), (value.end_lineno, value.end_col_offset)
+        self.edits += [(start, start, "fixed("), (end, end, ")")]  # type: ignore[list-item]  # they are numbers
+        node.value = _fixed(node.value)
+        return node
+
+    def visit_Raise(self, node: ast.Raise) -> Any:
+        """Leave out what is raised: the function has no value there."""
+        self.edits.append(((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset), "raise"))  # type: ignore[arg-type]
+        return ast.copy_location(ast.Raise(None, None), node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        """Leave the annotation out."""
+        end = (node.annotation.end_lineno, node.annotation.end_col_offset)
+        if node.value is None:
+            self.edits.append(((node.lineno, node.col_offset), end, "pass"))  # type: ignore[arg-type]
+            return ast.copy_location(ast.Pass(), node)
+        start = (node.target.end_lineno, node.target.end_col_offset)
+        self.edits.append((start, end, ""))  # type: ignore[arg-type]
+        made = ast.Assign([self.visit(node.target)], self.visit(node.value))
+        return ast.copy_location(made, node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        """Write a nested function, without annotations and docstring."""
+        if node.decorator_list:
+            raise Refused(f"line {node.lineno}: a decorator within a function is not of the language")
+        return self.function(node, node.name)
+
+    def visit_Lambda(self, node: ast.Lambda) -> Any:
+        """Write a nested function."""
+        return self.function(node, "")
+
+    def function(self, node: Any, name: str) -> Any:
+        """Write a function under a name: its defaults where it stands, the rest within it."""
+        own = node.args
+        own.defaults = [self.visit(each) for each in own.defaults]
+        own.kw_defaults = [each and self.visit(each) for each in own.kw_defaults]
+        for each in (*own.posonlyargs, *own.args, *own.kwonlyargs, own.vararg, own.kwarg):
+            if each is not None and each.annotation is not None:
+                end = (each.annotation.end_lineno, each.annotation.end_col_offset)
+                start = (each.lineno, each.col_offset + len(each.arg))
+                self.edits.append((start, end, ""))
+                each.annotation = None
+        self.scope.enter(node)
+        try:
+            if isinstance(node, ast.Lambda):
+                node.body = self.visit(node.body)
+            else:
+                node.name = name
+                node.body = [self.visit(each) for each in self._without_texts(node.body)]
+                node.returns = None
+        finally:
+            self.scope.leave()
+        return node
+
+    def _without_texts(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        texts = [n for n in body if isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant)]
+        for each in texts:
+            left = "pass" if len(texts) == len(body) and each is body[0] else ""
+            self.edits.append(((each.lineno, each.col_offset), (each.end_lineno, each.end_col_offset), left))  # type: ignore[arg-type]
+        return [n for n in body if n not in texts] or [ast.copy_location(ast.Pass(), body[0])]
+
+    def _comprehension(self, node: Any) -> Any:
+        node.generators[0].iter = self.visit(node.generators[0].iter)
+        first = node.generators[0].iter
+        self.scope.enter(node)
+        try:
+            node.generators[0].iter = ast.Constant(None)
+            self.generic_visit(node)
+        finally:
+            self.scope.leave()
+        node.generators[0].iter = first
+        return node
+
+    visit_ListComp = visit_GeneratorExp = visit_DictComp = visit_SetComp = _comprehension  # noqa: N815 - as in ast
+
+
+def _does_nothing(node: ast.expr) -> bool:
+    """Return whether it makes no difference that an expression is evaluated."""
+    return isinstance(node, ast.Constant) or (isinstance(node, ast.Lambda) and not ast.unparse(node.args))
+
+
+def _fixed(value: ast.expr) -> ast.expr:
+    return ast.copy_location(ast.Call(ast.Name("fixed", ast.Load()), [value], []), value)
+
+
+# ---- from a tree and edits to a text
+
+
+def write_expression(node: ast.expr, file: File | None, edits: Sequence[Edit]) -> str:
+    """Return an expression as its source has it, or in a line where that is not plain."""
+    if file is not None:
+        source = edited(file, (node.lineno, node.col_offset), _end(node), edits)
+        source = f"({source})" if "\n" in source else source
+        if _is_plain(source) and _says(source, ast.Expression(node), "eval"):
+            return source
+    return _escaped(ast.unparse(node), ast.Expression(node), "eval")
+
+
+def write_function(
+    node: ast.FunctionDef, file: File, original: ast.FunctionDef, edits: Sequence[Edit]
+) -> str:
+    """Return a function: its header in a line, and each statement as its source has it where that is plain."""
+    lines = [_header(node)]
+    statements = {(each.lineno, each.col_offset): each for each in node.body}
+    for each in original.body:
+        written = statements.get((each.lineno, each.col_offset))
+        if written is None:
+            continue
+        start = (each.lineno, 0)
+        indent = file.lines[each.lineno - 1].encode()[: each.col_offset]
+        source = ""
+        if not indent.strip():
+            source = _without_comments(textwrap.dedent(edited(file, start, _end(each), edits)))
+        module = ast.Module([written], [])
+        if not (_is_plain(source) and _says(source, module, "exec")):
+            source = _escaped(ast.unparse(written), module, "exec")
+        lines.append(textwrap.indent(source.strip("\n"), "    "))
+    return "\n".join(lines) if len(lines) > 1 else f"{lines[0]}\n    pass"
+
+
+def _header(node: ast.FunctionDef) -> str:
+    """Return the first line of a function, over several lines if it is long."""
+    return in_lines(f"def {node.name}({ast.unparse(node.args)}):", "        ", "\n    pass")
+
+
+def in_lines(source: str, indent: str, rest: str = "") -> str:
+    """Return a source that stands in brackets in several lines, if it is long; ``rest`` completes it to a statement."""
+    if len(source) <= WIDTH:
+        return source
+    wrapper = textwrap.TextWrapper(
+        WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    broken = "\n".join(wrapper.wrap(source))
+    return broken if _says(broken + rest, ast.parse(source + rest), "exec") else source
+
+
+def edited(file: File, start: tuple[int, int], end: tuple[int, int], edits: Sequence[Edit]) -> str:
+    """Return a part of a source, some of which is replaced."""
+    parts, place = [], start
+    for first, last, text in sorted(edits, key=lambda each: (each[0], each[1])):
+        if first < place or last > end:
+            continue
+        parts += [file.between(place, first), text]
+        place = last
+    return "".join([*parts, file.between(place, end)])
+
+
+def _end(node: Any) -> tuple[int, int]:
+    return node.end_lineno, node.end_col_offset
+
+
+def _without_comments(source: str) -> str:
+    """Return a source without comments and empty lines; empty if it has no tokens."""
+    lines = source.split("\n")
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(f"{source}\n").readline):
+            if token.type == tokenize.COMMENT:
+                row, column = token.start
+                lines[row - 1] = lines[row - 1][:column]
+    except (tokenize.TokenError, IndentationError, SyntaxError):
+        return ""
+    return "\n".join(line.rstrip() for line in lines if line.strip())
+
+
+def _is_plain(source: str) -> bool:
+    marks = ("'''", '"""', "\\\n")
+    return (
+        bool(source)
+        and all(each == "\n" or " " <= each <= "~" for each in source)
+        and not any(mark in source for mark in marks)
+    )
+
+
+def _says(source: str, tree: Any, mode: str) -> bool:
+    """Return whether a source is that of a tree."""
+    try:
+        found = ast.parse(source, mode=mode)
+    except SyntaxError:
+        return False
+    return _dump(found) == _dump(tree)
+
+
+def _dump(tree: Any) -> str:
+    copied = copy.deepcopy(tree)
+    for each in ast.walk(copied):
+        if isinstance(each, ast.Constant):
+            each.kind = None
+    return ast.dump(copied)
+
+
+def _escaped(source: str, tree: Any, mode: str) -> str:
+    """Return a source with escapes in its strings for what is not printable ASCII.
+
+    Raises
+    ------
+    Refused
+        If there is no such source.
+    """
+    written = "".join(
+        each if each == "\n" or " " <= each <= "~" else each.encode("unicode_escape").decode()
+        for each in source
+    )
+    for mark in ("'''", '"""'):
+        written = written.replace(mark, "\\x27" * 3 if mark == "'''" else "\\x22" * 3)
+    if not _says(written, tree, mode):
+        raise Refused("a string or a name that printable ASCII does not write")
+    return written
+
+
+def quoted(text: str) -> str:
+    """Return a string as a text writes it."""
+    return ascii(text).replace("'''", "\\x27" * 3).replace('"""', "\\x22" * 3)

@@ -1,0 +1,497 @@
+"""From a claim of the running program to the text that states it. The kernel reads the text, and trusts nothing here.
+
+What a function's source names is looked up in the running program, and written as its own source says. Whatever is not
+what its source says, or may change, is refused by name, with what to write in its place.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+import gc
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import MISSING, fields, is_dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from math import gcd
+from pathlib import Path
+from types import FunctionType, MappingProxyType, ModuleType
+from typing import Any
+
+from clusterproof.checker.claims import ranges as live_ranges
+from clusterproof.checker.claims.claim import Claim
+from clusterproof.checker.claims.class_ranges import OfClass
+from clusterproof.checker.claims.sequences import Sequences
+from clusterproof.checker.freeze.classes import class_node, function_of, require_own_fields
+from clusterproof.checker.freeze.files import File, file_of, node_of
+from clusterproof.checker.freeze.sources import (
+    Scope,
+    Writer,
+    in_lines,
+    quoted,
+    write_expression,
+    write_function,
+)
+from clusterproof.checker.freeze.vocabulary import WORDS
+from clusterproof.checker.text_kernel import Refused
+from clusterproof.checker.text_kernel.grammar import MODULES, floating
+from clusterproof.checker.text_kernel.library import LIBRARY
+from clusterproof.checker.text_kernel.reading import ANNOTATIONS, ENDING, Definitions
+from clusterproof.checker.text_kernel.reading import WORDS as KERNEL_WORDS
+from clusterproof.checker.text_kernel.records import Record
+from clusterproof.checker.text_kernel.spaces import CLASSES, RANGES
+
+CACHED = type(lru_cache(lambda: None))
+KINDS = {kind.__name__: name for name, kind in CLASSES.items()}
+TRIED = "what depends on them is tried, and not proved"
+"""Why a statement can be no other one."""
+
+
+def _known() -> dict[int, str]:
+    """Return by the identity of one of Python's functions, or of a claim's words, its name in a text."""
+    found = {id(live): name for live, name in WORDS}
+    for name in LIBRARY:
+        module, _, own = name.rpartition(".")
+        holder = importlib.import_module(module) if module else builtins
+        found[id(Fraction if name == "Fraction" else getattr(holder, own))] = name
+    return found
+
+
+KNOWN = _known()
+
+
+class Text:
+    """The text of one claim, as far as it is written.
+
+    Parameters
+    ----------
+    used
+        Names of attributes that are asked for: methods of other names are left out.
+    annotations
+        Texts of annotations, in which the ends of ranges may be written.
+    """
+
+    def __init__(self, used: frozenset[str], annotations: Sequence[str]) -> None:
+        self.used, self.annotations = used, annotations
+        self.asked: set[str] = set()
+        self.parts: list[str] = []
+        self.names: dict[Any, str] = {}
+        self.kept: list[Any] = []
+        self.taken = {*LIBRARY, *KERNEL_WORDS, *RANGES, *ENDING, *MODULES, "dataclass", "fixed", *ANNOTATIONS}
+        self.read = Definitions(KERNEL_WORDS)
+
+    @contextmanager
+    def unless_refused(self) -> Any:
+        """Take back what was written inside, if it is refused."""
+        before = len(self.parts), dict(self.names), set(self.taken), dict(self.read.names)
+        try:
+            yield
+        except BaseException:
+            del self.parts[before[0] :]
+            self.names, self.taken = before[1], before[2]
+            for name in self.read.names.keys() - before[3].keys():
+                del self.read.names[name]
+            raise
+
+    def free(self, name: str) -> str:
+        """Return a name that nothing has yet."""
+        wanted = name.lstrip("_") or "value"
+        if not wanted.isascii():
+            raise Refused(f"the name {name}: write it in ASCII")
+        own, place = wanted, 1
+        while own in self.taken:
+            place += 1
+            own = f"{wanted}_{place}"
+        self.taken.add(own)
+        return own
+
+    def emit(self, text: str) -> None:
+        """Add a definition, which the kernel reads at once."""
+        for node in ast.parse(text).body:
+            self.read.add(node)
+        self.parts.append(text)
+
+    # ---- names
+
+    def name(self, value: Any, name: str, home: Mapping[str, Any] | None) -> str:
+        """Return what a value is named in the text, where it is defined first.
+
+        Parameters
+        ----------
+        value, name
+            Of the running program.
+        home
+            The module's names, of which it is one; None of a variable around a function.
+        """
+        value = value.function if type(value) is Claim else value
+        if id(value) in KNOWN:
+            return KNOWN[id(value)]
+        if type(value) is FunctionType or type(value) is CACHED or isinstance(value, type):
+            return self._defined(value)
+        if home is None:
+            key: Any = id(value), name
+        else:
+            home, name = _origin(home, name, value)
+            key = id(home), name
+        if key not in self.names:
+            self.kept.append(value)
+            with self.unless_refused():
+                self.names[key] = self._constant(value, name, home)
+        return self.names[key]
+
+    def _defined(self, value: Any) -> str:
+        """Return the name of a function or class."""
+        if id(value) not in self.names:
+            self.kept.append(value)
+            inner = _uncached(value) if type(value) is CACHED else value
+            said = inner.__code__.co_name if type(inner) is FunctionType else inner.__name__
+            with self.unless_refused():
+                own = self.names[id(value)] = self.free("function" if said == "<lambda>" else said)
+                if isinstance(value, type):
+                    self.emit(self.record(value, own))
+                else:
+                    self.emit(self.function(inner, own, shared=inner is not value))
+        return self.names[id(value)]
+
+    def _constant(self, value: Any, name: str, home: Mapping[str, Any] | None) -> str:
+        """Write a constant: the expression of its source, or its value."""
+        own = self.free(name)
+        file = _file_of_module(home)
+        bound = file.bound(name) if file else []
+        if file is not None and len(bound) == 1 and (said := _expression(bound[0], name)) is not None:
+            scope = Scope(file)
+            try:
+                with self.unless_refused():
+                    writer = self._writer(scope, {**builtins.__dict__, **(home or {})}, home, {})
+                    made = writer.visit(copy.deepcopy(said))
+                    self.emit(f"{own} = {write_expression(_placed(made, said), file, writer.edits)}")
+                    self.asked |= writer.asked
+            except (
+                Refused,
+                SyntaxError,
+                RecursionError,
+            ):  # it is computed in words that the language has not
+                pass
+            except Exception:
+                pass
+            else:
+                if not self.agree(value, self.read.names[own]):
+                    raise Refused(
+                        f"{name} is {_shown(value)}, and not what {file.name}, line {bound[0].lineno} says: "
+                        "write it as it is to be"
+                    )
+                return own
+        if file is not None and (line := file.change_of(name)) is not None:
+            raise Refused(f"{name} is changed in {file.name}, line {line}: write it as one expression")
+        text = self.literal(value, name)
+        where = "of the function around it" if home is None else "computed where the program is loaded"
+        self.emit(f"{own} = {text}")
+        self.parts[-1] += f"  # {where}"
+        return own
+
+    def literal(self, value: Any, name: str) -> str:
+        """Write a constant by its value.
+
+        Raises
+        ------
+        Refused
+            If it may change, or is no value of the language.
+        """
+        if type(value) is Fraction:
+            if value.denominator < 1 or gcd(value.numerator, value.denominator) != 1:
+                raise Refused(f"{name} is a fraction that was changed")
+            return f"Fraction({_integer(value.numerator)}, {_integer(value.denominator)})"
+        if type(value) is int:
+            return _integer(value)
+        if type(value) is str:
+            return quoted(value)
+        if type(value) in (bool, type(None)):
+            return repr(value)
+        if type(value) is tuple:
+            return f"({''.join(f'{self.literal(each, name)}, ' for each in value).rstrip(' ')})"
+        if type(value) is MappingProxyType and [type(each) for each in gc.get_referents(value)] != [dict]:
+            raise Refused(f"{name} is a view of no plain dictionary")
+        if type(value) in (dict, MappingProxyType):
+            entries = (f"{self.literal(k, name)}: {self.literal(v, name)}" for k, v in value.items())
+            return f"{{{', '.join(entries)}}}"
+        if type(value) is float:
+            raise Refused(f"{name}: {floating(value)}")
+        if type(value) is list:
+            raise Refused(f"{name} is a list, which may change: write a tuple")
+        if type(value) in (FunctionType, CACHED) or isinstance(value, type) or id(value) in KNOWN:
+            return self.name(value, name, None)
+        if is_dataclass(value):
+            require_own_fields(value, name)
+            kind = self.name(type(value), "", None)
+            entries = (f"{f.name}={self.literal(getattr(value, f.name), name)}" for f in fields(value))
+            return f"{kind}({', '.join(entries)})"
+        kind = f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
+        raise Refused(f"{name} is {kind} {_shown(value)}, which is not of the language")
+
+    def agree(self, live: Any, read: Any) -> bool:
+        """Return whether a constant of the running program is what the kernel read."""
+        if type(live) is Claim:
+            live = live.function
+        if type(live) in (FunctionType, CACHED) or isinstance(live, type) or id(live) in KNOWN:
+            own = KNOWN.get(id(live)) or self.names.get(id(live))
+            return own is not None and self.read.names.get(own) is read
+        if type(live) is tuple:
+            return type(read) is tuple and len(live) == len(read) and all(map(self.agree, live, read))
+        if type(live) in (dict, MappingProxyType):
+            if type(read) is not MappingProxyType or len(live) != len(read):
+                return False
+            pairs = zip(live.items(), read.items(), strict=True)
+            return all(self.agree(k, n) and self.agree(v, m) for (k, v), (n, m) in pairs)
+        if isinstance(read, Record):
+            if self.names.get(id(type(live))) is None or not self.agree(type(live), type(read)):
+                return False
+            require_own_fields(live, type(live).__name__)
+            return all(
+                self.agree(getattr(live, n), v) for n, v in zip(read._fields, read._values, strict=True)
+            )
+        if type(live) is not type(read):
+            return False
+        if type(live) is Fraction:
+            return (live.numerator, live.denominator) == (read.numerator, read.denominator)
+        return type(live) in (int, str, bool, type(None)) and live == read
+
+    # ---- sources
+
+    def _writer(
+        self,
+        scope: Scope,
+        known: Mapping[str, Any],
+        home: Mapping[str, Any] | None,
+        cells: Mapping[str, Any],
+        *,
+        shared: bool = False,
+    ) -> Writer:
+        """Return what writes a node with the names of the text."""
+
+        def name(own: str, cell: bool) -> str:
+            place = f"{scope.file.name}: " if scope.file else ""
+            if cell and own in cells:
+                return self.name(cells[own], own, None)
+            if own not in known:
+                raise Refused(f"{place}the name {own} is not of the language")
+            value = known[own]
+            if type(value) is ModuleType:
+                raise Refused(f"{place}{own} is a module: name what is used of it")
+            try:
+                return self.name(value, own, home if home is not None and own in home else None)
+            except Refused as refused:
+                raise _placed_error(refused, place) from None
+
+        def attribute(path: Sequence[str]) -> tuple[str, int] | None:
+            value: Any = cells.get(path[0], known.get(path[0]))
+            place = 1
+            holder: Any = None
+            while type(value) is ModuleType and place < len(path):
+                holder, found = value, vars(value).get(path[place], MISSING)
+                if found is MISSING and id(getattr(value, path[place], None)) in KNOWN:
+                    found = getattr(value, path[place])
+                value, place = found, place + 1
+            if holder is None:
+                return None
+            if value is MISSING or type(value) is ModuleType:
+                raise Refused(f"{'.'.join(path)} is not of the language")
+            return self.name(value, path[place - 1], vars(holder)), place
+
+        return Writer(scope, name, attribute, shared=shared)
+
+    def source(self, function: FunctionType, own: str, *, shared: bool = False) -> tuple[Any, Any, Writer]:
+        """Return the tree of a function with the names of the text, the node it was, and the edits that lead there."""
+        node, file = node_of(function, self.annotations)
+        if file is not None:
+            self.taken |= file.variables
+        code = function.__code__
+        try:
+            held = [cell.cell_contents for cell in function.__closure__ or ()]
+        except ValueError:
+            raise Refused(f"{code.co_name}: a variable around it has no value yet") from None
+        cells = dict(zip(code.co_freevars, held, strict=True))
+        builtin = getattr(function, "__builtins__", None)
+        if type(builtin) is not dict or type(function.__globals__) is not dict:
+            raise Refused(f"{code.co_name}: its module has a namespace of its own kind")
+        known = {**builtin, **function.__globals__}
+        scope = Scope(file)
+        writer = self._writer(scope, known, function.__globals__, cells, shared=shared)
+        made = copy.deepcopy(node)
+        made.args.defaults, made.args.kw_defaults = [], [None] * len(made.args.kwonlyargs)
+        if isinstance(made, ast.FunctionDef):
+            made.decorator_list = []
+        made = writer.function(made, own)
+        self.asked |= writer.asked
+        place = f"{Path(code.co_filename).name}, {code.co_name}"
+        made.args.defaults = [self._default(each, place) for each in function.__defaults__ or ()]
+        named = function.__kwdefaults__ or {}
+        made.args.kw_defaults = [
+            self._default(named[each.arg], place) if each.arg in named else None
+            for each in made.args.kwonlyargs
+        ]
+        return made, node, writer
+
+    def _default(self, value: Any, place: str) -> ast.expr:
+        if type(value) in (list, dict):
+            raise Refused(f"{place}: a default that may change: use None")
+        return ast.parse(self.literal(value, f"{place}: a default"), mode="eval").body
+
+    def function(self, function: FunctionType, own: str, *, shared: bool = False) -> str:
+        """Write a function under a name; if it is ``shared`` by a cache, nobody may change what it returns."""
+        made, node, writer = self.source(function, own, shared=shared)
+        if isinstance(made, ast.Lambda):
+            body = f"fixed({ast.unparse(made.body)})" if shared else ast.unparse(made.body)
+            return f"{own} = lambda {ast.unparse(made.args)}: {body}".replace("lambda :", "lambda:")
+        if shared and any(isinstance(each, ast.Yield | ast.YieldFrom) for each in ast.walk(node)):
+            raise Refused(f"{node.name}: a cache keeps a generator, which is used up")
+        assert writer.scope.file is not None  # a def stands in a file
+        return write_function(ast.fix_missing_locations(made), writer.scope.file, node, writer.edits)
+
+    def record(self, kind: type, own: str) -> str:
+        """Write a class under a name: its fields, and of its methods those that are asked for."""
+        node, _ = class_node(kind)
+        defaults = {each.name: each.default for each in fields(kind)}
+        written = ["@dataclass(frozen=True)", f"class {own}:"]
+        for each in node.body:
+            if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
+                default = defaults[each.target.id]
+                said = each.annotation.id if isinstance(each.annotation, ast.Name) else ""
+                end = "" if default is MISSING else f" = {self.literal(default, each.target.id)}"
+                written.append(f"    {each.target.id}: {said if said in ANNOTATIONS else 'object'}{end}")
+            elif isinstance(each, ast.FunctionDef) and each.name in self.used:
+                written += ["", *(f"    {line}" for line in self._method(kind, each).split("\n"))]
+            elif not isinstance(each, ast.FunctionDef | ast.Expr | ast.Pass):
+                raise Refused(f"{kind.__qualname__}: a record has fields, properties and methods only")
+        return "\n".join(line.rstrip() for line in written)
+
+    def _method(self, kind: type, node: ast.FunctionDef) -> str:
+        member = vars(kind)[node.name]
+        function = function_of(member)
+        assert function is not None  # the class was compared with its source
+        shared = type(member) is cached_property
+        try:
+            with self.unless_refused():
+                text = self.function(function, node.name, shared=shared)
+        except Refused as refused:
+            said = " ".join(str(refused).encode("ascii", "replace").decode().split())
+            text = f"def {node.name}(*values, **named):\n    raise  # {said[:80]}"
+        decorator = "property" if shared else "" if type(member) is FunctionType else type(member).__name__
+        return f"@{decorator}\n{text}" if decorator else text
+
+    # ---- ranges
+
+    def range(self, allowed: Any, name: str) -> str:
+        """Write a range."""
+        if type(allowed) is live_ranges.Choice:
+            written = f"choice({', '.join(self.literal(each, name) for each in allowed.options)})"
+            return in_lines(written, "        ")
+        if type(allowed) in (live_ranges.Integers, live_ranges.Rationals, live_ranges.Reals):
+            word = "integers" if type(allowed) is live_ranges.Integers else "rationals"
+            low = "None" if allowed.downwards else self.end(allowed.low, name)
+            return f"{word}({low}, {'None' if allowed.upwards else self.end(allowed.high, name)})"
+        if type(allowed) is Sequences:
+            (length,) = allowed.shape
+            return f"sequences({self.range(allowed.entries, name)}, {self.end(length, name)})"
+        if type(allowed) is OfClass:
+            parts = [self._group(group, name) for group in allowed.groups]
+            if allowed.distance is not None:
+                parts.append(f"distance={self.end(allowed.distance, name)}")
+            return f"member({', '.join(parts)})"
+        if allowed.drawn:
+            raise Refused(f"{name}: objects that a function draws: {TRIED}")
+        raise Refused(f"{name}: NumPy arrays are not of the language: state sequences(...)")
+
+    def _group(self, group: Any, name: str) -> str:
+        constants = ", ".join(f"{quoted(n)}: {self.end(c, name)}" for n, c in group.constants.items())
+        return f"({group.count}, {quoted(KINDS[group.kind.__name__])}, {{{constants}}})"
+
+    def end(self, end: Any, name: str) -> str:
+        """Write an end of a range: a float is the decimal that is printed."""
+        if type(end) is FunctionType:
+            if end.__code__.co_name != "<lambda>":
+                return self.name(end, name, None)
+            made, _, _ = self.source(end, "")
+            return ast.unparse(made)
+        if type(end).__module__ == "numpy":
+            end = end.item()
+        return self.literal(Fraction(repr(end)) if type(end) is float else end, name)
+
+
+def _origin(home: Mapping[str, Any], name: str, value: Any) -> tuple[Mapping[str, Any], str]:
+    """Return the names of the module that a value is imported from, and its name there."""
+    file = _file_of_module(home)
+    imports = [node for node in file.tree.body if isinstance(node, ast.ImportFrom)] if file else []
+    for node in imports:
+        for each in node.names:
+            if (each.asname or each.name) != name:
+                continue
+            module = "." * node.level + (node.module or "")
+            try:
+                found = sys.modules.get(importlib.util.resolve_name(module, home.get("__package__") or ""))
+            except ImportError:
+                continue
+            if (
+                type(found) is ModuleType
+                and vars(found).get(each.name, MISSING) is value
+                and vars(found) is not home
+            ):
+                return _origin(vars(found), each.name, value)
+    return home, name
+
+
+def _file_of_module(home: Mapping[str, Any] | None) -> File | None:
+    """Return the file of a module, by its names; None if these are those of no module with a source."""
+    module = sys.modules.get(str((home or {}).get("__name__")))
+    path = str(getattr(module, "__file__", None))
+    if home is None or type(module) is not ModuleType or vars(module) is not home or not path.endswith(".py"):
+        return None
+    return file_of(path)
+
+
+def _expression(node: ast.stmt, name: str) -> ast.expr | None:
+    """Return the expression whose value a statement gives to a name alone."""
+    if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        target: Any = node.targets[0]
+    elif isinstance(node, ast.AnnAssign):
+        target = node.target
+    else:
+        return None
+    return node.value if isinstance(target, ast.Name) and target.id == name else None
+
+
+def _placed(made: ast.expr, said: ast.expr) -> ast.expr:
+    return ast.copy_location(made, said)
+
+
+def _uncached(value: Any) -> FunctionType:
+    """Return the function that a cache is of, and empty the cache: it may hold what another constant gave."""
+    CACHED.cache_clear(value)
+    inner = value.__wrapped__
+    if type(inner) is not FunctionType or not any(each is inner for each in gc.get_referents(value)):
+        raise Refused(f"{value.__name__}: the cache is of another function than it says")
+    return inner
+
+
+def _integer(value: int) -> str:
+    """Write an int of any size."""
+    return str(value) if value.bit_length() < 10_000 else hex(value)
+
+
+def _placed_error(refused: Refused, place: str) -> Refused:
+    return refused if "line " in str(refused) or ".py" in str(refused) else Refused(f"{place}{refused}")
+
+
+def _shown(value: Any) -> str:
+    try:
+        text = repr(value)
+    except Exception:  # whatever its text is made of
+        return f"a {type(value).__name__}"
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+Frozen = Callable[[Text], str]

@@ -1,0 +1,135 @@
+"""The door of evidence: a record is plain JSON, and is decoded field by field. All else is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from clusterproof.checker.text_kernel.evaluation import Refused, spend
+from clusterproof.checker.text_kernel.numbers import read, words
+
+Decode = Callable[[Any], Any]
+"""Returns what a field is, or raises ``Refused``."""
+MOST_STATES = 64
+"""Most symbols that rounds may take."""
+LARGEST_POWER = 1000
+"""Largest exponent in a polynomial."""
+
+
+def text(code: Any) -> str:
+    """Decode a text."""
+    if type(code) is not str:
+        raise Refused(f"{_shown(code)} must be a text")
+    return code
+
+
+def true(code: Any) -> bool:
+    """Decode the truth value true."""
+    if code is not True:
+        raise Refused(f"{_shown(code)} must be true")
+    return True
+
+
+def number(code: Any) -> Any:
+    """Decode an exact number: an int, or a text such as "-3/4"."""
+    value = read(code)
+    spend(1 + words(value))
+    return value
+
+
+def whole_number(largest: int) -> Decode:
+    """Decode an int from 0 to a largest one."""
+
+    def decode(code: Any) -> int:
+        if type(code) is not int or not 0 <= code <= largest:
+            raise Refused(f"{_shown(code)} must be an int from 0 to {largest}")
+        return code
+
+    return decode
+
+
+def list_of(entry: Decode) -> Decode:
+    """Decode a list, whose entries are alike."""
+
+    def decode(code: Any) -> list[Any]:
+        if type(code) is not list:
+            raise Refused(f"{_shown(code)} must be a list")
+        spend(1 + len(code))
+        return [entry(each) for each in code]
+
+    return decode
+
+
+def named(value: Decode) -> Decode:
+    """Decode an object of any names, whose values are alike."""
+
+    def decode(code: Any) -> dict[str, Any]:
+        if type(code) is not dict:
+            raise Refused(f"{_shown(code)} must be an object")
+        spend(1 + len(code))
+        return {text(name): value(each) for name, each in code.items()}
+
+    return decode
+
+
+def record(required: Mapping[str, Decode], optional: Mapping[str, Decode] | None = None) -> Decode:
+    """Decode an object of these names, and no others."""
+    known = {**required, **(optional or {})}
+
+    def decode(code: Any) -> dict[str, Any]:
+        if type(code) is not dict or not required.keys() <= code.keys() <= known.keys():
+            rest = f", and may have {', '.join(optional)}" if optional else ""
+            raise Refused(f"evidence must have the fields {', '.join(required) or 'of every record'}{rest}")
+        return {name: known[name](each) for name, each in code.items()}
+
+    return decode
+
+
+def value(code: Any) -> Any:
+    """Decode the value of a quantity, which its range reads further: any JSON without floats."""
+    spend(1)
+    if type(code) in (int, str, bool, type(None)):
+        return code
+    return (named if type(code) is dict else list_of)(value)(code)
+
+
+def _term(code: Any) -> tuple[list[int], Any]:
+    """Decode a term of a polynomial: the exponents, and the coefficient."""
+    if type(code) is not list or len(code) != 2:
+        raise Refused(f"{_shown(code)} must be exponents and a coefficient")
+    return list_of(whole_number(LARGEST_POWER))(code[0]), number(code[1])
+
+
+def _shown(code: Any) -> str:
+    """Return the beginning of what a field holds, or its type where that has no text."""
+    try:
+        return f"{code!r:.40}"
+    except Exception:  # an int of more digits than Python writes, or lists in lists
+        return type(code).__name__
+
+
+INSTANCE = named(value)
+BLOCK = record(
+    {
+        "factors": list_of(whole_number(10**6)),
+        "basis": list_of(list_of(_term)),
+        "matrix": list_of(list_of(number)),
+    }
+)
+PROOF = record({"multipliers": named(number)}, {"weights": list_of(number)})
+SETTING = record({"setting": INSTANCE, "paths": list_of(list_of(PROOF))})
+CASES: dict[str, Decode] = {"listed": list_of(text), "between": list_of(text)}
+HEAD: dict[str, Decode] = {"statement": text, "line": text, "rule": text}
+"""What every record has: of which statement, which line of it, and by which rule."""
+FIELDS: dict[str, Decode] = {
+    "instance": record({"instance": INSTANCE}),
+    "exhausted": record({}),
+    "signs": record({"witness": INSTANCE}, CASES),
+    "squares": record({"witness": INSTANCE, "blocks": list_of(list_of(BLOCK))}, CASES),
+    "induction": record(
+        {"witness": INSTANCE, "blocks": list_of(list_of(BLOCK)), "states": whole_number(MOST_STATES)}, CASES
+    ),
+    "dual": record({"settings": list_of(SETTING)}, {"witness": INSTANCE}),
+    "empty": record({}, {"listed": true}),
+}
+"""By rule, what a record has besides its head."""

@@ -1,0 +1,144 @@
+"""What a claim's function is given: a function, set or operator of a class, a mean of several, or a sum of means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from clusterproof.checker.text_kernel.evaluation import Refused
+from clusterproof.checker.text_kernel.interpolation import FunctionClass, OperatorClass, SetClass
+from clusterproof.checker.text_kernel.worlds import Distance, Oracle, Point, World
+
+OFFERS = {
+    "function": ("minimiser", "minimum", "gradient", "prox", "smoothness", "strong_convexity", "lipschitz"),
+    "set": ("project", "minimise_linear", "diameter"),
+    "operator": ("solution", "resolvent", "lipschitz", "strong_monotonicity", "cocoercivity"),
+    "sum": ("solution", "minimiser", "minimum"),
+}
+KINDS = {FunctionClass: "function", SetClass: "set", OperatorClass: "operator"}
+
+
+class Problem:
+    """A function, set or operator of a class, a mean of several, or a sum of such means."""
+
+    def __init__(self, world: World, parts: tuple[Problem, ...], places: range, *, mean: bool) -> None:
+        self._world, self._places, self._mean = world, places, mean
+        self.parts = parts or (self,)
+        kinds = {KINDS[type(world.definitions[place])] for place in places}
+        self._kind = kinds.pop() if len(kinds) == 1 else "sum"
+        if self._kind != "function" and len(parts) > 1:
+            self._kind = "sum"
+        self._offers = ("start", "distance", "point", "parts", *OFFERS[self._kind])
+        if len(places) < len(world.definitions):  # of a part of a sum these are not known
+            whole = ("minimum", "minimiser", "solution")
+            self._offers = tuple(name for name in self._offers if name not in whole)
+
+    def _single(self) -> Oracle:
+        if self.parts[0] is not self:
+            raise Refused("of a sum this is not known: use that of a part, f.parts[0]")
+        return self._world.oracles[self._places[0]]
+
+    def _combined(self, values: Sequence[Any]) -> Any:
+        total = values[0]
+        for value in values[1:]:
+            total = total + value
+        return total / len(values) if self._mean else total
+
+    def _constant(self, name: str) -> Any:
+        definitions = {self._world.definitions[place] for place in self._places}
+        if len(self.parts) > 1 and not self._mean:
+            raise Refused(f"f.{name}: of a sum use that of a part, f.parts[0].{name}")
+        if len(definitions) > 1:
+            raise Refused(f"f.{name}: the parts have different constants")
+        value = getattr(definitions.pop(), name)
+        return int(value) if value is not None and value == int(value) else value
+
+    @property
+    def start(self) -> Point:
+        """Where a method starts."""
+        return self._world.start
+
+    @property
+    def solution(self) -> Point:
+        """A minimiser, a zero or a fixed point."""
+        if self._world.solution is None:
+            raise Refused("a function that need not be convex has no minimiser: use f.minimum")
+        return self._world.solution
+
+    minimiser = solution
+
+    @property
+    def minimum(self) -> Any:
+        """The least value."""
+        return self._world.minimum
+
+    @property
+    def distance(self) -> Any:
+        """What |start - solution| is at most; else of it ``distance**2`` only."""
+        if self._world.reach is not None:
+            return self._world.reach
+        apart = self.start - self.solution
+        return Distance(apart @ apart)
+
+    def point(self) -> Point:
+        """Return a further point, of which nothing is known."""
+        return self._world.point()
+
+    def gradient(self, point: Any) -> Any:
+        """Return the gradient, or a subgradient, the same at the same point."""
+        if self.parts[0] is self:
+            return self._single().evaluate(point)[1]
+        return self._combined([part.gradient(point) for part in self.parts])
+
+    def __call__(self, point: Any) -> Any:
+        """Return the value at a point, to which a set adds nothing, also outside of it; of an operator the image."""
+        place = 1 if self._kind == "operator" else 2
+        if self.parts[0] is self and self._kind in ("function", "operator"):
+            return self._single().evaluate(point)[place]
+        values = [part(point) for part in self.parts if part._kind == "function"]
+        if not values or any(part._kind == "operator" for part in self.parts):
+            raise Refused("a sum with operators has no values")
+        return self._combined(values)
+
+    def prox(self, point: Any, step: Any) -> Any:
+        """Return the minimiser of f(y) + |y - point|^2 / (2 step); of an operator the resolvent."""
+        return self._single().implicitly(point, step)
+
+    resolvent = prox
+
+    def project(self, point: Any) -> Any:
+        """Return the nearest point of a set."""
+        return self._single().implicitly(point, 1)
+
+    def minimise_linear(self, direction: Any) -> Any:
+        """Return a point of a set at which <direction, .> is least."""
+        return self._single().implicitly(direction, None)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in (
+            "smoothness",
+            "strong_convexity",
+            "lipschitz",
+            "diameter",
+            "strong_monotonicity",
+            "cocoercivity",
+        ):
+            return self._constant(name)
+        raise AttributeError(name)
+
+
+def _mean(world: World, places: range) -> Problem:
+    """Return one oracle, or the mean of several."""
+    if len(places) == 1:
+        return Problem(world, (), places, mean=False)
+    parts = tuple(Problem(world, (), range(place, place + 1), mean=False) for place in places)
+    return Problem(world, parts, places, mean=True)
+
+
+def problem(world: World) -> Problem:
+    """Return what a claim's function is given of a world."""
+    several, first = [], 0
+    for count, _ in world.groups:
+        several.append(_mean(world, range(first, first + count)))
+        first += count
+    return several[0] if len(several) == 1 else Problem(world, tuple(several), range(first), mean=False)

@@ -1,0 +1,74 @@
+"""What of Python is of the language: its nodes, operators and comparisons, and what to write in the place of others."""
+
+from __future__ import annotations
+
+import ast
+import math
+from fractions import Fraction
+
+NAMES = """
+    Module FunctionDef Lambda arguments arg Return Raise Expr Pass Assign AnnAssign AugAssign
+    For While If IfExp Break Continue Name Load Store Constant JoinedStr FormattedValue Tuple List Dict ListComp
+    GeneratorExp DictComp comprehension Starred Call keyword Attribute Subscript Slice UnaryOp BinOp BoolOp
+    Compare unaryop boolop operator cmpop
+"""
+NODES = tuple(getattr(ast, name) for name in NAMES.split())
+"""What a text may consist of."""
+MODULES = ("functools", "itertools", "math")
+"""Whose functions a text names by ``math.comb``."""
+OPERATORS: dict[type[ast.operator], str] = {
+    ast.Add: "__add",
+    ast.Sub: "__subtract",
+    ast.Mult: "__multiply",
+    ast.Div: "__divide",
+    ast.FloorDiv: "__divide_whole",
+    ast.Mod: "__remainder",
+    ast.Pow: "__power",
+    ast.MatMult: "__inner",
+    ast.BitOr: "__either",
+    ast.BitAnd: "__both",
+    ast.RShift: "__shifted",
+}
+SIGNS = dict(
+    zip(
+        (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq, ast.In, ast.NotIn, ast.Is, ast.IsNot),
+        ("<", "<=", ">", ">=", "==", "!=", "in", "not in", "is", "is not"),
+        strict=True,
+    )
+)
+REMEDIES: dict[type[ast.AST], str] = {
+    ast.Try: "let what is raised pass, and suppose that it does not happen",
+    ast.Import: "import at the top of the file",
+    ast.ImportFrom: "import at the top of the file",
+    ast.Set: "a set has no order: use a tuple or a list",
+    ast.Yield: "let it stand in a line of its own",
+    ast.YieldFrom: "let it stand in a line of its own",
+    ast.SetComp: "a set has no order: use a tuple or a list",
+    ast.Global: "pass what the function needs",
+    ast.Nonlocal: "pass what the function needs",
+    ast.ClassDef: "define a frozen dataclass at the top of the file",
+    ast.Assert: "use suppose",
+    ast.With: "the language has no contexts",
+    ast.NamedExpr: "assign in a line of its own",
+}
+
+
+def floating(value: float) -> str:
+    """Return why a float is refused, and what to write in its place."""
+    if not math.isfinite(value):
+        return f"{value} is a float: state the claim without it"
+    exact = Fraction(repr(value))
+    written = (
+        exact.numerator if exact.denominator == 1 else f"Fraction({exact.numerator}, {exact.denominator})"
+    )
+    return f"{value} is a float: write {written}"
+
+
+def call(function: str, *arguments: ast.expr) -> ast.Call:
+    """Return the call of one of the kernel's own functions."""
+    return ast.Call(ast.Name(function, ast.Load()), list(arguments), [])
+
+
+def weight(*nodes: ast.AST) -> ast.Constant:
+    """Return what code costs whenever it runs, beside the operations that count themselves: its length."""
+    return ast.Constant(sum(1 for node in nodes for _ in ast.walk(node)) // 8)

@@ -1,0 +1,280 @@
+"""Statements for every number of rounds: ``iterate``, the invariant of a loop, and the rule that shows both.
+
+On numbers ``iterate`` is a loop, and its invariant is not looked at. Where the number of rounds is a symbol, the state
+that the loop leads to is unknown symbols of which the invariant is supposed; and two goals are left behind, which the
+rule must show: the invariant holds of the start after 0 rounds, and if it holds of a state after n rounds, n at most
+rounds - 1, it holds after n + 1 rounds of what the step makes of that state. Nothing that is supposed, decided or
+divided by within a round is known outside of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from clusterproof.checker.text_kernel.evaluation import Outside, Refused, proving, running, spend
+from clusterproof.checker.text_kernel.numbers import Abstract, whole
+from clusterproof.checker.text_kernel.operations import each
+from clusterproof.checker.text_kernel.polynomials import Fact, Many, Polynomial, Quotient, constant, plus
+from clusterproof.checker.text_kernel.positivity import (
+    Ends,
+    bounded,
+    is_nonnegative,
+    is_sum_of_squares,
+    require_divisors,
+    sign_of,
+    slack_of,
+)
+from clusterproof.checker.text_kernel.records import Record
+from clusterproof.checker.text_kernel.rules import Case, Data, Statement, cases, has_instance, nonnegative_on
+from clusterproof.checker.text_kernel.vocabulary import Sides, facts_of
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Facts that must be shown where others are known, and divisors whose signs must be."""
+
+    shown: Sequence[Fact]
+    known: Sequence[Fact]
+    divisors: Sequence[Quotient]
+
+
+def iterate(step: Any, start: Any, rounds: Any, *, invariant: Any = None) -> Any:
+    """Apply a step to a state in every round, and return the last state.
+
+    Parameters
+    ----------
+    step
+        Takes the state, and the round's entry if ``rounds`` is a sequence; returns the next state.
+    start
+        The first state; for a proof a number, or a tuple or record of such.
+    rounds
+        Number of rounds, or a sequence with an entry for each.
+    invariant
+        Takes a state and the number of rounds that led to it; returns one comparison, or a tuple of them. Of a proof
+        only.
+    """
+    if type(rounds) in (list, tuple):
+        for entry in each(rounds):
+            start = step(start, entry)
+        return start
+    if not isinstance(rounds, Abstract):
+        for _ in each(range(whole(rounds))):
+            start = step(start)
+        return start
+    if invariant is None:
+        raise Refused("a symbol stands where a number of rounds must be: give iterate(...) an invariant")
+    with running().undecided():
+        try:
+            return _after(_Loop(step, start, invariant), rounds)
+        except Outside as outside:
+            raise Refused(f"a hypothesis within a round that fails: {outside}") from None
+
+
+def _after(loop: _Loop, rounds: Any) -> Any:
+    """Return symbols for the state after some rounds, and leave the goals behind."""
+    record, entries = running(), rounds if type(rounds) is Many else None
+    count = rounds if entries is None else entries.length
+    if type(count) is not Quotient or (entries is None and not count.is_whole()):
+        raise Refused("a number of rounds is made of integers by +, - and *")
+
+    def at_the_start() -> list[Fact]:
+        return [*([count >= 0] if entries is None else []), *loop.says(loop.start, 0)]
+
+    def in_a_round() -> list[Fact]:
+        passed = record.fresh()
+        record.add(facts=(passed >= 0, passed <= count - 1))
+        state, entry = loop.unknown(passed), []
+        if entries is not None:
+            entry = [record.fresh()]
+            record.add(facts=() if entries.low is None else (entry[0] >= entries.low,))
+            record.add(facts=() if entries.high is None else (entry[0] <= entries.high,))
+        after = loop.step(state, *entry)
+        if _form(after) != _form(loop.start):
+            raise Refused("a step returns a state of another form than it takes")
+        return loop.says(after, passed + 1)
+
+    aim_at(at_the_start)
+    aim_at(in_a_round)
+    return loop.unknown(count)
+
+
+def known(make: Callable[[], Any], says: Callable[[Any], Any]) -> Any:
+    """Return a value, of which a proof knows only what is said of it.
+
+    Parameters
+    ----------
+    make
+        Returns it: a number, or a tuple or record of such.
+    says
+        Takes it, and returns one comparison, or a tuple of them, which the proof shows first; not looked at on numbers.
+    """
+    if not proving():
+        return make()
+    found: list[Any] = []
+
+    def value_says() -> list[Fact]:
+        found.append(make())
+        if _form(found[0]) != _form(found[-1]):
+            raise Refused("a value has different forms on different branches")
+        return loop.says(found[-1], 0)
+
+    loop = _Loop(make, None, lambda value, _: says(value))
+    with running().undecided():
+        try:
+            aim_at(value_says)
+            return _Loop(make, found[0], loop.invariant).unknown(0)
+        except Outside as outside:
+            raise Refused(f"a hypothesis within a value that fails: {outside}") from None
+
+
+def aim_at(shown: Callable[[], list[Fact]]) -> None:
+    """Leave behind the goal to show facts, on every path through the branches that they take.
+
+    What is supposed, decided, divided by or taken for a state on the way is given up.
+    """
+    record = running()
+    before, decisions, asked = record.now, record.decisions, record.asked
+    path: list[bool] | None = []
+    try:
+        while path is not None:
+            record.now, record.decisions, record.asked = before, path, 0
+            facts = tuple(shown())
+            divided = record.now.divisors[len(before.divisors) :]
+            record.goals.append(Goal(facts, tuple(record.now.known), divided))
+            path = record.next_decisions()
+    finally:
+        record.now, record.decisions, record.asked = before, decisions, asked
+
+
+@dataclass(frozen=True)
+class _Loop:
+    step: Callable[..., Any]
+    start: Any
+    invariant: Callable[[Any, Any], Any]
+
+    def says(self, state: Any, passed: Any) -> list[Fact]:
+        """Return the facts that the invariant is of a state."""
+        record = running()
+        before, goals = record.now, len(record.goals)
+        try:
+            found = self.invariant(state, passed)
+        finally:
+            after, record.now = record.now, before
+        divisors = after.divisors[len(before.divisors) :]
+        by_symbols = any(any(powers) for divisor in divisors for powers in divisor.top)
+        if after.facts != before.facts or len(record.goals) != goals or by_symbols:
+            raise Refused(
+                "an invariant supposes nothing, divides by no symbol and has no rounds: multiply it out"
+            )
+        record.add(path=after.path[len(before.path) :])
+        facts: list[Fact] = []
+        for part in found if type(found) in (tuple, list) else (found,):
+            spend(1)
+            of_part = facts_of(part)
+            if of_part is None:
+                raise Refused("the invariant does not hold, whatever the symbols are")
+            facts += of_part
+        return facts
+
+    def unknown(self, passed: Any) -> Any:
+        """Return symbols for a state of which the invariant is known; what an equation determines is put in place."""
+        record = running()
+        leaves = [record.fresh() for _ in range(_form(self.start).count("x"))]
+        state, branches = like(self.start, iter(leaves)), len(record.now.path)
+        facts = self.says(state, passed)
+        ends = {} if len(record.now.path) > branches else dict(filter(None, map(solved, facts)))
+        if ends:
+            places = [next(iter(leaf.top)).index(1) for leaf in leaves]
+            state = like(self.start, (ends.get(at, leaf) for at, leaf in zip(places, leaves, strict=True)))
+            facts = self.says(state, passed)
+        record.add(facts=tuple(fact for fact in facts if fact.slack.top or not fact.equation))
+        return state
+
+
+def solved(fact: Fact) -> tuple[int, Quotient] | None:
+    """Return the last symbol that an equation names, by its place, and what it is; None if that is no polynomial."""
+    top, width = fact.slack.top, fact.slack.width
+    last = max((place for powers in top for place, power in enumerate(powers) if power), default=-1)
+    alone = tuple(int(place == last) for place in range(width))
+    if not fact.equation or last not in running().states or any(k[last] and k != alone for k in top):
+        return None
+    value = plus(constant(0, width), {k: v for k, v in top.items() if k != alone}, -1 / top[alone])
+    return last, Quotient(value, constant(1, width), width)
+
+
+def _form(state: Any) -> str:
+    """Return how a state is made of numbers, each of which is written x."""
+    spend(1)
+    if type(state) in (int, Fraction, Quotient):
+        return "x"
+    if type(state) is tuple:
+        return f"({','.join(map(_form, state))})"
+    if isinstance(state, Record):
+        return f"{id(type(state))}{_form(state._values)}"
+    raise Refused(f"a state is a number, or a tuple or record of such, and no {type(state).__name__}")
+
+
+def like(state: Any, leaves: Iterator[Any]) -> Any:
+    """Return a state of the same form of other numbers."""
+    if type(state) is tuple:
+        return tuple(like(part, leaves) for part in state)
+    if isinstance(state, Record):
+        return type(state)(*[like(part, leaves) for part in state._values])
+    return next(leaves)
+
+
+# ---- the rule
+
+
+def needs(case: Case) -> Iterator[tuple[Fact, Sequence[Fact], Sequence[Ends]]]:
+    """Yield each fact that a case must show, with what is known there and the box.
+
+    Raises
+    ------
+    Refused
+        If a goal divides by what may be zero, or an entry of the line is broken.
+    """
+    record = case.evaluation
+    box = [(None, None) if place in record.states else ends for place, ends in enumerate(case.box)]
+    for goal in record.goals:
+        if any(type(fact.slack) is not Quotient for fact in (*goal.shown, *goal.known)):
+            raise Refused("an invariant that is not about symbols")
+        own = bounded(box, goal.known, record.states)
+        require_divisors(goal.divisors, goal.known, own)
+        yield from ((fact, goal.known, own) for fact in goal.shown)
+    for slack in case.sides.slacks:
+        if type(slack) is Quotient:
+            yield Fact(slack, equation=case.sides.equation), case.facts, case.box
+        elif Sides((slack,), case.sides.equation).is_broken():
+            raise Refused("the line is broken")
+
+
+def targets(need: tuple[Fact, Sequence[Fact], Sequence[Ends]]) -> Iterator[Polynomial]:
+    """Yield the polynomials that must be nonnegative so that a fact holds, those that coefficients show left out."""
+    fact, known, box = need
+    for slack in (fact.slack, -fact.slack)[: 1 + fact.equation]:
+        target = slack_of(slack, box, known) if slack.top else {}
+        if fact.strict and sign_of(target, box, known) != 1:
+            raise Refused("it is not shown that a strict inequality of the invariant is strict")
+        if not (fact.strict or is_nonnegative(target, box)):
+            yield target
+
+
+def induction(statement: Statement, line: str, data: Data) -> bool:
+    """Show a line after any number of rounds, by the invariants that the statement names.
+
+    ``states`` is the number of symbols that stand for states, rounds and entries; ``blocks`` has a list for each
+    polynomial that the coefficients do not decide, as of ``squares``.
+    """
+    blocks = iter(data["blocks"])
+    for case in cases(statement, line, data, whole(data["states"])):
+        for need in needs(case):
+            _, known, box = need
+            for target in targets(need):
+                factors = nonnegative_on(box, known)
+                if not is_sum_of_squares(target, factors, next(blocks, ()), len(box)):
+                    return False
+    return has_instance(statement, line, data)

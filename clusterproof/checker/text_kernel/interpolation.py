@@ -1,0 +1,212 @@
+"""Classes of functions, sets and operators, and the conditions on finitely many points by which they are known.
+
+A *triplet* (x, g, f) is a point, a subgradient there (of a set a normal vector, of an operator the image), and the
+value. The conditions below are necessary, and apart from those of ``only_necessary`` sufficient: triplets that fulfil
+them are those of a member of the class, in every dimension that holds them. (A function that need not be convex attains
+its infimum at a further point, so far away that the conditions with it hold.) One direction makes certificates true,
+the other one counterexamples.
+
+Sources: for functions Taylor, Hendrickx and Glineur, *Smooth strongly convex interpolation and exact worst-case
+performance of first-order methods*, Math. Program. 161 (2017), Theorem 4; for Lipschitz functions, functions that need
+not be convex and indicators of sets the same authors, *Exact worst-case performance of first-order methods for
+composite convex optimization*, SIAM J. Optim. 27 (2017), Section 3; for operators Ryu, Taylor, Bergeling and Giselsson,
+*Operator splitting performance estimation*, SIAM J. Optim. 30 (2020), Section 2. Restated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from clusterproof.checker.text_kernel.evaluation import Refused
+from clusterproof.checker.text_kernel.numbers import number
+
+Triplet = tuple[Any, Any, Any]
+"""A point x, a subgradient g, a value f: traced, or in coordinates."""
+
+
+@dataclass(frozen=True)
+class FunctionClass:
+    """Functions.
+
+    Attributes
+    ----------
+    smoothness
+        L: the gradient is L-Lipschitz; None of functions that need not be differentiable.
+    strong_convexity
+        mu: f - mu |x|^2 / 2 is convex.
+    lipschitz
+        M: every subgradient has at most this length; None for no limit.
+    convex
+        If not, they are smooth, bounded from below, and need no minimiser.
+    """
+
+    smoothness: Fraction | None = None
+    strong_convexity: Fraction = Fraction(0)
+    lipschitz: Fraction | None = None
+    convex: bool = True
+
+    def __post_init__(self) -> None:
+        _require_numbers(self.smoothness, self.strong_convexity, self.lipschitz)
+        if not self.convex and (
+            self.smoothness is None or self.strong_convexity or self.lipschitz is not None
+        ):
+            raise Refused("functions that need not be convex are smooth, and nothing else")
+        if not self.convex and self.smoothness == 0:
+            raise Refused("a smoothness of 0 is that of linear functions, which are convex")
+        if self.smoothness is not None and self.smoothness < self.strong_convexity:
+            raise Refused("no function is more strongly convex than smooth")
+        if self.lipschitz is not None and self.strong_convexity:
+            raise Refused("no strongly convex function is Lipschitz")
+
+    def __str__(self) -> str:
+        words = [] if self.smoothness is None else [f"{self.smoothness}-smooth"]
+        words += [] if self.lipschitz is None else [f"{self.lipschitz}-Lipschitz"]
+        words += [f"{self.strong_convexity}-strongly convex"] if self.strong_convexity else []
+        return " ".join([*words, "function" if self.convex else "function that need not be convex"])
+
+    only_necessary = False
+
+    def of_one(self, triplet: Triplet, minimum: Any) -> list[Any]:
+        """Return what must be >= 0 of each triplet: M^2 - |g|^2; f - f* - |g|^2 / (2 L) if not convex."""
+        _, g, f = triplet
+        slacks = [] if self.lipschitz is None else [self.lipschitz**2 - g @ g]
+        if not self.convex and self.smoothness is not None:
+            slacks.append(f - minimum - (g @ g) / (2 * self.smoothness))
+        return slacks
+
+    def of_two(self, first: Triplet, second: Triplet) -> list[Any]:
+        """Return what must be >= 0 of each ordered pair.
+
+        With d = x_i - x_j and r = g_i - g_j - mu d it is
+        f_i - f_j - <g_j, d> - mu/2 |d|^2 - |r|^2 / (2 (L - mu)), without the last term if not smooth. If L = mu also
+        -|r|^2. Functions that need not be convex are those with mu = -L.
+        """
+        (x, g, f), (y, h, e) = first, second
+        L, mu = self.smoothness, self.strong_convexity
+        if not self.convex and L is not None:
+            mu = -L
+        d = x - y
+        r = g - h - d * mu
+        slack = f - e - h @ d - (d @ d) * (mu / 2)
+        if L is None:
+            return [slack]
+        if mu == L:
+            return [slack, -(r @ r)]
+        return [slack - (r @ r) / (2 * (L - mu))]
+
+
+@dataclass(frozen=True)
+class SetClass:
+    """Closed convex sets, in which two points are at most ``diameter`` apart; None for no limit."""
+
+    diameter: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        _require_numbers(self.diameter)
+
+    def __str__(self) -> str:
+        return "closed convex set" + (
+            "" if self.diameter is None else f" of diameter at most {self.diameter}"
+        )
+
+    only_necessary = False
+
+    def of_one(self, triplet: Triplet, minimum: Any) -> list[Any]:
+        """Return nothing: each point may be one of the set."""
+        return []
+
+    def of_two(self, first: Triplet, second: Triplet) -> list[Any]:
+        """Return what must be >= 0 of each ordered pair: -<g_j, x_i - x_j>, and D^2 - |x_i - x_j|^2."""
+        (x, _, _), (y, h, _) = first, second
+        d = x - y
+        return [-(h @ d)] + ([] if self.diameter is None else [self.diameter**2 - d @ d])
+
+
+@dataclass(frozen=True)
+class OperatorClass:
+    """Operators.
+
+    Attributes
+    ----------
+    monotone, strong_monotonicity
+        <A x - A y, x - y> >= mu |x - y|^2.
+    cocoercivity
+        beta: <A x - A y, x - y> >= beta |A x - A y|^2; None for no such condition.
+    lipschitz
+        L: |A x - A y| <= L |x - y|; None for no such condition.
+    """
+
+    monotone: bool = True
+    strong_monotonicity: Fraction = Fraction(0)
+    cocoercivity: Fraction | None = None
+    lipschitz: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        _require_numbers(self.strong_monotonicity, self.cocoercivity, self.lipschitz)
+        mu, beta, L = self.strong_monotonicity, self.cocoercivity or 0, self.lipschitz
+        if not self.monotone and self.cocoercivity is None and L is None:
+            raise Refused("an operator is monotone, cocoercive or Lipschitz")
+        if mu and not self.monotone:
+            raise Refused("a strongly monotone operator is monotone")
+        if self.monotone and (mu * beta > 1 or (L is not None and mu > L)):
+            raise Refused("no operator has these constants: mu times the identity is to be one")
+
+    def __str__(self) -> str:
+        words = [] if self.cocoercivity is None else [f"{self.cocoercivity}-cocoercive"]
+        words += [] if self.lipschitz is None else [f"{self.lipschitz}-Lipschitz"]
+        if self.monotone:
+            words.append(
+                f"{self.strong_monotonicity}-strongly monotone" if self.strong_monotonicity else "monotone"
+            )
+        return " ".join([*words, "operator"])
+
+    @property
+    def has_fixed_point(self) -> bool:
+        """Whether the solution is a fixed point, A x = x, as of nonexpansive operators; else a zero."""
+        return not self.monotone and self.cocoercivity is None
+
+    @property
+    def only_necessary(self) -> bool:
+        """Whether triplets that fulfil the conditions need not be those of an operator of the class."""
+        stated = [
+            self.monotone and self.strong_monotonicity > 0,
+            self.cocoercivity is not None,
+            self.lipschitz is not None,
+        ]
+        return sum(stated) > 1 or (self.monotone and self.lipschitz is not None)
+
+    def of_one(self, triplet: Triplet, minimum: Any) -> list[Any]:
+        """Return nothing: one pair is always possible."""
+        return []
+
+    def of_two(self, first: Triplet, second: Triplet) -> list[Any]:
+        """Return what must be >= 0 of each ordered pair: the differences of the inequalities' sides."""
+        (x, g, _), (y, h, _) = first, second
+        d, r = x - y, g - h
+        slacks = [r @ d - (d @ d) * self.strong_monotonicity] if self.monotone else []
+        slacks += [] if self.cocoercivity is None else [r @ d - (r @ r) * self.cocoercivity]
+        return slacks + ([] if self.lipschitz is None else [(d @ d) * self.lipschitz**2 - r @ r])
+
+
+Class = FunctionClass | SetClass | OperatorClass
+"""A class of functions, sets or operators."""
+
+
+def _require_numbers(*constants: Any) -> None:
+    for value in constants:
+        if value is not None and number(value) < 0:
+            raise Refused(f"a constant of a class is at least 0, not {value}")
+
+
+def slacks_of(definition: Class, triplets: list[Triplet], minimum: Any) -> dict[str, Any]:
+    """Return everything that must be >= 0 of a member's triplets, by names such as ``0,2:0`` (pair) and ``1:0``."""
+    slacks = {}
+    for i, first in enumerate(triplets):
+        for c, slack in enumerate(definition.of_one(first, minimum)):
+            slacks[f"{i}:{c}"] = slack
+        for j, second in enumerate(triplets):
+            for c, slack in enumerate(definition.of_two(first, second) if i != j else ()):
+                slacks[f"{i},{j}:{c}"] = slack
+    return slacks

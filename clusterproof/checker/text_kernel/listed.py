@@ -1,0 +1,136 @@
+"""Functions that are known at finitely many points, in fractions: a counterexample, or a witness.
+
+If the triplets fulfil the conditions of the class, there is a member of the class through them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+from clusterproof.checker.text_kernel.evaluation import Refused, spend
+from clusterproof.checker.text_kernel.interpolation import (
+    Class,
+    FunctionClass,
+    OperatorClass,
+    Triplet,
+    slacks_of,
+)
+from clusterproof.checker.text_kernel.numbers import cost_of_sum, read, words
+from clusterproof.checker.text_kernel.worlds import Oracle, Point, World
+
+
+class NotListed(Refused):
+    """A function that is known at some points is asked for another one."""
+
+
+class Listed(World):
+    """Members that are known by their triplets in coordinates.
+
+    Parameters
+    ----------
+    groups, reach
+        As of ``World``.
+    code
+        ``start``, ``solution``, ``minimum``, ``further`` and ``triplets``, a list for each oracle.
+
+    Raises
+    ------
+    Refused
+        If the triplets are those of no member, the solution is none, or the start is too far away.
+    """
+
+    def __init__(self, groups: Sequence[tuple[int, Class]], reach: Any, code: Any) -> None:
+        super().__init__(groups, reach)
+        if type(code) is not dict or code.keys() != {"start", "solution", "minimum", "further", "triplets"}:
+            raise Refused("a member of a class has start, solution, minimum, further and triplets")
+        self.size = len(code["start"])
+        self.start = self._read(code["start"])
+        self.solution = None if code["solution"] is None else self._read(code["solution"])
+        self.minimum = Fraction(read(code["minimum"]))
+        self.further = [self._read(point) for point in code["further"]]
+        if len(code["triplets"]) != len(self.definitions):
+            raise Refused(f"there are {len(self.definitions)} functions")
+        self.oracles = []
+        for definition, several in zip(self.definitions, code["triplets"], strict=True):
+            triplets = [(self._read(x), self._read(g), Fraction(read(f))) for x, g, f in several]
+            self.oracles.append(Tabled(definition, triplets))
+            failed = [
+                name for name, slack in slacks_of(definition, triplets, self.minimum).items() if slack < 0
+            ]
+            if failed or definition.only_necessary:
+                raise Refused(f"the triplets need not be those of a {definition}: condition {failed[:1]}")
+            if not isinstance(definition, FunctionClass) and any(f != 0 for _, _, f in triplets):
+                raise Refused("sets and operators have no values")
+        self._require_solution()
+
+    def _read(self, code: Any) -> Point:
+        if type(code) is not list or len(code) != self.size:
+            raise Refused("points of one dimension")
+        entries = {place: Fraction(read(entry)) for place, entry in enumerate(code)}
+        return Point(self, {place: entry for place, entry in entries.items() if entry})
+
+    def _require_solution(self) -> None:
+        """Require that the subgradients at the solution sum to zero, with the minimum as value."""
+        first = self.definitions[0]
+        if isinstance(first, FunctionClass) and not first.convex:
+            if self.solution is not None:
+                raise Refused("a function that need not be convex has no solution")
+            return
+        if self.solution is None:
+            raise Refused("the solution is missing")
+        known = [oracle.evaluate(self.solution) for oracle in self.oracles]
+        total = sum((g * w for (_, g, _), w in zip(known, self.weights, strict=True)), start=Point(self, {}))
+        if isinstance(first, OperatorClass) and first.has_fixed_point:
+            total = total - self.solution
+        value = sum(f * w for (_, _, f), w in zip(known, self.weights, strict=True))
+        if total.terms or value != self.minimum:
+            raise Refused("the solution is none")
+        apart = self.start - self.solution
+        if self.reach is not None and apart @ apart > self.reach**2:
+            raise Refused(f"the start is more than {self.reach} from the solution")
+
+    def inner(self, left: Point, right: Point) -> Fraction:
+        """Return the sum of the products of the coordinates."""
+        total = Fraction(0)
+        for i, a in left.terms.items():
+            b = right.terms.get(i, 0)
+            spend(1 + words(a) * words(b) + cost_of_sum(total, entry := a * b))
+            total += entry
+        return total
+
+    def is_zero(self, point: Point) -> bool:
+        """Return whether all coordinates are 0."""
+        return not point.terms
+
+    def point(self) -> Point:
+        """Return the next of the further points."""
+        if not self.further:
+            raise Refused("a further point is missing")
+        return self.further.pop(0)
+
+
+class Tabled(Oracle):
+    """A member that is known at its triplets."""
+
+    def __init__(self, definition: Class, triplets: list[Triplet]) -> None:
+        super().__init__(definition)
+        self.triplets = triplets
+
+    def _first(self, holds: Callable[[Triplet], bool]) -> Triplet:
+        for triplet in self.triplets:
+            spend(1)
+            if holds(triplet):
+                return triplet
+        raise NotListed("the function is not listed at a point where it is asked for")
+
+    def at(self, point: Point) -> Triplet:
+        """Find the first triplet there."""
+        return self._first(lambda triplet: triplet[0].key == point.key)
+
+    def implicit(self, point: Point, step: Fraction | None) -> Triplet:
+        """Find the first triplet that fulfils the equation."""
+        if step is None:
+            return self._first(lambda triplet: (triplet[1] + point).key == ())
+        return self._first(lambda triplet: (triplet[0] + triplet[1] * step - point).key == ())

@@ -1,0 +1,271 @@
+"""Exact numbers, and the operators of the language: nothing else is added, compared or divided in a proof.
+
+A number is one of Python's ``int`` and ``Fraction``, by its very type: a NumPy integer wraps, a float rounds, and a
+subclass may compare as it likes. Every operation costs fuel by the length of its numbers.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from clusterproof.checker.text_kernel.evaluation import Refused, changed, made, spend
+
+LARGEST = 1 << 20
+"""Bits of the largest power."""
+
+
+class Abstract:
+    """A symbol, or a quantity that depends on a function of a class: it has no truth, no equal and no place in a set.
+
+    A function of the language therefore computes with it by the same operations, in the same order, as with a number:
+    what it returns is its formula.
+    """
+
+    def __eq__(self, other: object) -> bool:
+        raise Refused("whether symbols are equal is not decided: state it as a hypothesis, or as a line")
+
+    def is_zero(self) -> Any:
+        """Return the fact that it is 0."""
+        raise Refused("an equation of values that are no numbers")
+
+    def differs(self) -> bool:
+        """Refuse: that a symbol is not 0 is no hypothesis."""
+        raise Refused("!= of symbols is no hypothesis: state <, <=, == or their like")
+
+    def exact(self) -> int | Fraction:
+        """Refuse: a symbol has no value. Numbers that know their formula, for an export, have one."""
+        raise Refused("a symbol stands where a number must be, such as a number of rounds")
+
+    def __abs__(self) -> Any:
+        """Refuse: it is no formula."""
+        raise Refused("an absolute value of what depends on a function of a class: compare squares")
+
+    def __bool__(self) -> bool:
+        raise Refused("a symbol is neither true nor false: a branch on it has no formula")
+
+
+def number(value: Any) -> int | Fraction:
+    """Return an exact number, a truth value as 0 or 1.
+
+    Raises
+    ------
+    Refused
+        If it is anything else.
+    """
+    if type(value) is int or type(value) is bool:
+        return int(value)
+    if type(value) is Fraction and type(value.numerator) is type(value.denominator) is int:
+        return value
+    if isinstance(value, Abstract):
+        return value.exact()
+    raise Refused(f"{type(value).__name__} is no exact number: compute with int and Fraction")
+
+
+def read(code: Any) -> int | Fraction:
+    """Read a number that evidence writes: an int, or a text such as ``"-3/4"``."""
+    if type(code) is int:
+        return code
+    if type(code) is str and re.fullmatch(r"-?[0-9]+(/[0-9]+)?", code, re.ASCII):
+        return Fraction(code)
+    raise Refused(f"{code!r} is no number of evidence: it is an int, or a text such as '-3/4'")
+
+
+def write(value: Any) -> Any:
+    """Write a number such that ``read`` reads it, and other values of a choice as they are."""
+    if type(value) is Fraction:
+        return int(value) if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
+    return value
+
+
+def whole(value: Any) -> int:
+    """Return an int, and refuse everything else."""
+    exact = number(value)
+    if type(exact) is not int:
+        raise Refused(f"{exact} must be an int")
+    return exact
+
+
+def words(value: Any) -> int:
+    """Return the length of a number in words of 64 bits, rounded down."""
+    if type(value) is Fraction:
+        return (value.numerator.bit_length() + value.denominator.bit_length()) >> 6
+    return value.bit_length() >> 6 if type(value) is int else 0
+
+
+def cost_of_sum(left: int | Fraction, right: int | Fraction) -> int:
+    """Return the steps that a sum of long numbers takes: products with denominators, else their length."""
+    if not left or not right:
+        return 0
+    above, above_right = left.numerator.bit_length(), right.numerator.bit_length()
+    below, below_right = left.denominator.bit_length(), right.denominator.bit_length()
+    products = below * (above_right + below_right) + below_right * (above + below)
+    return (products >> 14) + ((above + above_right) >> 12)
+
+
+def _operand(value: Any) -> Any:
+    return value if isinstance(value, Abstract) else number(value)
+
+
+def _exact(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def apply(left: Any, right: Any) -> Any:
+        left, right = _operand(left), _operand(right)
+        spend((type(left) is Fraction) + (type(right) is Fraction) + (1 + words(left)) * (1 + words(right)))
+        return operation(left, right)
+
+    return apply
+
+
+_sum, product, subtract = _exact(operator.add), _exact(operator.mul), _exact(operator.sub)
+
+
+def add(left: Any, right: Any) -> Any:
+    """``left + right``, of numbers, of two lists or of two tuples."""
+    if type(left) is type(right) and type(left) in (list, tuple):
+        spend(1 + len(left) + len(right))
+        return made(left + right)
+    return _sum(left, right)
+
+
+def add_in_place(left: Any, right: Any) -> Any:
+    """``left += right``, which makes a list longer in place."""
+    if type(left) is list and type(right) in (list, tuple):
+        spend(1 + len(right))
+        changed(left).extend(right)
+        return left
+    return add(left, right)
+
+
+def multiply(left: Any, right: Any) -> Any:
+    """``left * right``, of numbers, or of a list or tuple and an int."""
+    if type(left) in (list, tuple) or type(right) in (list, tuple):
+        several, times = (left, right) if type(left) in (list, tuple) else (right, left)
+        spend(1 + len(several) * max(0, whole(times)))
+        return made(several * whole(times))
+    return product(left, right)
+
+
+def divide(left: Any, right: Any) -> Any:
+    """``left / right``: two ints give a fraction."""
+    left, right = _operand(left), _operand(right)
+    spend((1 + words(left)) * (1 + words(right)))
+    return Fraction(left, right) if type(left) is type(right) is int else left / right
+
+
+def divide_whole(left: Any, right: Any) -> Any:
+    """``left // right``, of numbers, or of a symbol by a number."""
+    if isinstance(left, Abstract) and hasattr(left, "is_whole"):
+        return left // number(right)  # type: ignore[operator]  # that symbol has it
+    spend((1 + words(number(left))) * (1 + words(number(right))))
+    return number(left) // number(right)
+
+
+def remainder(left: Any, right: Any) -> Any:
+    """``left % right``, of numbers; text is not formatted."""
+    spend((1 + words(number(left))) * (1 + words(number(right))))
+    return number(left) % number(right)
+
+
+def power(base: Any, exponent: Any) -> Any:
+    """``base ** exponent``, of a whole exponent; a negative one of an int gives a fraction."""
+    n = whole(exponent)
+    if isinstance(base, Abstract):
+        return base**n  # type: ignore[operator]  # symbols have it, other quantities refuse
+    base = number(base)
+    bits = abs(n) * (base.bit_length() if type(base) is int else 64 * (words(base) + 1))
+    if bits > LARGEST and base not in (0, 1, -1):
+        raise Refused(f"a power of about 2^{bits} is too large")
+    spend(1 + (bits >> 6) ** 2 // 8)
+    return Fraction(base) ** n if n < 0 else base**n
+
+
+def inner(left: Any, right: Any) -> Any:
+    """``left @ right``, the inner product of points."""
+    if not isinstance(left, Abstract) or not isinstance(right, Abstract):
+        raise Refused("@ is the inner product of two points of functions of a class")
+    return left @ right  # type: ignore[operator]  # points have it, other symbols refuse
+
+
+def negative(value: Any) -> Any:
+    """``-value``."""
+    spend(1)
+    return -_operand(value)
+
+
+def absolute(value: Any, /) -> Any:
+    """``abs(value)``, of a number or, on both branches, of a symbol."""
+    spend(1)
+    return abs(value if isinstance(value, Abstract) else number(value))
+
+
+def fraction(numerator: Any = 0, denominator: Any = None) -> Any:
+    """``Fraction(numerator, denominator)``, or of a text such as ``"1/3"``."""
+    if type(numerator) is str and denominator is None:
+        return Fraction(read(numerator))
+    quotient = divide(numerator, 1 if denominator is None else denominator)
+    return quotient if isinstance(quotient, Abstract) else Fraction(quotient)
+
+
+# ---- comparisons
+
+COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def compare(sign: str, left: Any, right: Any) -> Any:
+    """Compare two values: a truth value, or a fact about symbols, which has none.
+
+    Parameters
+    ----------
+    sign
+        One of <, <=, >, >=, ==, !=.
+    left, right
+        Numbers or symbols; also lists or tuples, entry by entry; of == and != also texts, None and records.
+    """
+    spend(1)
+    if isinstance(left, Abstract) or isinstance(right, Abstract):
+        left, right = _operand(left), _operand(right)
+        if sign in COMPARISONS:
+            return COMPARISONS[sign](left, right)
+        return (left - right).differs() if sign == "!=" else (left - right).is_zero()
+    if sign not in COMPARISONS:
+        return same(left, right) == (sign == "==")
+    if type(left) is type(right) and type(left) in (list, tuple):  # in the order of words
+        differing = next(((a, b) for a, b in zip(left, right, strict=False) if not same(a, b)), None)
+        left, right = (len(left), len(right)) if differing is None else differing
+        return compare(sign, left, right)
+    spend(words(left) * words(right))
+    return COMPARISONS[sign](number(left), number(right))
+
+
+def same(left: Any, right: Any) -> bool:
+    """Return whether two values are equal; entry by entry, each of which costs fuel."""
+    spend(1 + (words(left) >> 4))
+    if type(left) in (list, tuple) and type(right) is type(left):
+        return len(left) == len(right) and all(map(same, left, right))
+    fields = getattr(left, "_values", None), getattr(right, "_values", None)
+    if type(left) is type(right) and fields[0] is not None:
+        return same(*fields)
+    if isinstance(left, Abstract) or isinstance(right, Abstract):
+        return bool(left == right)  # refuses
+    plain = (int, bool, Fraction, str, type(None), list, tuple)
+    for value in (left, right):
+        if type(value) not in plain and not hasattr(value, "_values"):
+            raise Refused(f"values of kind {type(value).__name__} are not compared")
+    return type(left) not in (list, tuple) and left == right
+
+
+def key(value: Any) -> Any:
+    """Return what may be a key of a dictionary: a number, a text, None, or a tuple of such."""
+    if type(value) is tuple:
+        spend(len(value))
+        return tuple(map(key, value))
+    spend(words(value) ** 2 >> 6)
+    return value if type(value) in (str, bool, type(None)) else number(value)

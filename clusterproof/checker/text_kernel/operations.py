@@ -1,0 +1,300 @@
+"""What the compiler calls in the place of loops, attributes, subscripts and operators: each counts its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from types import GeneratorType, MappingProxyType
+from typing import Any
+
+from clusterproof.checker.text_kernel import numbers
+from clusterproof.checker.text_kernel.evaluation import Refused, changed, made, spend
+from clusterproof.checker.text_kernel.numbers import Abstract, compare, key, same, whole, words
+
+
+def step(more: int) -> bool:
+    """Count a step, and more of long code; true, so that it may stand before an ``and``."""
+    spend(1 + more)
+    return True
+
+
+def each(several: Any, more: int = 0) -> Iterator[Any]:
+    """Return the entries of a list or its like, each of which costs a step, and more where code repeats for it."""
+    spend(8)
+    plain = (str, list, tuple, dict, range, GeneratorType, MappingProxyType)
+    if type(several) not in plain and not isinstance(several, _VIEWS):
+        raise Refused(f"{type(several).__name__} is not repeated over in the language")
+    return _counted(iter(changed(several) if type(several) is GeneratorType else several), 1 + more)
+
+
+def _counted(entries: Iterator[Any], steps: int) -> Iterator[Any]:
+    try:
+        for entry in entries:
+            spend(steps)
+            yield entry
+    except RuntimeError as error:
+        raise Refused(str(error)) from None
+
+
+_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+
+
+def listed(several: Any) -> list[Any]:
+    """Return the entries, to be unpacked."""
+    return made(list(each(several)))  # type: ignore[no-any-return]  # what it is given
+
+
+Shape = tuple[Any, ...]
+"""Of what is unpacked into several targets, for each None, or the shape of these if they are several again."""
+
+
+def unpacked(several: Any, shape: Shape) -> tuple[Any, ...]:
+    """Return the entries that are unpacked into as many targets."""
+    if type(several) in (tuple, list):
+        spend(1 + len(several))
+        entries = tuple(several)
+    else:
+        entries = tuple(each(several))
+    if len(entries) != len(shape):
+        raise Refused(f"{len(entries)} entries are unpacked into {len(shape)} names")
+    return tuple(
+        entry if inner is None else unpacked(entry, inner)
+        for entry, inner in zip(entries, shape, strict=True)
+    )
+
+
+def each_unpacked(several: Any, more: int, shape: Shape) -> Iterator[Any]:
+    """Return the entries as ``each`` does, each of them unpacked."""
+    return (unpacked(entry, shape) for entry in each(several, more))
+
+
+def dictionary(*parts: Any) -> dict[Any, Any]:
+    """``{key: value, **others}``, of keys and values in turn; the key of others is a function.
+
+    Raises
+    ------
+    Refused
+        If a key is written twice: a reader may see the first, and Python takes the last.
+    """
+    found: dict[Any, Any] = {}
+    written = set()
+    for name, value in zip(parts[::2], parts[1::2], strict=True):
+        if name is either:
+            found = either(found, value)
+            continue
+        own = key(name)
+        if own in written:
+            raise Refused(f"a dictionary has the key {own!r} twice")
+        written.add(own)
+        found[own] = value
+    return made(found)  # type: ignore[no-any-return]  # what it is given
+
+
+def chain(left: Any, signs: Sequence[str], *later: Callable[[], Any]) -> Any:
+    """``a < b <= c``: facts about symbols are not joined, as they have no truth."""
+    for sign, make in zip(signs[:-1], later[:-1], strict=True):
+        right = make()
+        if not compare_all(sign, left, right):
+            return False
+        left = right
+    return compare_all(signs[-1], left, later[-1]())
+
+
+def compare_all(sign: str, left: Any, right: Any) -> Any:
+    """Compare two values by any of Python's signs."""
+    if sign in ("is", "is not"):  # with None
+        return (left is None) == (sign == "is")
+    if sign in ("in", "not in"):
+        return contains(right, left) == (sign == "in")
+    return compare(sign, left, right)
+
+
+def contains(several: Any, value: Any) -> bool:
+    """``value in several``."""
+    if type(several) is range and type(value) in (int, bool, Fraction):
+        return value == value // 1 and value // 1 in several
+    if type(several) in (dict, MappingProxyType):
+        return key(value) in several
+    if type(several) is str:
+        if type(value) is not str:
+            raise Refused("what is looked for in a text must be a text")
+        spend(len(several))
+        return value in several
+    return any(same(value, entry) for entry in each(several))
+
+
+def item(several: Any, place: Any) -> Any:
+    """``several[place]``."""
+    spend(1)
+    if type(several) in (dict, MappingProxyType):
+        return several[key(place)]
+    if type(several) not in (list, tuple, range):
+        raise Refused(f"{type(several).__name__} has no entries in the language")
+    if type(place) is not slice:
+        return several[whole(place)]
+    part = several[place]
+    spend(len(part))
+    return made(part)
+
+
+def make_slice(*ends: Any) -> slice:
+    """``[first:last:step]``."""
+    return slice(*(None if end is None else whole(end) for end in ends))
+
+
+def either(left: Any, right: Any) -> Any:
+    """``left | right``, of dictionaries, or of ints."""
+    if type(left) in (dict, MappingProxyType) and type(right) in (dict, MappingProxyType):
+        spend(1 + len(left) + len(right))
+        return made({**left, **right})
+    spend(1 + words(left) + words(right))
+    both_truths = type(left) is type(right) is bool
+    return bool(left or right) if both_truths else whole(left) | whole(right)
+
+
+def either_in_place(left: Any, right: Any) -> Any:
+    """``left |= right``, which adds to a dictionary in place."""
+    if type(left) is MappingProxyType:
+        raise Refused("a dictionary of the module changes")
+    if type(left) is dict and type(right) in (dict, MappingProxyType):
+        spend(1 + len(right))
+        changed(left).update(right)
+        return left
+    return either(left, right)
+
+
+def both(left: Any, right: Any) -> Any:
+    """``left & right``, of ints."""
+    spend(1 + words(left) + words(right))
+    return left and right if type(left) is type(right) is bool else whole(left) & whole(right)
+
+
+def shifted(left: Any, right: Any) -> int:
+    """``left >> right``, of ints."""
+    spend(1 + words(left))
+    return whole(left) >> whole(right)
+
+
+class Sentence(Abstract):
+    """A text of a symbol or of another value: it may be passed on, and is not compared."""
+
+
+def text(*parts: Any) -> str | Sentence:
+    """``f"..."``, of texts and exact numbers."""
+    if not all(type(part) in (str, int, Fraction) for part in parts):
+        return Sentence()
+    joined = "".join(map(str, parts))
+    spend(1 + len(joined))
+    return joined
+
+
+def formatted(value: Any) -> Sentence:
+    """``f"{value:.3f}"``, a text of rounded numbers."""
+    return Sentence()
+
+
+def put(value: Any, several: Any, place: Any) -> None:
+    """``several[place] = value``, of a list or a dictionary."""
+    spend(1)
+    if type(several) is dict:
+        changed(several)[key(place)] = value
+    elif type(several) is list:
+        changed(several)[whole(place)] = value
+    else:
+        raise Refused(f"{type(several).__name__} does not change")
+
+
+def fail() -> None:
+    """``raise``: the function has no value here."""
+    raise Refused("the function raises an error here")
+
+
+METHODS: dict[type, dict[str, Callable[[Any], Any]]] = {
+    list: {
+        "append": lambda values: lambda value, /: changed(values).extend(each([value])),
+        "extend": lambda values: lambda more, /: changed(values).extend(each(more)),
+        "index": lambda values: lambda value, /: _index(values, value),
+        "count": lambda values: lambda value, /: _count(values, value),
+    },
+    tuple: {
+        "index": lambda values: lambda value, /: _index(values, value),
+        "count": lambda values: lambda value, /: _count(values, value),
+    },
+    dict: {
+        "items": lambda values: values.items,
+        "keys": lambda values: values.keys,
+        "values": lambda values: values.values,
+        "get": lambda values: lambda name, default=None, /: values.get(key(name), default),
+    },
+    str: {
+        "count": lambda text: lambda part, /: _read_through(text).count(part),
+        "split": lambda text: lambda *by: made(_read_through(text).split(*by)),
+    },
+    Fraction: {"numerator": lambda value: value.numerator, "denominator": lambda value: value.denominator},
+    int: {"numerator": lambda value: value.numerator, "denominator": lambda value: value.denominator},
+}
+METHODS[MappingProxyType] = METHODS[dict]
+
+
+def _count(values: Sequence[Any], value: Any) -> int:
+    return len([entry for entry in each(values) if same(value, entry)])
+
+
+def _read_through(text: str) -> str:
+    spend(1 + len(text))
+    return text
+
+
+def _index(values: Sequence[Any], value: Any) -> int:
+    for place, entry in enumerate(each(values)):
+        if same(value, entry):
+            return place
+    raise Refused("index: the value is not in the list")
+
+
+def attribute(value: Any, name: str) -> Any:
+    """``value.name``: what the kernel offers of values of its kind, and the fields and methods of records."""
+    spend(1)
+    if type(value) in METHODS:
+        if name in METHODS[type(value)]:
+            return METHODS[type(value)][name](value)
+    elif name in getattr(value, "_offers", ()):
+        return getattr(value, name)
+    raise Refused(f".{name} of a value of kind {type(value).__name__} is not of the language")
+
+
+OPERATIONS: dict[str, Callable[..., Any]] = {
+    "__add": numbers.add,
+    "__add_in_place": numbers.add_in_place,
+    "__subtract": numbers.subtract,
+    "__multiply": numbers.multiply,
+    "__divide": numbers.divide,
+    "__divide_whole": numbers.divide_whole,
+    "__remainder": numbers.remainder,
+    "__power": numbers.power,
+    "__inner": numbers.inner,
+    "__either": either,
+    "__either_in_place": either_in_place,
+    "__both": both,
+    "__shifted": shifted,
+    "__text": text,
+    "__formatted": formatted,
+    "__product": numbers.product,
+    "__listed": listed,
+    "__fail": fail,
+    "__put": put,
+    "__negative": numbers.negative,
+    "__compare": compare_all,
+    "__chain": chain,
+    "__attribute": attribute,
+    "__item": item,
+    "__slice": make_slice,
+    "__key": key,
+    "__each": each,
+    "__each_unpacked": each_unpacked,
+    "__unpacked": unpacked,
+    "__made": made,
+    "__dictionary": dictionary,
+    "__step": step,
+}
+"""What the compiler calls in the place of operators, attributes, subscripts and loops."""

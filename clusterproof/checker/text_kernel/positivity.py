@@ -1,0 +1,240 @@
+"""That a polynomial is nonnegative on a box: by its coefficients, or as a sum of squares. All of it in fractions.
+
+Three theorems are used.
+
+*Bernstein's test* (S. Bernstein, 1915): substitute x = (low + high s) / (1 + s), which takes s >= 0 to low <= x < high,
+and multiply by (1 + s)^degree > 0. If no coefficient is negative, the polynomial is nonnegative there, and by
+continuity at high. An end may be a polynomial in earlier symbols; with no upper end x = low + s.
+
+*LDL'*: a symmetric matrix is positive semidefinite if and only if elimination without pivoting meets no negative
+pivot, and no zero pivot with a nonzero row.
+
+*Positivstellensatz*, the easy half (G. Stengle, 1974): a sum of products of nonnegative polynomials, each times a sum
+of squares b' Q b with Q positive semidefinite, is nonnegative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from clusterproof.checker.text_kernel.evaluation import OutOfFuel, Refused, spend
+from clusterproof.checker.text_kernel.numbers import number, words
+from clusterproof.checker.text_kernel.polynomials import (
+    Fact,
+    Polynomial,
+    Quotient,
+    constant,
+    plus,
+    raised,
+    times,
+)
+
+Ends = tuple[Any, Any]
+"""Least and largest value of a symbol, numbers or quotients of earlier symbols; None where there is none."""
+
+
+def _end(value: Any, width: int) -> Polynomial:
+    if type(value) is not Quotient:
+        return constant(number(value), width)
+    if value.bottom != constant(1, width):
+        raise Refused("an end of a range must be a polynomial in earlier quantities")
+    return value.top
+
+
+def on_box(p: Polynomial, box: Sequence[Ends]) -> tuple[Polynomial, list[set[int]]] | None:
+    """Rewrite a polynomial in s >= 0, one for each symbol (Bernstein).
+
+    Returns
+    -------
+    tuple
+        The polynomial in s, and for each symbol the exponents that stand for its ends; None if a symbol without ends
+        occurs.
+    """
+    width = len(box)
+    corners: list[set[int]] = [{0}] * width
+    for place in reversed(range(width)):  # ends name earlier symbols only
+        degree = max((exponents[place] for exponents in p), default=0)
+        low, high = box[place]
+        if not degree:
+            continue
+        if low is None and high is None:
+            return None
+        s = Quotient.symbol(place, width).top
+        if low is None:
+            inner, outer = plus(_end(high, width), s, -1), constant(1, width)
+        elif high is None:
+            inner, outer = plus(_end(low, width), s), constant(1, width)
+        else:
+            inner, outer = plus(_end(low, width), times(_end(high, width), s)), plus(constant(1, width), s)
+            corners[place] = {0, degree}
+        total: Polynomial = {}
+        parts: dict[int, dict[tuple[int, ...], Fraction]] = {}
+        for k, v in p.items():
+            parts.setdefault(k[place], {})[(*k[:place], 0, *k[place + 1 :])] = v
+        for n, part in parts.items():
+            factor = times(raised(inner, n, width), raised(outer, degree - n, width))
+            total = plus(total, times(part, factor))
+        p = total
+    return p, corners
+
+
+def is_nonnegative(p: Polynomial, box: Sequence[Ends], *, strictly: bool = False) -> bool:
+    """Return whether the coefficients show a polynomial to be >= 0 on a box, or > 0 if ``strictly``.
+
+    It is positive if the coefficients of all corners are: at each point of the box, ends included, one of them
+    contributes.
+    """
+    found = on_box(p, box)
+    if found is None or any(coefficient < 0 for coefficient in found[0].values()):
+        return False
+    return not strictly or all(found[0].get(corner, 0) > 0 for corner in product(*found[1]))
+
+
+def sign_of(p: Polynomial, box: Sequence[Ends], facts: Sequence[Fact] = ()) -> int:
+    """Return 1 or -1 if a polynomial is shown to be positive or negative on a box, else 0.
+
+    It is by its coefficients, or as a multiple of what a strict hypothesis says is positive.
+    """
+    if is_nonnegative(p, box, strictly=True):
+        return 1
+    if is_nonnegative(plus({}, p, -1), box, strictly=True):
+        return -1
+    for fact in facts:
+        if fact.strict and (ratio := _ratio(p, fact.slack.top)):
+            return sign_of(fact.slack.bottom, box) * (1 if ratio > 0 else -1)
+    return 0
+
+
+def _ratio(p: Polynomial, q: Polynomial) -> Fraction | None:
+    """Return the number that p is times q; None if there is none."""
+    if not q or p.keys() != q.keys():
+        return None
+    first, *others = {p[exponents] / q[exponents] for exponents in p}
+    return None if others else first
+
+
+def slack_of(quotient: Quotient, box: Sequence[Ends], facts: Sequence[Fact] = ()) -> Polynomial:
+    """Return a polynomial that has the sign of a quotient on a box: its top, turned by the sign of its bottom.
+
+    Raises
+    ------
+    Refused
+        If the sign of the bottom is not shown.
+    """
+    sign = sign_of(quotient.bottom, box, facts)
+    if not sign:
+        raise Refused("the sign of a denominator is not shown")
+    return plus({}, quotient.top, sign)
+
+
+def bounded(box: Sequence[Ends], facts: Sequence[Fact], places: Collection[int]) -> list[Ends]:
+    """Return a box in which some symbols have ends that facts give them: polynomials in the symbols before them."""
+    found, width = list(box), len(box)
+    for fact in facts:
+        try:
+            p = slack_of(fact.slack, found)
+        except OutOfFuel:
+            raise
+        except Refused:
+            continue
+        last = max((place for powers in p for place, power in enumerate(powers) if power), default=-1)
+        alone = tuple(int(place == last) for place in range(width))
+        if last not in places or any(powers[last] and powers != alone for powers in p):
+            continue
+        factor = p[alone]
+        end = Quotient(
+            plus(constant(0, width), {k: v for k, v in p.items() if k != alone}, -1 / factor),
+            constant(1, width),
+            width,
+        )
+        low, high = found[last]
+        if factor > 0 and low is None:
+            found[last] = end, high
+        elif factor < 0 and high is None:
+            found[last] = low, end
+    return found
+
+
+def require_divisors(divisors: Iterable[Quotient], facts: Sequence[Fact], box: Sequence[Ends]) -> None:
+    """Require that each divisor has one sign on a box, by its coefficients or by a strict hypothesis.
+
+    Raises
+    ------
+    Refused
+        If one may be zero.
+    """
+    if not all(sign_of(divisor.top, box, facts) for divisor in divisors):
+        raise Refused("a divisor may be zero: neither its range nor a hypothesis gives its sign")
+
+
+def is_positive_semidefinite(matrix: Sequence[Sequence[Fraction]]) -> bool:
+    """Return whether a symmetric matrix of fractions is positive semidefinite, by LDL'."""
+    rest = [list(row) for row in matrix]
+    if any(len(row) != len(rest) for row in rest):
+        return False
+    if any(rest[i][j] != rest[j][i] for i in range(len(rest)) for j in range(i)):
+        return False
+    while rest:
+        (pivot, *row), *below = rest
+        if pivot < 0 or (pivot == 0 and any(row)):
+            return False
+        rest = [
+            [_eliminated(e, row[i], row[j], pivot) for j, e in enumerate(r[1:])] for i, r in enumerate(below)
+        ]
+    return True
+
+
+def _eliminated(entry: Fraction, left: Fraction, right: Fraction, pivot: Fraction) -> Fraction:
+    if not left or not right:
+        spend(1)
+        return entry
+    spend(2 + 4 * words(left) * words(right))
+    return entry - left * right / pivot
+
+
+def is_sum_of_squares(
+    target: Polynomial, nonnegative: Sequence[Polynomial], blocks: Sequence[Mapping[str, Any]], width: int
+) -> bool:
+    """Return whether a polynomial is a sum of products of nonnegative ones, each times b' Q b (Positivstellensatz).
+
+    Parameters
+    ----------
+    target
+        The polynomial.
+    nonnegative
+        Polynomials that are nonnegative by the box or by a hypothesis.
+    blocks
+        Each with ``factors``, places in ``nonnegative``; ``basis``, the polynomials b, lists of exponents with their
+        coefficient; and ``matrix``, Q.
+    width
+        Number of symbols.
+    """
+    total: Polynomial = {}
+    for block in blocks:
+        basis = [_polynomial(terms, width) for terms in block["basis"]]
+        matrix = [[Fraction(entry) for entry in row] for row in block["matrix"]]
+        if len(basis) != len(matrix) or not is_positive_semidefinite(matrix):
+            return False
+        square: Polynomial = {}
+        for (i, left), (j, right) in product(enumerate(basis), repeat=2):
+            if matrix[i][j]:
+                square = plus(square, times(left, right), matrix[i][j])
+        for place in block["factors"]:
+            if not 0 <= place < len(nonnegative):
+                raise Refused("a block with an unknown factor")
+            square = times(square, nonnegative[place])
+        total = plus(total, square)
+    return total == target
+
+
+def _polynomial(terms: Sequence[tuple[Sequence[int], Any]], width: int) -> Polynomial:
+    """Return the sum of exponents with their coefficients."""
+    total: Polynomial = {}
+    for exponents, coefficient in terms:
+        if len(exponents) != width:
+            raise Refused("a polynomial in other symbols")
+        total = plus(total, {tuple(exponents): Fraction(coefficient)})
+    return total

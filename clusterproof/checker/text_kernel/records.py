@@ -1,0 +1,55 @@
+"""Frozen records of the language: what a class of a text is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from clusterproof.checker.text_kernel.evaluation import Refused, spend
+
+
+class Record:
+    """A frozen record of the language: equality is of its fields, and decided by ``numbers.same``."""
+
+    _fields: tuple[str, ...] = ()
+    _defaults: Mapping[str, Any] = MappingProxyType({})
+    _offers: frozenset[str] = frozenset()
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        spend(1 + len(self._fields))
+        given = {**self._defaults, **dict(zip(self._fields, values, strict=False)), **named}
+        twice = named.keys() & set(self._fields[: len(values)])
+        if given.keys() != set(self._fields) or len(values) > len(self._fields) or twice:
+            raise Refused(f"{type(self).__name__} has the fields {', '.join(self._fields)}")
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def _values(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in self._fields)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise Refused("a record does not change")
+
+    def __eq__(self, other: object) -> bool:
+        raise Refused("records are compared by the kernel")
+
+    __hash__ = None  # type: ignore[assignment]  # compared by the kernel, not hashed
+
+
+METHODS: dict[str, Callable[[Any], Any]] = {
+    "": lambda function: function,
+    "property": property,
+    "staticmethod": staticmethod,
+    "classmethod": classmethod,
+}
+"""By its decorator, what a function in a class becomes."""
+
+
+def new_record(
+    name: str, fields: tuple[str, ...], defaults: Mapping[str, Any], members: Mapping[str, Any]
+) -> type[Record]:
+    """Make a record of its fields, the defaults of the last of them, its properties and its methods."""
+    own = {"_fields": fields, "_defaults": MappingProxyType(dict(defaults))}
+    return type(name, (Record,), {**members, **own, "_offers": frozenset([*fields, *members])})

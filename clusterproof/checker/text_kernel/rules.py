@@ -1,0 +1,358 @@
+"""The rules: what a piece of evidence must show, each a function that returns whether it does.
+
+A rule never holds emptily: where it speaks of every instance, at least one meets the hypotheses and has the line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from clusterproof.checker.text_kernel.evaluation import (
+    Evaluation,
+    OutOfFuel,
+    Outside,
+    Refused,
+    evaluating,
+    spend,
+)
+from clusterproof.checker.text_kernel.functions import problem
+from clusterproof.checker.text_kernel.numbers import number, write
+from clusterproof.checker.text_kernel.polynomials import Fact, Polynomial, Quotient, constant
+from clusterproof.checker.text_kernel.positivity import (
+    Ends,
+    bounded,
+    is_nonnegative,
+    is_positive_semidefinite,
+    is_sum_of_squares,
+    require_divisors,
+    sign_of,
+    slack_of,
+)
+from clusterproof.checker.text_kernel.spaces import Instance, OfClass, Space
+from clusterproof.checker.text_kernel.traces import Trace
+from clusterproof.checker.text_kernel.vocabulary import Excluded, Line, Sides
+from clusterproof.checker.text_kernel.worlds import Form
+
+Data = Mapping[str, Any]
+"""What a record of evidence has besides its rule and line, decoded field by field."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What is claimed of every instance of a space.
+
+    Attributes
+    ----------
+    space
+        The quantities.
+    function
+        Of the language: takes the quantities, or records of them, to a line or to lines by name. None if the statement
+        is outside of the language.
+    records
+        By parameter of the function, the record that it takes and the record's quantities.
+    lines
+        Names: every path through the function has these lines, and no others.
+    role
+        "statement"; "lemma", without which the claim is not certified; or "step", which it is certified without.
+    ill_posed
+        The lines that are ill-posed where they are violated.
+    """
+
+    space: Space
+    function: Callable[..., Any] | None
+    records: Mapping[str, tuple[Any, tuple[str, ...]]]
+    lines: tuple[str, ...]
+    role: str
+    ill_posed: tuple[str, ...] = ()
+
+    def evaluate(self, instance: Instance) -> dict[str, Line]:
+        """Return the lines, by name, within an evaluation that has begun; of a single one the empty name.
+
+        Raises
+        ------
+        Outside
+            If a hypothesis fails.
+        Refused
+            If the function does what is not of the language, or returns other lines than are named.
+        """
+        if self.function is None:
+            raise Refused("the statement is outside of the language")
+        spend(10)
+        rest = dict(instance)
+        records = {
+            n: kind(**{key: rest.pop(key) for key in keys}) for n, (kind, keys) in self.records.items()
+        }
+        value = self.function(**rest, **records)
+        lines = dict(value) if type(value) is dict else {"": value}
+        if any(type(line) not in (Sides, Excluded) for line in lines.values()):
+            raise Refused("the function returns no line: end it with at_most(...) or its like")
+        if lines.keys() != set(self.lines):
+            raise Refused(f"a path has the lines {', '.join(map(repr, lines))}, and not those that are named")
+        return lines
+
+    def evaluated(
+        self, instance: Instance, record: Evaluation | None = None
+    ) -> tuple[dict[str, Line], Evaluation]:
+        """Return the lines on numbers or symbols, and what was supposed and divided by."""
+        with evaluating(record) as evaluation:
+            return self.evaluate(instance), evaluation
+
+
+def instance(statement: Statement, line: str, data: Data) -> bool:
+    """Show that one instance of the space meets the hypotheses and breaks the line."""
+    sides = _decided(statement, line, statement.space.read(data["instance"]))
+    return type(sides) is Sides and sides.is_broken()
+
+
+def _decided(statement: Statement, line: str, numbers: Instance) -> Line:
+    """Return a line on numbers, on which every hypothesis is true or false."""
+    lines, evaluation = statement.evaluated(numbers)
+    sides = lines[line]
+    if evaluation.now.facts or (type(sides) is Sides and sides.facts):
+        raise Refused("a hypothesis that is not decided on numbers")
+    return sides
+
+
+def exhausted(statement: Statement, line: str, data: Data) -> bool:
+    """Show that every instance of a finite space that meets the hypotheses holds."""
+    held = 0
+    for each in statement.space.every():
+        try:
+            sides = _decided(statement, line, each)
+        except Outside:
+            continue
+        if type(sides) is Sides:
+            if sides.is_broken():
+                return False
+            held += 1
+    return held > 0
+
+
+# ---- on symbols
+
+
+@dataclass(frozen=True)
+class Case:
+    """The line on symbols, at one combination of the choices, on one path through the branches."""
+
+    sides: Sides
+    box: Sequence[Ends]
+    facts: Sequence[Fact]
+    evaluation: Evaluation
+
+
+def cases(statement: Statement, line: str, data: Data, states: int = 0) -> Iterator[Case]:
+    """Yield the line in every case; each divisor was shown to have a sign there.
+
+    ``listed`` and ``between`` are as of ``Space.symbolic``; ``states`` symbols are for rounds.
+    """
+    several = data.get("listed", ()), data.get("between", ())
+    for each, box, begun in statement.space.symbolic(*several, states):
+        decisions: list[bool] | None = []
+        while decisions is not None:
+            record = begun(decisions)
+            sides: Line | None = None
+            with suppress(Outside):
+                sides = statement.evaluated(each, record)[0][line]
+            decisions = record.next_decisions()
+            if type(sides) is Sides:
+                facts = [*record.now.known, *sides.facts]
+                if any(type(fact.slack) is not Quotient for fact in facts):
+                    raise Refused("a hypothesis that is not about symbols")
+                own = bounded(box, facts, record.states)
+                require_divisors(record.now.divisors, facts, own)
+                yield Case(sides, own, facts, record)
+
+
+def has_instance(statement: Statement, line: str, data: Data) -> bool:
+    """Return whether the witness, an instance, meets the hypotheses and has the line, which does not break there."""
+    sides = _decided(statement, line, statement.space.read(data["witness"]))
+    return type(sides) is Sides and not sides.is_broken()
+
+
+def signs(statement: Statement, line: str, data: Data) -> bool:
+    """Show that no coefficient of a side's excess is negative (Bernstein's test), or that an equation's are 0."""
+    for case in cases(statement, line, data):
+        for slack in case.sides.slacks:
+            if type(slack) is not Quotient:
+                if Sides((slack,), case.sides.equation).is_broken():
+                    return False
+            elif case.sides.equation:
+                if slack.top:
+                    return False
+            elif not is_nonnegative(slack_of(slack, case.box, case.facts), case.box):
+                return False
+    return has_instance(statement, line, data)
+
+
+def squares(statement: Statement, line: str, data: Data) -> bool:
+    """Show that each excess is a sum of squares, and of squares times box and hypotheses (Positivstellensatz).
+
+    ``blocks`` has a list for each excess that the coefficients do not decide, in their order.
+    """
+    blocks = iter(data["blocks"])
+    for case in cases(statement, line, data):
+        width = len(case.box)
+        factors = nonnegative_on(case.box, case.facts)
+        for slack in case.sides.slacks:
+            if case.sides.equation or type(slack) is not Quotient:
+                raise Refused("squares show inequalities of symbols")
+            target = slack_of(slack, case.box, case.facts)
+            shown = is_nonnegative(target, case.box)
+            if not (shown or is_sum_of_squares(target, factors, next(blocks, ()), width)):
+                return False
+    return has_instance(statement, line, data)
+
+
+def nonnegative_on(box: Sequence[Ends], facts: Sequence[Fact]) -> list[Polynomial]:
+    """Return what is nonnegative on a box under hypotheses: distances from the ends, then the hypotheses' slacks.
+
+    An equation gives two, one for each sign. Ends and slacks with a denominator whose sign is not shown are left out.
+    """
+    found: list[Quotient] = []
+    width = len(box)
+    for place, (low, high) in enumerate(box):
+        x = Quotient.symbol(place, width)
+        found += [] if low is None else [x - low]
+        found += [] if high is None else [high - x]
+    for fact in facts:
+        found += [fact.slack, -fact.slack] if fact.equation else [fact.slack]
+    polynomials = []
+    for each in found:
+        try:
+            polynomials.append(slack_of(each, box, facts))
+        except OutOfFuel:
+            raise
+        except Refused:
+            polynomials.append(constant(0, width))  # keeps the places of the others
+    return polynomials
+
+
+def empty(statement: Statement, line: str, data: Data) -> bool:
+    """Show that no instance has the line.
+
+    With ``listed``, because none of a finite space has it. Otherwise because in every case of the choices one of the
+    hypotheses, the line's own included, fails at every value of the symbols, by its coefficients.
+    """
+    if data.get("listed"):
+        return not any(_has_line(statement, line, each) for each in statement.space.every())
+    for each, box, _ in statement.space.symbolic():
+        own: tuple[Fact, ...] = ()
+        with evaluating() as evaluation:
+            try:
+                sides = statement.evaluate(each)[line]
+                own = sides.facts if type(sides) is Sides else ()
+            except OutOfFuel:
+                raise
+            except Outside:
+                continue
+            except Refused:  # what follows the hypotheses need be no formula
+                pass
+        facts = [*evaluation.now.facts, *own]
+        require_divisors(evaluation.now.divisors, [], box)
+        if not any(_fails(fact, box) for fact in facts):
+            return False
+    return True
+
+
+def _has_line(statement: Statement, line: str, each: Instance) -> bool:
+    try:
+        return type(_decided(statement, line, each)) is Sides
+    except Outside:
+        return False
+
+
+def _fails(fact: Fact, box: Sequence[Ends]) -> bool:
+    """Return whether the coefficients show that a hypothesis holds nowhere."""
+    opposite = slack_of(-fact.slack, box)
+    if fact.equation:
+        return sign_of(opposite, box) != 0
+    return is_nonnegative(opposite, box, strictly=not fact.strict)
+
+
+# ---- functions of a class
+
+
+def dual(statement: Statement, line: str, data: Data) -> bool:
+    """Show the line for every function of a class, at every setting of the other quantities, on every path.
+
+    bound - measured is the sum of nonnegative multiples of the class's conditions, any multiples of equations, and a
+    form of the free vectors that is positive semidefinite (LDL'). No class is empty, so that a witness is needed only
+    where hypotheses are stated of the functions.
+    """
+    space, name = statement.space, statement.space.function
+    if name is None:
+        raise Refused("no quantity is of a class")
+    of_class = space.ranges[name]
+    assert type(of_class) is OfClass
+    proofs = {_written(each["setting"]): each["paths"] for each in data["settings"]}
+    shown, supposed = 0, 0
+    for setting in space.every(left_out=name):
+        paths = iter(proofs.get(_written({key: write(value) for key, value in setting.items()}), ()))
+        decisions: list[bool] | None = []
+        while decisions is not None:
+            trace = of_class.trace(setting, decisions)
+            try:
+                lines, evaluation = statement.evaluated({**setting, name: problem(trace)})
+            except Outside:
+                lines, evaluation = {}, Evaluation()
+            decisions = trace.next_decisions()
+            sides = lines.get(line)
+            if type(sides) is Sides:
+                facts = [*evaluation.now.facts, *sides.facts]
+                _require_multipliers(trace, sides, facts, next(paths, ()))
+                shown, supposed = shown + 1, supposed + len(facts) + len(trace.forked)
+    return has_instance(statement, line, data) if supposed else shown > 0
+
+
+def _written(setting: Any) -> tuple[Any, ...]:
+    return tuple(sorted((str(key), str(type(value)), str(value)) for key, value in setting.items()))
+
+
+def _require_multipliers(trace: Trace, sides: Sides, facts: Sequence[Fact], proofs: Any) -> None:
+    """Require that multipliers prove every entry of a line on a path.
+
+    Raises
+    ------
+    Refused
+        If those of one do not.
+    """
+    if sides.equation or len(proofs) != len(sides.slacks):
+        raise Refused("each entry of an inequality needs its multipliers, on every path of every setting")
+    nonnegative, zero = trace.facts(facts)
+    for slack, proof in zip(sides.slacks, proofs, strict=True):
+        several = slack if type(slack) is tuple else (slack,)
+        weights = [Fraction(weight) for weight in proof.get("weights", [1])]
+        if len(weights) != len(several) or min(weights) < 0 or sum(weights) != 1:
+            raise Refused("the weights of the least are nonnegative and sum to 1")
+        rest = trace.constant(0)
+        for each, weight in zip(several, weights, strict=True):
+            rest = rest + weight * (each if type(each) is Form else trace.constant(number(each)))
+        for name, code in proof["multipliers"].items():
+            factor = Fraction(code)
+            if factor < 0 and name in nonnegative:
+                raise Refused(f"the multiplier of {name} is negative")
+            rest = rest - factor * (nonnegative[name] if name in nonnegative else zero[name])
+        if any(len(key) != 2 for key in rest.terms):
+            raise Refused("the function values do not cancel")
+        spend(trace.vectors**2)
+        matrix = [[Fraction(0)] * trace.vectors for _ in range(trace.vectors)]
+        for (i, j), value in rest.terms.items():
+            matrix[i][j] += value / 2
+            matrix[j][i] += value / 2
+        if not is_positive_semidefinite(matrix):
+            raise Refused("the remaining form is not positive semidefinite")
+
+
+RULES: dict[str, Callable[[Statement, str, Data], bool]] = {
+    "instance": instance,
+    "exhausted": exhausted,
+    "signs": signs,
+    "squares": squares,
+    "dual": dual,
+    "empty": empty,
+}

@@ -1,0 +1,371 @@
+"""The space of a claim: what each quantity may be. Instances are read from evidence, listed, or made of symbols."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from types import FunctionType
+from typing import Any
+
+from clusterproof.checker.text_kernel.evaluation import (
+    Context,
+    Evaluation,
+    Outside,
+    Refused,
+    evaluating,
+    spend,
+)
+from clusterproof.checker.text_kernel.functions import Problem, problem
+from clusterproof.checker.text_kernel.interpolation import Class, FunctionClass, OperatorClass, SetClass
+from clusterproof.checker.text_kernel.listed import Listed
+from clusterproof.checker.text_kernel.numbers import compare, key, number, read, whole, write
+from clusterproof.checker.text_kernel.polynomials import Many, Quotient
+from clusterproof.checker.text_kernel.positivity import Ends
+from clusterproof.checker.text_kernel.traces import Trace
+
+Instance = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class End:
+    """An end of a range that depends on earlier quantities: a function of those that it names."""
+
+    names: tuple[str, ...]
+    function: Callable[..., Any]
+
+
+def value_of(end: Any, so_far: Instance) -> Any:
+    """Return an end's value, None if there is none."""
+    if type(end) is not End:
+        return end
+    with evaluating() as evaluation:
+        try:
+            value = end.function(*(so_far[name] for name in end.names))
+        except Outside as outside:
+            raise Refused(f"an end of a range has no hypotheses: {outside}") from None
+    if evaluation.now != Context():
+        raise Refused("an end of a range has no hypotheses, and divides by numbers only")
+    return value
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Numbers from ``low`` to ``high``, None where there is no end: all of them, whatever is searched.
+
+    Attributes
+    ----------
+    low, high
+        An int, a Fraction, an ``End`` or None.
+    integers
+        Whether only ints are meant; else every fraction.
+    """
+
+    low: Any
+    high: Any
+    integers: bool
+
+    def ends(self, so_far: Instance) -> Ends:
+        """Return the least and largest value."""
+        return value_of(self.low, so_far), value_of(self.high, so_far)
+
+    def read(self, code: Any, so_far: Instance) -> Any:
+        """Read a number, and refuse one that is none of the range."""
+        value = whole(read(code)) if self.integers else Fraction(read(code))
+        low, high = self.ends(so_far)
+        if not ((low is None or compare("<=", low, value)) and (high is None or compare("<=", value, high))):
+            raise Refused(f"{code} is not from {low} to {high}")
+        return value
+
+    def every(self, so_far: Instance) -> Sequence[Any]:
+        """List the values."""
+        low, high = self.ends(so_far)
+        if not self.integers or low is None or high is None:
+            raise Refused("the numbers are no finite list")
+        return range(-(-low // 1), high // 1 + 1)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of a few numbers, texts, truth values or None."""
+
+    options: tuple[Any, ...]
+
+    def read(self, code: Any, so_far: Instance) -> Any:
+        """Read the option that is written so."""
+        found = [each for each in self.options if type(write(each)) is type(code) and write(each) == code]
+        if len(found) != 1:
+            raise Refused(f"{code!r} is none of the choices")
+        return found[0]
+
+    def every(self, so_far: Instance) -> Sequence[Any]:
+        """List the options."""
+        return self.options
+
+
+@dataclass(frozen=True)
+class Tuples:
+    """Tuples of a fixed number of values of one range."""
+
+    entries: Interval | Choice
+    length: Any
+
+    def read(self, code: Any, so_far: Instance) -> Any:
+        """Read a list of entries."""
+        if type(code) is not list or len(code) != whole(value_of(self.length, so_far)):
+            raise Refused("a sequence of another length")
+        return tuple(self.entries.read(entry, so_far) for entry in code)
+
+    def every(self, so_far: Instance) -> Iterator[Any]:
+        """List the tuples."""
+        length = whole(value_of(self.length, so_far))
+        if length < 0:
+            raise Refused(f"a length of {length}")
+        return self._extended((), length, so_far)
+
+    def _extended(self, start: tuple[Any, ...], length: int, so_far: Instance) -> Iterator[Any]:
+        spend(1 + len(start))
+        if len(start) == length:
+            yield start
+            return
+        for value in self.entries.every(so_far):
+            yield from self._extended((*start, value), length, so_far)
+
+
+@dataclass(frozen=True)
+class OfClass:
+    """Every function, set or operator of a class, or a sum of means of several, in every dimension.
+
+    Attributes
+    ----------
+    groups
+        The sum of means of ``count`` functions each: (count, kind of class, its constants by name, numbers or ends).
+    reach
+        What |start - solution| is at most; None for no limit.
+    """
+
+    groups: tuple[tuple[int, type[Class], tuple[tuple[str, Any], ...]], ...]
+    reach: Any = None
+
+    def _groups(self, so_far: Instance) -> list[tuple[int, Class]]:
+        return [
+            (count, kind(**{name: _constant(name, value_of(value, so_far)) for name, value in constants}))
+            for count, kind, constants in self.groups
+        ]
+
+    def trace(self, so_far: Instance, decisions: Sequence[bool]) -> Trace:
+        """Return a world of which only the class is known."""
+        return Trace(self._groups(so_far), value_of(self.reach, so_far), decisions)
+
+    def read(self, code: Any, so_far: Instance) -> Problem:
+        """Read functions by their values and gradients at the points where they are asked for."""
+        return problem(Listed(self._groups(so_far), value_of(self.reach, so_far), code))
+
+    def every(self, so_far: Instance) -> Sequence[Any]:
+        """Refuse: a class is no list."""
+        raise Refused("a class is no finite list")
+
+
+def _constant(name: str, value: Any) -> Any:
+    if value is None or (name in ("convex", "monotone", "has_fixed_point") and type(value) is bool):
+        return value
+    return Fraction(number(value))
+
+
+Range = Interval | Choice | Tuples | OfClass
+
+
+@dataclass(frozen=True)
+class Space:
+    """Quantities in order, by name."""
+
+    ranges: Mapping[str, Range]
+
+    @property
+    def function(self) -> str | None:
+        """Name of the quantity that is of a class."""
+        names = [name for name, allowed in self.ranges.items() if type(allowed) is OfClass]
+        if len(names) > 1:
+            raise Refused("one quantity may be of a class")
+        return names[0] if names else None
+
+    def read(self, written: Any) -> dict[str, Any]:
+        """Read an instance of evidence.
+
+        Raises
+        ------
+        Refused
+            If it is none of the space.
+        """
+        if type(written) is not dict or written.keys() != self.ranges.keys():
+            raise Refused(f"an instance has the quantities {', '.join(self.ranges)}")
+        instance: dict[str, Any] = {}
+        for name, allowed in self.ranges.items():
+            instance[name] = allowed.read(written[name], instance)
+        return instance
+
+    def every(self, left_out: str | None = None) -> Iterator[dict[str, Any]]:
+        """List all instances, without one of the quantities if it is named.
+
+        Raises
+        ------
+        Refused
+            If they are no finite list.
+        """
+
+        def extended(instance: dict[str, Any], names: list[str]) -> Iterator[dict[str, Any]]:
+            spend(1)
+            if not names:
+                yield instance
+                return
+            for value in self.ranges[names[0]].every(instance):
+                yield from extended({**instance, names[0]: value}, names[1:])
+
+        return extended({}, [name for name in self.ranges if name != left_out])
+
+    def symbolic(
+        self, listed: Sequence[str] = (), between: Sequence[str] = (), spare: int = 0
+    ) -> Iterator[tuple[dict[str, Any], list[Ends], Callable[[list[bool]], Evaluation]]]:
+        """Yield an instance of symbols, their ends, and what begins a path, for each combination of the choices.
+
+        A symbol for an integer stands for every real number between the ends: more is shown than is asked for. The
+        integers ``listed``, which have two ends, are cases of their own; ``between`` are choices of numbers for all
+        between the least and the largest of which one symbol stands; ``spare`` further symbols are for states.
+        """
+        ranges = {**self.ranges, **{n: hull(self.ranges[n]) for n in between if n in self.ranges}}
+        if not {*listed, *between} <= ranges.keys():
+            raise Refused("a quantity that is listed, or taken between, is none of the statement")
+        if not set(listed) <= {n for n, allowed in ranges.items() if type(allowed) is Interval}:
+            raise Refused("only integers between two ends are listed")
+        widths = {n: 0 if n in listed else _symbols(r, spare) for n, r in ranges.items()}
+        width = sum(widths.values()) + spare
+        if width == spare:
+            raise Refused("every quantity is a choice: there is no symbol")
+
+        def extended(instance: dict[str, Any], box: list[Ends], names: list[str]) -> Iterator[Any]:
+            spend(1)
+            if not names:
+                yield instance, box
+                return
+            name, *others = names
+            allowed = ranges[name]
+            if type(allowed) is Choice or name in listed:
+                for option in allowed.every(instance):
+                    yield from extended({**instance, name: option}, box, others)
+                return
+            interval: Any = allowed.entries if type(allowed) is Tuples else allowed
+            low, high = interval.ends(instance)
+            symbols = [Quotient.symbol(len(box) + place, width) for place in range(widths[name])]
+            value: Any = tuple(symbols) if type(allowed) is Tuples else symbols[0]
+            if type(allowed) is Tuples and type(allowed.length) is End:
+                value = Many(low, high, value_of(allowed.length, instance))
+            yield from extended({**instance, name: value}, [*box, *[(low, high)] * widths[name]], others)
+
+        places = dict(zip(widths, itertools.accumulate(widths.values(), initial=0), strict=False))
+        integers = [n for n, allowed in ranges.items() if type(allowed) is Interval and allowed.integers]
+        whole_ones = frozenset(places[name] for name in integers if widths[name])
+
+        def begun(decisions: list[bool]) -> Evaluation:
+            further = range(width - spare, width)
+            symbols = tuple(Quotient.symbol(place, width) for place in further)
+            context = Context(spare=symbols, integers=whole_ones)
+            return Evaluation(context, frozenset(further), decisions)
+
+        for instance, box in extended({}, [], list(self.ranges)):
+            yield instance, [*box, *[(None, None)] * spare], begun
+
+
+def hull(allowed: Range) -> Interval:
+    """Return all numbers between the least and the largest of a choice."""
+    options = allowed.options if type(allowed) is Choice else ()
+    if not options or not all(type(option) in (int, Fraction) for option in options):
+        raise Refused("only a choice of numbers is taken for all numbers between them")
+    return Interval(min(options), max(options), all(type(option) is int for option in options))
+
+
+def _symbols(allowed: Range, spare: int) -> int:
+    """Return the number of symbols that a quantity is."""
+    if type(allowed) is Tuples and type(allowed.entries) is Interval:
+        if type(allowed.length) is int:
+            spend(allowed.length)
+            return allowed.length
+        if spare:  # taken round by round
+            return 0
+    if type(allowed) in (Interval, Choice):
+        return int(type(allowed) is Interval)
+    raise Refused("a range for which there are no symbols")
+
+
+# ---- the ranges of a text
+
+
+def _end(value: Any) -> Any:
+    """Return an end: a number, None for no end, or a function of earlier quantities."""
+    if type(value) is not FunctionType:
+        return None if value is None else number(value)
+    code = value.__code__
+    starred = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    if starred or code.co_kwonlyargcount or value.__defaults__ or value.__closure__:
+        raise Refused("an end of a range is a function of earlier quantities alone")
+    return End(code.co_varnames[: code.co_argcount], value)
+
+
+def _integers(low: Any, high: Any) -> Interval:
+    return Interval(_end(low), _end(high), integers=True)
+
+
+def _rationals(low: Any, high: Any) -> Interval:
+    return Interval(_end(low), _end(high), integers=False)
+
+
+def _choice(*options: Any) -> Choice:
+    if not options:
+        raise Refused("a choice has options")
+    return Choice(tuple(map(key, options)))
+
+
+def _sequences(entries: Any, length: Any) -> Tuples:
+    if type(entries) not in (Interval, Choice) or length is None:
+        raise Refused("a sequence has a length, and its entries are numbers or choices")
+    return Tuples(entries, _end(length))
+
+
+CLASSES: dict[str, type[Class]] = {"function": FunctionClass, "set": SetClass, "operator": OperatorClass}
+
+
+def _member(*groups: Any, distance: Any = None) -> OfClass:
+    """Return the range of sums of means: each group is (count, "function" or its like, constants by name)."""
+    made = []
+    for count, kind, constants in groups:
+        ends = {name: value if type(value) is bool else _end(value) for name, value in constants.items()}
+        if whole(count) < 1 or not {*ends} <= {*CLASSES[kind].__dataclass_fields__}:
+            raise Refused("a member of a class is one of 1 function or more, with constants of its class")
+        made.append((count, CLASSES[kind], tuple(ends.items())))
+    if not made:
+        raise Refused("a member of a class is one of 1 function or more")
+    return OfClass(tuple(made), _end(distance))
+
+
+def names_in(allowed: Range) -> set[str]:
+    """Return the earlier quantities that the ends of a range name."""
+    if type(allowed) is Interval:
+        ends = [allowed.low, allowed.high]
+    elif type(allowed) is Tuples:
+        return names_in(allowed.entries) | names_in(Interval(allowed.length, None, integers=True))
+    elif type(allowed) is OfClass:
+        ends = [allowed.reach, *(value for *_, constants in allowed.groups for _, value in constants)]
+    else:
+        ends = []
+    return {name for end in ends if type(end) is End for name in end.names}
+
+
+RANGES: dict[str, Callable[..., Range]] = {
+    "integers": _integers,
+    "rationals": _rationals,
+    "choice": _choice,
+    "sequences": _sequences,
+    "member": _member,
+}
+"""By name, what makes the range of a quantity."""

@@ -1,0 +1,158 @@
+"""A trace: functions of which only the classes are known, for a statement about all of them.
+
+The claim's function is followed once: points are combinations of free vectors, numbers are combinations of their inner
+products, of function values and of 1. What it asks for becomes a triplet, of which only the class's conditions are
+known. A comparison is decided both ways, on one path each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from clusterproof.checker.text_kernel.evaluation import Refused, following, spend
+from clusterproof.checker.text_kernel.interpolation import (
+    Class,
+    FunctionClass,
+    OperatorClass,
+    Triplet,
+    slacks_of,
+)
+from clusterproof.checker.text_kernel.numbers import cost_of_sum, words
+from clusterproof.checker.text_kernel.polynomials import Fact
+from clusterproof.checker.text_kernel.worlds import Form, Oracle, Point, World
+
+FORKS = 6
+"""Comparisons that may fork on one path."""
+
+
+class Trace(World):
+    """Members of which only the classes are known, on one path through the comparisons of a claim's function."""
+
+    def __init__(self, groups: Sequence[tuple[int, Class]], reach: Any, decisions: Sequence[bool]) -> None:
+        super().__init__(groups, reach)
+        self.vectors = self.values = 0
+        self.decisions, self.forked, self.further = list(decisions), list[Form](), list[Point]()
+        self.origin = origin = self.vector()
+        self.oracles = traced = [Traced(self, definition) for definition in self.definitions]
+        first = self.definitions[0]
+        if isinstance(first, FunctionClass) and not first.convex:
+            self.start, self.solution, self.minimum = origin, None, traced[0].offset
+            return
+        self.start, self.solution = origin + self.vector(), origin
+        total = Point(self, {})
+        for place, (oracle, weight) in enumerate(zip(traced, self.weights, strict=True)):
+            if isinstance(oracle.definition, OperatorClass) and oracle.definition.has_fixed_point:
+                gradient = origin
+            else:
+                gradient = self.vector() if place + 1 < len(traced) else total * (-1 / weight)
+            total = total + gradient * weight
+            oracle.known[origin.key] = oracle.add(origin, gradient, oracle.offset)
+        offsets = [o.offset * w for o, w in zip(traced, self.weights, strict=True)]
+        self.minimum = sum(offsets, start=self.constant(0))
+
+    def vector(self) -> Point:
+        """Return a new free vector."""
+        spend(1)
+        self.vectors += 1
+        return Point(self, {self.vectors - 1: Fraction(1)})
+
+    def value(self) -> Form:
+        """Return a new value."""
+        self.values += 1
+        return Form(self, {(self.values - 1,): Fraction(1)})
+
+    def point(self) -> Point:
+        """Return a further free point."""
+        self.further.append(self.origin + self.vector())
+        return self.further[-1]
+
+    def inner(self, left: Point, right: Point) -> Form:
+        """Return the combination of the products of the free vectors."""
+        total: dict[Any, Fraction] = {}
+        for i, a in left.terms.items():
+            for j, b in right.terms.items():
+                pair = (min(i, j), max(i, j))
+                old, entry = total.get(pair, Fraction(0)), a * b
+                spend(1 + words(a) * words(b) + cost_of_sum(old, entry))
+                total[pair] = old + entry
+        return Form(self, {pair: value for pair, value in total.items() if value})
+
+    def is_zero(self, point: Point) -> Fact:
+        """Return the fact that a point is 0."""
+        return Fact(point, equation=True)
+
+    def decide(self, form: Form, strict: bool) -> bool:
+        """Return whether a number is nonnegative on this path, where that, or the opposite, is a hypothesis."""
+        if form.terms.keys() <= {()}:
+            value = form.terms.get((), Fraction(0))
+            return value > 0 if strict else value >= 0
+        if len(self.forked) == FORKS:
+            raise Refused(f"more than {FORKS} comparisons on one path")
+        if len(self.forked) == len(self.decisions):
+            self.decisions.append(True)
+        holds = self.decisions[len(self.forked)]
+        self.forked.append(form if holds else -form)
+        return holds
+
+    def next_decisions(self) -> list[bool] | None:
+        """Return the first decisions of the next path; None after the last one."""
+        return following(self.decisions[: len(self.forked)])
+
+    def facts(self, supposed: Sequence[Fact]) -> tuple[dict[str, Form], dict[str, Form]]:
+        """Return, by name, all numbers that are at least 0 on this path, and all that are 0.
+
+        Parameters
+        ----------
+        supposed
+            The hypotheses of the claim.
+        """
+        nonnegative = {"1": self.constant(1)}
+        zero: dict[str, Form] = {}
+        for k, oracle in enumerate(self.oracles):
+            slacks = slacks_of(oracle.definition, oracle.triplets, self.minimum)
+            nonnegative |= {f"{k}:{name}": slack for name, slack in slacks.items()}
+        if self.reach is not None and self.solution is not None:
+            apart = self.start - self.solution
+            nonnegative["reach"] = self.constant(self.reach**2) - apart @ apart
+        nonnegative |= {f"fork {n}": form for n, form in enumerate(self.forked)}
+        for n, fact in enumerate(supposed):
+            if fact.equation and type(fact.slack) is Point:
+                for v in range(self.vectors):
+                    zero[f"hypothesis {n}, {v}"] = fact.slack @ Point(self, {v: Fraction(1)})
+            elif type(fact.slack) is not Form:
+                raise Refused("a hypothesis that is not about the functions")
+            elif fact.equation:
+                zero[f"hypothesis {n}"] = fact.slack
+            else:
+                nonnegative[f"hypothesis {n}"] = fact.slack
+        return nonnegative, zero
+
+
+class Traced(Oracle):
+    """A member of which only the class is known."""
+
+    def __init__(self, trace: Trace, definition: Class) -> None:
+        super().__init__(definition)
+        self.trace = trace
+        self.offset = trace.value() if isinstance(definition, FunctionClass) else trace.constant(0)
+
+    def add(self, point: Point, gradient: Point, value: Form) -> Triplet:
+        """Keep a triplet."""
+        self.triplets.append((point, gradient, value))
+        return self.triplets[-1]
+
+    def _value(self) -> Form:
+        return self.offset + self.trace.value() if isinstance(self.definition, FunctionClass) else self.offset
+
+    def at(self, point: Point) -> Triplet:
+        """Return a new subgradient and value."""
+        return self.add(point, self.trace.vector(), self._value())
+
+    def implicit(self, point: Point, step: Fraction | None) -> Triplet:
+        """Return a new point, with the subgradient that it must have."""
+        if step is None:
+            return self.add(self.trace.origin + self.trace.vector(), -point, self._value())
+        vector = self.trace.vector()
+        return self.add(point - vector * step, vector, self._value())

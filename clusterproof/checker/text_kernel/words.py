@@ -1,0 +1,150 @@
+"""Who says a verdict: a text and records of evidence go in, the verdicts on its claim and on each line come out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from clusterproof.checker.text_kernel import evidence
+from clusterproof.checker.text_kernel.evaluation import FUEL, Outside, Refused, limited
+from clusterproof.checker.text_kernel.induction import induction
+from clusterproof.checker.text_kernel.reading import Claim, read
+from clusterproof.checker.text_kernel.rules import RULES as WITHOUT_ROUNDS
+
+RULES = {**WITHOUT_ROUNDS, "induction": induction}
+Place = tuple[str, str]
+"""The name of a statement, and that of one of its lines."""
+
+
+class Word(StrEnum):
+    """What the kernel says of a line, or of a claim."""
+
+    CERTIFIED = "certified"
+    """Every instance that meets the hypotheses holds, and there is one."""
+    VIOLATED = "violated"
+    """One instance meets the hypotheses and breaks the line."""
+    ILL_POSED = "ill-posed"
+    """The same, of a line whose author says that this shows that it has no single meaning."""
+    VACUOUS = "vacuous"
+    """No instance meets the hypotheses, or the claim's author says that it then says nothing."""
+    OPEN = "open"
+    """Nothing is shown."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the kernel says of a text.
+
+    Attributes
+    ----------
+    word
+        Of the claim.
+    lines
+        Of each line.
+    why
+        Of each record why it shows nothing; empty if it shows something.
+    digest
+        SHA-256 of the text.
+    """
+
+    word: Word
+    lines: Mapping[Place, Word]
+    why: tuple[str, ...]
+    digest: str
+
+
+def judge(text: str, records: Iterable[Any], *, fuel: int = FUEL) -> Judgement:
+    """Judge the claim that a text states, by records of evidence.
+
+    Parameters
+    ----------
+    text
+        Read as the head of the kernel says.
+    records
+        As JSON gives them: ``evidence`` says what each must be.
+    fuel
+        Steps that reading the text, and each record, may take.
+
+    Raises
+    ------
+    Refused
+        If the text states no claim of the language; the message says where, why and what to write.
+    """
+    claim = read(text, fuel=fuel)
+    lines = {
+        (name, line): Word.OPEN for name, statement in claim.statements.items() for line in statement.lines
+    }
+    why = []
+    for record in records:
+        try:
+            place, word = show(claim, record, fuel=fuel)
+        except Refused as refused:
+            why.append(str(refused))
+        else:
+            why.append("")
+            lines[place] = word
+    return Judgement(_together(claim, lines), lines, tuple(why), claim.digest)
+
+
+def show(claim: Claim, record: Any, *, fuel: int = FUEL) -> tuple[Place, Word]:
+    """Return the line of which a record shows something, and what it shows.
+
+    Raises
+    ------
+    Refused
+        If it shows nothing.
+    """
+    with limited(fuel):
+        try:
+            name, line, rule, data = _decoded(record)
+            statement = claim.statements.get(name)
+            if statement is None or line not in statement.lines:
+                raise Refused(f"the claim has no line {line!r} of a statement {name!r}")
+            if not RULES[rule](statement, line, data):
+                raise Refused("the evidence does not show it")
+        except Outside as outside:
+            raise Refused(f"the instance does not meet the hypothesis: {outside}") from None
+        except Refused:
+            raise
+        except Exception as error:  # where the function has no value nothing is shown
+            raise Refused(f"{type(error).__name__} {_message(error)}".rstrip()) from None
+    if rule == "instance":
+        return (name, line), Word.ILL_POSED if line in statement.ill_posed else Word.VIOLATED
+    return (name, line), Word.VACUOUS if rule == "empty" or claim.says_nothing else Word.CERTIFIED
+
+
+def _decoded(record: Any) -> tuple[str, str, str, dict[str, Any]]:
+    """Return a record's statement, line, rule, and the rule's fields."""
+    if type(record) is not dict or not evidence.HEAD.keys() <= record.keys():
+        raise Refused(f"a record of evidence must have the fields {', '.join(evidence.HEAD)}")
+    name, line, rule = (decode(record[field]) for field, decode in evidence.HEAD.items())
+    if rule not in RULES:
+        raise Refused(f"the rule must be one of {', '.join(RULES)}")
+    rest = {field: code for field, code in record.items() if field not in evidence.HEAD}
+    return name, line, rule, evidence.FIELDS[rule](rest)
+
+
+def _message(error: Exception) -> str:
+    """Return an error's text; empty if it has none, as of a number that is too long to be written."""
+    try:
+        return str(error)
+    except Exception:  # whatever its text is made of
+        return ""
+
+
+def _together(claim: Claim, lines: Mapping[Place, Word]) -> Word:
+    """Return the verdict on a claim, by those on its lines."""
+    for word in (Word.VIOLATED, Word.ILL_POSED):
+        if word in lines.values():
+            return word
+    of_role = {
+        role: {word for (name, _), word in lines.items() if claim.statements[name].role == role}
+        for role in ("statement", "lemma")
+    }
+    if Word.OPEN in of_role["statement"]:
+        return Word.OPEN
+    if Word.VACUOUS in of_role["statement"]:
+        return Word.VACUOUS
+    return Word.CERTIFIED if of_role["lemma"] <= {Word.CERTIFIED} else Word.OPEN

@@ -1,0 +1,243 @@
+"""Points and numbers that depend on functions of a class, and what answers for such functions."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NoReturn
+
+from clusterproof.checker.text_kernel.evaluation import Refused, spend
+from clusterproof.checker.text_kernel.interpolation import Class, Triplet
+from clusterproof.checker.text_kernel.numbers import Abstract, cost_of_sum, number, words
+from clusterproof.checker.text_kernel.polynomials import Fact
+
+
+@dataclass(frozen=True, eq=False)
+class Linear(Abstract):
+    """A linear combination: of free vectors or coordinates (a point), or of products, values and 1 (a number)."""
+
+    world: World
+    terms: Mapping[Any, Fraction]
+
+    def _lifted(self, other: Any) -> Linear:
+        raise NotImplementedError
+
+    def _plus(self, other: Any, factor: int) -> Any:
+        if type(self) is Point and type(other) is int and other == 0:  # the start of a sum
+            return self
+        added = self._lifted(other).terms
+        spend(1 + len(self.terms) + len(added))
+        total = dict(self.terms)
+        for key, value in added.items():
+            old = total.get(key, 0)
+            spend(cost_of_sum(old, value))
+            if entry := old + factor * value:
+                total[key] = entry
+            else:
+                total.pop(key, None)
+        return type(self)(self.world, total)
+
+    def __mul__(self, factor: Any) -> Any:
+        if isinstance(factor, Abstract):
+            raise Refused("a product of two quantities that depend on f: make one of them a parameter")
+        exact = Fraction(number(factor))
+        spend(1 + sum(1 + words(exact) * words(v) for v in self.terms.values()))
+        return type(self)(self.world, {k: v * exact for k, v in self.terms.items()} if exact else {})
+
+    __rmul__ = __mul__
+
+    def __add__(self, other: Any) -> Any:
+        return self._plus(other, 1)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self._plus(other, -1)
+
+    def __rsub__(self, other: Any) -> Any:
+        return (-self)._plus(other, 1)
+
+    def __neg__(self) -> Any:
+        return self * -1
+
+    def __truediv__(self, divisor: Any) -> Any:
+        if isinstance(divisor, Abstract):
+            raise Refused("division by a quantity that depends on f: make the step a parameter")
+        return self * (1 / Fraction(number(divisor)))
+
+    def __rtruediv__(self, other: Any) -> NoReturn:
+        raise Refused("division by a quantity that depends on f: make the step a parameter")
+
+    def __pow__(self, n: int) -> NoReturn:
+        raise Refused("a power of a quantity that depends on f: write x @ x for |x|^2")
+
+    def __matmul__(self, other: Any) -> Any:
+        raise Refused("@ is the inner product of two points")
+
+
+class Point(Linear):
+    """A vector."""
+
+    def _lifted(self, other: Any) -> Point:
+        if type(other) is not Point:
+            raise Refused("a point plus a number")
+        return other
+
+    def __matmul__(self, other: Any) -> Any:
+        return self.world.inner(self, self._lifted(other))
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What tells points apart."""
+        spend(1 + len(self.terms))
+        return tuple(sorted(self.terms.items()))
+
+    def is_zero(self) -> Fact | bool:
+        """Return whether it is 0 if it has coordinates, else the fact that it is."""
+        return self.world.is_zero(self)
+
+
+class Form(Linear):
+    """A number on a trace. Keys are (i, j) for a product of vectors, (k,) for a value, () for 1."""
+
+    def _lifted(self, other: Any) -> Form:
+        return other if type(other) is Form else self.world.constant(number(other))
+
+    def __le__(self, other: Any) -> Fact:
+        return Fact(self._lifted(other) - self)
+
+    def __ge__(self, other: Any) -> Fact:
+        return Fact(self - other)
+
+    def __lt__(self, other: Any) -> Fact:
+        return Fact(self._lifted(other) - self, strict=True)
+
+    def __gt__(self, other: Any) -> Fact:
+        return Fact(self - other, strict=True)
+
+    def is_zero(self) -> Fact:
+        """Return the fact that it is 0."""
+        return Fact(self, equation=True)
+
+    def decide(self, *, strict: bool, equation: bool) -> bool:
+        """Return whether it is nonnegative, or positive, on the path that is followed."""
+        if equation:
+            raise Refused(
+                "whether numbers that depend on f are equal is not decided: state it as a hypothesis"
+            )
+        return self.world.decide(self, strict)
+
+
+class Distance(Abstract):
+    """|start - solution|, of which only the square is known."""
+
+    def __init__(self, square: Any) -> None:
+        self.square = square
+
+    def __pow__(self, n: int) -> Any:
+        if n != 2:
+            raise Refused("of f.distance only f.distance**2 is known")
+        return self.square
+
+
+class Oracle(ABC):
+    """One function, set or operator, which gives the same answer whenever it is asked the same."""
+
+    def __init__(self, definition: Class) -> None:
+        self.definition = definition
+        self.triplets: list[Triplet] = []
+        self.known: dict[Any, Triplet] = {}
+        self.proximal: dict[Any, Triplet] = {}
+
+    @abstractmethod
+    def at(self, point: Point) -> Triplet:
+        """Return a triplet at a point that is asked for the first time."""
+
+    @abstractmethod
+    def implicit(self, point: Point, step: Fraction | None) -> Triplet:
+        """Return a triplet with x + s g = point; with -g = point if the step is None."""
+
+    def evaluate(self, point: Any) -> Triplet:
+        """Return the triplet at a point."""
+        if type(point) is not Point:
+            raise Refused("a function of a class takes points")
+        if point.key not in self.known:
+            self.known[point.key] = self.at(point)
+        return self.known[point.key]
+
+    def implicitly(self, point: Any, step: Any) -> Point:
+        """Return x with x + s g = point, where g is a subgradient at x, which need not be the one that ``at`` gives."""
+        if type(point) is not Point:
+            raise Refused("a function of a class takes points")
+        s = None if step is None else Fraction(number(step))
+        if s is not None:
+            self._require_one_point(s)
+        if (point.key, s) not in self.proximal:
+            self.proximal[point.key, s] = self.implicit(point, s)
+        found: Point = self.proximal[point.key, s][0]
+        return found
+
+    def _require_one_point(self, step: Fraction) -> None:
+        """Require that x + step g = point has one solution, whatever the point."""
+        definition = self.definition
+        L = getattr(definition, "smoothness", None) or getattr(definition, "lipschitz", None)
+        convex = getattr(definition, "convex", True) and getattr(definition, "monotone", True)
+        contraction = L is not None and step * L < 1
+        if step <= 0 or not (convex or getattr(definition, "cocoercivity", None) is not None or contraction):
+            raise Refused(f"a proximal step is positive, and below 1/L where nothing is convex, not {step}")
+
+
+class World(ABC):
+    """Oracles with one solution, and a start.
+
+    Attributes
+    ----------
+    groups
+        (count, class) of each summand, a mean of ``count``.
+    oracles, weights
+        Each one, and its weight in the sum.
+    start, solution, minimum
+        Where a method starts, the solution (None of functions that need not be convex) and the least value.
+    reach
+        What |start - solution| is at most; None for no limit.
+    """
+
+    oracles: Sequence[Oracle]
+    start: Point
+    solution: Point | None
+    minimum: Any
+
+    def __init__(self, groups: Sequence[tuple[int, Class]], reach: Any) -> None:
+        self.groups, self.reach = groups, None if reach is None else Fraction(number(reach))
+        alone = [
+            d for _, d in groups if not getattr(d, "convex", True) or getattr(d, "has_fixed_point", False)
+        ]
+        if alone and (len(groups) > 1 or groups[0][0] > 1):
+            raise Refused(f"a {alone[0]} stands alone")
+        if self.reach is not None and self.reach < 0:
+            raise Refused(f"nothing is within {reach} of the solution")
+        spend(10 * sum(count for count, _ in groups))
+        self.weights = [Fraction(1, count) for count, _ in groups for _ in range(count)]
+        self.definitions = [definition for count, definition in groups for _ in range(count)]
+
+    @abstractmethod
+    def inner(self, left: Point, right: Point) -> Any:
+        """Return an inner product."""
+
+    @abstractmethod
+    def is_zero(self, point: Point) -> Fact | bool:
+        """Return whether a point is 0, or the fact that it is."""
+
+    @abstractmethod
+    def point(self) -> Point:
+        """Return a further point, of which nothing is known."""
+
+    def constant(self, value: int | Fraction) -> Form:
+        """Return a number that does not depend on the functions."""
+        return Form(self, {(): Fraction(value)} if value else {})
+
+    def decide(self, form: Form, strict: bool) -> bool:
+        """Refuse: numbers of a listed member are no forms."""
+        raise Refused("a comparison of another world")

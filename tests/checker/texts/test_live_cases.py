@@ -1,0 +1,107 @@
+"""Functions of a running program that somebody wrote to be misread, frozen and judged by what nobody should believe."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from text_cases import CASES, loaded
+
+from clusterproof.checker.claims.claim import REGISTRY, claim
+from clusterproof.checker.freeze import freeze
+from clusterproof.checker.text_kernel import Word, judge
+
+WRONG = {
+    "F": {Word.CERTIFIED, Word.VACUOUS},
+    "T": {Word.VIOLATED, Word.VACUOUS},
+    "V": {Word.CERTIFIED, Word.VIOLATED},
+    "U": {Word.CERTIFIED, Word.VACUOUS, Word.VIOLATED},
+}
+"""By the letter with which a case says its truth (false, true, vacuous, unstated), the verdicts that would be wrong."""
+LIVE = sorted((CASES / "live").glob("*.txt"))
+FROZEN = sorted(path for path in (CASES / "frozen").glob("*.txt") if not path.stem.startswith("g2"))
+
+
+@pytest.fixture(autouse=True)
+def registry():
+    """Forget the claims of a case."""
+    before = {*dict.keys(REGISTRY)}
+    yield
+    for name in {*dict.keys(REGISTRY)} - before:
+        dict.pop(REGISTRY, name)
+
+
+@pytest.mark.parametrize("case", LIVE, ids=lambda case: case.stem)
+def test_no_verdict_is_false(case: Path, tmp_path: Path) -> None:
+    module = loaded(case, tmp_path)
+    frozen = freeze(claim(f"attack/{case.stem.replace('_', '-')}")(module.statement))
+    if frozen.text is None:
+        assert frozen.outside[""]
+        return
+    for record in getattr(module, "EVIDENCE", module.EXH):
+        said = judge(frozen.text, [record])
+        assert not {*said.lines.values()} & WRONG[module.__doc__.strip()[0]], record
+
+
+@pytest.mark.parametrize("case", FROZEN, ids=lambda case: case.stem)
+def test_the_text_says_what_python_computes(
+    case: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("builtins.sum", sum)  # which one of the cases replaces
+    (stated,) = _claims_of(case, tmp_path)
+    frozen = freeze(stated)
+    if frozen.text is None:
+        assert frozen.outside[""]
+        return
+    live = [_holds(stated, n) for n in range(1, 7)]
+    (line,) = frozen.lines[""]
+    records = [{"statement": "", "line": line, "rule": "exhausted"}]
+    records += [
+        {"statement": "", "line": line, "rule": "instance", "instance": {"n": n}} for n in range(1, 7)
+    ]
+    word = judge(frozen.text, records).word
+    if word is Word.CERTIFIED:
+        assert live == [True] * 6
+    elif word is Word.VIOLATED:
+        assert False in live
+    else:
+        assert word is Word.OPEN
+
+
+def _claims_of(case: Path, folder: Path):
+    len(REGISTRY)  # the catalogue's claims are known first
+    before = {*dict.keys(REGISTRY)}
+    loaded(case, folder)
+    return [dict.__getitem__(REGISTRY, name) for name in dict.keys(REGISTRY) if name not in before]
+
+
+def _holds(stated, n: int) -> bool | None:
+    try:
+        (line,) = stated.statements[0].lines({"n": n}).values()
+        return bool(float(line.measured) <= float(line.allowed))
+    except Exception:
+        return None
+
+
+REFUSED = {
+    "add_dunder_frozen_sub": "R",
+    "class_attr": "R.c",
+    "contextvar_default": "use None",
+    "dict_of_functions_decorator": "STEPS",
+    "float_const": "Fraction(1, 2)",
+    "fraction_tampered": "K",
+    "globals_update": "K is 7",
+    "list_constant_aug": "K is changed",
+    "method_replaced_setattr": "R.g",
+    "record_of_function": "K",
+    "slot_descriptor_swapped": "R.k",
+    "unused_method_hides": "R.__len__",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_not_as_its_source_says_is_refused_by_name(name: str, tmp_path: Path) -> None:
+    (stated,) = _claims_of(CASES / "frozen" / f"{name}.txt", tmp_path)
+    frozen = freeze(stated)
+    assert frozen.text is None
+    assert REFUSED[name] in frozen.outside[""]

@@ -1,0 +1,204 @@
+"""Texts that mislead: what is false in them is never certified, and what a reader would misread is refused."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+from text_cases import CASES, records
+
+from clusterproof.checker.text_kernel import Refused, Word, judge, read
+
+with (CASES / "texts.tsv").open() as file:
+    TRUTHS = [(row["text"], row["truth"]) for row in csv.DictReader(file, delimiter="\t")]
+GOOD = "def f(n):\n    return at_most(n, 6)\n"
+END = "claim('a/b')\nstatement('', f, {'n': integers(1, 6)}, {}, lines=('',), role='statement')\n"
+EXHAUSTED = {"statement": "", "line": "", "rule": "exhausted"}
+
+
+def text_of(name: str) -> str:
+    return (CASES / "texts" / f"{name}.txt").read_bytes().decode()
+
+
+@pytest.mark.parametrize("name", [name for name, truth in TRUTHS if truth == "refused"])
+def test_a_text_that_a_reader_may_misread_is_refused(name: str) -> None:
+    with pytest.raises(Refused) as refused:
+        read(text_of(name))
+    assert str(refused.value).isprintable()
+
+
+@pytest.mark.parametrize(("name", "truth"), [each for each in TRUTHS if each[1] != "refused"])
+def test_a_text_says_what_is_true(name: str, truth: str) -> None:
+    text = text_of(name)
+    line = "a" if name == "given_inner_suppose" else ""
+    words = set().union(*(judge(text, [each]).lines.values() for each in records(line)))
+    wrong = {Word.VIOLATED, Word.VACUOUS} if truth == "true" else {Word.CERTIFIED, Word.VACUOUS}
+    assert not words & wrong
+    assert truth != "true" or Word.CERTIFIED in words
+
+
+BAD = {
+    "a default that changes": "def f(n, seen=[]):\n    seen.append(n)\n    return at_most(len(seen), 6)\n",
+    "a closure": "def make():\n    seen = []\n    return lambda n: at_most(len(seen), 6)\nf = make()\n",
+    "a closure in a dictionary": "def make(k):\n    return lambda n: k\nG = {1: make(1)}\n" + GOOD,
+    "a generator": "M = (i for i in range(9))\n" + GOOD,
+    "a list": "M = [1]\n" + GOOD,
+    "a list in a tuple": "M = ([],)\n" + GOOD,
+    "a name twice": GOOD + GOOD,
+    "a word twice": "def at_most(*a, **k):\n    return equal((0, 0))\n" + GOOD,
+    "a function of the library twice": "sum = 1\n" + GOOD,
+    "a name of the kernel": "def f(n):\n    return __add(n, 1)\n",
+    "a module as a variable": "def f(math):\n    return at_most(math, 6)\n",
+    "an import": "import os\n" + GOOD,
+    "a base": "class K(object):\n    a: int\n" + GOOD,
+    "no frozen record": "@dataclass\nclass K:\n    a: int\n" + GOOD,
+    "a special method": "@dataclass(frozen=True)\nclass K:\n    a: int\n    def __eq__(self, o):\n        return 0\n"
+    + GOOD,
+    "a decorator": "@property\n" + GOOD,
+    "a hypothesis outside of a function": "suppose('x', 1 > 2)\n" + GOOD,
+    "a constant with a hypothesis": "X = suppose('x', 1 > 2)\n" + GOOD,
+    "an endless constant": "def g():\n    while True:\n        pass\nX = g()\n" + GOOD,
+    "a huge constant": "X = 2 ** (10 ** 9)\n" + GOOD,
+    "brackets": "X = " + "(" * 3000 + ")" * 3000 + "\n" + GOOD,
+    "a range of its own": "A = integers(0, 1)\n" + GOOD,
+    "a bare text": "'nothing'\n" + GOOD,
+    "a keyword twice": "def g(a):\n    return a\ndef f(n):\n    return at_most(g(a=n, a=n), 6)\n",
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_is_no_definition_is_refused(name: str) -> None:
+    with pytest.raises(Refused):
+        read(BAD[name] + END)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "statement('', f, {'n': integers(1, 6)}, {'r': (f, ('n',))}, lines=('',), role='statement')",
+        "statement('', f, {'n': choice([1], [2])}, {}, lines=('',), role='statement')",
+        "statement('', f, {'n': integers(1, lambda *, s=2: 6)}, {}, lines=('',), role='statement')",
+        "statement('', f, {'n': sequences(5, 2)}, {}, lines=('',), role='statement')",
+        "statement('', f, {'n': member((0, 'function', {}))}, {}, lines=('',), role='statement')",
+        "statement('', f, {'n': 5}, {}, lines=('',), role='statement')",
+        "statement('', f, {'m': integers(1, 6)}, {}, lines=('',), role='statement')",
+        "statement('', at_most, {'n': integers(1, 6)}, {}, lines=('',), role='statement')",
+        "statement('', f, {'n': integers(1, 6)}, {}, lines=(), role='statement')",
+        "statement('', f, {'n': integers(1, 6)}, {}, lines=('a', 'a'), role='statement')",
+        "statement('', f, {'n': integers(1, 6)}, {}, lines=('',), role='lemma')",
+        "statement('', f, {'n': integers(1, 6)}, {}, lines=('',), role='statement', ill_posed=('b',))",
+        "outside('', lines=('',), role='statement', why='a\\nb')",
+    ],
+)
+def test_a_statement_that_states_nothing_is_refused(statement: str) -> None:
+    read(GOOD + END)
+    with pytest.raises(Refused):
+        read(f"{GOOD}claim('a/b')\n{statement}\n")
+
+
+def test_every_path_has_the_lines_that_are_named() -> None:
+    body = "def f(n):\n    if n == 6:\n        return {'': at_most(n, 6), 'bad': at_most(1, 0)}\n"
+    body += "    return at_most(n, 6)\n"
+    assert judge(body + END, [EXHAUSTED]).word is Word.OPEN
+    assert judge(GOOD + END, [EXHAUSTED]).word is Word.CERTIFIED
+
+
+def test_a_claim_is_what_its_lines_are() -> None:
+    def claim(*statements: tuple[str, int, str], extra: str = "") -> Word:
+        text = "".join(
+            f"def f{k}(n):\n    return at_most(n, {most})\n\n\n" for k, (_, most, _) in enumerate(statements)
+        )
+        text += f"claim('a/b'{extra})\n"
+        for k, (name, _, role) in enumerate(statements):
+            text += f"statement({name!r}, f{k}, {{'n': integers(1, 6)}}, {{}}, lines=('',), role={role!r})\n"
+        shown = [EXHAUSTED | {"statement": name} for name, *_ in statements]
+        broken = [each | {"rule": "instance", "instance": {"n": 6}} for each in shown]
+        return judge(text, shown + broken).word
+
+    assert claim(("", 6, "statement")) is Word.CERTIFIED
+    assert claim(("", 5, "statement")) is Word.VIOLATED
+    assert claim(("", 6, "statement"), ("b", 5, "step")) is Word.VIOLATED
+    assert claim(("", 6, "statement"), ("b", 6, "lemma")) is Word.CERTIFIED
+    assert claim(("", 6, "statement"), extra=", says_nothing=True") is Word.VACUOUS
+    text = GOOD + END + "outside('b', lines=('',), role=ROLE, why='random numbers')\n"
+    assert judge(text.replace("ROLE", "'lemma'"), [EXHAUSTED]).word is Word.OPEN
+    assert judge(text.replace("ROLE", "'step'"), [EXHAUSTED]).word is Word.CERTIFIED
+    posed = END.replace("role=", "ill_posed=('',), role=")
+    instance = EXHAUSTED | {"rule": "instance", "instance": {"n": 6}}
+    assert judge(GOOD.replace("6", "5") + posed, [instance]).word is Word.ILL_POSED
+
+
+def test_a_line_keeps_its_two_sides_with_their_summands() -> None:
+    body = "def f(n):\n    return at_most((n, 2 * n), first=3, second=(n, n))\n"
+    lines, _ = read(body + END).statements[""].evaluated({"n": 4})
+    line = lines[""]
+    assert (line.sign, line.names) == ("<=", ("first", "second"))
+    assert line.entries == ((4, 3, 4), (8, 3, 4))
+    assert line.slacks == (3, -1)
+
+
+def test_given_means_the_same_on_numbers_and_on_symbols() -> None:
+    body = (
+        "def inner(x):\n    suppose('small', x <= 1)\n    return at_most(x, 1)\n\n\n"
+        "def f(x):\n    return {'a': given('positive', x > 0, lambda: inner(x)), 'b': at_most(x, 3)}\n"
+    )
+    end = "claim('a/b')\nstatement('', f, {'x': RANGE}, {}, lines=('a', 'b'), role='statement')\n"
+    head = {"statement": ""}
+    numbers = judge(
+        body + end.replace("RANGE", "integers(0, 5)"),
+        [
+            head | {"rule": "exhausted", "line": "a"},
+            head | {"rule": "instance", "line": "b", "instance": {"x": 5}},
+        ],
+    )
+    symbols = judge(
+        body + end.replace("RANGE", "rationals(0, 5)"),
+        [
+            head
+            | {
+                "rule": "squares",
+                "line": "a",
+                "witness": {"x": 1},
+                "blocks": [[{"factors": [3], "basis": [[[[0], 1]]], "matrix": [[1]]}]],
+            },
+            head | {"rule": "instance", "line": "b", "instance": {"x": 5}},
+        ],
+    )
+    assert list(numbers.lines.values()) == list(symbols.lines.values()) == [Word.CERTIFIED, Word.VIOLATED], (
+        symbols.why
+    )
+
+
+def test_what_is_made_before_a_round_does_not_change_in_it() -> None:
+    body = (
+        "def f(n):\n    seen = [0]\n    def step(x):\n        CHANGE\n        return x\n"
+        "    x = iterate(step, 0, n, invariant=lambda x, k: x == 0)\n    return at_most(x + len(seen), 1)\n"
+    )
+    end = END.replace("integers(1, 6)", "integers(0, None)")
+    record = {
+        "statement": "",
+        "line": "",
+        "rule": "induction",
+        "witness": {"n": 0},
+        "blocks": [],
+        "states": 3,
+    }
+    for change, word in (
+        ("seen.append(x)", Word.OPEN),
+        ("seen += [x]", Word.OPEN),
+        ("own = [x]\n        own.append(x)", Word.CERTIFIED),
+        ("own = [y for y in seen]\n        own[0] = 1", Word.CERTIFIED),
+    ):
+        assert judge(body.replace("CHANGE", change) + end, [record]).word is word, change
+    used = body.replace("seen = [0]", "seen = [0]\n    left = (y for y in (1, 2))")
+    assert judge(used.replace("CHANGE", "sum(left)") + end, [record]).word is Word.OPEN
+    assert judge(used.replace("CHANGE", "a, b = left") + end, [record]).word is Word.OPEN
+
+
+def test_nothing_that_is_supposed_in_a_refused_invariant_stays() -> None:
+    body = (
+        "def f(n):\n    def invariant(x, k):\n        suppose('never', n < 0)\n        return x >= 0\n"
+        "    x = iterate(lambda x: x, 0, 2 + 0 * n, invariant=invariant)\n    return at_most(x, 1)\n"
+    )
+    end = END.replace("integers(1, 6)", "integers(0, None)")
+    assert judge(body + end, [{"statement": "", "line": "", "rule": "empty"}]).word is Word.OPEN
