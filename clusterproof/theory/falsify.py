@@ -14,17 +14,18 @@ from clusterproof.algorithms import Algorithm
 from clusterproof.checker.claims.claim import Claim, facts_of_lines
 from clusterproof.checker.claims.expectation import FEWEST, Expectation
 from clusterproof.checker.claims.judge import Entries
+from clusterproof.checker.claims.places import called
 from clusterproof.checker.claims.ranges import Range, drawn, example_of, integers
 from clusterproof.checker.claims.rounding import TOLERANCE
 from clusterproof.checker.claims.sides import Sides, at_most, suppose, with_unit
 from clusterproof.checker.claims.space import Replicates, Stream, mark_of
-from clusterproof.checker.claims.statement import Statement
+from clusterproof.checker.claims.statement import Statement, name_of
 from clusterproof.checker.kernel import Word as Kind
 from clusterproof.checker.report.code import literal
 from clusterproof.checker.report.decide import decide
 from clusterproof.checker.report.verdict import Verdict
 from clusterproof.common import InvalidArgument
-from clusterproof.common.validation import check_count, check_seed
+from clusterproof.common.validation import check_count, check_seed, error_line
 from clusterproof.running import Diverged, Trace, run
 from clusterproof.running.recording import Measure
 from clusterproof.synthetic import Mixture
@@ -42,7 +43,7 @@ def falsify(
     bound: Callable[[Any, Trace], Any],
     *,
     algorithm: Algorithm[Any] | Callable[..., Algorithm[Any]],
-    tasks: Mixture | Callable[[int], Mixture] | SearchStrategy[Any],
+    tasks: Mixture | Callable[[np.random.Generator], Mixture] | SearchStrategy[Any],
     rounds: int,
     starts: Callable[[Any], SearchStrategy[Any]] | None = None,
     evaluations: int = EVALUATIONS,
@@ -62,8 +63,8 @@ def falsify(
         An algorithm, or a function of the task that returns one. Further parameters of the function that are
         annotated with ranges, as in a claim, are searched, too.
     tasks
-        One task; a function of a seed; or a hypothesis strategy, such as those of ``synthetic.strategies``, of which
-        examples are drawn.
+        One task; a function that draws one from a generator, as for ``drawn``; or a hypothesis strategy, such as those
+        of ``synthetic.strategies``, of which examples are drawn.
     rounds
         Most rounds of a run, at least 1; the counterexample has the fewest that break the bound.
     starts
@@ -151,9 +152,24 @@ def _task_range(tasks: Any) -> Range:
     if hasattr(tasks, "example") and hasattr(tasks, "map"):
         return drawn(lambda stream: example_of(tasks, stream))
     if callable(tasks) and not isinstance(tasks, type):
-        return drawn(lambda stream: tasks(int(stream.integers(2**31))))
-    rule = "must be a task, a function of a seed, or a hypothesis strategy of tasks"
+        return drawn(lambda stream: _drawn_by(tasks, stream))
+    rule = "must be a task, a function that draws one from a generator, or a hypothesis strategy of tasks"
     raise InvalidArgument("tasks", tasks, rule, "see synthetic.strategies")
+
+
+def _drawn_by(tasks: Callable[[np.random.Generator], Any], stream: np.random.Generator) -> Any:
+    """Return a task that the user's function draws."""
+    example = "such as lambda stream: QuadraticMixture.random(..., seed=int(stream.integers(2**31)))"
+    try:
+        task = called(tasks, stream)
+    except InvalidArgument:
+        raise
+    except Exception as error:  # any error of a user's function
+        rule = f"must draw a task from a NumPy generator, and raised {error_line(error)}"
+        raise InvalidArgument("tasks", name_of(tasks), rule, example) from error
+    if not hasattr(task, "gradient_sums"):
+        raise InvalidArgument("tasks", name_of(tasks), f"must draw a task, and draws {task!r}", example)
+    return task
 
 
 @dataclass(frozen=True)

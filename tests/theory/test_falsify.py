@@ -23,7 +23,7 @@ from clusterproof import (
     falsify,
     run,
 )
-from clusterproof.checker.claims import Expectation, choice, expectation, rationals, suppose
+from clusterproof.checker.claims import Expectation, choice, drawn, expectation, rationals, suppose
 from clusterproof.checker.claims.expectation import replicates_to_try
 from clusterproof.checker.search.repeated import DECIDED
 from clusterproof.synthetic import RegressionMixture, strategies
@@ -162,7 +162,22 @@ def test_a_negative_bound_is_no_counterexample() -> None:
         ({"algorithm": "fedavg"}, "must be an algorithm or a function of the task"),
         ({"algorithm": lambda task: 3}, "must give an algorithm"),
         ({"algorithm": lambda task, momentum: 3}, "must be Annotated with a range"),
-        ({"tasks": [ONE]}, "must be a task, a function of a seed, or a hypothesis strategy of tasks"),
+        (
+            {"tasks": [ONE]},
+            "must be a task, a function that draws one from a generator, or a hypothesis strategy",
+        ),
+        (
+            {"tasks": lambda seed: seed + 1},
+            "tasks = '<lambda>': must draw a task from a NumPy generator, and raised",
+        ),
+        (
+            {"tasks": lambda seed: QuadraticMixture.random(clusters=1, clients=2, dimension=1, seed=seed)},
+            r"seed = .*: must be an integer, and is a generator; write seed=int\(stream.integers",
+        ),
+        (
+            {"tasks": lambda stream: 3},
+            "tasks = '<lambda>': must draw a task, and draws 3; such as lambda stream:",
+        ),
         (
             {
                 "algorithm": lambda task: FedAvg(step_size=0.1),
@@ -392,3 +407,18 @@ def test_the_code_of_a_run_passes_if_the_error_there_exceeds_the_limit_and_not_a
     assert "# round 2\n" in code(1.0)
     unnamed = run_code(RANDOM, algorithm, start, 3, seed, (2,), 1.0, "", {"own": lambda state, task: 0})
     assert "measure = ...  # your function 'own' of (state, task)\n" in unnamed
+
+
+def test_one_function_draws_tasks_for_a_claim_and_for_falsify() -> None:
+    """It is given a generator, and the same tasks are searched."""
+    given: list[Any] = []
+
+    def draw(stream: np.random.Generator) -> QuadraticMixture:
+        given.append(stream)
+        return QuadraticMixture.random(clusters=1, clients=2, dimension=1, seed=int(stream.integers(2**31)))
+
+    falsify(rate(1), algorithm=descend, tasks=draw, rounds=2, evaluations=2)
+    searched = len(given)
+    drawn(draw).draw({}, np.random.default_rng(0))
+    assert 0 < searched < len(given)
+    assert all(isinstance(each, np.random.Generator) for each in given)

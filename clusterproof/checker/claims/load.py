@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from clusterproof.checker.claims.claim import REGISTRY
-from clusterproof.checker.claims.statement import line_of
+from clusterproof.checker.claims.places import line_of
 from clusterproof.common import InvalidArgument
 from clusterproof.common.validation import error_text
 from clusterproof.user_files import load_file, load_named

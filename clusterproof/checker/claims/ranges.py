@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 
+from clusterproof.checker.claims.places import called
 from clusterproof.checker.claims.rounding import as_float, has_numpy_integers
 from clusterproof.common import InvalidArgument
 from clusterproof.common.validation import check_count
@@ -45,7 +46,7 @@ WIDE = 2**62
 
 def value_of(end: End, so_far: Instance) -> Any:
     """Evaluate an end, given the earlier quantities, which may be symbols of a proof."""
-    value = end(**{name: so_far[name] for name in parameters_of(end)}) if callable(end) else end
+    value = called(end, **{name: so_far[name] for name in parameters_of(end)}) if callable(end) else end
     if isinstance(value, np.integer):
         return int(value)
     return Fraction(int(value.numerator), int(value.denominator)) if type(value) is Fraction else value
@@ -355,7 +356,7 @@ class Drawn(Range):
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> Any:
         """Draw one."""
-        return self.make(stream, **{name: so_far[name] for name in self.depends_on})
+        return called(self.make, stream, **{name: so_far[name] for name in self.depends_on})
 
 
 def integers(low: End, high: End, *, upwards: bool = False, downwards: bool = False) -> Any:

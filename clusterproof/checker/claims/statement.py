@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +12,7 @@ import numpy as np
 from clusterproof.checker.claims.expectation import Expectation
 from clusterproof.checker.claims.frequency import Frequency
 from clusterproof.checker.claims.judge import Conclusion
+from clusterproof.checker.claims.places import place_of
 from clusterproof.checker.claims.ranges import Instance
 from clusterproof.checker.claims.sides import Excluded, Outside, Sides, recording_failures
 from clusterproof.checker.claims.slices import annotate_ranges
@@ -133,7 +132,7 @@ class Statement:
         except NotListed:
             raise Outside("a function is known where it is asked for") from None
         except Exception as error:
-            place = _place_of(error, self.function)
+            place = place_of(error, self.function)
             note = ", ".join(filter(None, (place, f"at {quantities(self.space.encode(instance))}")))
             if note not in getattr(error, "__notes__", ()):
                 error.add_note(note)
@@ -168,20 +167,3 @@ def _listed(value: Any) -> str:
 def name_of(function: Callable[..., Any]) -> str:
     """Return a function's name."""
     return getattr(function, "__name__", "the function")
-
-
-def _place_of(error: BaseException, function: Callable[..., Any]) -> str:
-    """Return the file of a function and the line in it at which an error arose, or its first; empty without a file."""
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return ""
-    line = line_of(error, code.co_filename) or code.co_firstlineno
-    return f"{Path(code.co_filename).name}, line {line}"
-
-
-def line_of(error: BaseException, file: str) -> int | None:
-    """Return the last line of a file that an error passed; None if there is none."""
-    lines = [
-        line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == file
-    ]
-    return lines[-1] if lines else None

@@ -336,3 +336,32 @@ def test_an_open_end_is_passed_by_the_multiple_that_is_said() -> None:
 def test_an_object_that_is_no_task_needs_functions_that_write_and_read_it() -> None:
     with pytest.raises(InvalidArgument, match=r"make = 0\.5: must draw tasks .*; give drawn\(make, write="):
         drawn(lambda stream: 0.5).encode(0.5)
+
+
+def fails_at_two(y: int) -> int:
+    return 6 // (y - 2)
+
+
+def fails_to_draw(stream: np.random.Generator, y: int) -> QuadraticMixture:
+    return QuadraticMixture.random(clusters=1, clients=2, dimension=2, condition_number=y - 1.5)
+
+
+@pytest.mark.parametrize(
+    ("later", "function"),
+    [
+        (integers(fails_at_two, 9), fails_at_two),
+        (rationals(0, fails_at_two, 4), fails_at_two),
+        (vectors(2, reals(0, fails_at_two)), fails_at_two),
+        (functions(smoothness=fails_at_two), fails_at_two),
+        (drawn(fails_to_draw), fails_to_draw),
+    ],
+)
+def test_an_error_in_a_function_of_a_range_names_its_file_and_line(later: Range, function: Any) -> None:
+    def statement(y: Annotated[int, choice(2)], z: Annotated[Any, later]) -> Sides:
+        return at_most(y, one=2)
+
+    space = Space.of(statement)
+    with pytest.raises((ArithmeticError, InvalidArgument)) as caught:
+        space.draw(np.random.default_rng(0))
+    line = function.__code__.co_firstlineno + 1
+    assert caught.value.__notes__ == [f"test_ranges.py, line {line}"]
