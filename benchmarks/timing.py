@@ -32,6 +32,16 @@ def median_seconds(
     dict
         The median over repetitions of the mean duration of a call in seconds, by name.
     """
+    found = interleaved_seconds(functions, repeats, clock)
+    return {name: statistics.median(values) for name, values in found.items()}
+
+
+def interleaved_seconds(
+    functions: Mapping[str, Callable[[], object]],
+    repeats: int,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, list[float]]:
+    """Return the mean duration of a call in each repetition, by name, see ``median_seconds``."""
     calls = {}
     for name, function in functions.items():
         function()
@@ -40,7 +50,7 @@ def median_seconds(
     for _ in range(repeats):
         for name, function in functions.items():
             repetitions[name].append(_seconds_a_call(function, calls[name], clock))
-    return {name: statistics.median(values) for name, values in repetitions.items()}
+    return repetitions
 
 
 def _seconds_a_call(function: Callable[[], object], calls: int, clock: Callable[[], float]) -> float:

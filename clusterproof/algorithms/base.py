@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from clusterproof.common.arrays import Array, array_namespace, like, one_hot, rows, sums_by_cluster
+from clusterproof.common.arrays import (
+    Array,
+    argmin_smallest_index,
+    array_namespace,
+    like,
+    one_hot,
+    rows,
+    sums_by_cluster,
+)
 from clusterproof.common.calls import CheckedCalls
 from clusterproof.common.randomness import Randomness
 from clusterproof.common.validation import InvalidArgument
@@ -123,6 +131,17 @@ class Task(metaclass=CheckedCalls):
         """
         gradients = self.gradients(rows(models, assignments), clients, generator)
         return sums_by_cluster(gradients, one_hot(assignments, models.shape[-2], dtype=models.dtype))
+
+    def choose_and_sum(self, models: Array, clients: Array, randomness: Randomness) -> tuple[Array, Array]:
+        """Return the model of smallest loss of each participant, and each cluster's ``gradient_sums``.
+
+        ``models`` is (..., P, d) and ``clients`` is (..., k); the results are (..., k), of a tie the first, and
+        (..., P, d).
+        Losses draw from ``randomness.assignment`` and gradients from ``randomness.gradient``. A task whose losses and
+        gradients have the residuals in common may compute them once.
+        """
+        chosen = argmin_smallest_index(self.losses(models, clients, randomness.assignment))
+        return chosen, self.gradient_sums(models, clients, chosen, randomness.gradient)
 
     def local_steps(
         self,

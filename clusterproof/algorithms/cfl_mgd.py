@@ -167,18 +167,19 @@ class CFLMGD(Algorithm[MomentumState]):
         """Carry out one round."""
         models = state.models
         clients = draw_participants(self.participation, task.clients, models, randomness.participation)
+        if self.averaging == "gradient" and self.momentum_owner == "server":
+            assignments, sums = task.choose_and_sum(models, clients, randomness)
+            state = replace(state, clients=clients, assignments=assignments)
+            return self._average_gradients(state, task, sums)
         assignments = choose_clusters(task, models, clients, randomness.assignment)
         state = replace(state, clients=clients, assignments=assignments)
         if self.averaging == "model":
             return self._average_models(state, task, randomness)
-        if self.momentum_owner == "client":
-            return self._average_client_momentum(state, task, randomness)
-        return self._average_gradients(state, task, randomness)
+        return self._average_client_momentum(state, task, randomness)
 
-    def _average_gradients(self, state: MomentumState, task: Task, randomness: Randomness) -> MomentumState:
+    def _average_gradients(self, state: MomentumState, task: Task, sums: Array) -> MomentumState:
         """Option I with one buffer per cluster, (5) and the second line of (32)."""
         xp, chi, late = array_namespace(state.models), state.models, self.update_order == "as-printed"
-        sums = task.gradient_sums(chi, state.clients, state.assignments, randomness.gradient)
         G = sums / self.divisor(chi, state.assignments, task)
         w = self.momentum * state.buffers + (state.pending if late else G)
         updated = chi - self.step_size * w

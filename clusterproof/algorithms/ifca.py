@@ -95,11 +95,11 @@ class IFCA(Algorithm[State]):
         """Carry out one round."""
         models, stream = state.models, randomness.gradient
         clients = draw_participants(self.participation, task.clients, models, randomness.participation)
-        assignments = choose_clusters(task, models, clients, randomness.assignment)
         if self.averaging == "model":
+            assignments = choose_clusters(task, models, clients, randomness.assignment)
             descent = Descent(self.step_size, self.local_steps)
             updated, _ = train_and_average(task, models, clients, assignments, stream, descent)
         else:
-            sums = task.gradient_sums(models, clients, assignments, stream)
+            assignments, sums = task.choose_and_sum(models, clients, randomness)
             updated = models - self.step_size * (sums / task.clients)
         return State(updated, clients, assignments)

@@ -13,6 +13,7 @@ import numpy as np
 import clusterproof.synthetic.direct_simulation as direct_simulation
 import clusterproof.synthetic.exact_law as exact_law
 from clusterproof.common import InvalidArgument, generator
+from clusterproof.common.randomness import Randomness
 from clusterproof.common.validation import check_choice, check_number
 from clusterproof.synthetic.covariance import Covariances
 from clusterproof.synthetic.misclassification import pairwise_error
@@ -279,6 +280,15 @@ class RegressionMixture(Mixture):
             drawn = exact_law.draw_gradients(rooted, self.noise, self.samples, counts[occupied], generator)
             sums[occupied] += self.covariances.root_times(drawn, cluster)
         return sums
+
+    def choose_and_sum(
+        self, models: np.ndarray, clients: np.ndarray, randomness: Randomness
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return choices and sums of gradients, see ``Task.choose_and_sum``; stored rows are passed over once."""
+        if self.data == "fixed" and clients.ndim == 1:
+            return self._stored_rows.choose_and_sum(models, clients)
+        chosen, sums = super().choose_and_sum(models, clients, randomness)
+        return chosen, sums
 
     def hessian_products(
         self, points: np.ndarray, directions: np.ndarray, clients: np.ndarray, generator: np.random.Generator

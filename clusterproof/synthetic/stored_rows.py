@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clusterproof.common.arrays import argmin_smallest_index
+
 CACHED = 2**17
 """Numbers of rows that gradients pass over twice in a block, about those of a core's cache."""
 
@@ -67,6 +69,57 @@ class StoredRows:
         both = self._half_squares(residuals), residuals @ X / self.samples
         losses, gradients = (_by_replicate(values, clients, models.shape[:-2]) for values in both)
         return losses, gradients
+
+    def choose_and_sum(self, models: np.ndarray, clients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return choices (..., k) of models (..., P, d) by clients (k,), and the sums of their gradients, (..., P, d).
+
+        The gradients are made of the residuals of the losses. A client's rows are in the cache when they are used
+        again: large ones are taken one client after the other.
+        """
+        X, y = self._rows(clients)
+        columns = models.reshape(-1, models.shape[-1])
+        runs = math.prod(models.shape[:-2])
+        losses = np.empty((len(X), runs, models.shape[-2]))
+        sums = np.zeros((runs, *models.shape[-2:]))
+        if X[0].size > CACHED // 8:
+            self._one_by_one(X, y[:, 0], columns, losses, sums)
+        else:
+            self._together(X, y, columns, losses, sums)
+        choices = argmin_smallest_index(losses).T
+        if np.isnan(losses).any():  # which `argmin` takes for the smallest
+            sums = self._together(X, y, columns, losses, np.zeros_like(sums))
+        return choices.reshape(*models.shape[:-2], len(X)), sums.reshape(models.shape) / self.samples
+
+    def _one_by_one(
+        self, X: np.ndarray, y: np.ndarray, columns: np.ndarray, losses: np.ndarray, sums: np.ndarray
+    ) -> None:
+        """Fill losses (k, R, P) and sums (R, P, d) of models (R P, d): a client's rows are still in the cache."""
+        runs, P = losses.shape[1:]
+        every = np.arange(runs)
+        for features, targets, own in zip(X, y, losses, strict=True):
+            residuals = columns @ features.T
+            residuals -= targets
+            squares = np.einsum("qr,qr->q", residuals, residuals)
+            own[:] = squares.reshape(runs, P)
+            if runs == 1:  # without the detour over arrays of one number
+                only = squares.argmin()
+                sums[0, only] += residuals[only] @ features
+            else:
+                best = own.argmin(axis=-1)
+                sums[every, best] += residuals[best + P * every] @ features
+
+    def _together(
+        self, X: np.ndarray, y: np.ndarray, columns: np.ndarray, losses: np.ndarray, sums: np.ndarray
+    ) -> np.ndarray:
+        """Fill losses (k, R, P) and sums (R, P, d) of models (R P, d) in products over all clients; return the sums."""
+        clients, runs, P = losses.shape
+        residuals = columns @ np.swapaxes(X, -1, -2) - y  # (k, R P, r)
+        losses[:] = np.einsum("kqr,kqr->kq", residuals, residuals).reshape(losses.shape)
+        best = argmin_smallest_index(losses)
+        own = residuals[np.arange(clients)[:, None], best + P * np.arange(runs)]  # (k, R, r)
+        membership = (best.T[..., None, :] == np.arange(P)[:, None]).astype(float)  # (R, P, k)
+        sums += membership @ np.swapaxes(own @ X, 0, 1)
+        return sums
 
     def hessian_products(self, directions: np.ndarray, clients: np.ndarray) -> np.ndarray:
         """Return X'X/n v for a direction v per client, (..., k, d): (..., k, d)."""
