@@ -29,7 +29,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
 ]
-exclude_patterns = ["README.md", "site", "stored", "lessons/live.py", "lessons/every_smooth_function.py"]
+exclude_patterns = ["README.md", "site", "stored"]
 
 html_theme = "furo"
 html_math_renderer = "mathml"
@@ -46,7 +46,9 @@ pygments_dark_style = "a11y-high-contrast-dark"
 myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath"]
 myst_heading_anchors = 4
 smartquotes_action = "qe"  # two hyphens begin an option, not a dash
-nb_custom_formats = {".py": "notes.site.lessons.notebook"}
+nb_custom_formats = {
+    f"lessons/{lesson.name}": "notes.site.lessons.notebook" for lesson in lessons.LESSONS.glob("lesson_*.md")
+}
 nb_execution_mode = "off"  # marimo executes the lessons
 nb_code_prompt_show, nb_code_prompt_hide = "Show the code", "Hide the code"
 

@@ -7,7 +7,7 @@ of one value of each; ``describe``, which says in a sentence what that figure sh
 from __future__ import annotations
 
 import html
-import importlib
+import importlib.util
 import itertools
 import json
 import os
@@ -38,36 +38,51 @@ PICTURE_CALL = "picture(**controls.value)"
 def notebook(text: str) -> Any:
     """Execute a lesson and return it as a notebook.
 
+    Parameters
+    ----------
+    text
+        The lesson in Markdown.
+
     Raises
     ------
     RuntimeError
         If the lesson fails.
     """
-    (name,) = (path.stem for path in LESSONS.glob("lesson_*.py") if path.read_text(encoding="utf-8") == text)
+    (name,) = (path.stem for path in LESSONS.glob("lesson_*.md") if path.read_text(encoding="utf-8") == text)
     with tempfile.TemporaryDirectory() as folder:
-        source, target = Path(folder, f"{name}.py"), Path(folder, "lesson.ipynb")
+        source, target = Path(folder, f"{name}.md"), Path(folder, "lesson.ipynb")
         source.write_text(text.replace(PICTURE_CALL, repr(PICTURE_CALL)), encoding="utf-8")
-        export = [
-            "-m",
-            "marimo",
-            "-q",
-            "export",
-            "ipynb",
-            "--include-outputs",
-            "--sort",
-            "top-down",
-            "-f",
-            "-o",
-        ]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        done = subprocess.run(
-            [sys.executable, *export, target, source], capture_output=True, text=True, env=environment
-        )
-        if done.returncode:
-            raise RuntimeError(f"the lesson {name} failed: {done.stderr[-2000:] or done.stdout[-2000:]}")
+        _marimo("export", "ipynb", "--include-outputs", "--sort", "top-down", "-f", "-o", target, source)
         book: Any = notebooks.reads(target.read_text(encoding="utf-8"))
     book.cells = [shown for cell in book.cells if (shown := _shown(cell, name)) is not None]
     return book
+
+
+def module_of(lesson: Path, folder: Path) -> ModuleType:
+    """Convert a lesson to a module in a folder, and import it.
+
+    Raises
+    ------
+    RuntimeError
+        If the lesson is no notebook.
+    """
+    target = folder / f"{lesson.stem}.py"
+    _marimo("convert", lesson, "-o", target)
+    found = importlib.util.spec_from_file_location(lesson.stem, target)
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+def _marimo(*words: str | Path) -> None:
+    """Carry out a command of marimo, whose lessons import what this process can."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-m", "marimo", "-q", *words]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if done.returncode:
+        raise RuntimeError(f"{words[-1]} failed: {done.stderr[-2000:] or done.stdout[-2000:]}")
 
 
 def _shown(cell: Any, name: str) -> Any:
@@ -99,12 +114,13 @@ def positions(module: ModuleType) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _frames(name: str) -> str:
     """Draw the figure of a lesson at every position of its sliders; return sliders and figure as HTML."""
-    module, folder = importlib.import_module(name), DRAWN / "frames" / name
+    folder, frames = DRAWN / "frames" / name, {}
     folder.mkdir(parents=True, exist_ok=True)
-    frames = {}
-    for key, values in positions(module):
-        save(module.picture(**values), folder / f"{key}.svg")
-        frames[key] = {"src": f"../frames/{name}/{key}.svg", "alt": module.describe(**values)}
+    with tempfile.TemporaryDirectory() as converted:
+        module = module_of(LESSONS / f"{name}.md", Path(converted))
+        for key, values in positions(module):
+            save(module.picture(**values), folder / f"{key}.svg")
+            frames[key] = {"src": f"../frames/{name}/{key}.svg", "alt": module.describe(**values)}
     middle = {slider: (len(values) - 1) // 2 for slider, values in module.SLIDERS.items()}
     controls = "".join(
         f"<label>{html.escape(LABELS.get(slider, slider))} <span></span><input type='range' min='0' "

@@ -28,7 +28,7 @@ from clusterproof.figures import FIGURES
 from clusterproof.settings import from_settings, values_from_texts
 
 PAGES = ["README.md", "SECURITY.md", "clusterproof/experiments/results/README.md", "benchmarks/README.md"]
-for PATTERN in ("*.md", "lessons/lesson_*.py"):
+for PATTERN in ("*.md", "lessons/lesson_*.md"):
     PAGES += sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "notes").glob(PATTERN))
 LONG = ["README", "sweeps", "coming-from", "your-own", "your-own-theorem", "runs", "networks"]
 LONG += ["every-function", "conformance", "property-based-tests", "teaching", "reviewing", "leaderboard"]

@@ -51,10 +51,10 @@ def build(folder: Path) -> None:
     (notes / "site/drawn").mkdir()
     index = (notes / "index.md").read_text(encoding="utf-8")
     (notes / "index.md").write_text(index.replace("lessons/lesson_??_*\n", ""), encoding="utf-8")
-    for lesson in (notes / "lessons").glob("lesson_*.py"):
+    for lesson in (notes / "lessons").glob("lesson_*.md"):
         if lesson.stem != LESSON:
             lesson.unlink()
-    lesson = notes / "lessons" / f"{LESSON}.py"
+    lesson = notes / "lessons" / f"{LESSON}.md"
     positions = r'("(?:momentum|share)": \[[\d.]+), .*(, [\d.]+\])'
     text, count = re.subn(positions, r"\1\2", lesson.read_text(encoding="utf-8"))
     assert count == 2, "all positions of the sliders would be drawn"

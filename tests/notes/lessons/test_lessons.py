@@ -1,15 +1,17 @@
 """The lessons run, their sliders change the figure's sentence, and their plans for a class quote what they print."""
 
 import ast
-import importlib
 import itertools
 import re
+from pathlib import Path
 
 import pytest
 from checkout import ROOT
 
+from notes.site.lessons import module_of
+
 LESSONS = {
-    path.stem.split("_")[1]: path.stem for path in sorted((ROOT / "notes/lessons").glob("lesson_*.py"))
+    path.stem.split("_")[1]: path.stem for path in sorted((ROOT / "notes/lessons").glob("lesson_*.md"))
 }
 
 
@@ -28,12 +30,11 @@ def positions_named(text: str) -> dict[str, list[float]]:
     return named
 
 
-def test_every_lesson_is_a_script_and_has_a_plan_whose_slider_values_are_its_own() -> None:
+def test_every_lesson_has_a_plan_whose_slider_values_are_its_own() -> None:
     assert list(plans()) == sorted(LESSONS, key=int)
     for number, plan in plans().items():
-        text = (ROOT / f"notes/lessons/{LESSONS[number]}.py").read_text(encoding="utf-8")
-        assert text.endswith('\n\nif __name__ == "__main__":\n    app.run()\n'), number
-        (sliders,) = re.findall(r"(?ms)^ +SLIDERS = (\{.*?\})$", text)
+        text = (ROOT / f"notes/lessons/{LESSONS[number]}.md").read_text(encoding="utf-8")
+        (sliders,) = re.findall(r"(?ms)^SLIDERS = (\{.*?\})$", text)
         known, named = ast.literal_eval(sliders), positions_named(plan)
         assert set(named) == set(known), number
         assert all(set(values) <= set(known[slider]) for slider, values in named.items()), number
@@ -45,10 +46,10 @@ def test_every_lesson_is_a_script_and_has_a_plan_whose_slider_values_are_its_own
 @pytest.mark.slow(reason="runs every lesson")
 @pytest.mark.parametrize("number", LESSONS)
 def test_a_lesson_refutes_its_false_statement_and_its_sliders_give_what_its_plan_quotes(
-    number: str, claims_of_files: None, capsys: pytest.CaptureFixture[str]
+    number: str, claims_of_files: None, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """Its functions are those of the run, which keep what they have computed."""
-    _, names = importlib.import_module(LESSONS[number]).app.run()
+    _, names = module_of(ROOT / f"notes/lessons/{LESSONS[number]}.md", tmp_path).app.run()
     assert re.search(r"(?m)^violated -- at ", capsys.readouterr().out)
     describe, sliders = names["describe"], names["SLIDERS"]
     first, last = ({slider: values[end] for slider, values in sliders.items()} for end in (0, -1))

@@ -266,7 +266,7 @@ def test_a_live_slider_changes_the_figure(browser: Any, tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
-    lesson = ROOT / "notes/lessons/lesson_4_false_lemma.py"
+    lesson = ROOT / "notes/lessons/lesson_4_false_lemma.md"
     options = ["--headless", "--host", "127.0.0.1", "--port", port]
     command = [sys.executable, "-m", "marimo", "-q", "run", lesson, *options]
     server = subprocess.Popen(
