@@ -240,7 +240,7 @@ def describe_training(
         parts = [text.format(row[name]) for name, text in MEASURED.items() if row[name] is not None]
         lines.append(f"round {row['round']}: {', '.join(parts)}")
     for row in rows[-1:]:
-        if algorithm.target != "pooled" and row["purity"] is not None:
+        if row["purity"] is not None:
             index = f"adjusted Rand index {row['adjusted_rand_index']:.4g}"
             lines.append(f"purity {row['purity']:.4g}, {index}, clusters {row['clusters']}")
     if result is not None:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from statistics import fmean, median, stdev
+from statistics import median
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
@@ -355,9 +355,3 @@ def _middle_in_words(values: Collection[float]) -> str:
         return "-"
     middle, least, largest = median_and_range(values)
     return f"{middle:.4g} [{least:.4g}, {largest:.4g}]" if len(values) > 1 else f"{middle:.4g}"
-
-
-def mean_and_deviation(values: Collection[float]) -> str:
-    """Write mean ± standard deviation (n - 1), the mean alone of one value, and a dash of none."""
-    text = f"{fmean(values):.4g}" if len(values) else "-"
-    return f"{text} ± {stdev(values):.2g}" if len(values) > 1 else text

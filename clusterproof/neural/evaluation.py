@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -138,8 +138,15 @@ def evaluate(
             measured["accuracy_after_local_training"] = _mean(trained.after_local_training)
     measured["accuracy"] = _mean(accuracies)
     measured["accuracy_over_samples"] = _mean(accuracies, task.partition.test.sizes)
-    measured["correct_model"] = share_with_correct_model(chosen, task.partition.test.labels, task.clusters)
+    if has_groups(algorithm, task):
+        labels = task.partition.test.labels
+        measured["correct_model"] = share_with_correct_model(chosen, labels, task.clusters)
     return Evaluation(measured, accuracies, chosen)
+
+
+def has_groups(algorithm: Algorithm[Any], task: ImageTask) -> bool:
+    """Return whether there are several true clusters, and a method that may find them: else scores mean nothing."""
+    return task.clusters > 1 and algorithm.target != "pooled"
 
 
 def share_with_correct_model(chosen: np.ndarray, labels: np.ndarray, clusters: int) -> float:

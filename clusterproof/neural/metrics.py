@@ -7,14 +7,14 @@
 ``seconds``                of the round, without its evaluation
 ``step_size``              of the round
 ``participants``           number of clients drawn for the round
-``purity``,                of the last known cluster of every client; null where there is one true cluster
+``purity``,                of the last known cluster of every client; null where there is one true cluster, or one model
 ``adjusted_rand_index``
 ``clusters``               how many of these clusters have clients
 ``training_loss``          mean over clients, see ``clusterproof.neural.evaluation.evaluate`` for this and the following
 ``test_loss``              mean over clients
 ``accuracy``               mean over clients, in [0, 1]
 ``accuracy_over_samples``  mean over the test samples of all clients, in [0, 1]
-``correct_model``          share of test clients that are served their cluster's model
+``correct_model``          share of test clients that are served their cluster's model; null as ``purity``
 ``accuracy_after_...``     mean over clients, in [0, 1], if requested
 =========================  =======================================================================================
 

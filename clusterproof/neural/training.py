@@ -42,7 +42,7 @@ from clusterproof.neural.custom.module_network import own_network
 from clusterproof.neural.custom.references import is_own, naming_user_code
 from clusterproof.neural.data.loading import load
 from clusterproof.neural.data.preprocessing import central
-from clusterproof.neural.evaluation import evaluate
+from clusterproof.neural.evaluation import evaluate, has_groups
 from clusterproof.neural.metrics import CLIENT_COLUMNS, CLIENTS, COLUMNS, METRICS, Rows
 from clusterproof.neural.networks import network
 from clusterproof.neural.partitions.by_name import partition
@@ -443,13 +443,14 @@ def _advance(
     assignments[to_numpy(state.clients)] = to_numpy(state.assignments)
     share = algorithm.settings.get("participation")
     present = to_numpy(state.clients).shape[-1] if share is None else round(share * task.clients)
+    grouped = has_groups(algorithm, task)
     row: dict[str, Any] = {
         "round": done,
         "seconds": seconds,
         "step_size": algorithm.settings.get("step_size"),
         "participants": max(1, present),
-        "purity": purity(assignments, task.labels) if task.clusters > 1 else None,
-        "adjusted_rand_index": adjusted_rand_index(assignments, task.labels) if task.clusters > 1 else None,
+        "purity": purity(assignments, task.labels) if grouped else None,
+        "adjusted_rand_index": adjusted_rand_index(assignments, task.labels) if grouped else None,
         "clusters": cluster_count(assignments),
     }
     if done % training.evaluate_every == 0 or done == training.rounds:

@@ -400,11 +400,18 @@ def test_a_run_whose_loss_is_far_above_a_guess_s_is_called_diverged() -> None:
     assert any("has diverged" in remark for remark in diverged.remarks)
 
 
-def test_without_clusters_there_are_no_scores_of_clusters() -> None:
-    options = {"partition": {"name": "iid", "clients": 3}, "network": {"hidden": [3]}}
-    metrics = train(configuration_from({**options, "training": {"rounds": 2, "threads": 1}})).metrics
-    assert metrics["purity"] == metrics["adjusted_rand_index"] == [None, None]
-    assert metrics["clusters"] == [1, 1]
+@pytest.mark.parametrize("algorithm", ["fedavg", "ifca", "local"])
+@pytest.mark.parametrize("partition", ["iid", "rotated-groups"])
+def test_clusters_are_scored_where_there_are_several_and_a_method_that_may_find_them(
+    algorithm: str, partition: str
+) -> None:
+    sizes = {"clients": 3} if partition == "iid" else {"clients_per_cluster": 1}
+    options = {"partition": {"name": partition, **sizes}, "network": {"hidden": [3]}}
+    given = {**options, "algorithm": {"name": algorithm}, "training": {"rounds": 1, "threads": 1}}
+    metrics = train(configuration_from(given)).metrics
+    scored = partition != "iid" and algorithm != "fedavg"
+    for name in ("purity", "adjusted_rand_index", "correct_model"):
+        assert [value is not None for value in metrics[name]] == [scored], name
 
 
 def test_large_checkpoints_are_announced_and_need_space(
