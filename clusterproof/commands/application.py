@@ -12,6 +12,7 @@ import traceback
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 from cyclopts import App, CycloptsError, UnknownOptionError, UnusedCliTokensError
 
@@ -40,24 +41,30 @@ app = App(
     help_format="markdown",
     suppress_keyboard_interrupt=False,
 )
-# Registered by import path, so that --help and usage errors do not import numpy.
-app.command("clusterproof.commands.check:check", name="check", help="Evaluate claims.")
-app.command("clusterproof.commands.claims:claims", name="claims", help="List every claim.")
-app.command("clusterproof.commands.show:show", name="show", help="Show a claim's statement and verdict.")
-app.command("clusterproof.commands.export:export", name="export", help="Write proofs for a referee.")
-app.command("clusterproof.commands.new:new", name="new", help="Write a file of claims to begin with.")
-app.command("clusterproof.commands.run:app", name="run", help="Run an algorithm on a synthetic task.")
-app.command("clusterproof.commands.certify:certify", name="certify", help="Prove a convergence rate.")
-app.command("clusterproof.commands.verify:verify", name="verify", help="Check a certificate.")
-app.command(
-    "clusterproof.commands.leaderboard:leaderboard", name="leaderboard", help="Compare convergence bounds."
+COMMANDS = (
+    ("check", "clusterproof.commands.check:check", "Look for counterexamples to theorems."),
+    ("show", "clusterproof.commands.show:show", "Show a claim and its verdict, or a paper's claims."),
+    ("new", "clusterproof.commands.new:new", "Write a file of claims, to begin your own with."),
+    ("run", "clusterproof.commands.run:app", "Run an algorithm on a synthetic task."),
+    ("conform", "clusterproof.commands.conform:conform", "Compare your code with a published algorithm."),
+    ("figures", "clusterproof.commands.figures:draw", "Draw figures."),
+    ("train", "clusterproof.commands.train:app", "Train networks on image data."),
+    ("sweep", "clusterproof.commands.sweep:sweep", "Run a grid of settings and seeds."),
+    ("table", "clusterproof.commands.table:app", "Reproduce a paper's table."),
+    ("leaderboard", "clusterproof.commands.leaderboard:leaderboard", "Compare convergence bounds."),
+    ("export", "clusterproof.commands.export:export", "Write files by which a referee verifies a verdict."),
+    ("certify", "clusterproof.commands.certify:certify", "Prove a convergence rate."),
+    ("verify", "clusterproof.commands.verify:verify", "Check a certificate."),
+    ("claims", "clusterproof.commands.claims:claims", "List every claim."),
+    ("data", "clusterproof.commands.data:app", "List, fetch and verify image data sets."),
 )
-app.command("clusterproof.commands.conform:conform", name="conform", help="Hold code against a definition.")
-app.command("clusterproof.commands.figures:draw", name="figures", help="Draw figures.", help_flags=())
-app.command("clusterproof.commands.data:app", name="data", help="List, fetch and verify image data sets.")
-app.command("clusterproof.commands.train:app", name="train", help="Train networks on image data.")
-app.command("clusterproof.commands.sweep:sweep", name="sweep", help="Run a grid of settings and seeds.")
-app.command("clusterproof.commands.table:app", name="table", help="Reproduce a paper's table.")
+"""Commands in the order in which people meet them, as help lists them: name, place and help.
+
+They are registered by import path, so that --help and usage errors do not import numpy.
+"""
+for _place, (_name, _path, _help) in enumerate(COMMANDS):
+    _own: dict[str, Any] = {"help_flags": ()} if _name == "figures" else {}  # which has pages of its own
+    app.command(_path, name=_name, help=_help, sort_key=_place, **_own)
 app.register_install_completion_command()
 
 

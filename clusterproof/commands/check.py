@@ -188,7 +188,8 @@ def check(
             print(reports.wrap(sentence, width))
         if not on_a_page:
             given = [*ids, *(["--paper", paper] if paper else []), *(["--all"] if all_claims else [])]
-            print(_next(given, files, shown))
+            if shown:  # of claims whose check fails there is nothing to show
+                print(_next(given, files, shown))
     if json_printed:
         print(reports.to_json(reports.report(known, seed)), end="", file=output)
     recorded.end()

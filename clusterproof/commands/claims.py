@@ -37,9 +37,13 @@ def claims(
     claims = [claim for claim in checker.catalogue(paper) if not files or claim.id in stated]
     if verdict is not None:
         claims = _with_verdict(claims, report.read_kinds(verdict, "verdict"))
-    rows = ((claim.id, claim.source, claim.title) for claim in claims)
-    terminal.show_table(("id", "label", "title"), rows, no_wrap=("id",))
+    terminal.show_table(*table_of(claims), no_wrap=("id",))
     return 0
+
+
+def table_of(claims: Sequence[Claim]) -> tuple[Sequence[str], list[Sequence[str]]]:
+    """Return the head and the rows of a list of claims."""
+    return ("id", "label", "title"), [(claim.id, claim.source, claim.title) for claim in claims]
 
 
 def _with_verdict(claims: Sequence[Claim], kinds: frozenset[Kind]) -> list[Claim]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Literal
 
 from clusterproof.common.atomic import write_whole
 from clusterproof.common.validation import InvalidArgument
@@ -62,22 +61,19 @@ def repaired(step_size: StepSize, rounds: Rounds) -> Sides:
 """A false theorem and its repair, with a comment for everything that a reader replaces."""
 
 
-def new(kind: Literal["claim"], file: Path, /) -> int:
+def new(file: Path, /) -> int:
     """Write a commented file that runs, to replace its theorem by your own.
 
     Parameters
     ----------
-    kind
-        What the file states.
     file
         Name of the new file, such as my_paper.py.
     """
-    template = {"claim": CLAIM}[kind]
     if file.suffix != ".py":
         raise InvalidArgument("file", str(file), "must be a Python file", "give a name that ends in .py")
     if file.exists():
         raise InvalidArgument("file", str(file), "exists already", "give another name")
-    write_whole("file", file, template.encode())
+    write_whole("file", file, CLAIM.encode())
     print(
         f"{file} states a false theorem and its repair. Next:\n  clusterproof check {shlex.quote(str(file))}"
     )

@@ -23,6 +23,7 @@ from clusterproof.checker.report.stored_evidence import size_of
 from clusterproof.checker.report.verdict import line_of
 from clusterproof.commands import terminal
 from clusterproof.commands.check_evidence import Recorded
+from clusterproof.commands.claims import table_of
 from clusterproof.common import InvalidArgument
 from clusterproof.common.validation import error_line
 from clusterproof.user_files import file_of
@@ -46,7 +47,8 @@ def show(
     Parameters
     ----------
     names
-        Id of a claim, such as cfl-mgd/lemma-2, and Python files that state claims; they are executed.
+        Id of a claim, such as cfl-mgd/lemma-2, or of a paper, whose claims are listed; and Python files that state
+        claims; they are executed.
     check
         Replay the claim's recorded verdict, or evaluate the claim; --no-check shows the statement only.
     latex
@@ -60,6 +62,10 @@ def show(
         )
         raise InvalidArgument("id", None, "must be given", remedy)
     (claim_id,) = ids or stated
+    if listed := [claim for claim in checker.catalogue() if claim.paper == claim_id]:
+        terminal.show_table(*table_of(listed), no_wrap=("id",))
+        print(f"\nA claim: clusterproof show {shlex.join([listed[0].id, *files])}")
+        return 0
     claim = checker.find_claim(claim_id)
     if latex:
         print(of_verdict(_verdict(claim, claim_id)))

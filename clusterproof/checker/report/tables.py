@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from rich.text import Text
 
-from clusterproof.checker.claims.claim import FAILURES, find_claim
+from clusterproof.checker.claims.claim import FAILURES, REGISTRY, find_claim
 from clusterproof.checker.kernel import Word as Kind
 from clusterproof.checker.report.code import builtin, code_of
 from clusterproof.checker.report.sentences import digits_apart, plural
@@ -238,21 +238,35 @@ def count_table(verdicts: Sequence[Verdict], width: int | None) -> list[str]:
 
 
 def refuted_words(verdicts: Sequence[Verdict]) -> str:
-    """Count apart what the violated claims are; empty if none is."""
+    """Count apart what the violated claims are, by their own sentences or a paper's; empty if none is."""
     violated = [verdict for verdict in verdicts if verdict.verdict is Kind.VIOLATED]
     judged = Counter(verdict.judges for verdict in violated)
-    failures = Counter(verdict.failure for verdict in violated if verdict.judges == "printed")
+    stated = [verdict for verdict in violated if verdict.judges == "printed"]
+    own = [verdict for verdict in stated if _is_own(verdict)]
+    printed = [verdict for verdict in stated if not _is_own(verdict)]
+    parts = [f"{len(printed)} printed ({', '.join(_failures(printed))})"] if printed else []
+    parts += _failures(own)
+    parts += [plural("reading", judged["reading"])] if judged["reading"] else []
+    parts += [f"{judged['ours']} ours"] if judged["ours"] else []
+    return f"{len(violated)} violated: {', '.join(parts)}" if violated else ""
+
+
+def _is_own(verdict: Verdict) -> bool:
+    """Return whether a claim is a reader's: nothing is known of what that paper prints."""
+    claim = REGISTRY.get(verdict.claim.partition("#")[0])
+    return claim is not None and file_of(claim.module) is not None
+
+
+def _failures(verdicts: Sequence[Verdict]) -> list[str]:
+    """Count what is wrong with statements."""
+    failures = Counter(verdict.failure for verdict in verdicts)
     plurals = dict(zip(FAILURES, ("false statements", "misprints", "of wording"), strict=True))
     plurals_of_one = plurals | {"false statement": "false statement", "misprint": "misprint"}
-    said = [
+    return [
         f"{failures[name]} {(plurals_of_one if failures[name] == 1 else plurals)[name]}"
         for name in FAILURES
         if failures[name]
     ]
-    parts = [f"{judged['printed']} printed ({', '.join(said)})"] if said else []
-    parts += [plural("reading", judged["reading"])] if judged["reading"] else []
-    parts += [f"{judged['ours']} ours"] if judged["ours"] else []
-    return f"{len(violated)} violated: {', '.join(parts)}" if violated else ""
 
 
 def summary(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clusterproof import checker, load_claims
-from clusterproof.commands.application import main
+from clusterproof.commands.application import COMMANDS, main
 
 
 @pytest.mark.slow(reason="several seconds")
@@ -15,7 +15,7 @@ def test_the_file_runs_and_is_judged_and_the_next_commands_can_be_pasted(
     registry: dict[str, Any], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     path = tmp_path / "my paper.py"
-    assert main(["new", "claim", str(path)]) == 0
+    assert main(["new", str(path)]) == 0
     first, second = capsys.readouterr().out.splitlines()[1:3]
     assert shlex.split(first) == ["clusterproof", "check", str(path)]
     assert shlex.split(second) == ["clusterproof", "show", "my-paper/theorem-1", str(path)]
@@ -25,3 +25,49 @@ def test_the_file_runs_and_is_judged_and_the_next_commands_can_be_pasted(
     assert false.verdict == "violated"
     assert false.measured == -false.bound > 0
     assert repaired.verdict == "consistent"
+
+
+FAILING = '''
+from fractions import Fraction
+from clusterproof.theorem import Q, Sides, at_most, claim
+
+
+@claim("own/{name}")
+def {name}(x: Fraction = Q[0:1:8]) -> Sides:
+    """A sentence of the reader's."""
+    {body}
+'''
+
+
+@pytest.mark.parametrize(
+    "bodies", [("return at_most(x, half=0)", "1 / 0"), ("1 / 0", "undefined"), ("1 / 0",)]
+)
+def test_what_is_suggested_and_counted_fits_what_was_decided(
+    bodies: tuple[str, ...], registry: dict[str, Any], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A reader's sentence is printed by no paper, and of a claim whose check fails there is nothing to show."""
+    path = tmp_path / "own.py"
+    path.write_text("".join(FAILING.format(name=f"claim_{n}", body=body) for n, body in enumerate(bodies)))
+    assert main(["check", str(path)]) == 1
+    output = capsys.readouterr().out
+    decided = any("return" in body for body in bodies)
+    assert ("clusterproof show" in output) == decided
+    assert "printed" not in output
+    assert ("1 violated: 1 false statement" in output) == decided
+
+
+@pytest.mark.parametrize("paper", sorted({claim.paper for claim in checker.catalogue()}))
+def test_show_lists_the_claims_of_a_paper(paper: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", paper]) == 0
+    _, *rows, _, suggested = capsys.readouterr().out.splitlines()
+    ids = [row.partition(" ")[0] for row in rows]
+    assert ids == [claim.id for claim in checker.catalogue(paper)]
+    assert suggested.endswith(f"clusterproof show {ids[0]}")
+
+
+def test_help_begins_with_what_people_use_first(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("│ ")]
+    known = [name for name, *_ in COMMANDS]
+    assert [name for _, name, *_ in lines if name in known] == known
+    assert known[:4] == ["check", "show", "new", "run"]
