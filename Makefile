@@ -62,10 +62,15 @@ types: $(TEST_READY)
 size:
 	$(PYTHON) -m benchmarks.size
 
-# the source archive and the wheel that is built from it, in dist/
+# the source archive and the wheel that is built from it, in dist/; both are checked as PyPI checks them, and the wheel,
+# installed alone and used outside of this folder, judges a claim
 release: $(VENV)/.release-ready
-	rm -rf dist
+	rm -rf dist build/release
 	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
+	$(PYTHON) -m venv build/release
+	build/release/bin/pip install --quiet --disable-pip-version-check $(addprefix --constraint ,$(CONSTRAINTS)) dist/*.whl
+	cd build/release && env -u PYTHONPATH bin/clusterproof check cfl-mgd/lemma-2
 
 $(VENV)/bin/pip:
 	$(PYTHON) -m venv $(VENV)
@@ -79,7 +84,7 @@ $(VENV)/.test-ready: pyproject.toml $(CONSTRAINTS) | $(VENV)/bin/pip
 	touch $@
 
 $(VENV)/.release-ready: pyproject.toml $(CONSTRAINTS) | $(VENV)/bin/pip
-	$(PIP) build
+	$(PIP) build twine
 	touch $@
 
 clean:

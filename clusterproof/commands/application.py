@@ -47,6 +47,11 @@ COMMANDS = (
     ("new", "clusterproof.commands.new:new", "Write a file of claims, to begin your own with."),
     ("run", "clusterproof.commands.run:app", "Run an algorithm on a synthetic task."),
     ("conform", "clusterproof.commands.conform:conform", "Compare your code with a published algorithm."),
+    (
+        "repository",
+        "clusterproof.commands.repository:repository",
+        "Check a paper's claims, evidence and code.",
+    ),
     ("figures", "clusterproof.commands.figures:draw", "Draw figures."),
     ("train", "clusterproof.commands.train:app", "Train networks on image data."),
     ("sweep", "clusterproof.commands.sweep:sweep", "Run a grid of settings and seeds."),

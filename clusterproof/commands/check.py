@@ -83,7 +83,8 @@ def check(
     ids
         Claims to evaluate, such as cfl-mgd/lemma-2, or a line of one, such as 'cfl-mgd/appendix-a18#(A23)'; patterns in
         quotes, such as 'cfl-mgd/lemma-*'; papers, such as sofl; and Python files that state claims, such as
-        my_paper.py, which are executed. If claims of a file are named too, only those are evaluated of it.
+        my_paper.py, or folders of them, such as claims/, which are executed; a file whose name begins with an
+        underscore is left out of a folder. If claims of a file are named too, only those are evaluated of it.
     all_claims
         Every claim, also lines of proofs; with ids or --paper, also the claims whose checks take long.
     paper

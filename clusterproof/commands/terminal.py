@@ -224,7 +224,7 @@ def ids_and_files(
     Parameters
     ----------
     names
-        Ids of claims and names of files.
+        Ids of claims, names of files, and folders, whose names end in a slash.
     most
         Largest number of names that are no files.
     argument
@@ -238,11 +238,12 @@ def ids_and_files(
     Raises
     ------
     InvalidArgument
-        If there are too many names that do not end in .py.
+        If there are too many names that do not end in .py, or a folder has no file of claims.
     """
     from clusterproof.commands.child_process import in_child
     from clusterproof.common import InvalidArgument
 
+    names = [each for name in names for each in (files_in(name) if name.endswith("/") else [name])]
     files = [name for name in dict.fromkeys(names) if name.endswith(".py")]
     ids = [name for name in names if not name.endswith(".py")]
     if most is not None and len(ids) > most:
@@ -250,3 +251,27 @@ def ids_and_files(
         raise InvalidArgument("file", ids[most], rule, "give a name that ends in .py")
     in_child(argument, *files)
     return ids, files, load(files)
+
+
+def files_in(folder: str) -> list[str]:
+    """Return the Python files in a folder and below it, without those that begin with an underscore or a dot.
+
+    Raises
+    ------
+    InvalidArgument
+        If there is no such folder, or no such file in it.
+    """
+    from clusterproof.common import InvalidArgument
+
+    place = Path(folder)
+    if not place.is_dir():
+        raise InvalidArgument("folder", folder, "must be a folder that exists", "correct the path")
+    found = sorted(
+        path.as_posix()
+        for path in place.rglob("*.py")
+        if not any(part.startswith(("_", ".")) for part in path.relative_to(place).parts)
+    )
+    if not found:
+        rule = "must have a Python file, other than those that begin with an underscore"
+        raise InvalidArgument("folder", folder, rule, "clusterproof new claim FILE.py writes one")
+    return found

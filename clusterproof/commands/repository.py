@@ -1,0 +1,206 @@
+"""The command ``repository``: check the claims, the evidence and the code of a paper's repository (action.yml)."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clusterproof.checker.report import tables as reports
+from clusterproof.commands import terminal
+from clusterproof.common import InvalidArgument
+from clusterproof.common.atomic import write_whole
+
+FAILURES = "violated,ill-posed,vacuous"
+"""Verdicts that fail a repository unless it names others."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was found of one thing that was checked.
+
+    Attributes
+    ----------
+    subject
+        A claim, a folder of evidence, or code.
+    result
+        The verdict in a word or two.
+    reason
+        One sentence.
+    """
+
+    subject: str
+    result: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one command found.
+
+    Attributes
+    ----------
+    status
+        Its exit status.
+    rows
+        What it checked.
+    brief
+        The results in a few words, for the badge.
+    """
+
+    status: int
+    rows: tuple[Row, ...]
+    brief: str
+
+
+def repository(
+    claims: str,
+    /,
+    *,
+    evidence: str = "",
+    implementation: str = "",
+    algorithm: str = "",
+    settings: str = "",
+    fail_on: str = FAILURES,
+    summary: str = "",
+    badge: str = "",
+) -> int:
+    """Check a paper's repository: its claims, its stored evidence, and its code. Files of these are executed.
+
+    Everything is checked, whatever fails first. Claims are searched, whatever is recorded; stored evidence is replayed
+    in exact arithmetic. An option that is given as an empty text counts as left out.
+
+    Exit status: 0 if nothing failed, 1 if something did, 2 for bad input.
+
+    Parameters
+    ----------
+    claims
+        Folder of the Python files that state claims, such as claims/; files whose names begin with an underscore are
+        left out.
+    evidence
+        Folder of stored evidence to replay.
+    implementation
+        MODULE:NAME or FILE.py:NAME, as for `clusterproof conform`; needs --algorithm.
+    algorithm
+        Name of the definition that the implementation is compared with, such as fedavg.
+    settings
+        NAME=VALUE of the definition, such as weighting=clients, separated by spaces.
+    fail_on
+        Verdicts that fail the check, separated by commas.
+    summary
+        Append a table of the results to this file, as Markdown.
+    badge
+        Write the results to this file, as JSON for a badge of shields.io.
+    """
+    if bool(implementation) is not bool(algorithm):
+        missing, given = ("algorithm", implementation) if implementation else ("implementation", algorithm)
+        raise InvalidArgument(missing, None, f"must be given with {given}", f"add --{missing}")
+    fails = reports.read_kinds(fail_on) if fail_on else frozenset()
+    outputs = {name: Path(path) for name, path in (("summary", summary), ("badge", badge)) if path}
+    terminal.check_outputs(**outputs)
+    folder = f"{claims.rstrip('/')}/"
+    terminal.files_in(folder)  # before anything is started
+    parts = [check_claims(folder, fails)]
+    if evidence:
+        parts.append(replay_evidence(folder, evidence))
+    if implementation:
+        parts.append(compare_code(implementation, algorithm, settings.split()))
+    statuses = {part.status for part in parts}
+    status = 2 if 2 in statuses else 1 if statuses != {0} else 0
+    rows = [row for part in parts for row in part.rows]
+    print("", *(f"{row.subject}  {row.result}  {row.reason}".rstrip() for row in rows), sep="\n")
+    if "summary" in outputs:
+        before = outputs["summary"].read_bytes() if outputs["summary"].exists() else b""
+        write_whole("summary", outputs["summary"], before + table(rows, status).encode())
+    if "badge" in outputs:
+        text = json.dumps(badge_of(parts, status), indent=2, ensure_ascii=False)
+        write_whole("badge", outputs["badge"], f"{text}\n".encode())
+    return status
+
+
+def check_claims(folder: str, fails: Set[str]) -> Part:
+    """Search all claims of a folder; the status is 1 if a claim has one of the verdicts ``fails``, or no verdict."""
+    status, said, record = carry_out(["check", folder, "--search"], record=True)
+    if record is None:
+        return Part(status, (Row(folder, "not checked", said),), "not checked")
+    found = [each for each in record["claims"] if "#" not in each["claim"]]
+    rows = [Row(each["claim"], each["verdict"], each["reason"]) for each in found]
+    rows += [Row(folder, "failed", said)] if status else []
+    counts = Counter(row.result for row in rows)
+    brief = ", ".join(f"{count} {word}" for word, count in counts.items())
+    return Part(1 if status or fails & {*counts} else 0, tuple(rows), brief)
+
+
+def replay_evidence(folder: str, evidence: str) -> Part:
+    """Replay the stored evidence on the claims of a folder."""
+    status, said, _ = carry_out(["check", folder, "--replay", "--evidence", evidence])
+    word = "not replayed" if status else "replayed"
+    reason = said or ("the log names each record" if status else "")
+    return Part(status, (Row(evidence, word, reason),), "evidence not replayed" if status else "")
+
+
+def compare_code(implementation: str, algorithm: str, settings: Sequence[str]) -> Part:
+    """Compare an implementation with the definition of an algorithm."""
+    given = [word for setting in settings for word in ("--set", setting)]
+    status, said, record = carry_out(["conform", implementation, "--as", algorithm, *given], record=True)
+    word, reason = ("not compared", said) if record is None else (record["verdict"], record["sentence"])
+    return Part(status, (Row(implementation, word, reason),), f"{algorithm}: {word}")
+
+
+def carry_out(tokens: Sequence[str], *, record: bool = False) -> tuple[int, str, Mapping[str, Any] | None]:
+    """Run a command of ours, whose output goes where ours goes.
+
+    Returns
+    -------
+    tuple
+        Exit status; last line of standard error, without the name of this program; what the command wrote for --json if
+        ``record`` asks for it, None if it wrote nothing.
+    """
+    print("$ clusterproof", *tokens, flush=True)
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place, "record.json")
+        wanted = ["--json", str(file)] if record else []
+        command = [sys.executable, "-P", "-m", "clusterproof", *tokens, *wanted]
+        last = ""
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, encoding="utf-8") as process:
+            assert process.stderr is not None
+            for line in process.stderr:
+                sys.stderr.write(line)
+                last = line.strip().removeprefix("clusterproof: ")
+        written = json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+    return process.returncode, last, written
+
+
+def table(rows: Sequence[Row], status: int) -> str:
+    """Return the rows as a table in Markdown, whatever signs they have."""
+    lines = [
+        f"### Clusterproof: {'passed' if not status else 'failed'}",
+        "",
+        "| checked | result | reason |",
+        "| --- | --- | --- |",
+        *(f"| {_cell(row.subject)} | {_cell(row.result)} | {_cell(row.reason)} |" for row in rows),
+    ]
+    return "\n".join(lines) + "\n\n"
+
+
+def _cell(text: str) -> str:
+    """Return a text such that Markdown prints it as it is, in a cell."""
+    escaped = "".join(f"&#{ord(sign)};" if sign in "&<>|*_`[]\\~$@#!" else sign for sign in text)
+    return " ".join(escaped.split())
+
+
+def badge_of(parts: Sequence[Part], status: int) -> dict[str, Any]:
+    """Return what shields.io reads from an endpoint (https://shields.io/badges/endpoint-badge)."""
+    message = ", ".join(part.brief for part in parts if part.brief)
+    return {
+        "schemaVersion": 1,
+        "label": "theorems",
+        "message": message,
+        "color": "red" if status else "brightgreen",
+    }
