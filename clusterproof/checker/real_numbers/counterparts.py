@@ -1,0 +1,334 @@
+"""From each live value that a claim's function names to what stands for it over the real numbers.
+
+Functions and classes are rewritten from their source, constants that are floats are computed again from it, and what
+the tables list is replaced; whatever else is used has no value.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import math
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from fractions import Fraction
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from clusterproof.checker.real_numbers import source
+from clusterproof.checker.real_numbers.arrays import NUMPY, array, array_attribute
+from clusterproof.checker.real_numbers.functions import CONSTANTS, FUNCTIONS
+from clusterproof.checker.real_numbers.interval import Interval, NoValue, decimal
+from clusterproof.checker.real_numbers.operators import COMPARISONS, NUMBERS, OPERATIONS, fuel, in_place, plain
+from clusterproof.checker.real_numbers.rewriting import rewritten
+from clusterproof.checker.real_numbers.sides import WORDS, equations
+from clusterproof.theory.claims.claim import Claim
+
+NUMBER_ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
+    "numerator": lambda x: x.numerator, "denominator": lambda x: x.denominator, "real": lambda x: x,
+    "imag": lambda x: 0, "conjugate": lambda x: lambda: x, "item": lambda x: lambda: x,
+    "bit_length": lambda x: x.bit_length, "bit_count": lambda x: x.bit_count,
+    "limit_denominator": lambda x: x.limit_denominator, "is_integer": lambda x: lambda: x == math.floor(x),
+    "tolist": lambda x: lambda: x, "sum": lambda x: lambda *a, **k: x, "max": lambda x: lambda *a, **k: x,
+    "min": lambda x: lambda *a, **k: x, "mean": lambda x: lambda *a, **k: x, "shape": lambda x: (), "ndim": lambda x: 0,
+}  # fmt: skip
+AGREEMENT = Fraction(1, 10**9)
+"""How far a constant of the module may be from what its source gives: further, it was changed."""
+SAFE = (ValueError, ArithmeticError, StopIteration, RuntimeError, AssertionError)
+"""Exceptions of a table's function that Python's own would raise, too."""
+
+
+class Names(dict[str, Any]):
+    """The names of a module, each looked up when it is used; those of this package begin with two underscores."""
+
+    def __init__(self, counterparts: Counterparts, live: dict[str, Any]) -> None:
+        super().__init__(
+            {f"{name}": function for name, function in OPERATIONS.items()},
+            __decimal=decimal, __compare=_compare, __in_place=in_place, __spend=fuel.spend,
+            __attribute=counterparts.attribute, __import=functools.partial(counterparts.imported, live),
+            __builtins__={"__build_class__": _no_class, "__import__": _no_class}, __name__=live.get("__name__", ""),
+        )  # fmt: skip
+        self.counterparts, self.live = counterparts, live
+
+    def __missing__(self, name: str) -> Any:
+        if name in self.live:
+            return self.counterparts.of(self.live[name], self.live, name)
+        if hasattr(builtins, name):
+            return self.counterparts.of(getattr(builtins, name), {}, name)
+        raise KeyError(name)
+
+
+def _no_class(*_arguments: Any, **_named: Any) -> Any:
+    raise NoValue("a class within a function")
+
+
+def _compare(sign: str, left: Any, right: Any) -> Any:
+    return equations.compare(left, right) if sign == "==" else COMPARISONS[sign](left, right)
+
+
+class Counterparts:
+    """What stands for live values, at one precision: constants that are intervals depend on it."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, tuple[Any, Any]] = {}
+        self._names: dict[int, Names] = {}
+        self._constants: dict[tuple[int, str], tuple[Any, Any]] = {}
+
+    def of(self, value: Any, live: dict[str, Any], name: str) -> Any:
+        """Return what stands for a value that is called ``name`` among the names ``live``.
+
+        Raises
+        ------
+        NoValue
+            If nothing is known of it.
+        """
+        if value is None or type(value) in (int, bool, str, bytes, Interval, Fraction) or value is Ellipsis:
+            return value
+        if id(value) in self._made and self._made[id(value)][0] is value:
+            return self._made[id(value)][1]
+        if isinstance(value, ModuleType):
+            return value
+        if isinstance(value, float | np.floating | np.ndarray | list | tuple | dict | set | frozenset):
+            return self._constant(value, live, name)
+        made = self._function(value, name)
+        self._made[id(value)] = (value, made)
+        return made
+
+    def _function(self, value: Any, name: str) -> Any:
+        """Return what stands for a function or class."""
+        try:
+            known = WORDS.get(value, FUNCTIONS.get(value, NUMPY.get(value)))
+        except TypeError:
+            raise NoValue(name) from None
+        if known is not None:
+            return known if isinstance(known, type) else _guarded(known, _full_name(value, name))
+        if isinstance(value, Claim):
+            return self.of(value.function, {}, name)
+        if isinstance(value, functools.partial):
+            parts = [self.real(each) for each in value.args]
+            named = {key: self.real(each) for key, each in value.keywords.items()}
+            return functools.partial(self.of(value.func, {}, name), *parts, **named)
+        if isinstance(value, FunctionType):
+            return self.function(value)
+        if type(value) is _CACHED:
+            return self.function(value.__wrapped__)
+        if isinstance(value, type) and value.__module__ not in sys.stdlib_module_names:
+            return self.kind(value)
+        raise NoValue(_full_name(value, name))
+
+    # ---- functions and classes
+
+    def function(self, live: FunctionType) -> Any:
+        """Return the rewritten function, with what its variables and defaults are now."""
+        if id(live) in self._made:
+            return self._made[id(live)][1]
+        code, names = live.__code__, self.names(live.__globals__)
+        node = rewritten(_without_decorators(source.function_of(code, live.__module__ or "")))
+        if isinstance(node, ast.Lambda):
+            node = ast.copy_location(ast.Assign([ast.Name("__made", ast.Store())], node), node)
+        result = ast.Return(ast.Name(getattr(node, "name", "__made"), ast.Load()))
+        outer = ast.FunctionDef(
+            "__outer", ast.arguments([], [ast.arg(each) for each in code.co_freevars], None, [], [], None, []),
+            [node, result], [], lineno=1,
+        )  # fmt: skip
+        space: dict[str, Any] = {}
+        exec(  # noqa: S102 - a function of the user's, which the claim calls anyway
+            compile(ast.fix_missing_locations(ast.Module([outer], [])), code.co_filename, "exec"), names, space
+        )
+        made = space["__outer"](*[None] * len(code.co_freevars))
+        self._made[id(live)] = (live, made)
+        cells = dict(zip(code.co_freevars, live.__closure__ or (), strict=True))
+        own = dict(zip(made.__code__.co_freevars, made.__closure__ or (), strict=True))
+        try:
+            for variable, cell in own.items():
+                cell.cell_contents = self.real(cells[variable].cell_contents, variable)
+            made.__defaults__ = tuple(self.real(each, "a default") for each in live.__defaults__ or ()) or None
+            made.__kwdefaults__ = {
+                key: self.real(each, key) for key, each in (live.__kwdefaults__ or {}).items()
+            } or None
+        except NoValue:
+            del self._made[id(live)]
+            raise
+        return made
+
+    def kind(self, live: type) -> type:
+        """Return a class with rewritten functions."""
+        if live is object or issubclass(live, BaseException):
+            return live
+        if id(live) in self._made:
+            return self._made[id(live)][1]  # type: ignore[no-any-return]  # of a class
+        members: dict[str, Any] = {}
+        made = type(live.__name__, tuple(self.kind(each) for each in live.__bases__), members)
+        self._made[id(live)] = (live, made)
+        for name, member in vars(live).items():
+            if name in ("__dict__", "__weakref__", "__module__", "__doc__", "__annotations__", "__slots__"):
+                continue
+            if name.startswith("__dataclass_") or name == "__match_args__":
+                setattr(made, name, member)
+            elif isinstance(member, property):
+                setattr(made, name, property(self.function(member.fget)))  # type: ignore[arg-type]  # a function
+            elif isinstance(member, staticmethod | classmethod):
+                setattr(made, name, type(member)(self.function(member.__func__)))
+            elif isinstance(member, FunctionType) and is_dataclass(live) and member.__code__.co_filename == "<string>":
+                if any(isinstance(each, float) for each in member.__defaults__ or ()):
+                    raise NoValue(f"{live.__name__}, a field of which has a float as its default,")
+                setattr(made, name, member)  # made by dataclasses: it computes nothing
+            elif isinstance(member, FunctionType):
+                setattr(made, name, self.function(member))
+            elif type(member).__name__ != "member_descriptor":
+                setattr(made, name, self.real(member, name))
+        return made
+
+    def names(self, live: dict[str, Any]) -> Names:
+        """Return the names of a module."""
+        if id(live) not in self._names:
+            self._names[id(live)] = Names(self, live)
+        return self._names[id(live)]
+
+    # ---- values
+
+    def real(self, value: Any, name: str = "a value") -> Any:
+        """Return a value as the numbers that it stands for: of a float the decimal that it is written as.
+
+        Raises
+        ------
+        NoValue
+            If it is an object of which nothing is known.
+        """
+        if isinstance(value, float | np.floating):
+            number = float(value)
+            return Fraction(repr(number)) if math.isfinite(number) else number
+        if isinstance(value, np.integer | np.bool_):
+            return value.item()
+        if isinstance(value, np.ndarray) and value.dtype.kind in "fiuO":
+            found = np.empty(value.size, dtype=object)
+            found[:] = [self.real(each) for each in value.ravel().tolist()]
+            return found.reshape(value.shape)
+        if isinstance(value, np.ndarray) and value.dtype == bool:
+            return value
+        if type(value) in (tuple, list):
+            return type(value)(self.real(each, name) for each in value)
+        if type(value) is dict:
+            return {key: self.real(each, name) for key, each in value.items()}
+        if is_dataclass(value) and not isinstance(value, type):
+            made = object.__new__(self.kind(type(value)))
+            for each in fields(value):
+                object.__setattr__(made, each.name, self.real(getattr(value, each.name), each.name))
+            return made
+        return self.of(value, {}, name)
+
+    def _constant(self, value: Any, live: dict[str, Any], name: str) -> Any:
+        """Return a constant: computed from its source if it holds floats."""
+        if not _holds_floats(value):
+            return self.real(value, name) if type(value) in (list, tuple, dict, np.ndarray) else value
+        if live.get("__name__") in ("math", "numpy") and name in CONSTANTS:
+            return CONSTANTS[name]()
+        key = id(live), name
+        if key in self._constants and self._constants[key][0] is value:
+            return self._constants[key][1]
+        statement = source.binding_of(name, source.file_of(live))
+        if isinstance(statement, ast.ImportFrom):
+            original = next(each.name for each in statement.names if (each.asname or each.name) == name)
+            found = self.imported(live, "." * statement.level + (statement.module or ""), original)
+        else:
+            space: dict[str, Any] = {}
+            tree = ast.fix_missing_locations(ast.Module([rewritten(statement)], []))
+            exec(compile(tree, source.file_of(live), "exec"), self.names(live), space)  # noqa: S102 - as above
+            found = space[name]
+        if not _agrees(found, value):
+            raise NoValue(f"{name}, which has changed since its file was read,")
+        self._constants[key] = (value, found)
+        return found
+
+    # ---- what the rewriting calls
+
+    def attribute(self, value: Any, name: str) -> Any:
+        """``value.name``."""
+        if type(value) in NUMBERS:
+            if name not in NUMBER_ATTRIBUTES:
+                raise NoValue(f"the attribute {name} of a number")
+            return NUMBER_ATTRIBUTES[name](value)
+        if isinstance(value, np.ndarray):
+            found = array_attribute(value, name)
+            return _guarded(found, f"the method {name} of an array") if callable(found) else found
+        if isinstance(value, ModuleType):
+            return self.of(getattr(value, name), vars(value), name)
+        if name.startswith("__") and name not in ("__name__", "__class__"):
+            raise NoValue(f"the attribute {name}")
+        return getattr(value, name)
+
+    def imported(self, live: Mapping[str, Any], module: str, name: str = "") -> Any:
+        """``from module import name``, or ``import module``."""
+        level = len(module) - len(module.lstrip("."))
+        if level:
+            package = str(live.get("__package__") or "")
+            module = ".".join([*package.split(".")[: len(package.split(".")) - level + 1], *module[level:].split(".")]).rstrip(".")
+        if module not in sys.modules:
+            raise NoValue(f"the import of {module}")
+        found = sys.modules[module]
+        return self.attribute(found, name) if name else found
+
+
+_CACHED = type(functools.cache(lambda: None))
+
+
+def _full_name(value: Any, name: str) -> str:
+    module, own = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    return f"{module}.{own}" if isinstance(module, str) and own else own or name
+
+
+def _guarded(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Return a table's function: what it cannot do with its arguments has no value, and is no error of the user's."""
+
+    @functools.wraps(function, assigned=(), updated=())
+    def call(*values: Any, **named: Any) -> Any:
+        try:
+            return function(*values, **named)
+        except SAFE:
+            raise
+        except Exception as error:
+            raise NoValue(f"{name} of these arguments ({error})") from error
+
+    return call if not isinstance(function, type) else function
+
+
+def _without_decorators(node: Any) -> Any:
+    if not isinstance(node, ast.FunctionDef):
+        return node
+    made = ast.FunctionDef(node.name, _without_defaults(node.args), node.body, [], None)
+    return ast.copy_location(made, node)
+
+
+def _without_defaults(arguments: ast.arguments) -> ast.arguments:
+    """Leave the defaults out: those that the function has now are given to it."""
+    return ast.arguments(
+        arguments.posonlyargs, arguments.args, arguments.vararg, arguments.kwonlyargs,
+        [None] * len(arguments.kwonlyargs), arguments.kwarg, [],
+    )  # fmt: skip
+
+
+def _holds_floats(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind not in "iub" and any(map(_holds_floats, value.ravel().tolist()))
+    if isinstance(value, list | tuple | set | frozenset):
+        return any(map(_holds_floats, value))
+    if isinstance(value, dict):
+        return any(map(_holds_floats, value.values()))
+    return isinstance(value, float | np.floating | complex)
+
+
+def _agrees(found: Any, live: Any) -> bool:
+    """Return whether a constant that was computed again is the live one, but for rounding."""
+    if isinstance(live, list | tuple):
+        return len(found) == len(live) and all(map(_agrees, found, live))
+    if isinstance(live, dict):
+        return found.keys() == live.keys() and all(_agrees(found[key], live[key]) for key in live)
+    if isinstance(live, np.ndarray):
+        return np.shape(found) == live.shape and all(map(_agrees, array(found).ravel().tolist(), live.ravel().tolist()))
+    if isinstance(live, float | np.floating) and math.isfinite(live):
+        return bool(abs(plain(found) - Fraction(float(live))) <= AGREEMENT * (1 + abs(Fraction(float(live)))))
+    return bool(found == live)

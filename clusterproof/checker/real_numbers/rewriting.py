@@ -1,0 +1,162 @@
+"""A function's source such that its numbers keep all digits: operators, literals and names become calls of this package.
+
+The operators have the names of the kernel's grammar. Lines keep their numbers, and annotations are left out.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from typing import Any
+
+from clusterproof.checker.real_numbers.interval import NoValue
+from clusterproof.theory.kernel.grammar import OPERATORS, SIGNS, call
+
+WORDED = ("suppose", "given")
+"""Functions whose first argument may be words for a reader, which are left out: their formats ask for digits."""
+
+
+class Rewriter(ast.NodeTransformer):
+    """Replace what computes; names and the flow of control stay as they are."""
+
+    def visit(self, node: ast.AST) -> Any:
+        """Rewrite a node."""
+        made = super().visit(node)
+        if isinstance(made, ast.AST) and isinstance(node, ast.expr | ast.stmt):
+            ast.copy_location(made, node)
+        return made
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        """Keep the digits of a decimal as they are written."""
+        if isinstance(node.value, complex):
+            raise NoValue("a complex number")
+        return call("__decimal", ast.Constant(repr(node.value))) if isinstance(node.value, float) else node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        """Compute by this package's operator."""
+        self.generic_visit(node)
+        name = OPERATORS.get(type(node.op))
+        return call(name, node.left, node.right) if name in COMPUTED else node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
+        """Compute, and assign; arrays and lists change in place."""
+        target, value, name = node.target, self.visit(node.value), OPERATORS.get(type(node.op))
+        if any(isinstance(each, ast.Call | ast.NamedExpr) for each in ast.walk(target)):
+            raise NoValue(f"an operation in place on {ast.unparse(target)}")
+        old = copy.deepcopy(target)
+        for each in ast.walk(old):
+            if isinstance(each, ast.Name | ast.Attribute | ast.Subscript | ast.Starred):
+                each.ctx = ast.Load() if each is old or isinstance(each.ctx, ast.Store) else each.ctx
+        target = self.visit(target)
+        if name not in COMPUTED:
+            return ast.AugAssign(target, node.op, value)
+        return ast.Assign([target], call("__in_place", ast.Constant(name), self.visit(old), value))
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        """Negate a number; that of a literal is part of it."""
+        self.generic_visit(node)
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        """Compare by this package's functions, of a chain one pair after the other."""
+        if len(node.ops) > 1 and not all(isinstance(each, ast.Name | ast.Constant) for each in node.comparators[:-1]):
+            return self._chain(node)
+        self.generic_visit(node)
+        pairs = zip([node.left, *node.comparators], node.ops, node.comparators, strict=False)
+        parts = [self._pair(left, op, right) for left, op, right in pairs]
+        return parts[0] if len(parts) == 1 else ast.BoolOp(ast.And(), parts)
+
+    def _pair(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.expr:
+        sign = SIGNS[type(op)]
+        if sign in ("in", "not in", "is", "is not"):
+            return ast.Compare(left, [op], [right])
+        return call("__compare", ast.Constant(sign), left, right)
+
+    def _chain(self, node: ast.Compare) -> ast.expr:
+        """Give what stands between two signs a name, so that it is computed once."""
+        parts: list[ast.expr] = []
+        left = self.visit(node.left)
+        for place, (op, right) in enumerate(zip(node.ops, node.comparators, strict=True)):
+            name = f"__between_{place}"
+            parts.append(self._pair(left, op, ast.NamedExpr(ast.Name(name, ast.Store()), self.visit(right))))
+            left = ast.Name(name, ast.Load())
+        return ast.BoolOp(ast.And(), parts)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        """Look an attribute up by this package's function."""
+        self.generic_visit(node)
+        return call("__attribute", node.value, ast.Constant(node.attr)) if isinstance(node.ctx, ast.Load) else node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        """Leave words for a reader out."""
+        node.keywords = [each for each in node.keywords if each.arg != "words"]
+        name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+        if name in WORDED and node.args and isinstance(node.args[0], ast.JoinedStr):
+            node.args[0] = ast.Constant("a hypothesis")
+        if isinstance(node.func, ast.Name) and node.func.id == "super":
+            raise NoValue("super")
+        return self.generic_visit(node)  # type: ignore[return-value]  # a call
+
+    def _loop(self, node: Any) -> ast.stmt:
+        self.generic_visit(node)
+        node.body.insert(0, ast.copy_location(ast.Expr(ast.copy_location(call("__spend"), node)), node))
+        return node  # type: ignore[no-any-return]  # a statement
+
+    visit_For = visit_While = _loop
+
+    def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:
+        """Count the entries."""
+        self.generic_visit(node)
+        node.ifs.insert(0, call("__spend"))
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
+        """Count the call, and leave annotations out."""
+        node.returns = None
+        return self._loop(node)
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        """Count the call."""
+        self.generic_visit(node)
+        node.body = ast.BoolOp(ast.And(), [call("__spend"), node.body])
+        return node
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        """Leave the annotation out."""
+        node.annotation = None
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
+        """Leave the annotation out."""
+        if node.value is None:
+            return ast.Pass()
+        return self.visit(ast.copy_location(ast.Assign([node.target], node.value), node))  # type: ignore[no-any-return]
+
+    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> list[ast.stmt]:
+        """Import by this package's function."""
+        made: list[ast.stmt] = []
+        for each in node.names:
+            target = each.asname or each.name.partition(".")[0]
+            whole = each.name if each.asname else target
+            path = [whole] if isinstance(node, ast.Import) else ["." * node.level + (node.module or ""), each.name]
+            made.append(ast.Assign([ast.Name(target, ast.Store())], call("__import", *map(ast.Constant, path))))
+        return [ast.copy_location(each, node) for each in made]
+
+    visit_ImportFrom = visit_Import
+
+
+COMPUTED = frozenset(
+    OPERATORS[each] for each in (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult)
+)
+"""Operators of numbers; others, of truth values, are Python's."""
+
+
+def rewritten(node: Any) -> Any:
+    """Return a rewritten copy of a function, an expression or a statement.
+
+    Raises
+    ------
+    NoValue
+        If it computes with what has no rigorous value.
+    """
+    return Rewriter().visit(copy.deepcopy(node))

@@ -1,0 +1,148 @@
+"""The two sides of a line over the real numbers, and by how much they break it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from clusterproof.algorithms.calls import exposed
+from clusterproof.checker.real_numbers.arrays import array
+from clusterproof.checker.real_numbers.functions import add_up, largest, least
+from clusterproof.checker.real_numbers.interval import Interval, NoValue, ball_of
+from clusterproof.checker.real_numbers.operators import COMPARISONS, OPERATIONS, plain
+from clusterproof.theory.claims import sides as claimed
+from clusterproof.theory.claims.class_ranges import least as least_of_functions
+from clusterproof.theory.claims.expectation import expectation
+from clusterproof.theory.claims.frequency import probability
+from clusterproof.theory.claims.iteration import iterate, known
+from clusterproof.theory.claims.rounding import TOLERANCE
+from clusterproof.theory.claims.sides import Outside
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Pairs of sides, of which the first must be at most (at least, equal to) the second.
+
+    Attributes
+    ----------
+    sign
+        ``"<="``, ``">="`` or ``"=="``.
+    pairs
+        Of numbers, entry by entry.
+    rounding
+        Largest excess that the author of the claim allows; None if none is stated.
+    """
+
+    sign: str
+    pairs: tuple[tuple[Any, Any], ...]
+    rounding: Any = None
+
+    def broken(self, *, exact: bool) -> tuple[Any, Any] | None:
+        """Return the sides that break the line; None if it certainly holds.
+
+        Parameters
+        ----------
+        exact
+            Whether the claim computes in exact numbers; of others 1e-9 of the largest sides is allowed, as in floats.
+
+        Raises
+        ------
+        Undecided
+            If a comparison is not certain.
+        """
+        gaps = [self._gap(*pair) for pair in self.pairs]
+        tolerance: Any = self.rounding
+        if tolerance is None:
+            tolerance = 0 if exact else OPERATIONS["__multiply"](Fraction(str(TOLERANCE)), self._unit())
+        over = [place for place, gap in enumerate(gaps) if gap > tolerance]
+        return self.pairs[max(over, key=lambda place: float(ball_of(gaps[place]).mid()))] if over else None
+
+    def _gap(self, left: Any, right: Any) -> Any:
+        gap = OPERATIONS["__subtract"](left, right)
+        return abs(gap) if self.sign == "==" else gap if self.sign == "<=" else -gap
+
+    def _unit(self) -> Any:
+        first, second = (largest([abs(plain(pair[side])) for pair in self.pairs]) for side in (0, 1))
+        return largest(first, second) if self.sign == "==" else first + second
+
+
+def _entries(*sides: Any) -> list[tuple[Any, ...]]:
+    """Return the entries of several numbers and arrays, which are broadcast."""
+    arrays = [np.atleast_1d(np.asarray(array(each), dtype=object)) for each in sides]
+    rows = list(zip(*(each.ravel().tolist() for each in np.broadcast_arrays(*arrays)), strict=True))
+    for row in rows:
+        for each in row:
+            ball_of(plain(each))
+    return rows
+
+
+def _at_most(measured: Any, *allowed: Any, failure: Any = None, rounding: Any = None, decrease_from: Any = None,
+             **terms: Any) -> Sides:  # fmt: skip
+    if failure is not None:
+        raise NoValue("a line that holds with a probability")
+    rows = _entries(measured, *allowed, *terms.values())
+    return Sides("<=", tuple((first, add_up(others)) for first, *others in rows), rounding)
+
+
+def _at_least(measured: Any, *allowed: Any, **named: Any) -> Sides:
+    return replace(_at_most(measured, *allowed, **named), sign=">=")
+
+
+def _equal(*pairs: Any, rounding: Any = None) -> Sides:
+    return Sides("==", tuple((a, b) for pair in pairs for a, b in _entries(*pair)), rounding)
+
+
+@dataclass
+class Equations:
+    """The equation that the last hypothesis asks for, if it is one: what a search solves."""
+
+    last: tuple[Any, Any] | None = None
+
+    def compare(self, left: Any, right: Any) -> Any:
+        """``left == right``, which is remembered."""
+        self.last = (left, right)
+        return COMPARISONS["=="](left, right)
+
+
+equations = Equations()
+
+
+def _suppose(name: Any, holds: Any = None) -> None:
+    if holds is None:
+        name, holds = "a hypothesis", name
+    if isinstance(holds, Sides):
+        holds = all(equations.compare(left, right) for left, right in holds.pairs)
+    if not np.all(holds):
+        raise Outside(str(name))
+    equations.last = None
+
+
+def _given(name: Any, holds: Any, make: Callable[[], Any]) -> Any:
+    try:
+        _suppose(name, holds)
+    except Outside:
+        return None
+    return make()
+
+
+def _unknown(name: str) -> Callable[..., Any]:
+    def raise_it(*_values: Any, **_named: Any) -> Any:
+        raise NoValue(name)
+
+    return raise_it
+
+
+WORDS: dict[Any, Any] = {
+    each: function
+    for word, function in (
+        (claimed.suppose, _suppose), (claimed.given, _given), (claimed.at_most, _at_most), (claimed.at_least, _at_least),
+        (claimed.equal, _equal), (least_of_functions, least), (iterate, iterate), (known, known),
+        (expectation, _unknown("an expectation")), (probability, _unknown("a probability")),
+    )
+    for each in (word, exposed(word))
+}  # fmt: skip
+"""By a claim's word, such as ``at_most``, what it is over the real numbers."""

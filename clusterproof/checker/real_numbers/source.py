@@ -1,0 +1,97 @@
+"""The source of a live function or constant, if it is still the one that runs."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import sys
+import sysconfig
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+from clusterproof.checker.real_numbers.interval import NoValue
+
+PACKAGE = "clusterproof"
+READ = ("clusterproof.theory",)
+"""Parts of this package whose functions are rewritten; others are runs and tasks, which compute in floats."""
+_LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+
+
+def function_of(code: CodeType, module: str) -> Any:
+    """Return the tree of the function that has this code.
+
+    Raises
+    ------
+    NoValue
+        If it belongs to a library, has no source, or its source has changed since it was imported.
+    """
+    name = f"{module}.{code.co_qualname}"
+    if module.partition(".")[0] == PACKAGE and not module.startswith(READ):
+        raise NoValue(name)
+    if code.co_filename.startswith(_LIBRARIES):
+        raise NoValue(name)
+    tree, codes = _parsed(code.co_filename)
+    if code not in codes:
+        raise NoValue(f"{name}, whose source is not found,")
+    found = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.Lambda)
+        and min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", []))]) == code.co_firstlineno
+        and getattr(node, "name", "<lambda>") == code.co_name
+    ]
+    if len(found) != 1:
+        raise NoValue(f"{name}, one of several functions in a line,")
+    return found[0]
+
+
+def binding_of(name: str, file: str) -> ast.stmt:
+    """Return the only statement of a file's top level that binds a name.
+
+    Raises
+    ------
+    NoValue
+        If there is none, or several.
+    """
+    found = [each for each in _parsed(file)[0].body if name in _bound(each)]
+    if len(found) != 1 or not isinstance(found[0], ast.Assign | ast.AnnAssign | ast.ImportFrom):
+        raise NoValue(f"{name}, which no single statement of its file sets,")
+    return found[0]
+
+
+def _bound(statement: ast.stmt) -> Iterator[str]:
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
+            yield node.id
+        elif isinstance(node, ast.alias):
+            yield node.asname or node.name
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+
+
+@lru_cache(maxsize=256)
+def _parsed(file: str) -> tuple[ast.Module, frozenset[CodeType]]:
+    text = "".join(linecache.getlines(file))
+    if not text and Path(file).is_file():
+        text = Path(file).read_text(encoding="utf8")
+    try:
+        tree = ast.parse(text, file)
+        return tree, frozenset(_codes(compile(text, file, "exec", dont_inherit=True)))
+    except (SyntaxError, ValueError) as error:
+        raise NoValue("a function without source") from error
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from _codes(each)
+
+
+def file_of(names: dict[str, Any]) -> str:
+    """Return the file of a module's names; empty if there is none."""
+    module = sys.modules.get(names.get("__name__", ""))
+    return str(names.get("__file__") or getattr(module, "__file__", None) or "")
