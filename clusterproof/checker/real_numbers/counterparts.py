@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
-from types import BuiltinFunctionType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -23,10 +23,10 @@ from clusterproof.checker.real_numbers import source
 from clusterproof.checker.real_numbers.arrays import NUMPY, array, array_attribute
 from clusterproof.checker.real_numbers.functions import CONSTANTS, FUNCTIONS
 from clusterproof.checker.real_numbers.interval import Interval, NoValue, decimal
-from clusterproof.checker.real_numbers.operators import COMPARISONS, NUMBERS, OPERATIONS, fuel, in_place, plain
+from clusterproof.checker.real_numbers.operators import COMPARISONS, NUMBERS, OPERATIONS, fuel, in_place, index, plain
 from clusterproof.checker.real_numbers.rewriting import rewritten
 from clusterproof.checker.real_numbers.sides import WORDS, equations
-from clusterproof.theory.claims.claim import Claim
+from clusterproof.checker.claims.claim import Claim
 
 NUMBER_ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
     "numerator": lambda x: x.numerator, "denominator": lambda x: x.denominator, "real": lambda x: x,
@@ -34,10 +34,12 @@ NUMBER_ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
     "bit_length": lambda x: x.bit_length, "bit_count": lambda x: x.bit_count,
     "limit_denominator": lambda x: x.limit_denominator, "is_integer": lambda x: lambda: x == math.floor(x),
     "tolist": lambda x: lambda: x, "sum": lambda x: lambda *a, **k: x, "max": lambda x: lambda *a, **k: x,
-    "min": lambda x: lambda *a, **k: x, "mean": lambda x: lambda *a, **k: x, "shape": lambda x: (), "ndim": lambda x: 0,
+    "any": lambda x: lambda *a, **k: bool(x), "all": lambda x: lambda *a, **k: bool(x), "min": lambda x: lambda *a, **k: x, "mean": lambda x: lambda *a, **k: x, "shape": lambda x: (), "ndim": lambda x: 0,
 }  # fmt: skip
 AGREEMENT = Fraction(1, 10**9)
 """How far a constant of the module may be from what its source gives: further, it was changed."""
+OF_CLASSES = ("__dict__", "__weakref__", "__module__", "__doc__", "__annotations__", "__slots__", "__repr__")
+"""Members of classes that are left out."""
 SAFE = (ValueError, ArithmeticError, StopIteration, RuntimeError, AssertionError)
 """Exceptions of a table's function that Python's own would raise, too."""
 
@@ -48,7 +50,7 @@ class Names(dict[str, Any]):
     def __init__(self, counterparts: Counterparts, live: dict[str, Any]) -> None:
         super().__init__(
             {f"{name}": function for name, function in OPERATIONS.items()},
-            __decimal=decimal, __compare=_compare, __in_place=in_place, __spend=fuel.spend,
+            __decimal=decimal, __compare=_compare, __in_place=in_place, __spend=fuel.spend, __index=index,
             __attribute=counterparts.attribute, __import=functools.partial(counterparts.imported, live),
             __builtins__={"__build_class__": _no_class, "__import__": _no_class}, __name__=live.get("__name__", ""),
         )  # fmt: skip
@@ -161,27 +163,30 @@ class Counterparts:
             return live
         if id(live) in self._made:
             return self._made[id(live)][1]  # type: ignore[no-any-return]  # of a class
-        members: dict[str, Any] = {}
-        made = type(live.__name__, tuple(self.kind(each) for each in live.__bases__), members)
+        source.require_own(live.__module__, live.__qualname__)
+        made = type(live.__name__, tuple(self.kind(each) for each in live.__bases__), {})
         self._made[id(live)] = (live, made)
-        for name, member in vars(live).items():
-            if name in ("__dict__", "__weakref__", "__module__", "__doc__", "__annotations__", "__slots__"):
-                continue
-            if name.startswith("__dataclass_") or name == "__match_args__":
-                setattr(made, name, member)
-            elif isinstance(member, property):
-                setattr(made, name, property(self.function(member.fget)))  # type: ignore[arg-type]  # a function
-            elif isinstance(member, staticmethod | classmethod):
-                setattr(made, name, type(member)(self.function(member.__func__)))
-            elif isinstance(member, FunctionType) and is_dataclass(live) and member.__code__.co_filename == "<string>":
-                if any(isinstance(each, float) for each in member.__defaults__ or ()):
-                    raise NoValue(f"{live.__name__}, a field of which has a float as its default,")
-                setattr(made, name, member)  # made by dataclasses: it computes nothing
-            elif isinstance(member, FunctionType):
-                setattr(made, name, self.function(member))
-            elif type(member).__name__ != "member_descriptor":
-                setattr(made, name, self.real(member, name))
+        try:
+            for name, member in vars(live).items():
+                if name not in OF_CLASSES:
+                    setattr(made, name, self._member(live, name, member))
+        except NoValue:
+            del self._made[id(live)]
+            raise
         return made
+
+    def _member(self, live: type, name: str, member: Any) -> Any:
+        if name.startswith("__dataclass_") or name == "__match_args__" or type(member) is _SLOT:
+            return member
+        if isinstance(member, property):
+            return property(self.function(member.fget))  # type: ignore[arg-type]  # a function
+        if isinstance(member, staticmethod | classmethod):
+            return type(member)(self.function(member.__func__))
+        if isinstance(member, FunctionType) and is_dataclass(live) and member.__code__.co_filename == "<string>":
+            made = FunctionType(member.__code__, member.__globals__, name, None, member.__closure__)  # by dataclasses
+            made.__defaults__ = tuple(self.real(each, name) for each in member.__defaults__ or ()) or None
+            return made
+        return self.function(member) if isinstance(member, FunctionType) else self.real(member, name)
 
     def names(self, live: dict[str, Any]) -> Names:
         """Return the names of a module."""
@@ -273,6 +278,7 @@ class Counterparts:
         return self.attribute(found, name) if name else found
 
 
+_SLOT = type(Fraction.__dict__["_numerator"])
 _CACHED = type(functools.cache(lambda: None))
 
 

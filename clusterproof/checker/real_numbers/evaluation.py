@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import flint
@@ -16,12 +16,14 @@ from clusterproof.checker.real_numbers.counterparts import Counterparts
 from clusterproof.checker.real_numbers.interval import Interval, NoValue, Undecided, ball_of
 from clusterproof.checker.real_numbers.operators import FUEL, OutOfFuel, fuel, plain
 from clusterproof.checker.real_numbers.sides import Sides, equations
-from clusterproof.theory.claims.ranges import Instance
-from clusterproof.theory.claims.sides import Outside
-from clusterproof.theory.claims.statement import Statement
+from clusterproof.checker.claims.ranges import Instance
+from clusterproof.checker.claims.sides import Outside
+from clusterproof.checker.claims.statement import Statement
 
 PRECISIONS = (128, 512, 2048)
 """Bits that are tried in turn."""
+OF_LINE = "the hypothesis of this line"
+"""What an instance does not meet at which only this line says nothing."""
 DIGITS = 5
 """Significant digits of a side that is printed."""
 
@@ -36,16 +38,19 @@ class Answer:
         Whether the line is broken; None if that is not known.
     why
         If so, why.
+    again
+        Whether more bits may decide it.
     outside
         The hypothesis that the instance does not meet; empty if it meets all.
     measured, allowed
-        The floats nearest to the two sides that break it.
+        The floats nearest to the two sides that break it, or come nearest to that.
     words
-        These sides as they are printed.
+        Those that break it as they are printed.
     """
 
     broken: bool | None
     why: str = ""
+    again: bool = False
     outside: str = ""
     measured: float = math.nan
     allowed: float = math.nan
@@ -58,34 +63,50 @@ def counterparts_at(bits: int) -> Counterparts:
     return Counterparts()
 
 
-def over_the_reals(statement: Statement, instance: Instance, line: str, *, exact: bool) -> Answer:
-    """Evaluate a line at an instance over the real numbers.
+def over_the_reals(
+    statement: Statement, instance: Instance, exact: Mapping[str, bool] | None = None
+) -> dict[str, Answer]:
+    """Evaluate lines at an instance over the real numbers.
 
     Parameters
     ----------
-    statement, instance, line
-        What is evaluated; the line's name is empty for a single one.
+    statement, instance
+        What is evaluated.
     exact
-        Whether its sides are exact numbers, of which rounding explains nothing.
+        The lines that are asked for, by name, and whether their sides are exact numbers, of which rounding explains
+        nothing. None: all lines, none of them exact; if their names are not known the answer has the empty name.
     """
-    if statement.random:
-        return Answer(None, "the function draws random numbers")
-    why = ""
+    answers: dict[str, Answer] = {}
     for bits in PRECISIONS:
-        try:
-            with _precision(bits):
-                return _answer(_lines(statement, instance, bits), line, exact=exact)
-        except Undecided as undecided:
-            why = f"{undecided} is not decided with {bits} bits{_place(undecided, statement)}"
-        except NoValue as unknown:
-            return Answer(None, f"{unknown} has no rigorous value{_place(unknown, statement)}")
-        except OutOfFuel:
-            return Answer(None, f"over the real numbers it takes more than {FUEL} steps")
-        except Outside as outside:
-            return Answer(False, outside=str(outside))
-        except Exception as error:  # what Python makes of other numbers is no answer
-            return Answer(None, f"over the real numbers: {type(error).__name__}: {error}{_place(error, statement)}")
-    return Answer(None, why)
+        with _precision(bits):
+            answer = _try(statement, partial(_lines, statement, instance, bits), bits)
+            lines = {} if isinstance(answer, Answer) else answer
+            asked = dict.fromkeys(lines or [""], False) if exact is None else exact
+            for name in asked:
+                if name not in answers or answers[name].again:
+                    one = partial(_answer, lines, name, exact=asked[name])
+                    found = answer if isinstance(answer, Answer) else _try(statement, one, bits)
+                    assert isinstance(found, Answer)
+                    answers[name] = found
+        if not any(each.again for each in answers.values()):
+            break
+    return answers
+
+
+def _try(statement: Statement, evaluate: Callable[[], Any], bits: int) -> Any:
+    """Return what an evaluation gives, or the answer that says why it gives nothing."""
+    try:
+        return evaluate()
+    except Undecided as undecided:
+        return Answer(None, f"{undecided} is not decided with {bits} bits{_place(undecided, statement)}", again=True)
+    except NoValue as unknown:
+        return Answer(None, f"{unknown} has no rigorous value{_place(unknown, statement)}")
+    except OutOfFuel:
+        return Answer(None, f"over the real numbers it takes more than {FUEL} steps")
+    except Outside as outside:
+        return Answer(False, outside=str(outside))
+    except Exception as error:  # what Python makes of other numbers is no answer
+        return Answer(None, f"over the real numbers: {type(error).__name__}: {error}{_place(error, statement)}")
 
 
 class _precision:  # noqa: N801 - a context
@@ -113,15 +134,13 @@ def _lines(statement: Statement, instance: Instance, bits: int) -> Mapping[str, 
 def _answer(lines: Mapping[str, Any], line: str, *, exact: bool) -> Answer:
     sides = lines[line]
     if sides is None:
-        return Answer(False, outside="the hypothesis of this line")
+        return Answer(False, outside=OF_LINE)
     if not isinstance(sides, Sides):
         return Answer(None, "it returns no comparison")
-    found = sides.broken(exact=exact)
-    if found is None:
-        return Answer(False)
-    measured, allowed = map(nearest_float, found)
+    broken, pair = sides.worst(exact=exact)
+    measured, allowed = map(nearest_float, pair)
     sign = "<" if sides.sign == ">=" else ">" if sides.sign == "<=" else "is not"
-    return Answer(True, measured=measured, allowed=allowed, words=_written(*found, sign))
+    return Answer(broken, measured=measured, allowed=allowed, words=_written(*pair, sign) if broken else "")
 
 
 def nearest_float(number: Any) -> float:

@@ -148,3 +148,10 @@ def in_place(name: str, left: Any, right: Any) -> Any:
     if isinstance(left, list | set | dict) and name in IN_PLACE:
         return IN_PLACE[name](left, right)
     return OPERATIONS[name](left, right)
+
+
+def index(place: Any) -> Any:
+    """Return an index of arrays: whole numbers as NumPy's integers."""
+    if isinstance(place, np.ndarray) and place.dtype == object:
+        return place.astype(int)
+    return [index(each) for each in place] if isinstance(place, list) else place

@@ -10,7 +10,7 @@ import copy
 from typing import Any
 
 from clusterproof.checker.real_numbers.interval import NoValue
-from clusterproof.theory.kernel.grammar import OPERATORS, SIGNS, call
+from clusterproof.checker.kernel.grammar import OPERATORS, SIGNS, call
 
 WORDED = ("suppose", "given")
 """Functions whose first argument may be words for a reader, which are left out: their formats ask for digits."""
@@ -41,7 +41,7 @@ class Rewriter(ast.NodeTransformer):
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
         """Compute, and assign; arrays and lists change in place."""
         target, value, name = node.target, self.visit(node.value), OPERATORS.get(type(node.op))
-        if any(isinstance(each, ast.Call | ast.NamedExpr) for each in ast.walk(target)):
+        if any(isinstance(each, ast.Call | ast.NamedExpr) for each in ast.walk(node.target)):
             raise NoValue(f"an operation in place on {ast.unparse(target)}")
         old = copy.deepcopy(target)
         for each in ast.walk(old):
@@ -51,11 +51,6 @@ class Rewriter(ast.NodeTransformer):
         if name not in COMPUTED:
             return ast.AugAssign(target, node.op, value)
         return ast.Assign([target], call("__in_place", ast.Constant(name), self.visit(old), value))
-
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
-        """Negate a number; that of a literal is part of it."""
-        self.generic_visit(node)
-        return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         """Compare by this package's functions, of a chain one pair after the other."""
@@ -86,6 +81,19 @@ class Rewriter(ast.NodeTransformer):
         """Look an attribute up by this package's function."""
         self.generic_visit(node)
         return call("__attribute", node.value, ast.Constant(node.attr)) if isinstance(node.ctx, ast.Load) else node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        """Pass an index through this package's function: those of arrays are NumPy's integers."""
+        self.generic_visit(node)
+        if isinstance(node.slice, ast.Tuple):
+            node.slice.elts = [self._index(each) for each in node.slice.elts]
+        else:
+            node.slice = self._index(node.slice)
+        return node
+
+    def _index(self, node: ast.expr) -> ast.expr:
+        plain = isinstance(node, ast.Slice | ast.Constant | ast.Starred)
+        return node if plain else ast.copy_location(call("__index", node), node)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         """Leave words for a reader out."""

@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms.calls import exposed
+from clusterproof.common.calls import exposed
 from clusterproof.checker.real_numbers.arrays import array
 from clusterproof.checker.real_numbers.functions import add_up, largest, least
 from clusterproof.checker.real_numbers.interval import Interval, NoValue, ball_of
 from clusterproof.checker.real_numbers.operators import COMPARISONS, OPERATIONS, plain
-from clusterproof.theory.claims import sides as claimed
-from clusterproof.theory.claims.class_ranges import least as least_of_functions
-from clusterproof.theory.claims.expectation import expectation
-from clusterproof.theory.claims.frequency import probability
-from clusterproof.theory.claims.iteration import iterate, known
-from clusterproof.theory.claims.rounding import TOLERANCE
-from clusterproof.theory.claims.sides import Outside
+from clusterproof.checker.claims import sides as claimed
+from clusterproof.checker.claims.class_ranges import least as least_of_functions
+from clusterproof.checker.claims.expectation import expectation
+from clusterproof.checker.claims.frequency import probability
+from clusterproof.checker.claims.iteration import iterate, known
+from clusterproof.checker.claims.rounding import TOLERANCE
+from clusterproof.checker.claims.sides import Outside
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Sides:
     pairs: tuple[tuple[Any, Any], ...]
     rounding: Any = None
 
-    def broken(self, *, exact: bool) -> tuple[Any, Any] | None:
-        """Return the sides that break the line; None if it certainly holds.
+    def worst(self, *, exact: bool) -> tuple[bool, tuple[Any, Any]]:
+        """Return whether the line is broken, and the two sides at the entry that comes nearest to it, or breaks it most.
 
         Parameters
         ----------
@@ -58,8 +58,8 @@ class Sides:
         tolerance: Any = self.rounding
         if tolerance is None:
             tolerance = 0 if exact else OPERATIONS["__multiply"](Fraction(str(TOLERANCE)), self._unit())
-        over = [place for place, gap in enumerate(gaps) if gap > tolerance]
-        return self.pairs[max(over, key=lambda place: float(ball_of(gaps[place]).mid()))] if over else None
+        broken = any([gap > tolerance for gap in gaps])  # each of them must be certain
+        return broken, self.pairs[max(range(len(gaps)), key=lambda place: float(ball_of(gaps[place]).mid()))]
 
     def _gap(self, left: Any, right: Any) -> Any:
         gap = OPERATIONS["__subtract"](left, right)

@@ -29,8 +29,7 @@ def function_of(code: CodeType, module: str) -> Any:
         If it belongs to a library, has no source, or its source has changed since it was imported.
     """
     name = f"{module}.{code.co_qualname}"
-    if module.partition(".")[0] == PACKAGE and not module.startswith(READ):
-        raise NoValue(name)
+    require_own(module, code.co_qualname)
     if code.co_filename.startswith(_LIBRARIES):
         raise NoValue(name)
     tree, codes = _parsed(code.co_filename)
@@ -46,6 +45,12 @@ def function_of(code: CodeType, module: str) -> Any:
     if len(found) != 1:
         raise NoValue(f"{name}, one of several functions in a line,")
     return found[0]
+
+
+def require_own(module: str, name: str) -> None:
+    """Refuse what runs algorithms and tasks, which compute in floats."""
+    if module.partition(".")[0] == PACKAGE and not module.startswith(READ):
+        raise NoValue(f"{module}.{name}")
 
 
 def binding_of(name: str, file: str) -> ast.stmt:
