@@ -109,7 +109,8 @@ def check(
         Search again whatever is recorded; other seeds than 0 do so, too. With --evidence, the same command goes on
         where it was stopped.
     fail_on
-        Exit with status 1 if a claim gets one of these verdicts, such as violated,vacuous.
+        Exit with status 1 if a claim gets one of these verdicts, such as violated,vacuous; floats names the claims that
+        are violated in floats only, which is not proved.
     verbose
         Print the whole table of claims, with their numbers and evidence.
     """
@@ -174,7 +175,7 @@ def check(
                     if remark := _remark(one):
                         print(reports.wrap(f"  {remark}", width, "  "))
         faults = [
-            f"{one.claim}: {one.verdict}, which --fail-on names" for one in shown if one.verdict in kinds
+            f"{one.claim}: {one.word}, which --fail-on names" for one in shown if one.word in kinds
         ]
         for fault in [*failures, *faults]:
             terminal.complain(fault)

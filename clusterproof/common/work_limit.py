@@ -5,26 +5,91 @@ from __future__ import annotations
 import fractions
 import math
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 from clusterproof.common.time_limit import TimeLimitExceeded, time_limit
 
+Result = TypeVar("Result")
+
 SAFETY = 20.0
 """Seconds of processor time after which a single call that executes no lines of Python is stopped, too."""
+MOST_OF_ONE, MOST = 50_000_000, 300_000_000
+"""Lines of Python that one instance, and one search, may take: seconds, and about a minute."""
+SPENT, SPENT_ON_ONE = (
+    "the search takes more than 3 * 10^8 lines of Python",
+    "its evaluation takes more than 5 * 10^7 lines of Python",
+)
+"""What is said of a search, and of an instance, that takes more."""
+QUICK = 0.4
+"""Seconds of processor time after which an evaluation is begun again, with its lines counted.
+
+No machine executes ``MOST_OF_ONE`` lines in it, so the speed of a machine does not decide which evaluations are stopped.
+"""
+EVERY = 64
+"""Lines are counted at the evaluations 1, 2, 4, 8, ... and at one of so many."""
 
 
 class TooMuchWork(BaseException):
     """The computation took more lines; no ``Exception``, so that a statement's own handlers do not catch it."""
 
 
+@dataclass
+class Work:
+    """The lines of Python that a search has taken: counted at some evaluations, their mean at the others.
+
+    Counting takes several times as long as an evaluation. The estimate is the same on every machine, loaded or idle.
+    """
+
+    spent: int = 0
+    evaluations: int = 0
+    counted: int = 0
+    lines: int = 0
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether the search has taken all the lines that it may."""
+        return self.spent > MOST
+
+    def done(self, evaluate: Callable[[], Result]) -> Result:
+        """Call an evaluation, and count it.
+
+        Raises
+        ------
+        TooMuchWork
+            If it takes more than ``MOST_OF_ONE`` lines.
+        """
+        self.evaluations += 1
+        is_sample = self.evaluations & (self.evaluations - 1) == 0 or self.evaluations % EVERY == 0
+        if not is_sample:
+            self.spent += self.lines // self.counted
+            try:
+                with time_limit(QUICK):
+                    return evaluate()
+            except TimeLimitExceeded:
+                pass
+        left = [MOST_OF_ONE]
+        try:
+            with limited_lines(MOST_OF_ONE, math.inf) as left:
+                return evaluate()
+        except TooMuchWork:
+            self.spent += MOST_OF_ONE * (not is_sample)
+            raise
+        finally:
+            if is_sample:
+                used = MOST_OF_ONE - left[0]
+                self.spent, self.lines, self.counted = self.spent + used, self.lines + used, self.counted + 1
+
+
 @contextmanager
-def limited_lines(most: int) -> Iterator[list[int]]:
+def limited_lines(most: int, safety: float = SAFETY) -> Iterator[list[int]]:
     """Raise ``TooMuchWork`` in the block after ``most`` lines of the functions that it calls.
 
-    An operation of fractions counts as the lines that take as long as its greatest common divisor.
+    An operation of fractions counts as the lines that take as long as its greatest common divisor. A single call that
+    executes no lines is stopped after ``safety`` seconds of processor time.
 
     Yields
     ------
@@ -48,7 +113,7 @@ def limited_lines(most: int) -> Iterator[list[int]]:
     before = sys.gettrace()
     sys.settrace(count)
     try:
-        with time_limit(SAFETY):
+        with nullcontext() if math.isinf(safety) else time_limit(safety):
             yield left
     except TimeLimitExceeded as error:
         raise TooMuchWork from error

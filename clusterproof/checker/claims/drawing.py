@@ -17,6 +17,8 @@ FARTHEST = 1000.0
 """Multiple of an open end up to which values are drawn."""
 NEAREST = 1e-6
 """Least distance from an end that is drawn, of a range's width."""
+SMALL = 1e-2
+"""Least number of which a fraction with a small denominator is near enough."""
 FLOAT_BITS = sys.float_info.max_exp - 1
 """Bits of the integers that are floating numbers."""
 
@@ -81,4 +83,6 @@ def _unit(number: Any) -> int:
 
 def _exactly(allowed: Interval, value: float) -> Any:
     """Turn a float into a number that can be added to those of a range without rounding these."""
-    return value if isinstance(allowed, Reals) else Fraction(value).limit_denominator(10**6)
+    if isinstance(allowed, Reals):
+        return value
+    return Fraction(value).limit_denominator(10**6) if abs(value) > SMALL else Fraction(f"{value:.4g}")

@@ -75,6 +75,18 @@ class Expectation:
         """Whether rare large values, which no number of samples shows, may lift an expectation that is to be small."""
         return self.sense == "at_most" and self.range is not None and not np.isfinite(self.range[1])
 
+    @property
+    def of_events(self) -> np.ndarray:
+        """Whether all samples of an entry are at the two ends of a range, such as 0 and 1, (...)."""
+        ends = (np.nan, np.nan) if self.range is None else self.range
+        return np.asarray(((self.samples == ends[0]) | (self.samples == ends[1])).all(axis=0))
+
+    def wider(self, lower: np.ndarray, upper: np.ndarray, rounding: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return limits that are wider by rounding, cut to the range; those of events, which are counted, unchanged."""
+        rounding_of = np.where(self.of_events, 0.0, rounding)
+        low, high = (-np.inf, np.inf) if self.range is None else self.range
+        return np.maximum(lower - rounding_of, low), np.minimum(upper + rounding_of, high)
+
     def interval(self, significance: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Interval for the expectation of each entry, and whether it decides, each (...).
 
@@ -85,8 +97,10 @@ class Expectation:
 
         Notes
         -----
-        With a range both limits are those of ``_lower_limit``, from either end of the range, which hold for any number
-        of replicates and any law. If samples are bounded from below only, and the expectation must be at most a number,
+        With a range both limits hold for any number of replicates and any law, and lie in the range. If all samples of an
+        entry are at the two ends of the range, they are those of Clopper and Pearson (1934): replaced by an event with
+        the sample's place in the range as its probability, any sample has the same expectation, and such a sample is
+        itself. Otherwise they are those of ``_lower_limit``, from either end. If samples are bounded from below only, and the expectation must be at most a number,
         the lower one is; only this limit is exact. Otherwise the interval is that of the central limit theorem, which
         decides only with ``FEWEST`` replicates none of which dominates the variance. All are wider by what rounding may
         explain. An entry with a sample that is not finite has no interval but its mean, infinite or not a number.
@@ -111,8 +125,12 @@ class Expectation:
         deviations = np.square(samples - mean)
         low, high = (0.0, np.inf) if self.range is None else np.ldexp(self.range, -power)
         if self.range is not None and np.isfinite(self.range[1]):
-            lower = low + _lower_limit(samples - low, share / 2) - rounding
-            upper = high - _lower_limit(high - samples, share / 2) + rounding
+            # half of the error for either way, as the samples choose between the two
+            lower = low + _lower_limit(samples - low, share / 4) - rounding
+            upper = high - _lower_limit(high - samples, share / 4) + rounding
+            ends = _event_limits((samples == high).sum(axis=0), count, share / 4)
+            lower = np.where(self.of_events, low + (high - low) * ends[0], np.maximum(lower, low))
+            upper = np.where(self.of_events, low + (high - low) * ends[1], np.minimum(upper, high))
             return lower, upper, np.ones(mean.shape, dtype=bool)
         from scipy.special import ndtri
 
@@ -123,6 +141,16 @@ class Expectation:
             lower = _lower_limit(samples - low, share) + low - rounding
             return lower, mean + width, np.ones(mean.shape, dtype=bool)
         return mean - width, mean + width, spread & (count >= FEWEST)
+
+
+def _event_limits(counts: np.ndarray, trials: int, significance: float) -> tuple[np.ndarray, np.ndarray]:
+    """Limits for the probability of an event, each exceeded with a probability of at most ``significance``."""
+    from scipy.special import betaincinv
+
+    lower = np.where(counts == 0, 0.0, betaincinv(np.maximum(counts, 1), trials - counts + 1, significance))
+    rest = np.maximum(trials - counts, 1)
+    upper = np.where(counts == trials, 1.0, betaincinv(counts + 1, rest, 1 - significance))
+    return lower, upper
 
 
 def _lower_limit(samples: np.ndarray, significance: float) -> np.ndarray:

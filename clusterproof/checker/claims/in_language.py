@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from typing import Any
 
 from clusterproof.checker import kernel
@@ -11,7 +10,7 @@ from clusterproof.checker.claims import sides
 from clusterproof.checker.claims.claim import Claim
 from clusterproof.checker.claims.class_ranges import OfClass, least
 from clusterproof.checker.claims.iteration import iterate, known
-from clusterproof.checker.claims.ranges import Choice, Integers, Range, Rationals, Reals
+from clusterproof.checker.claims.ranges import Choice, Integers, Range, Rationals, Reals, exactly
 from clusterproof.checker.claims.sequences import Sequences
 from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.kernel import induction, vocabulary
@@ -121,7 +120,7 @@ def _range(name: str, allowed: Range, source: kernel.Source) -> Any:
 
 
 def _interval(name: str, allowed: Any, source: kernel.Source) -> kernel.Interval:
-    ends = [Fraction(end) if type(end) is float else end for end in (allowed.low, allowed.high)]
+    ends = [exactly(end) if type(end) is float else end for end in (allowed.low, allowed.high)]
     low = None if allowed.downwards else source.end(ends[0], name)
     high = None if allowed.upwards else source.end(ends[1], name)
     return kernel.Interval(low, high, integers=type(allowed) is Integers)

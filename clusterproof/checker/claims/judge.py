@@ -73,6 +73,12 @@ class Judgement:
         Whether an exact side breaks a side of floats by no more than the tolerance.
     wraps
         Whether a side is computed in NumPy's integers, so that what is broken may be none of the statement.
+    basis
+        ``"intervals"`` if the real numbers decide it, and floats do not; empty otherwise.
+    written
+        The two sides over the real numbers, as they are printed.
+    why
+        Why the real numbers do not decide what floats break; empty if they were not asked, or do.
     """
 
     broken: bool
@@ -91,10 +97,15 @@ class Judgement:
     infinite: bool = False
     rounded: bool = False
     wraps: bool = False
+    basis: str = ""
+    written: str = ""
+    why: str = ""
 
     @property
     def undefined(self) -> bool:
         """Whether it decides nothing: a side is not a number or may have wrapped around, or both are infinite."""
+        if self.basis:
+            return False
         return self.infinite or math.isnan(self.measured) or (self.broken and self.wraps)
 
     @property
@@ -427,7 +438,7 @@ def _expectation(line: Expectation, significance: float, floor: float) -> Judgem
     if np.isnan(line.allowed).any():
         raise ArithmeticError("what is allowed is not a number")
     lower, upper, decides = line.interval(significance)
-    lower, upper = lower - floor, upper + floor  # what rounding leaves of the floats of the instance
+    lower, upper = line.wider(lower, upper, floor)  # by what rounding leaves of the instance's floats
     above = np.zeros(lower.shape, dtype=bool) if line.lower else lower > line.allowed
     below = np.zeros(lower.shape, dtype=bool) if line.sense == "at_most" else upper < line.allowed
     diverged = np.isnan(lower) & ~line.finite  # what is not a number breaks every bound

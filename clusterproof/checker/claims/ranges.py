@@ -59,6 +59,11 @@ def parameters_of(end: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(each.name for each in parameters if each.default is each.empty)
 
 
+def exactly(number: Any) -> Fraction:
+    """Return a number as a fraction; of a float the decimal that it is written as, 1/10 of 0.1."""
+    return Fraction(repr(float(number)) if isinstance(number, float) else number)
+
+
 def within_largest(number: Exact) -> Exact:
     """Return the number nearest to another one that is not too large to be tried."""
     return min(max(number, type(number)(-LARGEST)), type(number)(LARGEST))
@@ -230,8 +235,13 @@ class Rationals(Interval):
         check_count("denominator", self.denominator, at_least=1, remedy="1 lists the integers")
 
     def cast(self, number: Any, *, up: bool = False) -> Fraction:
-        """Return a fraction with a denominator up to 10^9."""
-        return within_largest(Fraction(number).limit_denominator(10**9))
+        """Return the number itself as a fraction."""
+        return within_largest(exactly(number))
+
+    def bounds(self, so_far: Instance) -> tuple[Any, Any]:
+        """Return the ends that the claim has, as fractions; symbols of a proof as they are."""
+        low, high = (exactly(end) if isinstance(end, float) else end for end in super().bounds(so_far))
+        return low, high
 
     def values(self, so_far: Instance) -> tuple[Fraction, ...] | None:
         """Return small denominators first, then those nearest to zero."""
@@ -260,7 +270,8 @@ class Rationals(Interval):
         numerator = draw_integer(math.ceil(low * denominator), math.floor(high * denominator), stream)
         if numerator is not None:
             return Fraction(numerator, denominator)
-        return listed[int(stream.integers(len(listed)))] if listed else None
+        # the range lies between two neighbours of those
+        return low + (high - low) * Fraction(int(stream.integers(FINEST + 1)), FINEST) if low <= high else None
 
 
 @dataclass(frozen=True, eq=False)

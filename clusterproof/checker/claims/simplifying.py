@@ -7,8 +7,10 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.checker.claims.ranges import Choice, Instance, Integers, Interval, Range, Reals
+from clusterproof.checker.claims.ranges import Choice, Instance, Integers, Interval, Range, Rationals, Reals
 
+DIGITS = 16
+"""The nearest fractions with denominators up to 10, 100, ... are tried, so many of them."""
 SIMPLER = 50
 """Simpler values of a quantity that are tried."""
 
@@ -27,6 +29,10 @@ def simpler_values(allowed: Range, value: Any, so_far: Instance) -> list[Any]:
         first += [low + (value - low) // share for share in (16, 8, 4, 2)]
         first += [value - (value - low) // 2**power for power in range(2, 40)] + [value - 1, value - 2]
         first = [each for each in dict.fromkeys(first) if each != value and each >= low]
+    if isinstance(allowed, Rationals):
+        powers = [Fraction(10) ** -k for k in range(1, DIGITS)]
+        first += [value.limit_denominator(10**k) for k in range(1, DIGITS)] + [sign * p for p in powers for sign in (1, -1)]
+        first = [each for each in dict.fromkeys(first) if each != value]
     return first
 
 

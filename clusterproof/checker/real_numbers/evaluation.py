@@ -109,6 +109,11 @@ def _try(statement: Statement, evaluate: Callable[[], Any], bits: int) -> Any:
         return Answer(None, f"over the real numbers: {type(error).__name__}: {error}{_place(error, statement)}")
 
 
+def steps_taken() -> int:
+    """Return the steps of the last evaluation over the real numbers."""
+    return FUEL - fuel.left
+
+
 class _precision:  # noqa: N801 - a context
     """The bits of all intervals, and the steps of one evaluation."""
 

@@ -74,7 +74,7 @@ def decide(
         line
         for tried in searched
         for language in [language_of(tried.statement)]
-        for line in _lines_of(claim, tried, searched, language)
+        for line in _lines_of(claim, tried, language)
     ]
     if all(tried.lines for tried in searched):
         _require_lines(claim, [line.name for line in lines])
@@ -96,20 +96,20 @@ def decide(
 
 
 def _lines_of(
-    claim: Claim[..., Any], tried: Tried, searched: Sequence[Tried], language: kernel.Statement | str
+    claim: Claim[..., Any], tried: Tried, language: kernel.Statement | str
 ) -> Iterator[Line]:
     """Weigh the lines of a statement, each with the evidence that the kernel accepts."""
     for key in list(tried.lines) or [""]:
         if isinstance(language, str):
-            yield replace(_line(claim, tried, key, searched, None), outside=language)
+            yield replace(_line(claim, tried, key, None), outside=language)
             continue
         evidence = evidence_of(tried, key, language)
         if evidence is None:
-            yield _line(claim, tried, key, searched, None)
+            yield _line(claim, tried, key, None)
             continue
         shown = kernel.replay(language, evidence, says_nothing=bool(claim.says_nothing))
         record = {"claim": claim.id, "statement": tried.statement.name, **evidence}
-        yield replace(_line(claim, tried, key, searched, (shown.word, evidence)), evidence=record)
+        yield replace(_line(claim, tried, key, (shown.word, evidence)), evidence=record)
 
 
 def _require_lines(claim: Claim[..., Any], names: Sequence[str]) -> None:
@@ -131,7 +131,6 @@ def _line(
     claim: Claim[..., Any],
     tried: Tried,
     key: str,
-    searched: Sequence[Tried],
     shown: tuple[kernel.Word, Mapping[str, Any]] | None,
 ) -> Line:
     """Weigh what was found of one of a statement's lines, and what the kernel says of its evidence."""
@@ -143,9 +142,7 @@ def _line(
     if not findings.instances and not (worst and worst.multipliers):
         return _without_instance(tried, findings, key, name, shown)
     proof = None if shown is None else shown[1]["rule"]
-    others = [each for each in searched if each is not tried and each.statement.role == "statement"]
-    elsewhere = sum(each.instances for each in others) if not findings.excluded else 0
-    doubts = [] if proof else doubts_of(tried, findings, key, elsewhere)
+    doubts = [] if proof else doubts_of(tried, findings, key)
     reason = sentences.holds(tried, findings, key, proof)
     if worst is None and class_of(tried.space):
         doubts.append("drawn functions only: its trace has no such line")
@@ -265,7 +262,7 @@ def _refuted(claim: Claim[..., Any], tried: Tried, key: str, name: str, word: ke
     return Line(
         name=name,
         verdict=Kind.ILL_POSED if claim.of_line(name)["ill_posed"] else word or Kind.VIOLATED,
-        basis="exact" if word else "numerical" if judged.interval is None else "statistical",
+        basis="exact" if word else findings.basis if judged.interval is None else "statistics",
         reason=reason,
         measured=judged.measured,
         bound=judged.allowed,

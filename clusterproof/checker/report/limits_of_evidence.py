@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from clusterproof.checker.claims.expectation import Expectation
 from clusterproof.checker.claims.sides import Outside, leaving_out
 from clusterproof.checker.claims.statistics import critical
 from clusterproof.checker.report import sentences
@@ -12,27 +9,25 @@ from clusterproof.checker.search.findings import Findings
 from clusterproof.checker.search.state import Tried
 
 FEWEST = 30
-"""Instances, or repetitions, below which a line that was not refuted is inconclusive."""
+"""Different instances below which a line that was not refuted is inconclusive, unless they are all that there are."""
 
 
-def doubts_of(tried: Tried, findings: Findings, key: str, elsewhere: int) -> list[str]:
-    """Say why evidence that did not refute a line would not have refuted it; empty if it would have.
-
-    ``elsewhere`` counts the instances of the claim's other statements, if all of this one's instances have the line.
-    """
+def doubts_of(tried: Tried, findings: Findings, key: str) -> list[str]:
+    """Say why evidence that did not refute a line would not have refuted it; empty if it would have."""
     doubts = []
-    repetitions = max(
-        (len(e.samples) for e in _lines_at(findings, key) if isinstance(e, Expectation)), default=1
-    )
-    count = max(findings.trials, findings.instances * repetitions)
-    every = tried.coverage.exhausted or tried.coverage.looked_at_all
-    if count < FEWEST and elsewhere + count < FEWEST and findings.rounding is None and not every:
-        are = "instance is" if count == 1 else "instances are"
-        remedy = "give more evaluations, or ranges that the hypotheses leave more of"
-        doubts.append(f"{count} {are} too few to refute it: {remedy}")
+    count = max(findings.instances, tried.coverage.looked_at)
+    every = (tried.coverage.exhausted or tried.coverage.looked_at_all) and tried.space.complete
+    if count < FEWEST and findings.rounding is None and not every:
+        are = "instance is" if count == 1 else "different instances are"
+        remedy = f"{FEWEST} are needed, or ranges of which all are tried, such as choice(...)"
+        if tried.rejected:
+            remedy += ": the hypotheses leave few of those that are drawn"
+        doubts.append(f"{count} {are} too few to refute it; {remedy}")
     if findings.rounding is not None:
         words = sentences.broken(tried.statement, findings.rounding, key)
-        doubts.append(f"rounding: {words}, which more digits do not confirm")
+        doubts.append(f"in floats {words}, which is not confirmed: {findings.why}")
+    if words := sentences.stopped(tried):
+        doubts.append(words)
     if findings.undefined is not None:
         doubts.append(sentences.broken(tried.statement, findings.undefined, key))
     if findings.grows:
@@ -54,10 +49,6 @@ def doubts_of(tried: Tried, findings: Findings, key: str, elsewhere: int) -> lis
             f"{size} repetitions would not show twice the probability {level:.3g}: give more replicates"
         )
     return doubts
-
-
-def _lines_at(findings: Findings, key: str) -> list[Any]:
-    return [findings.tightest.lines[key]] if findings.tightest is not None else []
 
 
 def exclude_each_other(tried: Tried) -> list[str]:

@@ -56,7 +56,7 @@ def broken(statement: Statement, evaluation: Evaluation, name: str) -> str:
     else:
         assert isinstance(line, Sides)
         sign = "<" if line.lower else ">"
-        sides = _beyond_floats(line, judged, sign) or comparison(judged, sign) + _exact_excess(line, judged)
+        sides = judged.written or _beyond_floats(line, judged, sign) or comparison(judged, sign) + _exact_excess(line, judged)
     return (f"{what}, " if what else "") + (f"at {at}: {sides}" if at else sides)
 
 
@@ -149,7 +149,7 @@ def holds(tried: Tried, findings: Findings, name: str, proof: str | None) -> str
         count = f"all {plural('instance', coverage.listed)} of the grid" + (
             f" and {others} others" if others > 0 else ""
         )
-    text = f"holds on {count}"
+    text = f"holds at {count} over the real numbers" if findings.all_hold else f"holds on {count}"
     if coverage.looked_at > findings.instances:
         text += f", those that few repetitions speak against most of {coverage.looked_at}"
     if proof == "exhausted":
@@ -165,8 +165,8 @@ def holds(tried: Tried, findings: Findings, name: str, proof: str | None) -> str
         text += f", and beyond the ranges: {_beyond(coverage.reached)}"
     if findings.rounded:
         text += f", at {findings.rounded} of these up to rounding of floats, 1e-9 of the larger side"
-    if findings.corrected:
-        text += f", at {findings.corrected} of these in fractions or with 100 digits, not in floats"
+    if findings.corrected and not findings.all_hold:
+        text += f", at {findings.corrected} of these over the real numbers, not in floats"
     if findings.infinite:
         text += f"; at {findings.infinite} others both sides are infinite"
     if excluded := findings.excluded.total():
@@ -268,6 +268,8 @@ def _beyond(reached: Mapping[str, int]) -> str:
 
 def none_admissible(tried: Tried, findings: Findings, names: list[str], *, proved: bool) -> str:
     """Say that no instance meets the hypotheses, which of them exclude each other, and how far this is shown."""
+    if (words := stopped(tried)) and not proved:
+        return f"{words}; no instance was evaluated before"
     if tried.instances:
         return "no instance meets " + " and ".join(f'"{name}"' for name in findings.excluded)
     total = sum(tried.rejected.values())
@@ -286,6 +288,15 @@ def none_admissible(tried: Tried, findings: Findings, names: list[str], *, prove
     elif not listed:
         reason += "; not all were tried: if a hypothesis is an equation, define one quantity by the others"
     return reason
+
+
+def stopped(tried: Tried) -> str:
+    """Say at which instance a search was stopped, and why; empty if it was not."""
+    if not tried.coverage.stopped:
+        return ""
+    first = tried.coverage.stopped[0]
+    at = quantities(tried.space.encode(first)) if first else "its first instance"
+    return f"stopped at {at}: {tried.coverage.why_stopped}"
 
 
 def plural(noun: str, count: int) -> str:

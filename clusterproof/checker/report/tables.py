@@ -17,7 +17,7 @@ from clusterproof.checker.claims.claim import FAILURES, REGISTRY, find_claim
 from clusterproof.checker.kernel import Word as Kind
 from clusterproof.checker.report.code import builtin, code_of
 from clusterproof.checker.report.sentences import digits_apart, plural
-from clusterproof.checker.report.verdict import HOLDS, Line, Verdict, records, version
+from clusterproof.checker.report.verdict import FLOATS, HOLDS, Line, Verdict, records, version
 from clusterproof.common import InvalidArgument
 from clusterproof.user_files import file_of, sources_of
 
@@ -192,7 +192,8 @@ def row(verdict: Verdict, longest: int, width: int | None) -> Text:
         Columns of a terminal. None: one line, without padding.
     """
     line = _join((verdict.claim, verdict.verdict, *two_sides(verdict)), _widths(longest, width))
-    below = f"{verdict.source}: {evidence(verdict)}"
+    in_floats = f"{FLOATS}, not proved: " if verdict.word == FLOATS else ""
+    below = f"{verdict.source}: {in_floats}{evidence(verdict)}"
     if width is None:
         return Text(f"{line}  {below}")
     coloured = Text(line)
@@ -202,7 +203,7 @@ def row(verdict: Verdict, longest: int, width: int | None) -> Text:
 
 def sentence(verdict: Verdict, width: int | None) -> Text:
     """Return a verdict in a sentence."""
-    start = f"{verdict.claim}  {verdict.verdict}"
+    start = f"{verdict.claim}  {verdict.word}{', not proved' if verdict.word == FLOATS else ''}"
     line = Text(wrap(f"{start}  {verdict.source}: {evidence(verdict)}", width, "  "))
     line.stylize(STYLES[verdict.verdict], len(verdict.claim) + 2, len(start))
     return line
@@ -219,15 +220,16 @@ def count_table(verdicts: Sequence[Verdict], width: int | None) -> list[str]:
         Columns. None: plain lines without padding.
     """
     papers = sorted({verdict.paper for verdict in verdicts})
-    header = ("paper", "all", *Kind)
+    words = [*map(str, Kind), *([FLOATS] if any(verdict.word == FLOATS for verdict in verdicts) else [])]
+    header = ("paper", "all", *words)
     longest = max(map(len, ("paper", *papers)))
     widths = [0] * len(header) if width is None else [longest, *(-len(name) for name in header[1:])]
     gap = "  " if width is None or sum(map(abs, widths)) + 2 * len(header) <= width else " "
     lines = [_join(header, widths, gap)]
     for paper in papers:
         own = [verdict for verdict in verdicts if verdict.paper == paper]
-        counts = Counter(verdict.verdict for verdict in own)
-        line = _join((paper, counts.total(), *(counts[kind] for kind in Kind)), widths, gap)
+        counts = Counter(verdict.word for verdict in own)
+        line = _join((paper, counts.total(), *(counts[word] for word in words)), widths, gap)
         refuted = refuted_words(own) if len(papers) > 1 else ""
         wrapped = f"{line}  {refuted}" if refuted else line
         if width is not None and len(wrapped) <= width:
@@ -239,7 +241,7 @@ def count_table(verdicts: Sequence[Verdict], width: int | None) -> list[str]:
 
 def refuted_words(verdicts: Sequence[Verdict]) -> str:
     """Count apart what the violated claims are, by their own sentences or a paper's; empty if none is."""
-    violated = [verdict for verdict in verdicts if verdict.verdict is Kind.VIOLATED]
+    violated = [verdict for verdict in verdicts if verdict.word == Kind.VIOLATED]
     judged = Counter(verdict.judges for verdict in violated)
     stated = [verdict for verdict in violated if verdict.judges == "printed"]
     own = [verdict for verdict in stated if _is_own(verdict)]
@@ -273,8 +275,8 @@ def summary(
     verdicts: Sequence[Verdict], failures: int, seed: int | str, seconds: float, width: int | None = None
 ) -> str:
     """Count verdicts, and how sharp those that hold are, in lines of ``width`` columns."""
-    counts = Counter(verdict.verdict for verdict in verdicts)
-    parts = [f"{counts[kind]} {kind}" for kind in Kind if counts[kind]]
+    counts = Counter(verdict.word for verdict in verdicts)
+    parts = [f"{counts[word]} {word}" for word in (*map(str, Kind), FLOATS) if counts[word]]
     failed = f"; {plural('other', failures)} failed" if failures and verdicts else ""
     parts += [f"{failures} failed"] if failures and not verdicts else []
     total = plural("claim", len(verdicts) or failures)  # as the table of papers counts them
@@ -287,8 +289,8 @@ def summary(
     return "\n".join(wrap(each, width) for each in (line, refuted_words(verdicts)) if each)
 
 
-def read_kinds(text: str, option: str = "fail_on") -> frozenset[Kind]:
-    """Read verdicts that are separated by commas.
+def read_kinds(text: str, option: str = "fail_on") -> frozenset[str]:
+    """Read verdicts that are separated by commas; ``floats`` are those that are violated in floats only.
 
     Raises
     ------
@@ -297,10 +299,10 @@ def read_kinds(text: str, option: str = "fail_on") -> frozenset[Kind]:
     """
     words = [word.strip() for word in text.split(",")]
     for word in words:
-        if word not in set(Kind):
-            rule = f"must be verdicts of {', '.join(Kind)}"
+        if word not in {*Kind, "floats"}:
+            rule = f"must be verdicts of {', '.join(Kind)}, or floats (violated in floats, not proved)"
             raise InvalidArgument(option, text, rule, "separate them by commas")
-    return frozenset(map(Kind, words))
+    return frozenset(FLOATS if word == "floats" else word for word in words)
 
 
 def _join(cells: Sequence[Any], widths: Sequence[int], gap: str = "  ") -> str:

@@ -20,6 +20,8 @@ L = TypeVar("L", bound="Line")
 
 HOLDS = (Kind.CERTIFIED, Kind.CONSISTENT)
 FALSE = (Kind.VIOLATED, Kind.ILL_POSED)
+FLOATS = "violated in floats"
+"""What is said of a line that is violated by a margin in floats, which proves nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,8 +52,9 @@ class Line:
         The kernel's rule by which it was proved for every instance: ``"exhausted"``, ``"signs"``, ``"squares"``,
         ``"induction"``, ``"dual"`` or ``"empty"``; None if it was not.
     basis
-        Of a violated or ill-posed line what shows it: ``"exact"`` (the kernel), ``"numerical"`` (floats, or a function
-        outside of the language) or ``"statistical"`` (with the error probability); None of others.
+        Of a violated or ill-posed line what shows it: ``"exact"`` (the kernel), ``"intervals"`` (confirmed over the real
+        numbers), ``"statistics"`` (with the error probability) or ``"floats"`` (by a margin, which is no proof); None of
+        others.
     evidence
         The record that the kernel replays; None if there is none.
     outside
@@ -96,6 +99,12 @@ class Line:
     repaired_by: tuple[str, ...] = ()
 
 
+    @property
+    def word(self) -> str:
+        """The verdict, and whether it is one in floats only, which counts as no false statement."""
+        return FLOATS if self.verdict is Kind.VIOLATED and self.basis == "floats" else str(self.verdict)
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Verdict(Line):
     """The verdict on a claim: the fields of the line that decides it, and all lines.
@@ -116,6 +125,8 @@ class Verdict(Line):
         What the user asked for; None for the claim's own number.
     version
         Of Clusterproof.
+    interrupted
+        Whether the user stopped the search, so that this is what was found until then.
     """
 
     claim: str
@@ -126,15 +137,16 @@ class Verdict(Line):
     seconds: float = 0.0
     evaluations: int | None = None
     version: str = ""
+    interrupted: bool = False
 
     @property
     def source(self) -> str:
         """The label, whether it is a reading or ours, and what was refuted if no statement was."""
-        failed = (self.failure,) if self.verdict is Kind.VIOLATED else ()
+        failed = (self.failure,) if self.word == Kind.VIOLATED else ()
         return source_of(self.label, self.judges, *failed)
 
     def __repr__(self) -> str:
-        return f"<Verdict on {self.claim}: {self.verdict}; {self.reason}>"
+        return f"<Verdict on {self.claim}: {self.word}; {self.reason}>"
 
     def _repr_html_(self) -> str:
         facts: dict[str, object] = {
@@ -145,7 +157,7 @@ class Verdict(Line):
         }
         facts |= {"instances": self.instances, "counterexample": self.counterexample, "seed": self.seed}
         facts |= {"repaired by": ", ".join(self.repaired_by) or None}
-        return html_table(f"{self.claim}: {self.verdict}", facts)
+        return html_table(f"{self.claim}: {self.word}", facts)
 
 
 def line_of(verdict: Verdict, name: str) -> Verdict:
@@ -178,7 +190,10 @@ def unite(verdicts: Sequence[Verdict]) -> Verdict:
         return verdicts[0]
     false = [verdict for verdict in verdicts if verdict.verdict in FALSE]
     if false:
-        return min(false, key=lambda verdict: len(json.dumps(verdict.counterexample, default=str)))
+        return min(
+            false,
+            key=lambda one: (one.word == FLOATS, len(json.dumps(one.counterexample, default=str))),
+        )
     main = main_of(verdicts)
     instances = sum(verdict.instances or 0 for verdict in verdicts)
     seconds = sum(verdict.seconds for verdict in verdicts)
@@ -189,10 +204,10 @@ def unite(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def main_of(lines: Sequence[L]) -> L:
-    """Return the line that decides: the first that is false, else the least certain, of these the tightest."""
-    for line in lines:
-        if line.verdict in FALSE:
-            return line
+    """Return the line that decides: the first that is false, those in floats only after the others; else the least certain, of these the tightest."""
+    false = [line for line in lines if line.verdict in FALSE]
+    if false:
+        return next((line for line in false if line.word != FLOATS), false[0])
     stated = [line for line in lines if line.role == "statement"]
     lemmas = [line for line in lines if line.role == "lemma"]
     for kind in (Kind.INCONCLUSIVE, Kind.VACUOUS, Kind.CONSISTENT, Kind.CERTIFIED):

@@ -9,7 +9,7 @@ from typing import Any
 
 from clusterproof.checker import kernel
 from clusterproof.checker.claims.class_ranges import class_of
-from clusterproof.checker.claims.ranges import Choice, Instance, Integers
+from clusterproof.checker.claims.ranges import Choice, Instance, Integers, exactly
 from clusterproof.checker.kernel.evaluation import limited
 from clusterproof.checker.kernel.numbers import write
 from clusterproof.checker.kernel.rules import cases
@@ -110,4 +110,4 @@ def _written(tried: Tried, instance: Instance) -> dict[str, Any]:
 def _number(value: Any) -> Any:
     if isinstance(value, tuple):
         return list(map(_number, value))
-    return write(Fraction(value) if isinstance(value, float) else value)
+    return write(exactly(value) if isinstance(value, float) else value)

@@ -37,20 +37,24 @@ class Findings:
         Largest factor on everything at an instance where the two sides are not the same number, and that instance.
     attained, common
         Instances at which the two sides are the same number, and the quantities that are the same at all of them.
-    found, alone
-        The evaluation that refutes it, and whether an evaluation did that breaks no earlier line.
+    found, alone, basis
+        The evaluation that refutes it, whether an evaluation did that breaks no earlier line, and what shows it:
+        ``"intervals"``, also of exact numbers, or ``"floats"``, by a margin.
     echoed
         Earlier lines, in their order, that every evaluation breaks, too, that breaks it; None before the first.
     waiting
-        Evaluations that break it in floats, to be confirmed by more digits.
-    rounding, doubted
-        An evaluation that breaks it by no more than rounding may explain, and the number of these.
+        Evaluations that break it in floats, and of which the real numbers say nothing.
+    rounding, doubted, why
+        The first of these that is not counted, the number of them, and why it is not.
+    unanswered
+        Evaluations of which the real numbers were asked in vain.
     infinite, undefined
         Instances at which both sides are infinite, and the first one at which a side is not a number.
     rounded
         Instances at which an exact side breaks one of floats by no more than the tolerance.
-    corrected
-        Instances that break it in floats, and do not in fractions or with 100 digits.
+    corrected, all_hold
+        Instances that break it in floats, and not over the real numbers; and whether it was seen to hold over these at
+        every instance of the space.
     trials, failures, levels
         Repetitions of a statement with a probability, those that broke it, and repetitions by the allowed probability.
     inconclusive
@@ -75,11 +79,15 @@ class Findings:
     common: dict[str, Any] | None = None
     found: Evaluation | None = None
     alone: bool = False
+    basis: str = ""
     echoed: tuple[str, ...] | None = None
     waiting: list[Evaluation] = field(default_factory=list)
     rounding: Evaluation | None = None
     doubted: int = 0
+    why: str = ""
+    unanswered: int = 0
     corrected: int = 0
+    all_hold: bool = False
     infinite: int = 0
     undefined: Evaluation | None = None
     rounded: int = 0
@@ -97,9 +105,14 @@ class Findings:
         self.echoed = tuple(line for line in earlier if self.echoed is None or line in self.echoed)
         return earlier
 
-    def keep(self, evaluation: Evaluation, name: str, line: Conclusion) -> None:
-        """Join what an evaluation gives for this line to what the others gave."""
+    def keep(self, evaluation: Evaluation, name: str, line: Conclusion, *, probing: bool = False) -> None:
+        """Join what an evaluation gives for this line to what the others gave.
+
+        Where the search is ``probing`` the neighbourhood of the tightest instance, ratios say nothing of what lies
+        away from it.
+        """
         judged = evaluation.judged[name]
+        self.corrected += bool(judged.basis) and not judged.broken
         if judged.undefined:
             self.infinite += judged.infinite
             self.undefined = self.undefined or (None if judged.infinite else evaluation)
@@ -120,7 +133,7 @@ class Findings:
             self.inconclusive[judged.inconclusive] += 1
         if not self.exact and isinstance(line, Sides):
             self.magnitude = max(self.magnitude, _largest_side(line))
-        if judged.broken and not needs_no_digits(evaluation, name):
+        if judged.broken and isinstance(line, Sides) and line.failure is None and not (judged.exact or judged.basis):
             return  # it may be rounding that breaks it
         if judged.used > self.used:
             self.tightest, self.used = evaluation, judged.used
@@ -132,17 +145,8 @@ class Findings:
             self.attained += 1
             before = evaluation.instance if self.common is None else self.common
             self.common = {n: v for n, v in before.items() if _is_same(evaluation.instance[n], v)}
-        elif self.elsewhere is None or judged.used > self.elsewhere[0]:
+        elif not probing and (self.elsewhere is None or judged.used > self.elsewhere[0]):
             self.elsewhere = (judged.used, evaluation.instance)
-
-
-def needs_no_digits(evaluation: Evaluation, name: str) -> bool:
-    """Return whether what breaks a line is exact, random, or beyond the rounding that its author stated."""
-    line = evaluation.lines[name]
-    if evaluation.judged[name].exact or not isinstance(line, Sides) or line.failure is not None:
-        return True
-    # an equation with rounding= has the unit 0
-    return line.rounding is not None or (line.identity and line.unit is not None)
 
 
 def _is_same(first: Any, second: Any) -> bool:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from clusterproof.checker.claims.ranges import Rationals, Reals
+from clusterproof.checker.search.equations import solve
 from clusterproof.checker.search.source_constants import neighbours, numbers_in
 from clusterproof.checker.search.state import Tried
 from clusterproof.common import generator
@@ -22,6 +25,10 @@ REDRAWS = 20
 """Times that the quantities which a hypothesis names are drawn again."""
 OTHERS = 3
 """Draws of the other quantities beside each number of the source."""
+EXPONENTS = (1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 15, 16, 20, 30, 31, 40, 60, 100, 200, 300)
+"""Exponents of the powers of ten that are tried."""
+FEW = 60
+"""Instances that meet equations, at least."""
 MOST = 5
 """Times as many instances may break a hypothesis, and be drawn, as are wanted."""
 
@@ -70,6 +77,15 @@ def sample(tried: Tried, wanted: int) -> bool:
             if not is_open():
                 break
             tried.within_limit(instance, partial(tried.evaluate, instance))
+    if not space.drawn and not statement.random:
+        if len(tried.outside) > RARE * tried.instances:
+            solve(tried, stream_of(tried, "equations"), max(wanted // 4, FEW))
+        tried.probing = True
+        for instance in powers_of_ten(tried):
+            if not is_open():
+                break
+            tried.within_limit(instance, partial(tried.evaluate, instance))
+        tried.probing = False
     for number in range(MOST * wanted):  # draws may only repeat instances, admissible or not
         if not is_open():
             break
@@ -92,6 +108,22 @@ def numbers_of_the_source(tried: Tried) -> Iterator[dict[str, Any]]:
                 continue
             moved = space.fit({**drawn, name: value})
             if space.holds(moved):
+                yield moved
+
+
+def powers_of_ten(tried: Tried) -> Iterator[dict[str, Any]]:
+    """Yield instances in which a quantity is a power of ten, or lies so far from an end of its range."""
+    space, stream = tried.space, stream_of(tried, "powers of ten")
+    for (name, allowed), exponent in itertools.product(space.ranges.items(), EXPONENTS):
+        drawn = space.draw(stream, 1) if isinstance(allowed, Rationals | Reals) else None
+        if drawn is None:
+            continue
+        small: Any = Fraction(1, 10**exponent) if isinstance(allowed, Rationals) else 10.0**-exponent
+        low, high = allowed.ends(drawn)
+        large = 1 / small
+        for value in dict.fromkeys((small, -small, low + small, high - small, large, -large)):
+            moved = space.fit({**drawn, name: value})
+            if space.holds(moved) and not space.multiples(moved):
                 yield moved
 
 

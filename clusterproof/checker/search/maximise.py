@@ -8,11 +8,13 @@ from fractions import Fraction
 from typing import Any
 
 from clusterproof.checker.claims.drawing import FARTHEST
-from clusterproof.checker.claims.ranges import Instance, Interval
+from clusterproof.checker.claims.ranges import Instance, Interval, Rationals, Reals
 from clusterproof.checker.search.state import Tried
 
 FAR = (10, 100, 1000)
 """Multiples of an open end that the tightest instance is moved to."""
+HALVINGS = 60
+"""Halvings of the step of a quantity, from its range's width."""
 SLOWING, DOUBLINGS = 0.8, 10
 """Increment over the one before below which growth slows down, and doublings of an end up to 1000 times itself."""
 
@@ -64,6 +66,38 @@ def _starts(tried: Tried, first: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for name in tried.space.several:
         for value in list(tried.space.extremes(name, first)):
             yield tried.space.fit({**first, name: value})
+
+
+def refine(tried: Tried, line: str, evaluations: int) -> None:
+    """Move one quantity after the other from the tightest instance, by ever smaller steps, as long as more is used.
+
+    Each step is half of the one before. So many halvings come within 2^-60 of a place where the two sides are closest,
+    which no drawn number is.
+    """
+    findings, space = tried.lines[line], tried.space
+    names = [name for name, each in space.ranges.items() if isinstance(each, Rationals | Reals)]
+    if findings.found or findings.tightest is None or not names or not 0 < findings.used < 1:
+        return
+    best, most, left = findings.tightest.instance, findings.used, evaluations
+    ends = {name: space.ranges[name].ends(best) for name in names}
+    tried.probing, tried.asking = True, (line,) if findings.unanswered == 0 else ()
+    for size, name in itertools.product(range(2, HALVINGS), names):
+        improved = True
+        while improved:
+            improved = False
+            for sign in (1, -1):
+                low, high = ends[name]
+                moved = space.fit({**best, name: best[name] + sign * (high - low) / 2**size})
+                if left <= 0 or not tried.is_open or findings.found:
+                    break
+                if not space.holds(moved) or moved[name] == best[name]:
+                    continue
+                left -= 1
+                evaluation = tried.evaluation(moved)
+                judged = None if evaluation is None else evaluation.judged.get(line)
+                if judged is not None and judged.used > most:
+                    best, most, improved = moved, judged.used, True
+    tried.probing, tried.asking = False, ()
 
 
 def go_far(tried: Tried, line: str) -> None:

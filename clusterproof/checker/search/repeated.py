@@ -14,6 +14,7 @@ from clusterproof.checker.claims.statistics import binomial_tail
 from clusterproof.checker.search.findings import Findings, suspicion
 from clusterproof.checker.search.instances import MOST, REDRAWS, some, stream_of
 from clusterproof.checker.search.state import LEAST, Tried
+from clusterproof.checker.search.work_limit import SPENT_ON_ONE, TooMuchWork
 
 DECIDED = 5
 """Instances that are decided with all replicates: those that few replicates speak against most."""
@@ -52,14 +53,18 @@ def _look(tried: Tried, instances: Iterator[dict[str, Any]]) -> Iterator[tuple[f
     most = tried.evaluator.sizes[-1] or LEAST
     few = max(min(most, LEAST), most // FEW)
     looked: set[str] = set()
-    for instance in instances:
+    for instance in itertools.takewhile(lambda _: not tried.is_spent, instances):
         if (key := tried.space.key(instance)) in looked:
             continue
         looked.add(key)
         try:
-            lines = tried.within_limit(instance, partial(tried.evaluator.lines, instance, few, " first"))
+            evaluate = partial(tried.evaluator.lines, instance, few, " first")
+            lines = tried.within_limit(instance, partial(tried.work.done, evaluate))
         except Outside as outside:
             tried.outside.append((str(outside), instance))
+            continue
+        except TooMuchWork:
+            tried.stop(instance, SPENT_ON_ONE)
             continue
         if lines is None:
             continue

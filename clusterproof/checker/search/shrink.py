@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from clusterproof.checker.search.findings import needs_no_digits
-from clusterproof.checker.search.floats import confirmed
+from clusterproof.checker.search.confirmation import is_certain
 from clusterproof.checker.search.instances import REDRAWS, some, stream_of
+from clusterproof.checker.search.margin import by_margin
 from clusterproof.checker.search.state import Tried
 
 SIMPLIFYING = 400
@@ -20,6 +20,7 @@ def simplify(tried: Tried, name: str) -> None:
     first, left = findings.found, SIMPLIFYING
     if first is not None and space.key(first.instance) in map(space.key, tried.statement.first):
         return  # an example is reported as its author wrote it
+    tried.asking = (name,)
     stream = stream_of(tried, "simpler", name)
     while (found := findings.found) is not None:
         moves = space.simpler(found.instance)
@@ -38,19 +39,24 @@ def simplify(tried: Tried, name: str) -> None:
                 _still_breaks(tried, name, drawn)
         if findings.found is found:
             break
-    if found is first or found is None or needs_no_digits(found, name):
+    tried.asking = ()
+    if found is first or found is None or findings.basis != "floats":
         return
-    if not confirmed(tried.evaluator, found, name, findings.magnitude):
+    if by_margin(tried.evaluator, found, name, findings.magnitude):
         findings.found = first
 
 
 def _still_breaks(tried: Tried, name: str, instance: dict[str, Any]) -> bool:
     """Evaluate an instance, and keep it as what refutes a line if it does (alone, if that was so before)."""
     findings, key = tried.lines[name], tried.space.key(instance)
-    if key in tried.seen and name not in (tried.seen[key] or ()):
+    known = tried.seen.get(key, (name,))
+    if known is None or (findings.basis == "floats" and name not in known):
         return False
     evaluation = tried.evaluation(instance)
     if evaluation is None or name not in evaluation.broken:
+        return False
+    judged = evaluation.judged[name]
+    if findings.basis == "intervals" and not (judged.basis or is_certain(tried.statement, evaluation, name)):
         return False
     if findings.echo(evaluation, name) and findings.alone:
         return False

@@ -7,25 +7,39 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from clusterproof.checker.claims.drawing import FARTHEST
 from clusterproof.checker.claims.sides import Excluded, Outside
 from clusterproof.checker.claims.space import Space
 from clusterproof.checker.claims.statement import Statement
+from clusterproof.checker.real_numbers.evaluation import steps_taken
 from clusterproof.checker.search.evaluation import Evaluation, Evaluator
-from clusterproof.checker.search.findings import Findings, needs_no_digits
-from clusterproof.checker.search.floats import confirmed
+from clusterproof.checker.search.confirmation import confirmed, is_certain, is_inexact, of_real_numbers
+from clusterproof.checker.search.findings import Findings
+from clusterproof.checker.search.margin import by_margin
 from clusterproof.checker.search.worst_functions import WorstCase
 from clusterproof.common import InvalidArgument
-from clusterproof.common.work_limit import TooMuchWork, limited_lines
+from clusterproof.common.work_limit import SPENT, SPENT_ON_ONE, TooMuchWork, Work, limited_lines
 
 Result = TypeVar("Result")
 
 LEAST = 30
 """Least number of instances before a violation in floats is confirmed."""
 DOUBTED = 10
-"""Violations in floats that more digits do not confirm, after which no other is looked at."""
+"""Violations in floats that are not confirmed, after which no other is looked at."""
+LOOKED_AT = 16
+"""Of the instances that hold in floats, one of so many is evaluated over the real numbers, and the first few."""
+IN_VAIN = 3
+"""Instances of which the real numbers say nothing, after which they are asked of broken lines only."""
+STOPPED = 2
+"""Instances in the ranges that take too much work, after which the search ends."""
+RANDOM = (
+    "its sides are computed from random numbers, which chance may explain: state expectation(...), or at_most(..., "
+    "failure=...), or draw the object by drawn(...)"
+)
+"""Why a sure comparison of random numbers is not counted."""
 LINES, MANY_LINES = 3_000_000, 200_000
 """Lines of Python of an instance beyond the ranges' ends: at the first number it is given up, and from the second on
 less far ones are drawn."""
@@ -46,6 +60,8 @@ class Coverage:
         Multiple of its end up to which each open range was tried.
     given_up
         Instances beyond the ranges' ends whose evaluation was stopped.
+    stopped, why_stopped
+        Instances in the ranges at which an evaluation, or the search, was stopped, and why the first of them was.
     farthest
         Multiple of an open end up to which values are drawn.
     """
@@ -56,6 +72,8 @@ class Coverage:
     looked_at_all: bool = False
     reached: dict[str, int] = field(default_factory=dict)
     given_up: int = 0
+    stopped: list[dict[str, Any]] = field(default_factory=list)
+    why_stopped: str = ""
     farthest: float = FARTHEST
 
 
@@ -79,6 +97,16 @@ class Tried:
         How much of the space they are.
     worst
         Of a statement about functions of a class, the worst case of each line.
+    work, last
+        What the search has taken, and the instance that was evaluated last.
+    counting
+        Whether lines are counted anyway.
+    asking
+        Lines of which the real numbers are asked at every instance.
+    probing
+        Whether the neighbourhood of the tightest instance, or of an end of a range, is looked at.
+    interrupted
+        Whether the user has stopped the search.
     """
 
     evaluator: Evaluator
@@ -88,6 +116,12 @@ class Tried:
     outside: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     coverage: Coverage = field(default_factory=Coverage)
     worst: Mapping[str, WorstCase] = field(default_factory=dict)
+    work: Work = field(default_factory=Work)
+    last: dict[str, Any] = field(default_factory=dict)
+    counting: bool = False
+    asking: tuple[str, ...] = ()
+    probing: bool = False
+    interrupted: bool = False
 
     @property
     def statement(self) -> Statement:
@@ -107,7 +141,14 @@ class Tried:
     @property
     def is_open(self) -> bool:
         """Whether some line is not refuted yet, or only where an earlier one is."""
+        if self.is_spent:
+            return False
         return not self.lines or not all(each.found and each.alone for each in self.lines.values())
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether the search has taken all the work that it may, or was interrupted."""
+        return self.interrupted or self.work.is_spent or len(self.coverage.stopped) >= STOPPED
 
     def until_refuted(self, instances: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         """Yield instances until every line is refuted."""
@@ -130,11 +171,62 @@ class Tried:
 
     def conclude(self, instance: dict[str, Any], evaluator: Evaluator | None = None) -> Evaluation | None:
         """Evaluate an instance without joining what it gives; None if it breaks a hypothesis, which is kept."""
-        try:
-            return (evaluator or self.evaluator).evaluate(instance)
-        except Outside as outside:
-            self.outside.append((str(outside), instance))
+        if self.is_spent:
+            if self.work.is_spent:
+                self.stop(instance, SPENT)
             return None
+        self.last, random = instance, self.statement.random
+        evaluate = partial((evaluator or self.evaluator).evaluate, instance)
+        found: Evaluation | str | None
+        try:
+            found = evaluate() if self.counting else self.work.done(evaluate)
+            asked = [] if random else self._asked(found)
+            if asked:
+                found = confirmed(self.statement, found, asked)
+                self.work.spent += steps_taken()
+        except Outside as outside:
+            found = str(outside)
+        except (ArithmeticError, ValueError):
+            found = None if random else of_real_numbers(self.statement, instance)
+            if found is None:
+                raise
+        except TooMuchWork:
+            if self.counting:
+                raise
+            self.stop(instance, SPENT_ON_ONE)
+            return None
+        if isinstance(found, str):
+            self.outside.append((found, instance))
+            return None
+        return found
+
+    def _asked(self, evaluation: Evaluation) -> list[str]:
+        """Return the lines of which the real numbers are asked: broken ones, and of some instances all."""
+        number = self.instances
+        is_sample = number & (number - 1) == 0 or number % LOOKED_AT == 0
+        asked = []
+        for name, judged in evaluation.judged.items():
+            findings = self.lines.get(name, Findings())
+            if findings.found and findings.alone and name not in self.asking:
+                continue
+            needed = judged.broken or judged.undefined or name in self.asking
+            wanted = needed or (is_sample and findings.unanswered < IN_VAIN)
+            if wanted and findings.unanswered < DOUBTED and is_inexact(self.statement, evaluation, name):
+                asked.append(name)
+        return asked
+
+    def stop(self, instance: dict[str, Any], why: str) -> None:
+        """Keep an instance in the ranges at which something was stopped."""
+        coverage = self.coverage
+        if len(coverage.stopped) < STOPPED:
+            coverage.stopped.append(instance)
+            coverage.why_stopped = coverage.why_stopped or why
+
+    def interrupt(self) -> None:
+        """Keep where the user stopped the search; what was found until then is weighed."""
+        self.interrupted = True
+        self.coverage.stopped.insert(0, self.last)
+        self.coverage.why_stopped = "interrupted there"
 
     def evaluate_within_limit(self, instance: dict[str, Any]) -> tuple[str, ...] | None:
         """Evaluate an instance; of values beyond the ranges' ends with limited work."""
@@ -152,11 +244,15 @@ class Tried:
             return evaluate()
         coverage, beyond = self.coverage, max(2, *multiples.values())
         result, left = None, 0
+        self.counting = True
         try:
             with suppress(ArithmeticError, MemoryError), limited_lines(LINES) as lines:
                 result, left = evaluate(), lines[0]
         except TooMuchWork:
             coverage.given_up += 1
+        finally:
+            self.counting = False
+        self.work.spent += LINES - left
         if LINES - left > MANY_LINES:
             coverage.farthest = max(1.0, min(coverage.farthest, beyond / 2))
         return result
@@ -173,14 +269,15 @@ class Tried:
             if isinstance(line, Excluded):
                 findings.excluded[line.hypothesis] += 1
                 continue
-            findings.keep(evaluation, name, line)
+            findings.unanswered += bool(evaluation.judged[name].why)
+            findings.keep(evaluation, name, line, probing=self.probing)
         for name in evaluation.broken:
-            findings = self.lines[name]
+            findings, judged = self.lines[name], evaluation.judged[name]
             earlier = findings.echo(evaluation, name)
             if findings.found is not None and (findings.alone or earlier):
                 continue
-            if needs_no_digits(evaluation, name):
-                findings.found, findings.alone = evaluation, not earlier
+            if judged.basis or is_certain(self.statement, evaluation, name):
+                findings.found, findings.alone, findings.basis = evaluation, not earlier, "intervals"
             elif findings.doubted < DOUBTED:
                 findings.waiting.append(evaluation)
         for name, findings in self.lines.items():
@@ -192,11 +289,12 @@ class Tried:
         findings = self.lines[name]
         while findings.waiting and instances >= LEAST and not (findings.found and findings.alone):
             evaluation = findings.waiting.pop(0)  # the simplest of those that are listed
-            broken = confirmed(self.evaluator, evaluation, name, findings.magnitude)
-            if broken:
-                findings.found = evaluation
+            why = RANDOM if self.statement.random else ""
+            why = why or by_margin(self.evaluator, evaluation, name, findings.magnitude)
+            if not why:
+                findings.found, findings.basis = evaluation, "floats"
                 findings.alone = not set(evaluation.broken[: evaluation.broken.index(name)])
-            elif broken is False:
-                findings.corrected += 1
             else:
-                findings.rounding, findings.doubted = evaluation, findings.doubted + 1
+                reasons = [each for each in (evaluation.judged[name].why, why) if each]
+                findings.why = findings.why or "; ".join(reasons)
+                findings.rounding, findings.doubted = findings.rounding or evaluation, findings.doubted + 1

@@ -6,14 +6,17 @@ from dataclasses import replace
 
 from clusterproof.checker.claims.class_ranges import class_of
 from clusterproof.checker.claims.statement import Statement
+from clusterproof.checker.search.confirmation import holds_over_the_reals, is_inexact
 from clusterproof.checker.search.evaluation import Evaluator
 from clusterproof.checker.search.every_function import decide
 from clusterproof.checker.search.instances import sample
-from clusterproof.checker.search.maximise import change_entries, go_far
+from clusterproof.checker.search.maximise import change_entries, go_far, refine
 from clusterproof.checker.search.repeated import DECIDED, decide_settings, unlikely
 from clusterproof.checker.search.shrink import simplify
 from clusterproof.checker.search.state import LEAST, Tried
 
+REFINED = 8
+"""Share of the evaluations, one of so many, by which the neighbourhood of the tightest instance is looked at."""
 ENTRIES = 2
 """Share of the evaluations, one of so many, by which vectors and sequences are made worse entry by entry."""
 
@@ -36,14 +39,28 @@ def search(
     """
     evaluator, wanted = begin(statement, seed, claim, significance, evaluations)
     tried = Tried(evaluator)
-    explore(tried, wanted)
-    for name, findings in tried.lines.items():
-        tried.confirm(name, LEAST)
-        if statement.random:
-            findings.unlikely = unlikely(tried, findings)
-        else:
-            simplify(tried, name)
+    try:
+        explore(tried, wanted)
+        for name, findings in tried.lines.items():
+            tried.confirm(name, LEAST)
+            if statement.random:
+                findings.unlikely = unlikely(tried, findings)
+            else:
+                simplify(tried, name)
+                look_at_all(tried, name, wanted)
+    except KeyboardInterrupt:
+        tried.interrupt()
     return tried
+
+
+def look_at_all(tried: Tried, name: str, wanted: int) -> None:
+    """Evaluate a line at all instances over the real numbers, if they are few and floats hold at all of them."""
+    findings, tightest = tried.lines[name], tried.lines[name].tightest
+    is_complete = tried.coverage.exhausted and tried.space.complete and not findings.unanswered
+    if not is_complete or findings.found or tightest is None or not is_inexact(tried.statement, tightest, name):
+        return
+    listed = tried.space.instances(wanted) or ()
+    findings.all_hold = all(holds_over_the_reals(tried.statement, instance, name) for instance in listed)
 
 
 def begin(
@@ -77,4 +94,5 @@ def _make_worse(tried: Tried, wanted: int) -> None:
             change_entries(tried, name, wanted // ENTRIES // len(tried.lines))
     for name in list(tried.lines):
         if not tried.space.drawn:
+            refine(tried, name, wanted // REFINED // len(tried.lines))
             go_far(tried, name)

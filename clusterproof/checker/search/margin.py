@@ -1,11 +1,17 @@
-"""Whether what breaks a line in floats breaks it with more digits, too."""
+"""Whether what breaks a line in floats breaks it by more than rounding explains, as far as floats can tell.
+
+This is no proof. It is asked only where the function has no value over the real numbers: drawn tasks, runs of
+algorithms, functions of SciPy.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import itertools
 import math
+import platform
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
-from fractions import Fraction
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any
 from unittest.mock import patch
@@ -20,28 +26,37 @@ from clusterproof.checker.search.evaluation import Evaluation, Evaluator
 from clusterproof.common.randomness import generator
 from clusterproof.common.work_limit import TooMuchWork, limited_lines
 
-DIGITS, LOST = 100, 60
-"""Digits of the numbers that mpmath computes with, and how many of them a difference of large numbers may lose."""
 PERTURBATIONS, RELATIVE = 30, (1e-12, 1e-9, 1e-6)
-"""Number of changes under which a violation must stay one if a function takes only floats, and sizes of these.
+"""Number of changes under which a violation must stay one, and sizes of these.
 
 They are relative to the largest number of the range, and of an array. Next to an offset of 1e6 the smallest is lost.
 """
 SEEN = 1e-7
 """Excess, of the largest side, from which a violation in floats counts: a double root costs half of the digits."""
 LINES = 3_000_000
-"""Lines of Python for each way."""
+"""Lines of Python for the changed evaluations."""
+MODES: dict[str, dict[str, int]] = {
+    "x86_64": {"down": 0x400, "up": 0x800, "towards 0": 0xC00},
+    "AMD64": {"down": 0x400, "up": 0x800, "towards 0": 0xC00},
+    "aarch64": {"down": 0x800000, "up": 0x400000, "towards 0": 0xC00000},
+    "arm64": {"down": 0x800000, "up": 0x400000, "towards 0": 0xC00000},
+}
+"""Rounding modes of a processor, by the numbers of its C library."""
+FACTORS = {"down": 1 - 2**-52, "up": 1 + 2**-52, "towards 0": 1 - 2**-51}
+"""Factors of the values of elementary functions, which the C library computes alike in each rounding mode."""
+FUNCTIONS = "exp expm1 log log1p log2 log10 sin cos tan tanh sinh cosh erf erfc lgamma".split()
 
 Evaluate = Callable[..., Mapping[str, Conclusion]]
 
 
-def confirmed(evaluator: Evaluator, evaluation: Evaluation, name: str, magnitude: float) -> bool | None:
-    """Return whether an instance breaks a line whatever rounding adds; None if rounding may explain it.
+def by_margin(evaluator: Evaluator, evaluation: Evaluation, name: str, magnitude: float) -> str:
+    """Return why rounding may explain that an instance breaks a line in floats; empty if it does not.
 
-    Floats and arrays of them are tried as fractions, then with 100 digits, which decide. If the function takes neither,
-    the excess must be more than 1e-7 of the largest side of the claim's instances and 1e-14 of the largest number of
-    the ranges, and the sign must not depend on changes of 1e-12, 1e-9 and 1e-6 within the ranges and of the floats
-    that the function draws, nor of 1e-12 of each float by which a drawn object is written.
+    Both sides must be finite, and none of them an integer that came from floats. The excess must be more than 1e-7 of
+    the largest side of the claim's instances and 1e-14 of the largest number of the ranges, unless the claim states what
+    rounding explains. The line must be broken in each of the processor's rounding modes, with the values of elementary
+    functions moved likewise; and after changes of 1e-12, 1e-9 and 1e-6 within the ranges and of the floats that the
+    function draws, and of 1e-12 of each float by which a drawn object is written.
 
     Parameters
     ----------
@@ -52,25 +67,54 @@ def confirmed(evaluator: Evaluator, evaluation: Evaluation, name: str, magnitude
     """
     sides, instance = evaluation.lines[name], evaluation.instance
     assert isinstance(sides, Sides)  # others need no digits
-    evaluate = partial(_lines, evaluator, instance)
+    if evaluation.judged[name].exact:
+        return "its whole numbers come from floats, or may have wrapped around"
+    if not _is_finite(sides):
+        return "a side is not finite in floats"
     floats = [key for key, value in instance.items() if _is_float(value)]
-    if floats:
-        for convert in (Fraction, _digits):
-            exact = {**instance, **{key: _converted(instance[key], convert) for key in floats}}
-            broken = _breaks(evaluate, exact, name)
-            if broken is not None:
-                return broken
     ranges = evaluator.statement.space.ranges
     units = {key: _unit(ranges[key], instance, key) for key in floats}
-    if not _excess(sides) > max(SEEN * magnitude, FLOOR * max(units.values(), default=0.0)):
-        return None
-    try:
-        with limited_lines(LINES):
-            changed = _perturbed(instance, units, ranges)
-            sign = _sign(sides)
-            return all(_still_broken(evaluate, each, name, sign, n) for n, each in enumerate(changed)) or None
-    except TooMuchWork:
-        return True
+    is_stated = sides.rounding is not None or (sides.identity and sides.unit is not None)
+    if not is_stated and not _excess(sides) > max(SEEN * magnitude, FLOOR * max(units.values(), default=0.0)):
+        return "the difference is less than 1e-7 of the largest side"
+    modes = MODES.get(platform.machine())
+    if modes is None:
+        return f"this processor's rounding modes are not known ({platform.machine()})"
+    evaluate = partial(_lines, evaluator, instance)
+    with suppress(TooMuchWork), limited_lines(LINES):
+        sign = _sign(sides)
+        for words, mode in modes.items():
+            if not _still_broken(partial(_rounded, evaluate, mode, FACTORS[words]), instance, name, sign):
+                return f"it holds if the processor rounds {words}"
+        for number, changed in enumerate(_perturbed(instance, units, ranges)):
+            shaken = RELATIVE[number % len(RELATIVE)], number
+            if not _still_broken(partial(evaluate, shaken=shaken), changed, name, sign):
+                return "it holds after a small change of the instance"
+    return ""
+
+
+def _is_finite(sides: Sides) -> bool:
+    pairs = sides.pairs if sides.identity else ((sides.measured, sides.allowed),)
+    return all(bool(np.isfinite(as_floats(side)).all()) for pair in pairs for side in pair)
+
+
+def _rounded(evaluate: Evaluate, mode: int, factor: float, instance: Instance) -> Mapping[str, Conclusion]:
+    """Evaluate an instance in one of the processor's rounding modes."""
+    library = ctypes.CDLL(None)
+    before = library.fegetround()
+    with ExitStack() as stack:
+        for module, name in itertools.product((math, np), FUNCTIONS):
+            if function := getattr(module, name, None):
+                stack.enter_context(patch.object(module, name, _moved_by(function, factor)))
+        library.fesetround(mode)
+        try:
+            return evaluate(instance)
+        finally:
+            library.fesetround(before)
+
+
+def _moved_by(function: Callable[..., Any], factor: float) -> Callable[..., Any]:
+    return lambda *values, **named: function(*values, **named) * factor
 
 
 def _lines(
@@ -92,49 +136,6 @@ def _lines(
 
 def _is_float(value: Any) -> bool:
     return isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f")
-
-
-def _converted(value: Any, convert: Callable[[float], Any]) -> Any:
-    """Return a number, or an array of them, as exact or long numbers."""
-    if not isinstance(value, np.ndarray):
-        return convert(value)
-    return np.array([convert(float(each)) for each in value.flat] + [None], dtype=object)[:-1].reshape(
-        value.shape
-    )
-
-
-def _digits(value: float) -> Any:
-    import mpmath
-
-    return mpmath.mpf(value)
-
-
-def _breaks(evaluate: Evaluate, instance: Instance, name: str) -> bool | None:
-    """Compare the sides of an instance of fractions or long numbers; None if the function does not take them."""
-    import mpmath
-
-    try:
-        with limited_lines(LINES), mpmath.workdps(DIGITS):
-            sides = evaluate(instance)[name]
-            if not isinstance(sides, Sides):
-                return None
-            long = (int, Fraction, mpmath.mpf)
-            pairs = sides.pairs if sides.identity else ((sides.measured, sides.allowed),)
-            excesses = []
-            for left, right in pairs:
-                both = (np.ravel(np.asarray(side, object)) for side in np.broadcast_arrays(left, right))
-                for first, second in zip(*both, strict=True):
-                    if not isinstance(first, long) or not isinstance(second, long):
-                        return None
-                    a, b = (
-                        mpmath.mpf(x.numerator) / x.denominator if isinstance(x, Fraction) else x
-                        for x in (first, second)
-                    )
-                    gap = abs(a - b) if sides.identity else b - a if sides.lower else a - b
-                    excesses.append(gap > mpmath.mpf(10) ** (LOST - DIGITS) * max(abs(a), abs(b)))
-            return any(map(bool, excesses))
-    except (Exception, TooMuchWork):  # a statement need not be defined for such numbers
-        return None
 
 
 def _excess(sides: Sides) -> float:
@@ -211,10 +212,10 @@ def _sign(sides: Any) -> float:
     return float(np.sign(gaps[np.argmax(np.abs(gaps))]))
 
 
-def _still_broken(evaluate: Evaluate, instance: Instance, name: str, sign: float, number: int) -> bool:
+def _still_broken(evaluate: Evaluate, instance: Instance, name: str, sign: float) -> bool:
     """Return whether a changed instance breaks the line likewise; so too if it no longer meets the hypotheses."""
     try:
-        lines = evaluate(instance, (RELATIVE[number % len(RELATIVE)], number))
+        lines = evaluate(instance)
         return judge(lines, 0.0, instance)[name].broken and _sign(lines[name]) == sign
     except Exception:  # a changed instance may break a hypothesis, or be none of the function
         return True
