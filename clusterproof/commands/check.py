@@ -174,9 +174,7 @@ def check(
                         continue
                     if remark := _remark(one):
                         print(reports.wrap(f"  {remark}", width, "  "))
-        faults = [
-            f"{one.claim}: {one.word}, which --fail-on names" for one in shown if one.word in kinds
-        ]
+        faults = [f"{one.claim}: {one.word}, which --fail-on names" for one in shown if one.word in kinds]
         for fault in [*failures, *faults]:
             terminal.complain(fault)
         if on_a_page:

@@ -9,9 +9,10 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from clusterproof import checker
-from clusterproof.checker import Claim, Kind
+from clusterproof.checker import Claim
 from clusterproof.checker.report import tables as report
 from clusterproof.checker.report.stored_verdicts import read_verdicts
+from clusterproof.checker.report.verdict import word_of
 from clusterproof.commands import terminal
 from clusterproof.common.validation import error_line
 
@@ -46,13 +47,13 @@ def table_of(claims: Sequence[Claim]) -> tuple[Sequence[str], list[Sequence[str]
     return ("id", "label", "title"), [(claim.id, claim.source, claim.title) for claim in claims]
 
 
-def _with_verdict(claims: Sequence[Claim], kinds: frozenset[Kind]) -> list[Claim]:
+def _with_verdict(claims: Sequence[Claim], kinds: frozenset[str]) -> list[Claim]:
     """Return the claims whose verdict is among ``kinds``; claims without a stored verdict are checked."""
-    stored = {name: record["verdict"] for name, record in read_verdicts().items()}
+    stored = {name: word_of(record["verdict"], record["basis"]) for name, record in read_verdicts().items()}
     matching = []
     for claim in claims:
         try:
-            kind = stored[claim.id] if claim.id in stored else checker.check(claim.id).verdict
+            kind = stored[claim.id] if claim.id in stored else checker.check(claim.id).word
         except Exception as error:  # a check that fails has no verdict
             terminal.complain(f"{claim.id}: the check failed with {error_line(error)}")
             continue

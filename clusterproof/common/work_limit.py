@@ -17,17 +17,17 @@ Result = TypeVar("Result")
 
 SAFETY = 20.0
 """Seconds of processor time after which a single call that executes no lines of Python is stopped, too."""
-MOST_OF_ONE, MOST = 50_000_000, 300_000_000
+MOST_OF_ONE, MOST = 100_000_000, 2_000_000_000
 """Lines of Python that one instance, and one search, may take: seconds, and about a minute."""
 SPENT, SPENT_ON_ONE = (
-    "the search takes more than 3 * 10^8 lines of Python",
-    "its evaluation takes more than 5 * 10^7 lines of Python",
+    "the search takes more than 2 * 10^9 lines of Python",
+    "its evaluation takes more than 10^8 lines of Python",
 )
 """What is said of a search, and of an instance, that takes more."""
-QUICK = 0.4
+QUICK = 1.0
 """Seconds of processor time after which an evaluation is begun again, with its lines counted.
 
-No machine executes ``MOST_OF_ONE`` lines in it, so the speed of a machine does not decide which evaluations are stopped.
+No machine executes ``MOST_OF_ONE`` lines in it, so its speed does not decide which evaluations are stopped.
 """
 EVERY = 64
 """Lines are counted at the evaluations 1, 2, 4, 8, ... and at one of so many."""
@@ -103,7 +103,7 @@ def limited_lines(most: int, safety: float = SAFETY) -> Iterator[list[int]]:
             left[0] -= 1
         elif event == "call" and frame.f_code.co_filename == fractions.__file__:
             given = [each for each in frame.f_locals.values() if isinstance(each, fractions.Fraction)]
-            bits = [each.denominator.bit_length() for each in given]
+            bits = [int(each.denominator).bit_length() for each in given]
             left[0] -= sum(bits) // 1000 + (math.prod(bits) // 250_000 if len(bits) > 1 else 0)
         if left[0] < 0:
             sys.settrace(None)

@@ -97,10 +97,11 @@ class Expectation:
 
         Notes
         -----
-        With a range both limits hold for any number of replicates and any law, and lie in the range. If all samples of an
-        entry are at the two ends of the range, they are those of Clopper and Pearson (1934): replaced by an event with
-        the sample's place in the range as its probability, any sample has the same expectation, and such a sample is
-        itself. Otherwise they are those of ``_lower_limit``, from either end. If samples are bounded from below only, and the expectation must be at most a number,
+        With a range both limits hold for any number of replicates and any law, and lie in the range. If all samples of
+        an entry are at the two ends of the range, they are those of Clopper and Pearson (1934): replaced by an event
+        with the sample's place in the range as its probability, any sample has the same expectation, and such a sample
+        is itself. Otherwise they are those of ``_lower_limit``, from either end. If samples are bounded from below
+        only, and the expectation must be at most a number,
         the lower one is; only this limit is exact. Otherwise the interval is that of the central limit theorem, which
         decides only with ``FEWEST`` replicates none of which dominates the variance. All are wider by what rounding may
         explain. An entry with a sample that is not finite has no interval but its mean, infinite or not a number.

@@ -75,8 +75,9 @@ class Judgement:
         Whether a side is computed in NumPy's integers, so that what is broken may be none of the statement.
     basis
         ``"intervals"`` if the real numbers decide it, and floats do not; empty otherwise.
-    written
-        The two sides over the real numbers, as they are printed.
+    written, gap
+        The two sides over the real numbers, as they are printed if one is larger than any float, and their difference
+        if they are the same float.
     why
         Why the real numbers do not decide what floats break; empty if they were not asked, or do.
     """
@@ -99,6 +100,7 @@ class Judgement:
     wraps: bool = False
     basis: str = ""
     written: str = ""
+    gap: str = ""
     why: str = ""
 
     @property

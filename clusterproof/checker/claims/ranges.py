@@ -271,7 +271,9 @@ class Rationals(Interval):
         if numerator is not None:
             return Fraction(numerator, denominator)
         # the range lies between two neighbours of those
-        return low + (high - low) * Fraction(int(stream.integers(FINEST + 1)), FINEST) if low <= high else None
+        return (
+            low + (high - low) * Fraction(int(stream.integers(FINEST + 1)), FINEST) if low <= high else None
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,7 +31,9 @@ def simpler_values(allowed: Range, value: Any, so_far: Instance) -> list[Any]:
         first = [each for each in dict.fromkeys(first) if each != value and each >= low]
     if isinstance(allowed, Rationals):
         powers = [Fraction(10) ** -k for k in range(1, DIGITS)]
-        first += [value.limit_denominator(10**k) for k in range(1, DIGITS)] + [sign * p for p in powers for sign in (1, -1)]
+        first += [value.limit_denominator(10**k) for k in range(1, DIGITS)] + [
+            sign * p for p in powers for sign in (1, -1)
+        ]
         first = [each for each in dict.fromkeys(first) if each != value]
     return first
 

@@ -23,7 +23,16 @@ from clusterproof.checker.real_numbers.functions import (
     least,
     multiply_up,
 )
-from clusterproof.checker.real_numbers.interval import Interval, NoValue, Undecided, ball_of, larger, power, root, smaller
+from clusterproof.checker.real_numbers.interval import (
+    Interval,
+    NoValue,
+    Undecided,
+    ball_of,
+    larger,
+    power,
+    root,
+    smaller,
+)
 from clusterproof.checker.real_numbers.operators import (
     COMPARISONS,
     OPERATIONS,
@@ -45,11 +54,12 @@ def array(value: Any, dtype: Any = None, **_named: Any) -> Any:
     """Return an array of objects, or of truth values."""
     if isinstance(value, range | map | filter | zip):
         raise NoValue("an array of an iterator")
-    found = as_truth(np.array(plain(value), dtype=None if getattr(value, "dtype", None) == bool else object))
-    if found.dtype == bool and dtype in (None, bool, np.bool_):
+    is_truth = getattr(getattr(value, "dtype", None), "kind", "") == "b"
+    found = as_truth(np.array(plain(value), dtype=None if is_truth else object))
+    if found.dtype.kind == "b" and dtype in (None, bool, np.bool_):
         return found
     fuel.spend(found.size)
-    kind = {Int: lambda x: Int(plain(x)), int: Int, bool: bool, np.bool_: bool}.get(dtype, plain)
+    kind: Any = {Int: Int, bool: bool, np.bool_: bool}.get(dtype, plain)
     entries = np.empty(found.size, dtype=object)
     entries[:] = [kind(each) for each in found.ravel().tolist()]
     return as_truth(entries.reshape(found.shape)) if kind is bool else entries.reshape(found.shape)
@@ -97,7 +107,10 @@ def _moves(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that moves entries and computes nothing."""
 
     def call(*values: Any, **named: Any) -> Any:
-        given = [array(each) if isinstance(each, list | tuple) and _holds_numbers(each) else each for each in values]
+        given = [
+            array(each) if isinstance(each, list | tuple) and _holds_numbers(each) else each
+            for each in values
+        ]
         return function(*given, **named)
 
     return call
@@ -106,20 +119,24 @@ def _moves(function: Callable[..., Any]) -> Callable[..., Any]:
 def _holds_numbers(several: Any) -> bool:
     """Return whether a list holds numbers other than integers, of which NumPy would make no array of objects."""
     inner = (each for each in several)
-    return any(_holds_numbers(e) if isinstance(e, list | tuple) else type(e) in (Fraction, Interval) for e in inner)
+    return any(
+        _holds_numbers(e) if isinstance(e, list | tuple) else type(e) in (Fraction, Interval) for e in inner
+    )
 
 
-def reduced(function: Callable[[Entries], Any]) -> Callable[..., Any]:
+def reduced(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the reduction of an array, or of its axes, by a function of a list."""
 
-    def reduce(values: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None, ddof: int = 0) -> Any:
+    def reduce(
+        values: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None, ddof: int = 0
+    ) -> Any:
         x = np.asarray(array(values) if isinstance(values, list | tuple) else plain(values), dtype=object)
         axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
         places = tuple(each % x.ndim for each in axes)
         rest = [each for each in range(x.ndim) if each not in places]
         moved = np.transpose(x, [*rest, *places])
         rows = moved.reshape(*moved.shape[: len(rest)], -1)
-        apply = functools.partial(function, ddof=ddof) if ddof else function
+        apply: Any = functools.partial(function, ddof=ddof) if ddof else function
         if not rest and not keepdims:
             return apply(rows.tolist())
         found = np.empty(moved.shape[: len(rest)], dtype=object)
@@ -137,7 +154,9 @@ def _mean(values: Entries) -> Any:
 
 def _variance(values: Entries, ddof: int = 0) -> Any:
     middle = _mean(values)
-    return divide(add_up([(each - middle) * (each - middle) for each in map(plain, values)]), len(values) - ddof)
+    return divide(
+        add_up([(each - middle) * (each - middle) for each in map(plain, values)]), len(values) - ddof
+    )
 
 
 def _place(sign: str) -> Callable[[Entries], int]:
@@ -185,7 +204,9 @@ def _order(values: Any, axis: Any = -1, kind: Any = None) -> Any:
 def _where(condition: Any, *others: Any) -> Any:
     if not others:
         return np.where(condition)
-    return np.where(np.asarray(condition, dtype=bool), *(np.asarray(plain(each), dtype=object) for each in others))
+    return np.where(
+        np.asarray(condition, dtype=bool), *(np.asarray(plain(each), dtype=object) for each in others)
+    )
 
 
 def _clip(values: Any, low: Any = None, high: Any = None) -> Any:
@@ -209,7 +230,9 @@ def _difference(values: Any) -> Any:
 
 def _all_close(a: Any, b: Any, rtol: Any = Fraction(1, 10**5), atol: Any = Fraction(1, 10**8)) -> Any:
     gap = NUMPY[np.abs](OPERATIONS["__subtract"](array(a), array(b)))
-    return COMPARISONS["<="](gap, OPERATIONS["__add"](atol, OPERATIONS["__multiply"](rtol, NUMPY[np.abs](array(b)))))
+    return COMPARISONS["<="](
+        gap, OPERATIONS["__add"](atol, OPERATIONS["__multiply"](rtol, NUMPY[np.abs](array(b))))
+    )
 
 
 # ---- linear algebra
@@ -268,12 +291,13 @@ def _eigenvalues(values: Any) -> Any:
 
 
 def _symmetric(values: Any) -> Any:
-    """Eigenvalues of a symmetric matrix in ascending order: the k-th lies between the k-th least lower and upper end."""
+    """Return the eigenvalues of a symmetric matrix: the k-th lies between the k-th least lower and upper end."""
     x = array(values)
     n = len(x)
     found = [each.real for each in _spectrum([[x[max(i, j), min(i, j)] for j in range(n)] for i in range(n)])]
-    lower, upper = (sorted((end(each) for each in found), key=functools.cmp_to_key(_order_of_ends))
-                    for end in (lambda x: x.lower(), lambda x: x.upper()))  # fmt: skip
+    order = functools.cmp_to_key(_order_of_ends)
+    lower = sorted((each.lower() for each in found), key=order)
+    upper = sorted((each.upper() for each in found), key=order)
     return _numbers([Interval(low.union(high)) for low, high in zip(lower, upper, strict=True)])
 
 
@@ -381,7 +405,20 @@ NUMPY: dict[Any, Any] = (
     | LINEAR
 )  # fmt: skip
 """By NumPy's own function, what stands for it."""
-SAME = ("T", "shape", "size", "ndim", "flat", "copy", "tolist", "flatten", "fill", "item", "reshape", "transpose")
+SAME = (
+    "T",
+    "shape",
+    "size",
+    "ndim",
+    "flat",
+    "copy",
+    "tolist",
+    "flatten",
+    "fill",
+    "item",
+    "reshape",
+    "transpose",
+)
 """Attributes of arrays of objects that are those of other arrays."""
 
 

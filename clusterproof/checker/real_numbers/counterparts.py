@@ -10,6 +10,7 @@ import ast
 import builtins
 import functools
 import math
+import operator
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
@@ -19,23 +20,39 @@ from typing import Any
 
 import numpy as np
 
+from clusterproof.checker.claims.claim import Claim
 from clusterproof.checker.real_numbers import source
 from clusterproof.checker.real_numbers.arrays import NUMPY, array, array_attribute
 from clusterproof.checker.real_numbers.functions import CONSTANTS, FUNCTIONS
 from clusterproof.checker.real_numbers.interval import Interval, NoValue, decimal
-from clusterproof.checker.real_numbers.operators import COMPARISONS, NUMBERS, OPERATIONS, fuel, in_place, index, plain
+from clusterproof.checker.real_numbers.operators import (
+    COMPARISONS,
+    NUMBERS,
+    OPERATIONS,
+    fuel,
+    in_place,
+    index,
+    plain,
+)
 from clusterproof.checker.real_numbers.rewriting import rewritten
 from clusterproof.checker.real_numbers.sides import WORDS, equations
-from clusterproof.checker.claims.claim import Claim
 
 NUMBER_ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
-    "numerator": lambda x: x.numerator, "denominator": lambda x: x.denominator, "real": lambda x: x,
-    "imag": lambda x: 0, "conjugate": lambda x: lambda: x, "item": lambda x: lambda: x,
-    "bit_length": lambda x: x.bit_length, "bit_count": lambda x: x.bit_count,
-    "limit_denominator": lambda x: x.limit_denominator, "is_integer": lambda x: lambda: x == math.floor(x),
-    "tolist": lambda x: lambda: x, "sum": lambda x: lambda *a, **k: x, "max": lambda x: lambda *a, **k: x,
-    "any": lambda x: lambda *a, **k: bool(x), "all": lambda x: lambda *a, **k: bool(x), "min": lambda x: lambda *a, **k: x, "mean": lambda x: lambda *a, **k: x, "shape": lambda x: (), "ndim": lambda x: 0,
+    "real": lambda x: x, "imag": lambda x: 0, "shape": lambda x: (), "ndim": lambda x: 0,
+    "is_integer": lambda x: lambda: x == math.floor(x),
+} | {
+    name: operator.attrgetter(name)
+    for name in ("numerator", "denominator", "bit_length", "bit_count", "limit_denominator")
+} | {
+    name: lambda x: lambda *values, **named: x
+    for name in ("conjugate", "item", "tolist", "sum", "max", "min", "mean")
+} | {
+    name: lambda x: lambda *values, **named: bool(x)
+    for name in ("any", "all")
 }  # fmt: skip
+"""Attributes of numbers: of NumPy's they are those of arrays, too."""
+TABLES: Mapping[Any, Any] = {**NUMPY, **FUNCTIONS, **WORDS}
+"""By a live function, what stands for it."""
 AGREEMENT = Fraction(1, 10**9)
 """How far a constant of the module may be from what its source gives: further, it was changed."""
 OF_CLASSES = ("__dict__", "__weakref__", "__module__", "__doc__", "__annotations__", "__slots__", "__repr__")
@@ -79,6 +96,7 @@ class Counterparts:
         self._made: dict[int, tuple[Any, Any]] = {}
         self._names: dict[int, Names] = {}
         self._constants: dict[tuple[int, str], tuple[Any, Any]] = {}
+        self._variables: dict[int, tuple[Any, ...]] = {}
 
     def of(self, value: Any, live: dict[str, Any], name: str) -> Any:
         """Return what stands for a value that is called ``name`` among the names ``live``.
@@ -90,6 +108,8 @@ class Counterparts:
         """
         if value is None or type(value) in (int, bool, str, bytes, Interval, Fraction) or value is Ellipsis:
             return value
+        if isinstance(value, FunctionType) and value not in TABLES:
+            return self.function(value)
         if id(value) in self._made and self._made[id(value)][0] is value:
             return self._made[id(value)][1]
         if isinstance(value, ModuleType):
@@ -103,7 +123,7 @@ class Counterparts:
     def _function(self, value: Any, name: str) -> Any:
         """Return what stands for a function or class."""
         try:
-            known = WORDS.get(value, FUNCTIONS.get(value, NUMPY.get(value)))
+            known = TABLES.get(value)
         except TypeError:
             raise NoValue(name) from None
         if known is not None:
@@ -114,8 +134,6 @@ class Counterparts:
             parts = [self.real(each) for each in value.args]
             named = {key: self.real(each) for key, each in value.keywords.items()}
             return functools.partial(self.of(value.func, {}, name), *parts, **named)
-        if isinstance(value, FunctionType):
-            return self.function(value)
         if type(value) is _CACHED:
             return self.function(value.__wrapped__)
         if isinstance(value, type) and value.__module__ not in sys.stdlib_module_names:
@@ -124,10 +142,13 @@ class Counterparts:
 
     # ---- functions and classes
 
-    def function(self, live: FunctionType) -> Any:
+    def function(self, live: Any) -> Any:
         """Return the rewritten function, with what its variables and defaults are now."""
         if id(live) in self._made:
-            return self._made[id(live)][1]
+            made = self._made[id(live)][1]
+            if not _same(_variables(live), self._variables.get(id(live), ())):
+                self._set_variables(live, made)
+            return made
         code, names = live.__code__, self.names(live.__globals__)
         node = rewritten(_without_decorators(source.function_of(code, live.__module__ or "")))
         if isinstance(node, ast.Lambda):
@@ -139,23 +160,28 @@ class Counterparts:
         )  # fmt: skip
         space: dict[str, Any] = {}
         exec(  # noqa: S102 - a function of the user's, which the claim calls anyway
-            compile(ast.fix_missing_locations(ast.Module([outer], [])), code.co_filename, "exec"), names, space
+            compile(ast.fix_missing_locations(ast.Module([outer], [])), code.co_filename, "exec"),
+            names,
+            space,
         )
         made = space["__outer"](*[None] * len(code.co_freevars))
         self._made[id(live)] = (live, made)
-        cells = dict(zip(code.co_freevars, live.__closure__ or (), strict=True))
-        own = dict(zip(made.__code__.co_freevars, made.__closure__ or (), strict=True))
         try:
-            for variable, cell in own.items():
-                cell.cell_contents = self.real(cells[variable].cell_contents, variable)
-            made.__defaults__ = tuple(self.real(each, "a default") for each in live.__defaults__ or ()) or None
-            made.__kwdefaults__ = {
-                key: self.real(each, key) for key, each in (live.__kwdefaults__ or {}).items()
-            } or None
+            self._set_variables(live, made)
         except NoValue:
             del self._made[id(live)]
             raise
         return made
+
+    def _set_variables(self, live: FunctionType, made: Any) -> None:
+        """Give a rewritten function what stands for the variables and defaults of the live one."""
+        self._variables[id(live)] = _variables(live)
+        cells = dict(zip(live.__code__.co_freevars, live.__closure__ or (), strict=True))
+        for variable, cell in zip(made.__code__.co_freevars, made.__closure__ or (), strict=True):
+            cell.cell_contents = self.real(cells[variable].cell_contents, variable)
+        made.__defaults__ = tuple(self.real(each, "a default") for each in live.__defaults__ or ()) or None
+        named = live.__kwdefaults__ or {}
+        made.__kwdefaults__ = {key: self.real(each, key) for key, each in named.items()} or None
 
     def kind(self, live: type) -> type:
         """Return a class with rewritten functions."""
@@ -179,11 +205,17 @@ class Counterparts:
         if name.startswith("__dataclass_") or name == "__match_args__" or type(member) is _SLOT:
             return member
         if isinstance(member, property):
-            return property(self.function(member.fget))  # type: ignore[arg-type]  # a function
+            return property(self.function(member.fget))
         if isinstance(member, staticmethod | classmethod):
             return type(member)(self.function(member.__func__))
-        if isinstance(member, FunctionType) and is_dataclass(live) and member.__code__.co_filename == "<string>":
-            made = FunctionType(member.__code__, member.__globals__, name, None, member.__closure__)  # by dataclasses
+        if (
+            isinstance(member, FunctionType)
+            and is_dataclass(live)
+            and member.__code__.co_filename == "<string>"
+        ):
+            made = FunctionType(
+                member.__code__, member.__globals__, name, None, member.__closure__
+            )  # by dataclasses
             made.__defaults__ = tuple(self.real(each, name) for each in member.__defaults__ or ()) or None
             return made
         return self.function(member) if isinstance(member, FunctionType) else self.real(member, name)
@@ -196,33 +228,37 @@ class Counterparts:
 
     # ---- values
 
-    def real(self, value: Any, name: str = "a value") -> Any:
-        """Return a value as the numbers that it stands for: of a float the decimal that it is written as.
+    def real(self, value: Any, name: str = "a value", *, chosen: bool = False) -> Any:
+        """Return a value as the numbers that it stands for.
+
+        A float that was ``chosen`` as a quantity of an instance is the decimal that it is written as. Any other was
+        computed, and stands for all numbers within one unit of its last digit if it has many.
 
         Raises
         ------
         NoValue
             If it is an object of which nothing is known.
         """
+        real = functools.partial(self.real, name=name, chosen=chosen)
         if isinstance(value, float | np.floating):
-            number = float(value)
-            return Fraction(repr(number)) if math.isfinite(number) else number
+            text = repr(float(value))
+            return float(value) if not math.isfinite(value) else Fraction(text) if chosen else decimal(text)
         if isinstance(value, np.integer | np.bool_):
             return value.item()
         if isinstance(value, np.ndarray) and value.dtype.kind in "fiuO":
             found = np.empty(value.size, dtype=object)
-            found[:] = [self.real(each) for each in value.ravel().tolist()]
+            found[:] = [real(each) for each in value.ravel().tolist()]
             return found.reshape(value.shape)
         if isinstance(value, np.ndarray) and value.dtype == bool:
             return value
         if type(value) in (tuple, list):
-            return type(value)(self.real(each, name) for each in value)
+            return type(value)(map(real, value))
         if type(value) is dict:
-            return {key: self.real(each, name) for key, each in value.items()}
+            return {key: real(each) for key, each in value.items()}
         if is_dataclass(value) and not isinstance(value, type):
-            made = object.__new__(self.kind(type(value)))
+            made: Any = object.__new__(self.kind(type(value)))
             for each in fields(value):
-                object.__setattr__(made, each.name, self.real(getattr(value, each.name), each.name))
+                object.__setattr__(made, each.name, real(getattr(value, each.name)))
             return made
         return self.of(value, {}, name)
 
@@ -271,7 +307,9 @@ class Counterparts:
         level = len(module) - len(module.lstrip("."))
         if level:
             package = str(live.get("__package__") or "")
-            module = ".".join([*package.split(".")[: len(package.split(".")) - level + 1], *module[level:].split(".")]).rstrip(".")
+            module = ".".join(
+                [*package.split(".")[: len(package.split(".")) - level + 1], *module[level:].split(".")]
+            ).rstrip(".")
         if module not in sys.modules:
             raise NoValue(f"the import of {module}")
         found = sys.modules[module]
@@ -280,6 +318,16 @@ class Counterparts:
 
 _SLOT = type(Fraction.__dict__["_numerator"])
 _CACHED = type(functools.cache(lambda: None))
+
+
+def _variables(live: FunctionType) -> tuple[Any, ...]:
+    """Return the variables and defaults that a function has now."""
+    cells = tuple(each.cell_contents for each in live.__closure__ or ())
+    return (*cells, *(live.__defaults__ or ()), *(live.__kwdefaults__ or {}).values())
+
+
+def _same(first: tuple[Any, ...], second: tuple[Any, ...]) -> bool:
+    return len(first) == len(second) and all(a is b for a, b in zip(first, second, strict=True))
 
 
 def _full_name(value: Any, name: str) -> str:
@@ -334,7 +382,9 @@ def _agrees(found: Any, live: Any) -> bool:
     if isinstance(live, dict):
         return found.keys() == live.keys() and all(_agrees(found[key], live[key]) for key in live)
     if isinstance(live, np.ndarray):
-        return np.shape(found) == live.shape and all(map(_agrees, array(found).ravel().tolist(), live.ravel().tolist()))
+        return np.shape(found) == live.shape and all(
+            map(_agrees, array(found).ravel().tolist(), live.ravel().tolist())
+        )
     if isinstance(live, float | np.floating) and math.isfinite(live):
         return bool(abs(plain(found) - Fraction(float(live))) <= AGREEMENT * (1 + abs(Fraction(float(live)))))
     return bool(found == live)

@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, partial
 from typing import Any
 
 import flint
 
-from clusterproof.checker.real_numbers.counterparts import Counterparts
-from clusterproof.checker.real_numbers.interval import Interval, NoValue, Undecided, ball_of
-from clusterproof.checker.real_numbers.operators import FUEL, OutOfFuel, fuel, plain
-from clusterproof.checker.real_numbers.sides import Sides, equations
 from clusterproof.checker.claims.ranges import Instance
 from clusterproof.checker.claims.sides import Outside
 from clusterproof.checker.claims.statement import Statement
+from clusterproof.checker.real_numbers.counterparts import Counterparts
+from clusterproof.checker.real_numbers.interval import NoValue, Undecided, ball_of
+from clusterproof.checker.real_numbers.operators import FUEL, OutOfFuel, fuel, plain
+from clusterproof.checker.real_numbers.sides import Sides, equations
 
 PRECISIONS = (128, 512, 2048)
 """Bits that are tried in turn."""
@@ -44,8 +44,11 @@ class Answer:
         The hypothesis that the instance does not meet; empty if it meets all.
     measured, allowed
         The floats nearest to the two sides that break it, or come nearest to that.
-    words
-        Those that break it as they are printed.
+    terms, place
+        Floats nearest to the summands of the second side, and the index of the entry.
+    words, gap
+        The two sides as they are printed if one is larger than any float, and their difference if they are the same
+        float.
     """
 
     broken: bool | None
@@ -54,7 +57,10 @@ class Answer:
     outside: str = ""
     measured: float = math.nan
     allowed: float = math.nan
+    terms: Mapping[str, float] = field(default_factory=dict)
+    place: tuple[int, ...] = ()
     words: str = ""
+    gap: str = ""
 
 
 @cache
@@ -98,7 +104,9 @@ def _try(statement: Statement, evaluate: Callable[[], Any], bits: int) -> Any:
     try:
         return evaluate()
     except Undecided as undecided:
-        return Answer(None, f"{undecided} is not decided with {bits} bits{_place(undecided, statement)}", again=True)
+        return Answer(
+            None, f"{undecided} is not decided with {bits} bits{_place(undecided, statement)}", again=True
+        )
     except NoValue as unknown:
         return Answer(None, f"{unknown} has no rigorous value{_place(unknown, statement)}")
     except OutOfFuel:
@@ -106,7 +114,9 @@ def _try(statement: Statement, evaluate: Callable[[], Any], bits: int) -> Any:
     except Outside as outside:
         return Answer(False, outside=str(outside))
     except Exception as error:  # what Python makes of other numbers is no answer
-        return Answer(None, f"over the real numbers: {type(error).__name__}: {error}{_place(error, statement)}")
+        return Answer(
+            None, f"over the real numbers: {type(error).__name__}: {error}{_place(error, statement)}"
+        )
 
 
 def steps_taken() -> int:
@@ -130,7 +140,10 @@ class _precision:  # noqa: N801 - a context
 def _lines(statement: Statement, instance: Instance, bits: int) -> Mapping[str, Any]:
     counterparts = counterparts_at(bits)
     function = counterparts.of(statement.function, {}, "the function")
-    arguments = {name: counterparts.real(value, name) for name, value in statement.space.arguments(instance).items()}
+    arguments = {
+        name: counterparts.real(value, name, chosen=True)
+        for name, value in statement.space.arguments(instance).items()
+    }
     equations.last = None
     value = function(**arguments)
     return value if isinstance(value, Mapping) else {"": value}
@@ -143,9 +156,18 @@ def _answer(lines: Mapping[str, Any], line: str, *, exact: bool) -> Answer:
     if not isinstance(sides, Sides):
         return Answer(None, "it returns no comparison")
     broken, pair = sides.worst(exact=exact)
-    measured, allowed = map(nearest_float, pair)
+    measured, allowed = map(nearest_float, (pair.left, pair.right))
+    terms = {name: nearest_float(each) for name, each in pair.terms.items()}
     sign = "<" if sides.sign == ">=" else ">" if sides.sign == "<=" else "is not"
-    return Answer(broken, measured=measured, allowed=allowed, words=_written(*pair, sign) if broken else "")
+    balls = [ball_of(plain(each)) for each in (pair.left, pair.right)]
+    texts = [each.str(DIGITS, radius=False) for each in balls]
+    is_infinite = not (math.isfinite(measured) and math.isfinite(allowed))
+    is_same = measured == allowed and (not is_infinite or texts[0] == texts[1])
+    return Answer(
+        broken, measured=measured, allowed=allowed, terms=terms, place=pair.place,
+        words=f" {sign} ".join(texts) if broken and is_infinite else "",
+        gap=f", by {abs(balls[0] - balls[1]).str(2, radius=False)}" if broken and is_same else "",
+    )  # fmt: skip
 
 
 def nearest_float(number: Any) -> float:
@@ -156,19 +178,11 @@ def nearest_float(number: Any) -> float:
         return math.inf if number > 0 else -math.inf
 
 
-def _written(measured: Any, allowed: Any, sign: str) -> str:
-    """Write two sides with as many digits as tell them apart, or with their difference."""
-    balls = [ball_of(plain(each)) for each in (measured, allowed)]
-    for digits in (DIGITS, 9, 17):
-        first, second = (each.str(digits, radius=False) for each in balls)
-        if first != second:
-            return f"{first} {sign} {second}"
-    return f"{first} {sign} {second}, by {abs(balls[0] - balls[1]).str(2, radius=False)}"
-
-
 def _place(error: BaseException, statement: Statement) -> str:
     file = statement.function.__code__.co_filename
-    lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == file]
+    lines = [
+        line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == file
+    ]
     return f" (line {lines[-1]})" if lines else ""
 
 

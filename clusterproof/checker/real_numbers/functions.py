@@ -26,7 +26,6 @@ from clusterproof.checker.real_numbers.interval import (
 )
 from clusterproof.checker.real_numbers.operators import COMPARISONS, OPERATIONS, divide, plain
 
-
 # ---- elementary functions
 
 VALUES = {
@@ -212,16 +211,30 @@ MATH: dict[Any, Any] = {
     math.trunc: lambda x: math.trunc(plain(x)),
     math.copysign: lambda a, b: abs(plain(a)) if plain(b) >= 0 else -abs(plain(a)),
     math.fmod: lambda a, b: plain(a) - plain(b) * math.trunc(divide(plain(a), plain(b))),
-    math.isnan: lambda x: False, math.isinf: lambda x: isinstance(x, float), math.isfinite: lambda x: not isinstance(x, float),
+    math.isnan: lambda x: False, math.isinf: lambda x: isinstance(x, float),
+    math.isfinite: lambda x: not isinstance(x, float),
 } | {each: each for each in (math.factorial, math.comb, math.perm, math.gcd, math.lcm, math.isqrt)}  # fmt: skip
+
+
+def not_a_number() -> Any:
+    """Refuse NaN."""
+    raise NoValue("NaN, which is no number,")
+
+
 CONSTANTS: dict[str, Callable[[], Any]] = {
-    "pi": pi, "tau": lambda: 2 * pi(), "e": lambda: ELEMENTARY["exp"](1), "inf": lambda: math.inf, "newaxis": lambda: None,
+    "pi": pi, "tau": lambda: Interval(2 * flint.arb.pi()), "e": lambda: ELEMENTARY["exp"](1),
+    "inf": lambda: math.inf, "newaxis": lambda: None,
+    "nan": not_a_number,
 }  # fmt: skip
 """Of ``math`` and NumPy."""
 FUNCTIONS: dict[Any, Any] = (
     {getattr(builtins, name): getattr(builtins, name) for name in UNCHANGED.split()}
     | {each: each for each in vars(itertools).values() if isinstance(each, type)}
-    | {functools.reduce: functools.reduce, functools.partial: functools.partial, operator.itemgetter: operator.itemgetter}
+    | {
+        functools.reduce: functools.reduce,
+        functools.partial: functools.partial,
+        operator.itemgetter: operator.itemgetter,
+    }
     | PYTHON
     | MATH
 )

@@ -66,7 +66,7 @@ class Interval:
         return Interval(abs(self.ball))
 
     def __bool__(self) -> bool:
-        return bool(self != 0)
+        return bool(operator.ne(self, 0))
 
     def __floor__(self) -> int:
         return self._whole(self.ball.floor())
@@ -75,11 +75,13 @@ class Interval:
         return self._whole(self.ball.ceil())
 
     def __trunc__(self) -> int:
-        return math.floor(self) if self >= 0 else math.ceil(self)
+        if self.ball >= 0:
+            return math.floor(self)
+        return math.ceil(self) if self.ball < 0 else self._whole(self.ball - self.ball)
 
     def __round__(self, digits: int | None = None) -> Any:
         scale = Fraction(10) ** (digits or 0)
-        nearest = math.floor(self * scale + Fraction(1, 2))
+        nearest = math.floor(Interval(self.ball * ball_of(scale) + ball_of(Fraction(1, 2))))
         return nearest if digits is None else nearest / scale
 
     def _whole(self, found: Any) -> int:
@@ -103,7 +105,9 @@ class Interval:
 
 def _add_operator(name: str, function: Callable[[Any, Any], Any]) -> None:
     def apply(self: Interval, other: Any) -> Any:
-        return NotImplemented if isinstance(other, np.ndarray) else Interval(function(self.ball, ball_of(other)))
+        return (
+            NotImplemented if isinstance(other, np.ndarray) else Interval(function(self.ball, ball_of(other)))
+        )
 
     def reflected(self: Interval, other: Any) -> Any:
         return Interval(function(ball_of(other), self.ball))
@@ -112,8 +116,10 @@ def _add_operator(name: str, function: Callable[[Any, Any], Any]) -> None:
     setattr(Interval, f"__r{name}__", reflected)
 
 
-def _add_comparison(name: str, if_less: bool, if_greater: bool, sure: Callable[[Any, Any], bool | None]) -> None:
-    """Add a comparison: its answers for a certainly smaller and a certainly larger number, and ``sure`` ones of others."""
+def _add_comparison(
+    name: str, if_less: bool, if_greater: bool, sure: Callable[[Any, Any], bool | None]
+) -> None:
+    """Add a comparison: its answers if the number is certainly smaller, or larger, and the ``sure`` ones of others."""
 
     def compare(self: Interval, other: Any) -> Any:
         if isinstance(other, np.ndarray):
@@ -162,7 +168,9 @@ def ball_of(value: Any) -> Any:
         return flint.arb(int(value))
     if isinstance(value, float) and math.isinf(value):
         return flint.arb.pos_inf() if value > 0 else flint.arb.neg_inf()
-    raise NoValue("a float that was computed elsewhere" if isinstance(value, float) else f"a {type(value).__name__}")
+    raise NoValue(
+        "a float that was computed elsewhere" if isinstance(value, float) else f"a {type(value).__name__}"
+    )
 
 
 def shortened(value: Any) -> Any:

@@ -73,7 +73,9 @@ def entrywise(function: Callable[..., Any], count: int) -> Callable[..., Any]:
     loop = np.frompyfunc(function, count, 1)
 
     def apply(*values: Any) -> Any:
-        given = [np.array(each, dtype=object) if isinstance(each, list | tuple) else plain(each) for each in values]
+        given = [
+            np.array(each, dtype=object) if isinstance(each, list | tuple) else plain(each) for each in values
+        ]
         if not any(isinstance(each, np.ndarray) for each in given):
             return function(*given)
         fuel.spend(max(each.size for each in given if isinstance(each, np.ndarray)))

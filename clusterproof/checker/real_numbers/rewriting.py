@@ -1,4 +1,4 @@
-"""A function's source such that its numbers keep all digits: operators, literals and names become calls of this package.
+"""A function's source such that its numbers keep all digits: operators and literals become calls of this package.
 
 The operators have the names of the kernel's grammar. Lines keep their numbers, and annotations are left out.
 """
@@ -9,8 +9,8 @@ import ast
 import copy
 from typing import Any
 
-from clusterproof.checker.real_numbers.interval import NoValue
 from clusterproof.checker.kernel.grammar import OPERATORS, SIGNS, call
+from clusterproof.checker.real_numbers.interval import NoValue
 
 WORDED = ("suppose", "given")
 """Functions whose first argument may be words for a reader, which are left out: their formats ask for digits."""
@@ -54,7 +54,9 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         """Compare by this package's functions, of a chain one pair after the other."""
-        if len(node.ops) > 1 and not all(isinstance(each, ast.Name | ast.Constant) for each in node.comparators[:-1]):
+        if len(node.ops) > 1 and not all(
+            isinstance(each, ast.Name | ast.Constant) for each in node.comparators[:-1]
+        ):
             return self._chain(node)
         self.generic_visit(node)
         pairs = zip([node.left, *node.comparators], node.ops, node.comparators, strict=False)
@@ -80,7 +82,11 @@ class Rewriter(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         """Look an attribute up by this package's function."""
         self.generic_visit(node)
-        return call("__attribute", node.value, ast.Constant(node.attr)) if isinstance(node.ctx, ast.Load) else node
+        return (
+            call("__attribute", node.value, ast.Constant(node.attr))
+            if isinstance(node.ctx, ast.Load)
+            else node
+        )
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         """Pass an index through this package's function: those of arrays are NumPy's integers."""
@@ -110,7 +116,13 @@ class Rewriter(ast.NodeTransformer):
         node.body.insert(0, ast.copy_location(ast.Expr(ast.copy_location(call("__spend"), node)), node))
         return node  # type: ignore[no-any-return]  # a statement
 
-    visit_For = visit_While = _loop
+    def visit_For(self, node: ast.For) -> ast.stmt:
+        """Count the rounds."""
+        return self._loop(node)
+
+    def visit_While(self, node: ast.While) -> ast.stmt:
+        """Count the rounds."""
+        return self._loop(node)
 
     def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:
         """Count the entries."""
@@ -146,15 +158,24 @@ class Rewriter(ast.NodeTransformer):
         for each in node.names:
             target = each.asname or each.name.partition(".")[0]
             whole = each.name if each.asname else target
-            path = [whole] if isinstance(node, ast.Import) else ["." * node.level + (node.module or ""), each.name]
-            made.append(ast.Assign([ast.Name(target, ast.Store())], call("__import", *map(ast.Constant, path))))
+            path = (
+                [whole]
+                if isinstance(node, ast.Import)
+                else ["." * node.level + (node.module or ""), each.name]
+            )
+            made.append(
+                ast.Assign([ast.Name(target, ast.Store())], call("__import", *map(ast.Constant, path)))
+            )
         return [ast.copy_location(each, node) for each in made]
 
-    visit_ImportFrom = visit_Import
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> list[ast.stmt]:
+        """Import by this package's function."""
+        return self.visit_Import(node)
 
 
 COMPUTED = frozenset(
-    OPERATORS[each] for each in (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult)
+    OPERATORS[each]
+    for each in (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult)
 )
 """Operators of numbers; others, of truth values, are Python's."""
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from clusterproof.common.calls import exposed
-from clusterproof.checker.real_numbers.arrays import array
-from clusterproof.checker.real_numbers.functions import add_up, largest, least
-from clusterproof.checker.real_numbers.interval import Interval, NoValue, ball_of
-from clusterproof.checker.real_numbers.operators import COMPARISONS, OPERATIONS, plain
 from clusterproof.checker.claims import sides as claimed
 from clusterproof.checker.claims.class_ranges import least as least_of_functions
 from clusterproof.checker.claims.expectation import expectation
@@ -21,28 +16,53 @@ from clusterproof.checker.claims.frequency import probability
 from clusterproof.checker.claims.iteration import iterate, known
 from clusterproof.checker.claims.rounding import TOLERANCE
 from clusterproof.checker.claims.sides import Outside
+from clusterproof.checker.real_numbers.arrays import array
+from clusterproof.checker.real_numbers.functions import add_up, largest, least
+from clusterproof.checker.real_numbers.interval import NoValue, ball_of
+from clusterproof.checker.real_numbers.operators import COMPARISONS, OPERATIONS, plain
+from clusterproof.common.calls import exposed
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One entry of the two sides.
+
+    Attributes
+    ----------
+    left, right
+        The numbers.
+    terms
+        Summands of the right one by name; empty for equations.
+    place
+        Index of the entry; empty for single numbers.
+    """
+
+    left: Any
+    right: Any
+    terms: Mapping[str, Any]
+    place: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Sides:
-    """Pairs of sides, of which the first must be at most (at least, equal to) the second.
+    """Pairs of numbers, of which the first must be at most (at least, equal to) the second.
 
     Attributes
     ----------
     sign
         ``"<="``, ``">="`` or ``"=="``.
     pairs
-        Of numbers, entry by entry.
+        Entry by entry.
     rounding
         Largest excess that the author of the claim allows; None if none is stated.
     """
 
     sign: str
-    pairs: tuple[tuple[Any, Any], ...]
+    pairs: tuple[Pair, ...]
     rounding: Any = None
 
-    def worst(self, *, exact: bool) -> tuple[bool, tuple[Any, Any]]:
-        """Return whether the line is broken, and the two sides at the entry that comes nearest to it, or breaks it most.
+    def worst(self, *, exact: bool) -> tuple[bool, Pair]:
+        """Return whether the line is broken, and the entry that comes nearest to it, or breaks it most.
 
         Parameters
         ----------
@@ -54,38 +74,46 @@ class Sides:
         Undecided
             If a comparison is not certain.
         """
-        gaps = [self._gap(*pair) for pair in self.pairs]
+        gaps = [self._gap(pair) for pair in self.pairs]
         tolerance: Any = self.rounding
         if tolerance is None:
             tolerance = 0 if exact else OPERATIONS["__multiply"](Fraction(str(TOLERANCE)), self._unit())
-        broken = any([gap > tolerance for gap in gaps])  # each of them must be certain
-        return broken, self.pairs[max(range(len(gaps)), key=lambda place: float(ball_of(gaps[place]).mid()))]
+        over = [gap > tolerance for gap in gaps]  # each of them must be certain
+        return any(over), self.pairs[
+            max(range(len(gaps)), key=lambda place: float(ball_of(gaps[place]).mid()))
+        ]
 
-    def _gap(self, left: Any, right: Any) -> Any:
-        gap = OPERATIONS["__subtract"](left, right)
+    def _gap(self, pair: Pair) -> Any:
+        gap = OPERATIONS["__subtract"](pair.left, pair.right)
         return abs(gap) if self.sign == "==" else gap if self.sign == "<=" else -gap
 
     def _unit(self) -> Any:
-        first, second = (largest([abs(plain(pair[side])) for pair in self.pairs]) for side in (0, 1))
+        first, second = (
+            largest([abs(plain(getattr(pair, side))) for pair in self.pairs]) for side in ("left", "right")
+        )
         return largest(first, second) if self.sign == "==" else first + second
 
 
-def _entries(*sides: Any) -> list[tuple[Any, ...]]:
-    """Return the entries of several numbers and arrays, which are broadcast."""
-    arrays = [np.atleast_1d(np.asarray(array(each), dtype=object)) for each in sides]
-    rows = list(zip(*(each.ravel().tolist() for each in np.broadcast_arrays(*arrays)), strict=True))
-    for row in rows:
+def _entries(*sides: Any) -> list[tuple[tuple[int, ...], list[Any]]]:
+    """Return the entries of several numbers and arrays, which are broadcast, with their places."""
+    arrays = np.broadcast_arrays(*(np.asarray(array(each), dtype=object) for each in sides))
+    rows = [(place, [each[place] for each in arrays]) for place in np.ndindex(*arrays[0].shape)]
+    for _, row in rows:
         for each in row:
             ball_of(plain(each))
-    return rows
+    return rows if len(rows) > 1 else [((), row) for _, row in rows]
 
 
 def _at_most(measured: Any, *allowed: Any, failure: Any = None, rounding: Any = None, decrease_from: Any = None,
              **terms: Any) -> Sides:  # fmt: skip
     if failure is not None:
         raise NoValue("a line that holds with a probability")
-    rows = _entries(measured, *allowed, *terms.values())
-    return Sides("<=", tuple((first, add_up(others)) for first, *others in rows), rounding)
+    names = [*(["bound"] if allowed else []), *terms]
+    pairs = [
+        Pair(first, add_up(others), dict(zip(names, others, strict=True)), place)
+        for place, (first, *others) in _entries(measured, *allowed, *terms.values())
+    ]
+    return Sides("<=", tuple(pairs), rounding)
 
 
 def _at_least(measured: Any, *allowed: Any, **named: Any) -> Sides:
@@ -93,7 +121,13 @@ def _at_least(measured: Any, *allowed: Any, **named: Any) -> Sides:
 
 
 def _equal(*pairs: Any, rounding: Any = None) -> Sides:
-    return Sides("==", tuple((a, b) for pair in pairs for a, b in _entries(*pair)), rounding)
+    several = len(pairs) > 1
+    found = [
+        Pair(a, b, {}, (number,) if several else place)
+        for number, pair in enumerate(pairs)
+        for place, (a, b) in _entries(*pair)
+    ]
+    return Sides("==", tuple(found), rounding)
 
 
 @dataclass
@@ -115,7 +149,7 @@ def _suppose(name: Any, holds: Any = None) -> None:
     if holds is None:
         name, holds = "a hypothesis", name
     if isinstance(holds, Sides):
-        holds = all(equations.compare(left, right) for left, right in holds.pairs)
+        holds = all(equations.compare(pair.left, pair.right) for pair in holds.pairs)
     if not np.all(holds):
         raise Outside(str(name))
     equations.last = None
@@ -139,8 +173,9 @@ def _unknown(name: str) -> Callable[..., Any]:
 WORDS: dict[Any, Any] = {
     each: function
     for word, function in (
-        (claimed.suppose, _suppose), (claimed.given, _given), (claimed.at_most, _at_most), (claimed.at_least, _at_least),
-        (claimed.equal, _equal), (least_of_functions, least), (iterate, iterate), (known, known),
+        (claimed.suppose, _suppose), (claimed.given, _given), (claimed.equal, _equal),
+        (claimed.at_most, _at_most), (claimed.at_least, _at_least), (least_of_functions, least),
+        (iterate, iterate), (known, known),
         (expectation, _unknown("an expectation")), (probability, _unknown("a probability")),
     )
     for each in (word, exposed(word))

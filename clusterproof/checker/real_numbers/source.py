@@ -39,7 +39,8 @@ def function_of(code: CodeType, module: str) -> Any:
         node
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.Lambda)
-        and min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", []))]) == code.co_firstlineno
+        and min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", []))])
+        == code.co_firstlineno
         and getattr(node, "name", "<lambda>") == code.co_name
     ]
     if len(found) != 1:
@@ -79,9 +80,9 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
 
 @lru_cache(maxsize=256)
 def _parsed(file: str) -> tuple[ast.Module, frozenset[CodeType]]:
+    if Path(file).is_file() and not file.endswith(".py"):
+        raise NoValue("what has no source")
     text = "".join(linecache.getlines(file))
-    if not text and Path(file).is_file():
-        text = Path(file).read_text(encoding="utf8")
     try:
         tree = ast.parse(text, file)
         return tree, frozenset(_codes(compile(text, file, "exec", dont_inherit=True)))

@@ -95,9 +95,7 @@ def decide(
     )
 
 
-def _lines_of(
-    claim: Claim[..., Any], tried: Tried, language: kernel.Statement | str
-) -> Iterator[Line]:
+def _lines_of(claim: Claim[..., Any], tried: Tried, language: kernel.Statement | str) -> Iterator[Line]:
     """Weigh the lines of a statement, each with the evidence that the kernel accepts."""
     for key in list(tried.lines) or [""]:
         if isinstance(language, str):

@@ -56,7 +56,14 @@ def broken(statement: Statement, evaluation: Evaluation, name: str) -> str:
     else:
         assert isinstance(line, Sides)
         sign = "<" if line.lower else ">"
-        sides = judged.written or _beyond_floats(line, judged, sign) or comparison(judged, sign) + _exact_excess(line, judged)
+        if judged.basis:
+            sides = (
+                judged.written + _entry(judged) if judged.written else comparison(judged, sign)
+            ) + judged.gap
+        else:
+            sides = _beyond_floats(line, judged, sign) or comparison(judged, sign) + _exact_excess(
+                line, judged
+            )
     return (f"{what}, " if what else "") + (f"at {at}: {sides}" if at else sides)
 
 
@@ -83,7 +90,7 @@ def digits_apart(first: float, second: float, least: int = 5) -> int:
 
 def _beyond_floats(sides: Sides, judged: Judgement, sign: str) -> str:
     """Write two exact sides, one of which is larger than any floating number; empty if none is."""
-    if not judged.exact or (math.isfinite(judged.measured) and math.isfinite(judged.allowed)):
+    if not judged.exact or judged.basis or (math.isfinite(judged.measured) and math.isfinite(judged.allowed)):
         return ""
     import mpmath
 
@@ -100,7 +107,7 @@ def _beyond_floats(sides: Sides, judged: Judgement, sign: str) -> str:
 
 def _exact_excess(sides: Sides, judged: Judgement) -> str:
     """Write the difference of exact sides that are the same floating number."""
-    if judged.measured != judged.allowed or not judged.exact:
+    if judged.measured != judged.allowed or not judged.exact or judged.basis:
         return ""
     gaps = np.asarray(np.asarray(sides.measured, dtype=object) - np.asarray(sides.allowed, dtype=object))
     return f", by {abs(as_float(gaps[judged.place] if judged.place else gaps.item())):.2g}"

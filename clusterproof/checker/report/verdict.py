@@ -24,6 +24,11 @@ FLOATS = "violated in floats"
 """What is said of a line that is violated by a margin in floats, which proves nothing."""
 
 
+def word_of(verdict: str, basis: str | None) -> str:
+    """Return a verdict in words: it counts as no false statement if it is one in floats only."""
+    return FLOATS if verdict == Kind.VIOLATED and basis == "floats" else str(verdict)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Line:
     """The verdict on one line of a claim.
@@ -52,9 +57,9 @@ class Line:
         The kernel's rule by which it was proved for every instance: ``"exhausted"``, ``"signs"``, ``"squares"``,
         ``"induction"``, ``"dual"`` or ``"empty"``; None if it was not.
     basis
-        Of a violated or ill-posed line what shows it: ``"exact"`` (the kernel), ``"intervals"`` (confirmed over the real
-        numbers), ``"statistics"`` (with the error probability) or ``"floats"`` (by a margin, which is no proof); None of
-        others.
+        Of a violated or ill-posed line what shows it: ``"exact"`` (the kernel), ``"intervals"`` (confirmed over the
+        real numbers), ``"statistics"`` (with the error probability) or ``"floats"`` (by a margin, which is no proof);
+        None of others.
     evidence
         The record that the kernel replays; None if there is none.
     outside
@@ -98,11 +103,10 @@ class Line:
     failure: str = "false statement"
     repaired_by: tuple[str, ...] = ()
 
-
     @property
     def word(self) -> str:
         """The verdict, and whether it is one in floats only, which counts as no false statement."""
-        return FLOATS if self.verdict is Kind.VIOLATED and self.basis == "floats" else str(self.verdict)
+        return word_of(self.verdict, self.basis)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -204,7 +208,7 @@ def unite(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def main_of(lines: Sequence[L]) -> L:
-    """Return the line that decides: the first that is false, those in floats only after the others; else the least certain, of these the tightest."""
+    """Return the line that decides: the first false one, in floats only after others; else the least certain."""
     false = [line for line in lines if line.verdict in FALSE]
     if false:
         return next((line for line in false if line.word != FLOATS), false[0])

@@ -47,7 +47,9 @@ def confirmed(statement: Statement, evaluation: Evaluation, asked: Sequence[str]
         if answer.broken is None:
             judged[name] = replace(own, why=answer.why)
         elif answer.broken or own.broken or own.undefined:
-            judged[name] = _judgement(own, answer, is_upper=not getattr(evaluation.lines[name], "lower", False))
+            judged[name] = _judgement(
+                own, answer, is_upper=not getattr(evaluation.lines[name], "lower", False)
+            )
     return replace(evaluation, judged=judged)
 
 
@@ -57,8 +59,9 @@ def _judgement(own: Judgement, answer: Answer, *, is_upper: bool) -> Judgement:
     known = math.isfinite(first) and math.isfinite(second) and WHOLE in own.factors
     factors = {WHOLE: min(least_factor(first, second), math.inf if answer.broken else 1.0)} if known else {}
     return replace(
-        own, broken=bool(answer.broken), measured=measured, allowed=allowed, terms={}, factors=factors, wraps=False,
-        infinite=False, rounded=False, basis="intervals", written=answer.words,
+        own, broken=bool(answer.broken), measured=measured, allowed=allowed, terms=answer.terms, place=answer.place,
+        factors=factors, wraps=False, infinite=False, rounded=False, basis="intervals", written=answer.words,
+        gap=answer.gap,
     )  # fmt: skip
 
 

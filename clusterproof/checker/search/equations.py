@@ -1,4 +1,4 @@
-"""Instances that meet an equation: a quantity is solved for, or a line through an instance that meets it is followed."""
+"""Instances that meet an equation: a quantity is solved for, or a line through another instance is followed."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ Gap = Callable[[dict[str, Any]], Fraction]
 def solve(tried: Tried, stream: np.random.Generator, wanted: int) -> None:
     """Evaluate instances that meet the equations among the hypotheses.
 
-    A drawn fraction meets an equation with probability 0. So the difference of its sides is evaluated at a few values of
-    one quantity. If it is a polynomial of degree 1, or of degree 2 with a root in fractions, the quantity is that root.
-    If its degree is 2, as that of a circle, a line through an instance that meets it meets it at one other fraction.
+    A drawn fraction meets an equation with probability 0. So the difference of its sides is evaluated at a few values
+    of one quantity. If it is a polynomial of degree 1, or of degree 2 with a root in fractions, the quantity is that
+    root. If its degree is 2, as that of a circle, a line through an instance that meets it meets it at one other fraction.
 
     Parameters
     ----------

@@ -133,7 +133,12 @@ class Findings:
             self.inconclusive[judged.inconclusive] += 1
         if not self.exact and isinstance(line, Sides):
             self.magnitude = max(self.magnitude, _largest_side(line))
-        if judged.broken and isinstance(line, Sides) and line.failure is None and not (judged.exact or judged.basis):
+        if (
+            judged.broken
+            and isinstance(line, Sides)
+            and line.failure is None
+            and not (judged.exact or judged.basis)
+        ):
             return  # it may be rounding that breaks it
         if judged.used > self.used:
             self.tightest, self.used = evaluation, judged.used
@@ -141,11 +146,13 @@ class Findings:
             known = self.factors.get(term)
             if known is None or (factor is not None and (known[0] is None or factor > known[0])):
                 self.factors[term] = (factor, evaluation.instance)
+        if probing:
+            return
         if judged.attained:
             self.attained += 1
             before = evaluation.instance if self.common is None else self.common
             self.common = {n: v for n, v in before.items() if _is_same(evaluation.instance[n], v)}
-        elif not probing and (self.elsewhere is None or judged.used > self.elsewhere[0]):
+        elif self.elsewhere is None or judged.used > self.elsewhere[0]:
             self.elsewhere = (judged.used, evaluation.instance)
 
 

@@ -114,8 +114,9 @@ def numbers_of_the_source(tried: Tried) -> Iterator[dict[str, Any]]:
 def powers_of_ten(tried: Tried) -> Iterator[dict[str, Any]]:
     """Yield instances in which a quantity is a power of ten, or lies so far from an end of its range."""
     space, stream = tried.space, stream_of(tried, "powers of ten")
-    for (name, allowed), exponent in itertools.product(space.ranges.items(), EXPONENTS):
-        drawn = space.draw(stream, 1) if isinstance(allowed, Rationals | Reals) else None
+    numbers = [(name, each) for name, each in space.ranges.items() if isinstance(each, Rationals | Reals)]
+    for (name, allowed), exponent in itertools.product(numbers, EXPONENTS):
+        drawn = space.draw(stream, 1)
         if drawn is None:
             continue
         small: Any = Fraction(1, 10**exponent) if isinstance(allowed, Rationals) else 10.0**-exponent

@@ -44,7 +44,23 @@ MODES: dict[str, dict[str, int]] = {
 """Rounding modes of a processor, by the numbers of its C library."""
 FACTORS = {"down": 1 - 2**-52, "up": 1 + 2**-52, "towards 0": 1 - 2**-51}
 """Factors of the values of elementary functions, which the C library computes alike in each rounding mode."""
-FUNCTIONS = "exp expm1 log log1p log2 log10 sin cos tan tanh sinh cosh erf erfc lgamma".split()
+FUNCTIONS = [
+    "exp",
+    "expm1",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "sin",
+    "cos",
+    "tan",
+    "tanh",
+    "sinh",
+    "cosh",
+    "erf",
+    "erfc",
+    "lgamma",
+]
 
 Evaluate = Callable[..., Mapping[str, Conclusion]]
 
@@ -53,9 +69,9 @@ def by_margin(evaluator: Evaluator, evaluation: Evaluation, name: str, magnitude
     """Return why rounding may explain that an instance breaks a line in floats; empty if it does not.
 
     Both sides must be finite, and none of them an integer that came from floats. The excess must be more than 1e-7 of
-    the largest side of the claim's instances and 1e-14 of the largest number of the ranges, unless the claim states what
-    rounding explains. The line must be broken in each of the processor's rounding modes, with the values of elementary
-    functions moved likewise; and after changes of 1e-12, 1e-9 and 1e-6 within the ranges and of the floats that the
+    the largest side of the claim's instances and 1e-14 of the largest number of the ranges, unless the claim states
+    what rounding explains. The line must be broken in each of the processor's rounding modes, with the values of
+    elementary functions moved likewise; and after changes of 1e-12, 1e-9 and 1e-6 within the ranges and of the floats that the
     function draws, and of 1e-12 of each float by which a drawn object is written.
 
     Parameters

@@ -79,7 +79,7 @@ def refine(tried: Tried, line: str, evaluations: int) -> None:
     if findings.found or findings.tightest is None or not names or not 0 < findings.used < 1:
         return
     best, most, left = findings.tightest.instance, findings.used, evaluations
-    ends = {name: space.ranges[name].ends(best) for name in names}
+    ends = {name: each.ends(best) for name, each in space.ranges.items() if isinstance(each, Interval)}
     tried.probing, tried.asking = True, (line,) if findings.unanswered == 0 else ()
     for size, name in itertools.product(range(2, HALVINGS), names):
         improved = True

@@ -33,18 +33,20 @@ def decide_settings(tried: Tried, wanted: int) -> None:
         Number of instances to look at.
     """
     listed = tried.space.instances(wanted)
-    few = listed is not None and len(listed) <= DECIDED
+    complete = tried.space.complete
+    few = listed is not None and complete and len(listed) <= DECIDED
     if listed is not None and few:
         chosen = listed
         settings = len(tried.statement.first) + max(1, len(listed))
         tried.evaluator = replace(tried.evaluator, settings=settings)
     else:
-        looks = _look(tried, _settings(tried, wanted) if listed is None else iter(listed))
+        others = () if listed is not None and complete else _settings(tried, wanted)
+        looks = _look(tried, itertools.chain(listed or (), others))
         chosen = [instance for _, instance in sorted(looks, key=lambda look: -look[0])[:DECIDED]]
     for instance in tried.until_refuted(chosen):
         tried.evaluate(instance)
     tried.coverage.exhausted = few and tried.is_open
-    tried.coverage.looked_at_all = listed is not None
+    tried.coverage.looked_at_all = listed is not None and complete
     _decide_tightest(tried)
 
 

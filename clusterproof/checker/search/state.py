@@ -15,8 +15,8 @@ from clusterproof.checker.claims.sides import Excluded, Outside
 from clusterproof.checker.claims.space import Space
 from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.real_numbers.evaluation import steps_taken
-from clusterproof.checker.search.evaluation import Evaluation, Evaluator
 from clusterproof.checker.search.confirmation import confirmed, is_certain, is_inexact, of_real_numbers
+from clusterproof.checker.search.evaluation import Evaluation, Evaluator
 from clusterproof.checker.search.findings import Findings
 from clusterproof.checker.search.margin import by_margin
 from clusterproof.checker.search.worst_functions import WorstCase
@@ -186,8 +186,9 @@ class Tried:
                 self.work.spent += steps_taken()
         except Outside as outside:
             found = str(outside)
-        except (ArithmeticError, ValueError):
-            found = None if random else of_real_numbers(self.statement, instance)
+        except (ArithmeticError, ValueError) as error:
+            of_floats = isinstance(error, ArithmeticError) or str(error).startswith("math ")
+            found = None if random or not of_floats else of_real_numbers(self.statement, instance)
             if found is None:
                 raise
         except TooMuchWork:

@@ -57,7 +57,12 @@ def look_at_all(tried: Tried, name: str, wanted: int) -> None:
     """Evaluate a line at all instances over the real numbers, if they are few and floats hold at all of them."""
     findings, tightest = tried.lines[name], tried.lines[name].tightest
     is_complete = tried.coverage.exhausted and tried.space.complete and not findings.unanswered
-    if not is_complete or findings.found or tightest is None or not is_inexact(tried.statement, tightest, name):
+    if (
+        not is_complete
+        or findings.found
+        or tightest is None
+        or not is_inexact(tried.statement, tightest, name)
+    ):
         return
     listed = tried.space.instances(wanted) or ()
     findings.all_hold = all(holds_over_the_reals(tried.statement, instance, name) for instance in listed)

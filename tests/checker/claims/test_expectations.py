@@ -134,7 +134,7 @@ def test_the_exact_interval_is_where_the_bets_win_from_both_ends_of_the_range() 
     samples = np.random.default_rng(0).random((500, 3))
     lower, upper, decides = Expectation(samples, np.ones(3), "at_most", (0.0, 1.0)).interval(0.03)
     for entry in range(3):
-        expected = betting_interval(samples[:, entry], 0.0, 1.0, 0.01)
+        expected = betting_interval(samples[:, entry], 0.0, 1.0, 0.01 / 2)
         np.testing.assert_allclose([lower[entry], upper[entry]], expected, atol=2e-5)
     assert decides.all()
 

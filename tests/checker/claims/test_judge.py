@@ -421,7 +421,7 @@ def test_the_factor_of_an_expectation_is_that_of_the_end_that_favours_it(
     value: float, sense: str, allowed: float, factor: Any
 ) -> None:
     """Equal samples in the middle of an interval of length 1."""
-    half = value - betting_interval(np.full(600, value), value - 0.5, value + 0.5, 1e-3)[0]
+    half = value - betting_interval(np.full(600, value), value - 0.5, value + 0.5, 1e-3 / 2)[0]
     one = expectation(np.full(600, value), range=(value - 0.5, value + 0.5), **{sense: allowed})
     expected = {} if factor is None else {"all": pytest.approx(factor(value - half, value + half), rel=1e-3)}
     assert judged(one, 1e-3).factors == expected

@@ -15,13 +15,13 @@ BLOCKS = [
     for first, _, source in blocks_of(Path(__file__).with_name(file))
 ]
 """The first line of a block has the word, a name, and perhaps a part of the reason; *uncertified* is any
-other word, and *refuted* violated by floats or by a function that is not of the language."""
+other word, and *refuted* violated by a function that is not of the language."""
 
 
 @pytest.mark.parametrize(("file", "first", "reason", "source"), BLOCKS)
 def test_a_statement_gets_its_word(file: str, first: str, reason: str, source: str) -> None:
     word, statement = first.split()[0], executed(source, file)["statement"]
-    basis = {"violated": "exact", "refuted": "numerical"}.get(word)
+    basis = {"violated": "exact", "refuted": "intervals"}.get(word)
     if word == "uncertified":
         with suppress(InvalidArgument, ZeroDivisionError):
             assert verdict_on(statement, evaluations=60).verdict != "certified"

@@ -105,7 +105,7 @@ def two_thresholds(momentum: RealMomentum, separation: Separation, *, most=5e5):
     return at_most(1 / ((1 - momentum) * separation), bound=most)
 
 
-RARE = {"replicates": 200_000, "evaluations": 2}
+RARE = {"replicates": 200_000, "evaluations": 30}
 THEOREMS = [
     (noise_factor, {"factor": 100}),
     (heavy_ball, {"printed": False}),
