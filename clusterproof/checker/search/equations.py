@@ -29,7 +29,8 @@ def solve(tried: Tried, stream: np.random.Generator, wanted: int) -> None:
 
     A drawn fraction meets an equation with probability 0. So the difference of its sides is evaluated at a few values
     of one quantity. If it is a polynomial of degree 1, or of degree 2 with a root in fractions, the quantity is that
-    root. If its degree is 2, as that of a circle, a line through an instance that meets it meets it at one other fraction.
+    root. If its degree is 2, as that of a circle, a line through an instance that meets it meets it at one other
+    fraction.
 
     Parameters
     ----------

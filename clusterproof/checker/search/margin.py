@@ -71,8 +71,8 @@ def by_margin(evaluator: Evaluator, evaluation: Evaluation, name: str, magnitude
     Both sides must be finite, and none of them an integer that came from floats. The excess must be more than 1e-7 of
     the largest side of the claim's instances and 1e-14 of the largest number of the ranges, unless the claim states
     what rounding explains. The line must be broken in each of the processor's rounding modes, with the values of
-    elementary functions moved likewise; and after changes of 1e-12, 1e-9 and 1e-6 within the ranges and of the floats that the
-    function draws, and of 1e-12 of each float by which a drawn object is written.
+    elementary functions moved likewise; and after changes of 1e-12, 1e-9 and 1e-6 within the ranges and of the floats
+    that the function draws, and of 1e-12 of each float by which a drawn object is written.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from clusterproof.checker.claims.statistics import binomial_tail
 from clusterproof.checker.search.findings import Findings, suspicion
 from clusterproof.checker.search.instances import MOST, REDRAWS, some, stream_of
 from clusterproof.checker.search.state import LEAST, Tried
-from clusterproof.checker.search.work_limit import SPENT_ON_ONE, TooMuchWork
+from clusterproof.common.work_limit import SPENT_ON_ONE, TooMuchWork
 
 DECIDED = 5
 """Instances that are decided with all replicates: those that few replicates speak against most."""
