@@ -146,6 +146,7 @@ def check(
     known: list[Verdict] = []
     shown: list[Verdict] = []
     failures: list[str] = []
+    interrupted = False
     listed = {*names, *itertools.chain(*stated)}
     width, longest = terminal.columns(), max((len(claim.id) for claim in chosen), default=0)
     with contextlib.redirect_stdout(sys.stderr if json_printed else output):
@@ -153,7 +154,12 @@ def check(
             terminal.show(reports.heading(longest, width))
         with terminal.progress(len(chosen), lines=True) as advance:
             advance(0, chosen[0].id if chosen else "")
-            for index, answer in _in_order(_evaluate(chosen, files, every_seed, recorded)):
+            for index, answer in _until_interrupted(
+                _in_order(_evaluate(chosen, files, every_seed, recorded))
+            ):
+                if answer is None:
+                    interrupted = True
+                    break
                 advance(index + 1, chosen[index + 1].id if index + 1 < len(chosen) else "")
                 if isinstance(answer, str):
                     failures.append(f"{chosen[index].id}: the check failed with {answer}")
@@ -174,6 +180,7 @@ def check(
                         continue
                     if remark := _remark(one):
                         print(reports.wrap(f"  {remark}", width, "  "))
+                    sys.stdout.flush()  # Ctrl-C in a call of compiled code may end this process at once
         faults = [f"{one.claim}: {one.word}, which --fail-on names" for one in shown if one.word in kinds]
         for fault in [*failures, *faults]:
             terminal.complain(fault)
@@ -192,8 +199,21 @@ def check(
                 print(_next(given, files, shown))
     if json_printed:
         print(reports.to_json(reports.report(known, seed)), end="", file=output)
+    if interrupted:
+        terminal.complain(f"interrupted; {len(chosen) - len(known)} of {len(chosen)} claims have no verdict")
+        return 130
     recorded.end()
     return 1 if failures or faults else 0
+
+
+def _until_interrupted(
+    answers: Iterator[tuple[int, Verdict | str]],
+) -> Iterator[tuple[int, Verdict | str | None]]:
+    """Yield answers, and None in the place of Ctrl-C: what is known until then is printed."""
+    try:
+        yield from answers
+    except KeyboardInterrupt:
+        yield 0, None
 
 
 def _in_order(answers: Iterator[tuple[int, Verdict | str]]) -> Iterator[tuple[int, Verdict | str]]:
@@ -253,7 +273,7 @@ def _evaluate(
         yield index, verdict
     places = list(left)
     for place, answer in evaluate(list(left.values()), files, seeds):
-        if isinstance(answer, Verdict):
+        if isinstance(answer, Verdict) and not answer.interrupted:
             recorded.keep(answer)
         yield places[place], answer
 

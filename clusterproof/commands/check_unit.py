@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from clusterproof import checker
 from clusterproof.checker import Claim, Verdict
+from clusterproof.checker.report.decide import decide
 from clusterproof.checker.report.verdict import unite
 from clusterproof.commands import terminal
 from clusterproof.common.validation import error_line
@@ -39,7 +41,11 @@ def evaluate(
     """
     jobs = min(os.cpu_count() or 1, len(claims))
     if jobs == 1 or len(claims) < FEW:
-        yield from (_evaluated(index, claim.id, (), seeds) for index, claim in enumerate(claims))
+        for place, claim in enumerate(claims):
+            one = _evaluated(place, claim.id, (), seeds)
+            yield one
+            if isinstance(one[1], Verdict) and one[1].interrupted:
+                raise KeyboardInterrupt
         return
     order = sorted(range(len(claims)), key=lambda index: claims[index].quick)
     waiting = set(order)
@@ -58,7 +64,12 @@ def _evaluated(index: int, claim: str, files: tuple[str, ...], seeds: range) -> 
     """Evaluate a claim, whose files a worker process has to load."""
     try:
         _load(files)
-        return index, unite([checker.check(claim, seed=seed) for seed in seeds])
+        verdicts: list[Verdict] = []
+        for seed in seeds:
+            verdicts.append(decide(checker.find_claim(claim), seed))
+            if verdicts[-1].interrupted:
+                break
+        return index, replace(unite(verdicts), interrupted=verdicts[-1].interrupted)
     except (Exception, SystemExit) as error:
         return index, error_line(error)
 

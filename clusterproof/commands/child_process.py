@@ -9,12 +9,15 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 tokens: Sequence[str] = ()
 """Command line that ``main`` carries out."""
 
+GRACE = 10.0
+"""Seconds that a child has after Ctrl-C to print what it knows."""
 is_child = False
 """Whether this process is a child of ``in_child``."""
 
@@ -66,8 +69,9 @@ def in_child(argument: str, *codes: str | None) -> None:
             try:
                 process.wait()
             except KeyboardInterrupt:
-                process.terminate()  # the child raises KeyboardInterrupt and reports it
-                process.wait()
+                process.terminate()  # the child raises KeyboardInterrupt, and prints and reports what it knows
+                with suppress(subprocess.TimeoutExpired):  # unless it is in a call of compiled code
+                    process.wait(GRACE)
                 if not report.exists():
                     raise
             finally:

@@ -22,6 +22,18 @@ class TimeLimitExceeded(BaseException):
     """The computation took longer; no ``Exception``, so that a statement's own handlers do not catch it."""
 
 
+def is_lost_in(frame: FrameType | None) -> bool:
+    """Return whether an exception that is raised in a frame is lost, since the interpreter calls one of its callers."""
+    while frame is not None:
+        if (
+            frame.f_globals.get("__name__") in ("weakref", "_weakrefset")
+            or frame.f_code.co_name in UNRAISABLE
+        ):
+            return True
+        frame = frame.f_back
+    return False
+
+
 @contextmanager
 def time_limit(seconds: float, *, waiting: bool = False) -> Iterator[None]:
     """Raise ``TimeLimitExceeded`` in the block after ``seconds`` of this process's time, or of the clock's if waiting.
@@ -33,11 +45,8 @@ def time_limit(seconds: float, *, waiting: bool = False) -> Iterator[None]:
         return
 
     def stop(_number: int, frame: FrameType | None) -> None:
-        while frame is not None:
-            module = frame.f_globals.get("__name__")
-            if module in ("weakref", "_weakrefset") or frame.f_code.co_name in UNRAISABLE:
-                return
-            frame = frame.f_back
+        if is_lost_in(frame):
+            return
         signal.setitimer(timer, LOST)
         raise TimeLimitExceeded
 

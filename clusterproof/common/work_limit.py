@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fractions
+import importlib
 import math
 import sys
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, TypeVar
 
-from clusterproof.common.time_limit import TimeLimitExceeded, time_limit
+from clusterproof.common.time_limit import TimeLimitExceeded, is_lost_in, time_limit
 
 Result = TypeVar("Result")
 
@@ -84,6 +85,10 @@ class Work:
                 self.spent, self.lines, self.counted = self.spent + used, self.lines + used, self.counted + 1
 
 
+IMPORTS = (importlib._bootstrap._find_and_load.__code__,)  # type: ignore[attr-defined]  # where each import begins
+"""An import is made once, by whoever is first: its lines are not counted, and it is not left in the middle."""
+
+
 @contextmanager
 def limited_lines(most: int, safety: float = SAFETY) -> Iterator[list[int]]:
     """Raise ``TooMuchWork`` in the block after ``most`` lines of the functions that it calls.
@@ -96,16 +101,25 @@ def limited_lines(most: int, safety: float = SAFETY) -> Iterator[list[int]]:
     list of int
         A single number, the lines that are left.
     """
-    left = [most]
+    left, imports = [most], [0]
+
+    def after_import(_frame: FrameType, event: str, _argument: Any) -> Any:
+        imports[0] -= event == "return"
+        return after_import
 
     def count(frame: FrameType, event: str, _argument: Any) -> Any:
+        if event == "call" and frame.f_code in IMPORTS:
+            imports[0] += 1
+            return after_import
+        if imports[0]:
+            return None
         if event == "line":
             left[0] -= 1
         elif event == "call" and frame.f_code.co_filename == fractions.__file__:
             given = [each for each in frame.f_locals.values() if isinstance(each, fractions.Fraction)]
             bits = [int(each.denominator).bit_length() for each in given]
             left[0] -= sum(bits) // 1000 + (math.prod(bits) // 250_000 if len(bits) > 1 else 0)
-        if left[0] < 0:
+        if left[0] < 0 and not is_lost_in(frame):
             sys.settrace(None)
             raise TooMuchWork
         return count

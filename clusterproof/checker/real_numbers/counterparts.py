@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.checker.claims.claim import Claim
+from clusterproof.checker.claims.sides import Outside
 from clusterproof.checker.real_numbers import source
 from clusterproof.checker.real_numbers.arrays import NUMPY, array, array_attribute
 from clusterproof.checker.real_numbers.functions import CONSTANTS, FUNCTIONS
@@ -57,8 +58,8 @@ AGREEMENT = Fraction(1, 10**9)
 """How far a constant of the module may be from what its source gives: further, it was changed."""
 OF_CLASSES = ("__dict__", "__weakref__", "__module__", "__doc__", "__annotations__", "__slots__", "__repr__")
 """Members of classes that are left out."""
-SAFE = (ValueError, ArithmeticError, StopIteration, RuntimeError, AssertionError)
-"""Exceptions of a table's function that Python's own would raise, too."""
+SAFE = (Outside, ValueError, ArithmeticError, StopIteration, RuntimeError, AssertionError)
+"""Exceptions of a table's function that Python's own, or a hypothesis, would raise, too."""
 
 
 class Names(dict[str, Any]):

@@ -62,6 +62,8 @@ def logarithm(number: Any, base: Any = None) -> Any:
 
 
 def _cube_root(number: Any) -> Any:
+    if type(number) is not Interval and plain(number) == 0:
+        return 0
     if COMPARISONS["<"](number, 0):
         return -_cube_root(-number)
     return Interval(ball_of(number).root(3))

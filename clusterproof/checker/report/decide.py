@@ -26,7 +26,7 @@ from clusterproof.checker.search.evaluation import Evaluation
 from clusterproof.checker.search.evidence import evidence_of
 from clusterproof.checker.search.findings import Findings
 from clusterproof.checker.search.state import Tried
-from clusterproof.checker.search.strategy import search
+from clusterproof.checker.search.strategy import begin, search
 from clusterproof.checker.search.worst_functions import WorstCase
 from clusterproof.common import InvalidArgument
 from clusterproof.common.validation import check_count, check_seed
@@ -57,6 +57,8 @@ def check(claim_id: str, *, seed: int = 0, evaluations: int | None = None) -> Ve
     if evaluations is not None:
         check_count("evaluations", evaluations, at_least=1, remedy="leave it out for the claim's own number")
     verdict = decide(claim, seed, evaluations)
+    if verdict.interrupted:
+        raise KeyboardInterrupt
     return line_of(verdict, claim_id.partition("#")[2]) if "#" in claim_id else verdict
 
 
@@ -66,10 +68,19 @@ def decide(
     evaluations: int | None = None,
     significance: float = CLAIM_SIGNIFICANCE,
 ) -> Verdict:
-    """Try every statement of a claim; the parameters are those of ``check``, and the error level of all of them."""
+    """Try every statement of a claim; the parameters are those of ``check``, and the error level of all of them.
+
+    Ctrl-C ends the search: the verdict is then what was found until then, and says that it was ``interrupted``.
+    """
     started = time.perf_counter()
     share = significance / len(claim.statements)
-    searched = [search(each, seed, claim.id, share, evaluations) for each in claim.statements]
+    searched: list[Tried] = []
+    for each in claim.statements:
+        if any(tried.interrupted for tried in searched):
+            searched.append(Tried(begin(each, seed, claim.id, share, evaluations)[0]))
+            searched[-1].interrupt()
+        else:
+            searched.append(search(each, seed, claim.id, share, evaluations))
     lines = [
         line
         for tried in searched
@@ -89,6 +100,7 @@ def decide(
         seconds=time.perf_counter() - started,
         evaluations=evaluations,
         version=version(),
+        interrupted=any(tried.interrupted for tried in searched),
         **vars(main)
         | {"reason": main.reason if main.verdict in FALSE else _joined(lines, main)}
         | {"repaired_by": claim.repaired_by},
@@ -98,6 +110,9 @@ def decide(
 def _lines_of(claim: Claim[..., Any], tried: Tried, language: kernel.Statement | str) -> Iterator[Line]:
     """Weigh the lines of a statement, each with the evidence that the kernel accepts."""
     for key in list(tried.lines) or [""]:
+        if tried.interrupted:
+            yield _line(claim, tried, key, None)
+            continue
         if isinstance(language, str):
             yield replace(_line(claim, tried, key, None), outside=language)
             continue

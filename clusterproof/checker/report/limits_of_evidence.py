@@ -7,6 +7,7 @@ from clusterproof.checker.claims.statistics import critical
 from clusterproof.checker.report import sentences
 from clusterproof.checker.search.findings import Findings
 from clusterproof.checker.search.state import Tried
+from clusterproof.common.work_limit import SPENT
 
 FEWEST = 30
 """Different instances below which a line that was not refuted is inconclusive, unless they are all that there are."""
@@ -26,8 +27,8 @@ def doubts_of(tried: Tried, findings: Findings, key: str) -> list[str]:
     if findings.rounding is not None:
         words = sentences.broken(tried.statement, findings.rounding, key)
         doubts.append(f"in floats {words}, which is not confirmed: {findings.why}")
-    if words := sentences.stopped(tried):
-        doubts.append(words)
+    if tried.coverage.stopped and not (tried.coverage.why_stopped == SPENT and count >= FEWEST):
+        doubts.append(sentences.stopped(tried))
     if findings.undefined is not None:
         doubts.append(sentences.broken(tried.statement, findings.undefined, key))
     if findings.grows:

@@ -17,6 +17,7 @@ from clusterproof.checker.claims.rounding import as_float
 from clusterproof.checker.claims.sides import Sides
 from clusterproof.checker.claims.space import Space, written
 from clusterproof.checker.claims.statement import Statement, quantities
+from clusterproof.common.work_limit import SPENT
 
 ROUNDING = 1e-8
 """Share of a bound by which a solver may exceed it by rounding."""
@@ -184,6 +185,8 @@ def holds(tried: Tried, findings: Findings, name: str, proof: str | None) -> str
         total = findings.inconclusive.total()
         why = next(iter(findings.inconclusive))
         text += "; " + (f"at {total} of these " if total < findings.instances else "") + why
+    if coverage.why_stopped == SPENT:
+        text += f"; {stopped(tried)}"
     # of others the text says how far beyond the ranges they are
     if coverage.given_up and tried.statement.repeated:
         text += f"; {plural('instance', coverage.given_up)} beyond the ranges took too much work"

@@ -56,7 +56,7 @@ def sample(tried: Tried, wanted: int) -> bool:
                 break
             tried.evaluate(instance)
         else:
-            tried.coverage.exhausted = True
+            tried.coverage.exhausted = not tried.coverage.stopped
         tried.coverage.listed = tried.instances
         if space.complete:
             return False

@@ -46,7 +46,7 @@ def decide_settings(tried: Tried, wanted: int) -> None:
     for instance in tried.until_refuted(chosen):
         tried.evaluate(instance)
     tried.coverage.exhausted = few and tried.is_open
-    tried.coverage.looked_at_all = listed is not None and complete
+    tried.coverage.looked_at_all = listed is not None and complete and not tried.coverage.stopped
     _decide_tightest(tried)
 
 
