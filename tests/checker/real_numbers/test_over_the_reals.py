@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
+from scipy.special import gammaln
 from toy_claims import decided, stated
 
 from clusterproof.checker import Kind
@@ -167,8 +168,6 @@ def drawn_inside(n: Whole) -> Sides:
 
 
 def of_scipy(n: Whole) -> Sides:
-    from scipy.special import gammaln
-
     return at_most(gammaln(n), n * n)
 
 
@@ -197,7 +196,7 @@ def weights(n: Whole) -> Sides:
 @pytest.mark.parametrize(
     ("function", "name"),
     [
-        (from_elsewhere, "time.perf_counter"), (drawn_inside, "numpy.random.default_rng"), (of_scipy, "scipy.special"),
+        (from_elsewhere, "time.perf_counter"), (drawn_inside, "numpy.random.default_rng"), (of_scipy, "gammaln"),
         (of_a_type, "the type of a number"), (of_digits, "a text of a number's digits"),
         (sorted_in_place, "the attribute sort of an array"), (complex_number, "a complex number"),
         (weights, "numpy.mean of these arguments"),
