@@ -29,7 +29,6 @@ from clusterproof.common.atomic import write_whole
 from clusterproof.common.validation import check_count, check_seed
 from clusterproof.running.storage import load_trace
 from clusterproof.synthetic import from_settings
-from clusterproof.theory.headlines import HEADLINES
 from clusterproof.theory.runs.bound import sharpest_bounds
 from clusterproof.theory.runs.bound_checks import compare_with_law
 from clusterproof.user_files import file_of
@@ -135,7 +134,7 @@ def check(
     if ids or paper or all_claims:
         chosen, on_a_page = _chosen(names, paper, stated, all_claims), False
     else:
-        chosen, on_a_page = [checker.find_claim(name) for name in HEADLINES], not verbose
+        chosen, on_a_page = [claim for claim in checker.catalogue() if claim.headline], not verbose
     json_printed = json_file == Path("-")
     json_file = None if json_printed else json_file
     terminal.check_outputs(json=json_file, evidence=evidence)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from clusterproof import checker
 from clusterproof.checker import Verdict
 from clusterproof.checker.kernel import Word as Kind
 from clusterproof.checker.report import tables as report
 from clusterproof.checker.report.verdict import HOLDS
-from clusterproof.theory.headlines import FINDINGS, Finding
 
 LINES, WIDTH = 100, 200
 """Most lines of the page, and most characters of a line."""
 MOST_FINDINGS = 5
 """Most findings of a paper."""
+FIRST_PAPERS = ("cfl-mgd", "fpfc", "gradient-loss", "sofl", "ifca")
+"""Papers whose findings come first; the others follow by name."""
 
 WORDS = (
     "certified: proved for every instance. consistent: not refuted on the instances that were tried. violated: "
@@ -33,8 +35,29 @@ NEXT = (
 """Commands to go on with."""
 
 
+class Finding(NamedTuple):
+    """A sentence on a claim, which is printed only if the claim gets this verdict."""
+
+    verdict: str
+    sentence: str
+
+
+def stated_findings() -> dict[str, Finding]:
+    """Return the sentences of the claims' headlines by id, those of a paper in the order of their ranks."""
+
+    def order(claim: checker.Claim[..., object]) -> tuple[int, str, int]:
+        first = FIRST_PAPERS.index(claim.paper) if claim.paper in FIRST_PAPERS else len(FIRST_PAPERS)
+        return first, claim.paper, claim.rank
+
+    return {
+        claim.id: Finding(claim.expected.partition(",")[0], claim.headline)
+        for claim in sorted(checker.catalogue(), key=order)
+        if isinstance(claim.headline, str)
+    }
+
+
 def page(
-    verdicts: Sequence[Verdict], width: int | None, findings: Mapping[str, Finding] = FINDINGS
+    verdicts: Sequence[Verdict], width: int | None, findings: Mapping[str, Finding] | None = None
 ) -> list[str]:
     """Lay out the page of headlines; of each paper as many findings as fit on it.
 
@@ -45,8 +68,9 @@ def page(
     width
         Columns of the terminal. None: a pipe, whose lines have at most ``WIDTH`` characters.
     findings
-        Sentences by claim.
+        Sentences by claim; those of the claims' headlines if None.
     """
+    findings = stated_findings() if findings is None else findings
     columns = min(width or WIDTH, WIDTH)
     for most in range(MOST_FINDINGS, -1, -1):
         chosen = _chosen(verdicts, findings, most)

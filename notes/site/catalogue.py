@@ -18,7 +18,6 @@ from clusterproof.commands.application import app
 from clusterproof.figures import FIGURES
 from clusterproof.figures.files import metadata_of
 from clusterproof.theory.bounds.audit_settings import NAMES, SIZES
-from clusterproof.theory.headlines import HEADLINES
 from notes.site import reference
 
 PAPERS = {
@@ -59,13 +58,12 @@ def write(folder: Path) -> None:
         "page": page_of,
         "json": lambda value: json.dumps(value, indent=2, ensure_ascii=False),
     }
-    claims = sorted(checker.catalogue(), key=lambda claim: claim.id not in HEADLINES)
+    claims = sorted(checker.catalogue(), key=lambda claim: not claim.headline)
     papers = {name: PAPERS.get(name, name) for name in sorted({claim.paper for claim in claims})}
     known: dict[str, Any] = {
         "claims": claims,
         "papers": papers,
         "verdicts": read_verdicts(),
-        "headlines": HEADLINES,
     }
     known |= {
         "source": source_of,

@@ -1,8 +1,6 @@
-"""The table of claims, and their verdicts, each computed once in a process."""
+"""What the claims expect, and their verdicts, each computed once in a process."""
 
-import csv
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from clusterproof import checker
@@ -10,7 +8,6 @@ from clusterproof.checker.report.recorded import Replayed, replay_verdict
 from clusterproof.checker.report.stored_evidence import read_evidence
 from clusterproof.checker.report.stored_verdicts import read_verdicts
 
-PATH = Path(__file__).parents[1] / "theory" / "catalogue.tsv"
 RECORDED = """
 baselines/cfl-mgd-gradient baselines/cfl-mgd-model baselines/clustered baselines/fedbcd-separate
 baselines/fedprox baselines/fedprox-exact baselines/per-fedavg-fo baselines/per-fedavg-hf
@@ -57,18 +54,16 @@ scaffold/bias sofl/equation-10
 
 
 class Row(NamedTuple):
-    """What the table states of a claim; a column is empty where it has no meaning."""
+    """The verdict that a claim must get, and what it is worth if it is consistent."""
 
-    claim: str
     verdict: str
     standing: str
-    tightness: str
 
 
 def read_catalogue() -> dict[str, Row]:
-    """Read the table, by the id of the claim."""
-    with PATH.open(encoding="utf-8", newline="") as file:
-        return {row["claim"]: Row(**row) for row in csv.DictReader(file, delimiter="\t")}
+    """Return what the claims expect, by id."""
+    parts = {claim.id: claim.expected.partition(", ") for claim in checker.catalogue()}
+    return {name: Row(verdict, standing) for name, (verdict, _, standing) in parts.items()}
 
 
 @cache

@@ -1,8 +1,6 @@
-"""The list of all statements of CFL-MGD, GL-CFL, SoFL and FPFC: every answer exists, and every claim is one."""
+"""The printed statements of CFL-MGD, GL-CFL, SoFL and FPFC: claims judge their places, and the rest has an answer."""
 
-import csv
 import re
-from pathlib import Path
 
 import pytest
 from catalogue import read_catalogue
@@ -11,42 +9,42 @@ from clusterproof import checker
 from clusterproof.checker.report.stored_verdicts import read_verdicts
 from clusterproof.experiments.tables import TABLES
 from clusterproof.figures import FIGURES
+from clusterproof.theory.papers.cfl_mgd import other_statements as cfl_mgd
+from clusterproof.theory.papers.fpfc import other_statements as fpfc
+from clusterproof.theory.papers.gradient_loss import other_statements as gradient_loss
+from clusterproof.theory.papers.sofl import other_statements as sofl
 
-PATH = Path(__file__).parents[2] / "clusterproof/theory" / "every_statement.tsv"
-with PATH.open(encoding="utf-8") as file:
-    ROWS = list(csv.DictReader(file, delimiter="\t"))
-
-
-def test_every_answer_exists_and_every_reason_is_stated() -> None:
-    known = {
-        "claim": {claim.id for claim in checker.catalogue()},
-        "table": set(TABLES),
-        "figure": set(FIGURES),
-    }
-    for row in ROWS:
-        for answer in row["answer"].split("; "):
-            kind, _, name = answer.partition(": ")
-            if kind in known:
-                assert name in known[kind], row
-            elif kind == "reason":
-                assert len(row["answer"]) > 30
-                break
-            else:
-                pytest.fail(f"{row}: {answer}")
+PAPERS = {"cfl-mgd": cfl_mgd, "gradient-loss": gradient_loss, "sofl": sofl, "fpfc": fpfc}
+"""What answers the other statements of each paper whose printed statements are all answered."""
 
 
-@pytest.mark.parametrize("paper", ["cfl-mgd", "gradient-loss", "sofl", "fpfc"])
-def test_every_claim_of_a_paper_is_an_answer(paper: str) -> None:
-    answers = {answer for row in ROWS for answer in row["answer"].split("; ")}
-    own = {claim.id for claim in checker.catalogue(paper) if claim.judges != "ours"}
-    assert {name for name in own if f"claim: {name}" not in answers} == set()
+def test_every_table_and_figure_that_answers_exists_and_every_reason_is_stated() -> None:
+    known = {"table": set(TABLES), "figure": set(FIGURES)}
+    for others in PAPERS.values():
+        for answer, statements in others.OTHER_STATEMENTS.items():
+            named = re.findall(r"\b(table|figure): ([\w/-]+)", answer)
+            assert named or len(answer) > 30, answer
+            assert [name for kind, name in named if name not in known[kind]] == []
+            assert statements
+            assert all(": " in each for each in statements), answer
 
 
-def test_every_equation_of_cfl_mgd_has_a_row() -> None:
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_claim_of_a_paper_judges_places_of_it(paper: str) -> None:
+    """Those of its label, or others, of which none is named twice."""
+    for claim in checker.catalogue(paper):
+        assert len(set(claim.places)) == len(claim.places), claim.id
+        assert not [each for each in claim.places if claim.label.lower().startswith(each.lower())], claim.id
+        assert claim.places or claim.label != claim.id.partition("/")[2], claim.id
+
+
+def test_every_equation_of_cfl_mgd_is_judged_or_answered() -> None:
     """The paper numbers its equations (1) to (38) and, in the appendices, (A1) to (A42)."""
     numbers = {*map(str, range(1, 39)), *(f"A{number}" for number in range(1, 43))}
-    places = {row["place"] for row in ROWS if row["paper"] == "cfl-mgd"}
-    assert {f"({number})" for number in numbers} - places == set()
+    places = {place for claim in checker.catalogue("cfl-mgd") for place in (claim.label, *claim.places)}
+    places |= {place for statements in cfl_mgd.OTHER_STATEMENTS.values() for place in statements}
+    named = {number for place in places for number in re.findall(r"^\((A?\d+)\)", place)}
+    assert numbers - named == set()
 
 
 PRINTED = {

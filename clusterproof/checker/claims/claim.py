@@ -13,6 +13,7 @@ from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar, get_type_hints
 
 from clusterproof.checker.claims.judge import Conclusion
 from clusterproof.checker.claims.statement import Statement, name_of
+from clusterproof.checker.kernel import Word
 from clusterproof.common import InvalidArgument
 from clusterproof.common.discovery import Registry, modules_below
 from clusterproof.common.validation import check_instance
@@ -58,6 +59,10 @@ class Claim(Generic[P, R]):
         the empty name.
     bound
         Bounds the errors of a run on a task; None for claims that are not about runs.
+    expected, headline, rank
+        As for ``claim``.
+    places
+        Further places of the paper that the claim judges.
     tight, says_nothing, quick
         As for ``claim``.
     """
@@ -74,6 +79,10 @@ class Claim(Generic[P, R]):
         self.tight: bool = facts.pop("tight")
         self.says_nothing: str = facts.pop("says_nothing")
         self.quick: bool = facts.pop("quick")
+        self.expected: str = facts.pop("expected", "")
+        self.headline: bool | str = facts.pop("headline", False)
+        self.rank: int = facts.pop("rank", 0)
+        self.places: tuple[str, ...] = tuple(filter(None, facts.pop("places", "").split("; ")))
         self.module = function.__module__
         self.__doc__ = function.__doc__
         title, _, text = inspect.cleandoc(function.__doc__ or "").partition("\n")
@@ -181,6 +190,10 @@ def claim(
     ill_posed: bool | Mapping[str, bool] = False,
     says_nothing: str = "",
     quick: bool = True,
+    expected: str = "",
+    headline: bool | str = False,
+    rank: int = 0,
+    places: str = "",
     **how: Any,
 ) -> Callable[[Callable[P, R]], Claim[P, R]]:
     """Make a typed function a claim that ``check``, ``show``, ``replay`` and the command line know.
@@ -220,6 +233,18 @@ def claim(
         whatever the algorithm does.
     quick
         Whether `check --paper` includes it without ``--all``.
+    expected
+        The verdict that the claim must get, in the catalogue. Of a consistent one also what it is worth, such as
+        ``consistent, sharp within 2``.
+    headline
+        Whether `check` without arguments evaluates the claim; or a sentence on it for that command's page, which is
+        printed if the verdict is the expected one.
+    rank
+        Of a headline with a sentence among those of its paper, 1 for the most important.
+    places
+        Places of the paper that the claim judges, apart from that with which its label begins, separated by
+        semicolons, such as ``algorithm 1, line 8; (31)``. A place of another paper begins with that paper's name and a
+        slash.
     how
         ``evaluations``: instances to try, 2 000 by default, 100 of random statements and drawn objects. ``example``: an
         instance that is tried first, as a mapping, or several. ``replicates``: repetitions of each random instance,
@@ -253,6 +278,9 @@ def claim(
             "id", id, "must be paper/name in lower case", "write it such as my-paper/lemma-1"
         )
     of_lines = facts_of_lines(judges=judges, failure=failure, repaired_by=repaired_by, ill_posed=ill_posed)
+    if expected and expected.partition(",")[0] not in (*Word,):
+        rule = f"must begin with one of {', '.join(Word)}"
+        raise InvalidArgument("expected", expected, rule, "leave it out")
 
     def decorate(function: Callable[P, R]) -> Claim[P, R]:
         _check_function(id, function)
@@ -271,6 +299,10 @@ def claim(
             tight=tight,
             says_nothing=says_nothing,
             quick=quick,
+            expected=expected,
+            headline=headline,
+            rank=rank,
+            places=places,
         )
         REGISTRY[id] = stated
         return stated

@@ -46,6 +46,7 @@ def last_two_models(f: Function, momentum: Fraction, rounds: int) -> tuple[Any, 
     label="Lemma 2, every loss",
     judges="ours",
     repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/theorem-a"),
+    expected="violated",
 )
 def lemma_2_every_loss(
     f: Loss,
@@ -76,6 +77,7 @@ def lemma_2_every_loss(
     label="(A39) without its floor, every loss",
     judges="ours",
     repaired_by="cfl-mgd/momentum-certified",
+    expected="violated",
 )
 def asymptotic_rate_every_loss(
     f: Loss, momentum: Fraction = among(Fraction(9, 10)), rounds: int = Z[1:8]
@@ -94,7 +96,7 @@ def asymptotic_rate_every_loss(
     return at_most(mean_square([model], [f.minimiser]), rate=rate * f.distance**2)
 
 
-@claim("fedavg/every-loss", label="Drift bound, squared, every loss", judges="ours")
+@claim("fedavg/every-loss", label="Drift bound, squared, every loss", judges="ours", expected="certified")
 def fedavg_every_loss(
     f: Losses,
     step_size: Fraction = among(Fraction(1, 4), Fraction(1, 2), Fraction(1)),
@@ -120,7 +122,13 @@ def fedavg_every_loss(
     )
 
 
-@claim("fedlin/every-loss", label="FedLin, one round, every loss", judges="ours", tight=True)
+@claim(
+    "fedlin/every-loss",
+    label="FedLin, one round, every loss",
+    judges="ours",
+    tight=True,
+    expected="certified",
+)
 def fedlin_every_loss(f: Losses, steps: int = among(1, 2, 3)) -> Sides:
     """A round of FedLin contracts by (1 - eta mu)^(2K) on every pair of losses, with a share of disagreement to spare.
 
@@ -144,7 +152,7 @@ def fedlin_every_loss(f: Losses, steps: int = among(1, 2, 3)) -> Sides:
     )
 
 
-@claim("fedlin/every-gap", label="FedLin's rate (recalled), every loss")
+@claim("fedlin/every-gap", label="FedLin's rate (recalled), every loss", expected="certified")
 def fedlin_every_gap(f: Losses, steps: int = among(1, 2), rounds: int = among(1, 2)) -> Sides:
     """FedLin's gap contracts by 1 - 1 / (6 kappa) in a round, on every pair of losses.
 
@@ -160,7 +168,9 @@ def fedlin_every_gap(f: Losses, steps: int = among(1, 2), rounds: int = among(1,
     return at_most(f(model) - f.minimum, rate=(1 - MU / 6) ** rounds * (f(f.start) - f.minimum))
 
 
-@claim("proxskip/every-loss", label="One-step rate, every loss", judges="ours", tight=True)
+@claim(
+    "proxskip/every-loss", label="One-step rate, every loss", judges="ours", tight=True, expected="certified"
+)
 def proxskip_every_loss(
     f: Losses,
     step_size: Fraction = among(Fraction(1, 2), Fraction(1), Fraction(3, 2)),
@@ -191,7 +201,13 @@ def proxskip_every_loss(
     return at_most(probability * met + (1 - probability) * skipped, start=rate * psi(models, controls))
 
 
-@claim("scaffold/every-loss", label="SCAFFOLD II, one round, every loss", judges="ours", tight=True)
+@claim(
+    "scaffold/every-loss",
+    label="SCAFFOLD II, one round, every loss",
+    judges="ours",
+    tight=True,
+    expected="certified",
+)
 def scaffold_every_loss(f: Losses, steps: int = among(1, 2, 3)) -> Sides:
     """A round of SCAFFOLD II contracts by (1 - eta mu)^(2K) on every pair of losses.
 

@@ -22,7 +22,15 @@ def after_round(clients: PlanarClients, model: np.ndarray, step_size: Fraction, 
     return np.asarray(fedlin_round(clients.functions(), model, step_size, [steps] * clients.clients))
 
 
-@claim("fedlin/sharp", label="FedLin, one round", judges="ours", tight=True, evaluations=60)
+@claim(
+    "fedlin/sharp",
+    label="FedLin, one round",
+    judges="ours",
+    tight=True,
+    evaluations=60,
+    expected="consistent, sharp within 2",
+    headline="A round of FedLin with K local steps contracts by (1 - eta mu)^(2K): no instance breaks it.",
+)
 def sharp(clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, local_steps: LocalSteps) -> Sides:
     """A round of FedLin contracts by (1 - eta mu)^(2K), and has a multiple of the gradients' disagreement to spare.
 
@@ -66,7 +74,14 @@ def whole_round(
 sharp.statements += [each for each in sharp_option_1.statements if each.role == "lemma"]
 
 
-@claim("fedlin/convex", label="FedLin, convex clients", judges="ours", evaluations=60)
+@claim(
+    "fedlin/convex",
+    label="FedLin, convex clients",
+    judges="ours",
+    evaluations=60,
+    expected="consistent, sharp within 2",
+    headline=True,
+)
 def convex(
     clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, local_steps: LocalSteps
 ) -> Sides:
@@ -115,7 +130,13 @@ def recalled_rate(smoothness: Any, strong_convexity: Any) -> Any:
     return 1 - strong_convexity / (6 * smoothness)
 
 
-@claim("fedlin/rate", label="FedLin's rate (recalled)", evaluations=50)
+@claim(
+    "fedlin/rate",
+    label="FedLin's rate (recalled)",
+    evaluations=50,
+    expected="consistent, sharp within 2",
+    headline=True,
+)
 def rate(
     clients: PlanarClients,
     x: Coordinate,

@@ -22,7 +22,13 @@ def gain(proximal: Any, dissimilarity: Any, root: Any, smoothness: Any = 1) -> A
     return (mu * (1 - b / s) - smoothness * lost) / mu**2
 
 
-@claim("fedprox/theorem-4", label="Theorem 4", evaluations=300)
+@claim(
+    "fedprox/theorem-4",
+    label="Theorem 4",
+    evaluations=300,
+    expected="consistent, sharp within 2",
+    headline=True,
+)
 def theorem_4(
     curvature: Fraction = Q[Fraction(1, 4) : 1 : 4],
     center: int = among(0, 1, 3),
@@ -60,6 +66,9 @@ def theorem_4(
     repaired_by="fedprox/corollary-7-repaired",
     ill_posed=True,
     evaluations=300,
+    expected="ill-posed",
+    headline='The "about" of Corollary 7 is no bound: at L = 1, B = 2 and 16 drawn clients the gain is '
+    "-0.0005, and 1 / (24 L B^2) is 0.0104.",
 )
 def corollary_7(dissimilarity: int = Z[2:], drawn: int = Z[16:]) -> Sides:
     """With mu = 6 L B^2 the gain is about 1 / (24 L B^2), read as a bound.
@@ -76,7 +85,14 @@ def corollary_7(dissimilarity: int = Z[2:], drawn: int = Z[16:]) -> Sides:
     return at_least(rho, printed=Fraction(1, 24 * dissimilarity**2))
 
 
-@claim("fedprox/corollary-7-repaired", label="repair", judges="ours", evaluations=300)
+@claim(
+    "fedprox/corollary-7-repaired",
+    label="repair",
+    judges="ours",
+    evaluations=300,
+    expected="consistent, sharp within 2",
+    headline=True,
+)
 def corollary_7_repaired(dissimilarity: Fraction = Q[1::4], ratio: Fraction = Q[2:]) -> Sides:
     """With K >= 16 B^2 clients the gain is at least 1 / (24 L B^2).
 
@@ -92,7 +108,7 @@ def corollary_7_repaired(dissimilarity: Fraction = Q[1::4], ratio: Fraction = Q[
     return at_least(rho, printed=1 / (24 * dissimilarity**2))
 
 
-@claim("fedprox/remark-5", label="Remark 5")
+@claim("fedprox/remark-5", label="Remark 5", expected="consistent, sharp within 2")
 def remark_5(
     dissimilarity: Fraction = Q[1:8:4], root: Fraction = Q[Fraction(1, 2) :], proximal: Fraction = Q[1:]
 ) -> Sides:

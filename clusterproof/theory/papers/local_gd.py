@@ -50,7 +50,7 @@ def path_of(gradients: Functions, start: Any, step: Any, rounds: int, steps: int
     return path
 
 
-@claim("local-gd/lemma-1", label="Lemma 1", evaluations=200)
+@claim("local-gd/lemma-1", label="Lemma 1", evaluations=200, expected="consistent, sharp within 2")
 def lemma_1(
     curvature: F = CURVATURE, center: F = CENTER, x: F = Q[-2:2:1], y: F = Q[-2:2:2], step: F = Q[0:1]
 ) -> Sides:
@@ -74,7 +74,7 @@ def lemma_1(
     )
 
 
-@claim("local-gd/lemma-2", label="Lemma 2", evaluations=200)
+@claim("local-gd/lemma-2", label="Lemma 2", evaluations=200, expected="certified")
 def lemma_2(
     curvature: F = CURVATURE, center: F = CENTER, start: F = START, gap: int = GAP, pace: F = PACE
 ) -> Sides:
@@ -96,7 +96,9 @@ def lemma_2(
     )
 
 
-@claim("local-gd/theorem-1", label="Theorem 1, (5)", evaluations=200)
+@claim(
+    "local-gd/theorem-1", label="Theorem 1, (5)", evaluations=200, expected="consistent, loose", headline=True
+)
 def theorem_1(
     curvature: F = CURVATURE,
     center: F = CENTER,
@@ -124,7 +126,9 @@ def theorem_1(
     )
 
 
-@claim("local-gd/corollary-1", label="Corollary 1", evaluations=200)
+@claim(
+    "local-gd/corollary-1", label="Corollary 1", evaluations=200, expected="consistent, loose", headline=True
+)
 def corollary_1(
     curvature: F = CURVATURE,
     center: F = CENTER,

@@ -150,7 +150,7 @@ def contraction(
     return rate, before, after, sum(added)
 
 
-@claim("proxskip/identity", label="(P)", judges="ours", evaluations=40)
+@claim("proxskip/identity", label="(P)", judges="ours", evaluations=40, expected="certified")
 def identity(clients: PlanarClients, start: Start) -> Sides:
     """An iteration changes E Psi exactly as independent gradient steps and 1 - p^2 do.
 
@@ -172,7 +172,15 @@ def identity(clients: PlanarClients, start: Start) -> Sides:
     return equal((expected, moved + (1 - start.probability**2) * controls))
 
 
-@claim("proxskip/sharp", label="One-step rate", judges="ours", tight=True, evaluations=60)
+@claim(
+    "proxskip/sharp",
+    label="One-step rate",
+    judges="ours",
+    tight=True,
+    evaluations=60,
+    expected="certified",
+    headline=True,
+)
 def sharp(clients: PlanarClients, start: Start) -> Sides:
     """One iteration contracts by max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 - p^2}, and by no less.
 
@@ -191,7 +199,15 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
     return at_most(after, start=rate * before, decrease_from=before)
 
 
-@claim("proxskip/theorem-6", label="Theorem 6, as transcribed", judges="reading", evaluations=50)
+@claim(
+    "proxskip/theorem-6",
+    label="Theorem 6, as transcribed",
+    judges="reading",
+    evaluations=50,
+    expected="certified",
+    headline="Theorem 6 holds, shown for two kinds of clients in any number: ProxSkip converges at the "
+    "rate max{1 - gamma mu, 1 - p^2}.",
+)
 def theorem_6(clients: PlanarClients, start: Start) -> Sides:
     """ProxSkip converges linearly, at max{1 - gamma mu, 1 - p^2}.
 

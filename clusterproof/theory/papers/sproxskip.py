@@ -14,7 +14,14 @@ Anywhere = Annotated[Fraction, rationals(-2, 2, 2, upwards=True, downwards=True)
 Tenths = Annotated[Fraction, rationals(Fraction(1, 10), 1, 10)]
 
 
-@claim("sproxskip/repaired", label="Theorem 8, repaired", judges="ours", evaluations=400)
+@claim(
+    "sproxskip/repaired",
+    label="Theorem 8, repaired",
+    judges="ours",
+    evaluations=400,
+    expected="certified",
+    headline=True,
+)
 def repaired(
     strong_convexity: Annotated[Fraction, rationals(Fraction(1, 2), 2, 2, upwards=True)],
     spread: Annotated[Fraction, rationals(0, 2, 2)],
@@ -79,7 +86,15 @@ def repaired(
     return at_most(distance, start=power * start**2, floor=2 * drift**2 / least)
 
 
-@claim("sproxskip/additive", label="Additive noise", judges="ours", tight=True, evaluations=40)
+@claim(
+    "sproxskip/additive",
+    label="Additive noise",
+    judges="ours",
+    tight=True,
+    evaluations=40,
+    expected="certified",
+    headline=True,
+)
 def additive(
     clients: PlanarClients,
     start: Start,

@@ -17,7 +17,6 @@ from clusterproof.checker import REGISTRY, Kind
 from clusterproof.checker.claims import Sides, at_least, at_most, claim, drawn, rationals, suppose
 from clusterproof.checker.report import tables as report
 from clusterproof.checker.report.stored_verdicts import read_verdicts
-from clusterproof.commands import check as command
 from clusterproof.commands import check_unit
 from clusterproof.commands.application import main
 
@@ -89,10 +88,9 @@ def test_check_alone_evaluates_the_headlines_on_all_cores(
     registry: dict[str, Any], capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without arguments, long claims among the headlines are evaluated, slow ones first; other claims are not."""
-    make_claim("p/lemma", Kind.VIOLATED)
-    make_claim("p/theorem", quick=False)
+    make_claim("p/lemma", Kind.VIOLATED, headline=True)
+    make_claim("p/theorem", quick=False, headline=True)
     make_claim("p/line")
-    monkeypatch.setattr(command, "HEADLINES", ("p/lemma", "p/theorem"))
     started: list[tuple[int, list[int]]] = []
 
     def parallel(n_jobs: int, **_: Any) -> Any:

@@ -111,7 +111,15 @@ def rests_at(algorithm: Algorithm[Any], task: QuadraticMixture, *forms: np.ndarr
     return equal(*zip(resting, forms, strict=False), rounding=TOLERANCE)
 
 
-@claim("baselines/fedavg", label="FedAvg", judges="ours", evaluations=INSTANCES)
+@claim(
+    "baselines/fedavg",
+    label="FedAvg",
+    judges="ours",
+    evaluations=INSTANCES,
+    expected="consistent, no sharpness",
+    headline=True,
+    places="cfl-mgd/section 6.3",
+)
 def fedavg(task: Task, local_steps: int = Z[1:8]) -> Sides:
     """FedAvg with H local steps rests at (sum Q_i)^-1 sum Q_i b_i with Q_i = I - (I - eta A_i)^H.
 
@@ -131,7 +139,13 @@ def fedavg(task: Task, local_steps: int = Z[1:8]) -> Sides:
     return rests_at(FedAvg(step_size=step, local_steps=local_steps), task, form)
 
 
-@claim("baselines/fedprox", label="FedProx, H steps", judges="ours", evaluations=INSTANCES)
+@claim(
+    "baselines/fedprox",
+    label="FedProx, H steps",
+    judges="ours",
+    evaluations=INSTANCES,
+    expected="consistent, no sharpness",
+)
 def fedprox(task: Task, proximal: Fraction = STRENGTH, local_steps: int = Z[1:8]) -> Sides:
     """FedProx with H steps rests at the weights (I - (I - eta (A_i + mu I))^H) (A_i + mu I)^-1 A_i.
 
@@ -152,7 +166,13 @@ def fedprox(task: Task, proximal: Fraction = STRENGTH, local_steps: int = Z[1:8]
     return rests_at(FedProx(step_size=step, proximal=strength, local_steps=local_steps), task, form)
 
 
-@claim("baselines/fedprox-exact", label="FedProx, exact", judges="ours", evaluations=INSTANCES)
+@claim(
+    "baselines/fedprox-exact",
+    label="FedProx, exact",
+    judges="ours",
+    evaluations=INSTANCES,
+    expected="consistent, no sharpness",
+)
 def fedprox_exact(task: Task, proximal: Fraction = STRENGTH) -> Sides:
     """FedProx with local problems solved exactly rests at the weights (A_i + mu I)^-1 A_i.
 
@@ -197,6 +217,11 @@ def rest_of_two(curvature: Fraction, step: Fraction, local_steps: int) -> Fracti
     label="FedAvg, optimum",
     judges="reading",
     repaired_by="baselines/fedavg",
+    expected="violated",
+    headline="FedAvg with two local steps misses the minimiser of the mean loss: with curvatures 1/2 "
+    "and 1, minimisers -1 and 1 and step 1 it rests at 1/7, not 1/3.",
+    rank=1,
+    places="cfl-mgd/introduction",
 )
 def fedavg_optimum(
     curvature: Fraction = CURVATURE, step: Fraction = CURVATURE, local_steps: int = Z[1:]
@@ -242,7 +267,14 @@ def personal_rest(task: QuadraticMixture, inner: Fraction, local_steps: int, *, 
     return rests_at(algorithm, task, form)
 
 
-@claim("baselines/per-fedavg-hf", label="Per-FedAvg HF", judges="ours", evaluations=INSTANCES)
+@claim(
+    "baselines/per-fedavg-hf",
+    label="Per-FedAvg HF",
+    judges="ours",
+    evaluations=INSTANCES,
+    expected="consistent, no sharpness",
+    headline=True,
+)
 def per_fedavg_second_order(task: Task, inner: Fraction = INNER, local_steps: int = Z[1:4]) -> Sides:
     """Per-FedAvg with the Hessian rests at Q_i = I - (I - beta (I - alpha A_i) A_i (I - alpha A_i))^tau.
 
@@ -259,7 +291,13 @@ def per_fedavg_second_order(task: Task, inner: Fraction = INNER, local_steps: in
     return personal_rest(task, inner, local_steps, second_order=True)
 
 
-@claim("baselines/per-fedavg-fo", label="Per-FedAvg FO", judges="ours", evaluations=INSTANCES)
+@claim(
+    "baselines/per-fedavg-fo",
+    label="Per-FedAvg FO",
+    judges="ours",
+    evaluations=INSTANCES,
+    expected="consistent, no sharpness",
+)
 def per_fedavg_first_order(task: Task, inner: Fraction = INNER, local_steps: int = Z[1:4]) -> Sides:
     """First-order Per-FedAvg rests at Q_i = I - (I - beta A_i (I - alpha A_i))^tau.
 
@@ -286,6 +324,10 @@ def personal_rest_of_two(curvature: Fraction, inner: Fraction, power: int) -> Fr
     label="Per-FedAvg FO, optimum",
     judges="reading",
     repaired_by="baselines/per-fedavg-hf",
+    expected="violated",
+    headline="First-order Per-FedAvg misses the minimiser of its objective: with curvatures 1/2 and 1, "
+    "minimisers -1 and 1, alpha = 1/2 it rests at 1/7, not -1/17.",
+    rank=2,
 )
 def per_fedavg_first_order_optimum(
     curvature: Fraction = CURVATURE, inner: Fraction = Q[Fraction(1, 4) : Fraction(3, 4) : 4]
@@ -306,7 +348,14 @@ def per_fedavg_first_order_optimum(
     return equal((end, optimum))
 
 
-@claim("baselines/fedbcd", label="FedBCD", judges="ours", evaluations=INSTANCES)
+@claim(
+    "baselines/fedbcd",
+    label="FedBCD",
+    judges="ours",
+    evaluations=INSTANCES,
+    expected="consistent, no sharpness",
+    places="cfl-mgd/section 6.3",
+)
 def fedbcd(
     task: Task,
     proximal: Fraction = Q[Fraction(1, 4) : 1 : 20],
@@ -337,7 +386,14 @@ def fedbcd(
     )
 
 
-@claim("baselines/fedbcd-separate", label="FedBCD-I", judges="ours", evaluations=INSTANCES)
+@claim(
+    "baselines/fedbcd-separate",
+    label="FedBCD-I",
+    judges="ours",
+    evaluations=INSTANCES,
+    expected="consistent, no sharpness",
+    places="cfl-mgd/section 6.3",
+)
 def fedbcd_separate(
     task: Task,
     pull: Fraction = Q[Fraction(1, 10) : Fraction(2, 5) : 10],
@@ -363,7 +419,13 @@ def fedbcd_separate(
     return rests_at(algorithm, task, *forms)
 
 
-@claim("baselines/local", label="LOCAL", judges="ours", evaluations=INSTANCES)
+@claim(
+    "baselines/local",
+    label="LOCAL",
+    judges="ours",
+    evaluations=INSTANCES,
+    expected="consistent, no sharpness",
+)
 def local(task: Task, local_steps: int = Z[1:8]) -> Sides:
     """LOCAL rests at every client's own minimiser.
 

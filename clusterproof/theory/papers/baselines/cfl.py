@@ -40,7 +40,14 @@ def simplex(clusters: int) -> np.ndarray:
     return np.asarray(np.eye(clusters) - 1 / clusters)
 
 
-@claim("cfl/stationary-cosine", label="stationary point, simplex", judges="ours", evaluations=50)
+@claim(
+    "cfl/stationary-cosine",
+    label="stationary point, simplex",
+    judges="ours",
+    evaluations=50,
+    expected="consistent, no sharpness",
+    headline=True,
+)
 def stationary_cosine(
     stream: Stream,
     clusters: int = Z[2:6],
@@ -76,7 +83,13 @@ def stationary_cosine(
     return equal((stationary_cosines(task, float(step_size), local_steps), expected), rounding=1e-10)
 
 
-@claim("cfl/two-clusters", label="stationary point, K = 2", judges="ours", evaluations=50)
+@claim(
+    "cfl/two-clusters",
+    label="stationary point, K = 2",
+    judges="ours",
+    evaluations=50,
+    expected="consistent, no sharpness",
+)
 def two_clusters(
     stream: Stream,
     first: int = Z[1:4],
@@ -121,6 +134,7 @@ def pulls(minimisers: Sequence[int]) -> list[Fraction]:
     label="stationary point, any minimisers",
     judges="ours",
     repaired_by="cfl/stationary-cosine",
+    expected="violated",
 )
 def stationary_cosine_anywhere(
     minimiser_0: int = MINIMISER, minimiser_1: int = MINIMISER, minimiser_2: int = MINIMISER
@@ -165,7 +179,15 @@ def read_updates(written: list[list[float]]) -> np.ndarray:
     return updates
 
 
-@claim("cfl/single-linkage", label="bipartition, single linkage", judges="ours", evaluations=150)
+@claim(
+    "cfl/single-linkage",
+    label="bipartition, single linkage",
+    judges="ours",
+    evaluations=150,
+    expected="consistent, no sharpness",
+    headline=True,
+    places="cfl-mgd/section 2",
+)
 def single_linkage(
     updates: Annotated[np.ndarray, drawn(draw_updates, write=np.ndarray.tolist, read=read_updates)],
 ) -> Sides:
@@ -202,6 +224,11 @@ FOUR_UPDATES = np.array([[0.0, 1.0], [0.0, -1.0], [1.0, -1.0], [3.0, 1.0]])
     judges="reading",
     repaired_by="cfl/single-linkage",
     example=({"updates": FOUR_UPDATES},),
+    expected="violated",
+    headline="Complete linkage, as in the public code, misses the best cut: for updates (0, 1), (0, "
+    "-1), (1, -1), (3, 1) its largest similarity is 0.447, the least 0.316.",
+    rank=1,
+    places="cfl-mgd/section 2",
 )
 def complete_linkage(
     updates: Annotated[np.ndarray, drawn(draw_planar_updates, write=np.ndarray.tolist, read=read_updates)],
@@ -245,6 +272,10 @@ def cut_twice(sides: str, cut: int) -> tuple[list[list[int]], list[list[int]]]:
     failure="misprint",
     repaired_by="cfl/client-ids",
     evaluations=3472,
+    expected="violated",
+    headline="The public code mixes positions with clients: it lists the clusters [0], [1], [2, 3] as "
+    "[0], [0], [1, 2].",
+    rank=2,
 )
 def notebook_index(sides: str = among(*HALVES), cut: int = Z[1:7]) -> Sides:
     """The two lists of positions that a cut returns in the public code of CFL are the new clusters.
@@ -283,7 +314,14 @@ def read_labels(written: list[int]) -> np.ndarray:
     return labels
 
 
-@claim("cfl/client-ids", label="client ids", judges="ours", evaluations=30)
+@claim(
+    "cfl/client-ids",
+    label="client ids",
+    judges="ours",
+    evaluations=30,
+    expected="consistent, no sharpness",
+    headline=True,
+)
 def client_ids(
     labels: Annotated[np.ndarray, drawn(draw_labels, write=np.ndarray.tolist, read=read_labels)],
 ) -> dict[str, Sides]:

@@ -37,7 +37,13 @@ def rest_of_right_clusters(algorithm: Any, task: QuadraticMixture) -> list[np.nd
     return averaging.kept(state)
 
 
-@claim("baselines/cfl-mgd-gradient", label="CFL-MGD, option I", judges="ours", evaluations=2 * INSTANCES)
+@claim(
+    "baselines/cfl-mgd-gradient",
+    label="CFL-MGD, option I",
+    judges="ours",
+    evaluations=2 * INSTANCES,
+    expected="consistent, no sharpness",
+)
 def cfl_mgd_gradient(task: Task, momentum: Fraction = MOMENTUM) -> Sides:
     """Option I of CFL-MGD rests at the exact optimum of each cluster, without momentum left.
 
@@ -57,7 +63,14 @@ def cfl_mgd_gradient(task: Task, momentum: Fraction = MOMENTUM) -> Sides:
     return equal((models, optima), (buffers, 0 * optima), rounding=TOLERANCE)
 
 
-@claim("baselines/cfl-mgd-model", label="CFL-MGD, option II", judges="ours", evaluations=INSTANCES)
+@claim(
+    "baselines/cfl-mgd-model",
+    label="CFL-MGD, option II",
+    judges="ours",
+    evaluations=INSTANCES,
+    expected="consistent, no sharpness",
+    places="cfl-mgd/section 6.3",
+)
 def cfl_mgd_model(task: Task, momentum: Fraction = MOMENTUM, local_steps: int = Z[1:4]) -> Sides:
     """Option II of CFL-MGD rests where sum (I - M_i^H) (z - (b_i, 0)) = 0, with some momentum left.
 
@@ -90,7 +103,14 @@ def algorithms_within(step: float, steps: int) -> list[Any]:
     return [*algorithms, GradientLoss(step_size=step)] if steps == 1 else algorithms
 
 
-@claim("baselines/clustered", label="IFCA, GL-CFL, CFL", judges="ours", evaluations=120)
+@claim(
+    "baselines/clustered",
+    label="IFCA, GL-CFL, CFL",
+    judges="ours",
+    evaluations=120,
+    expected="consistent, no sharpness",
+    places="cfl-mgd/section 6.3",
+)
 def clustered_rest(
     task: Annotated[QuadraticMixture, drawn(partial(draw_task, clusters=2, fewest=2))],
     local_steps: int = Z[1:3],

@@ -27,7 +27,13 @@ def pairs_of_points(task: Mixture, stream: np.random.Generator) -> tuple[np.ndar
     return points, stream.standard_normal(shape) * 10.0 ** stream.uniform(-2, 1, (*shape[:2], 1))
 
 
-@claim("cfl-mgd/assumption-1", label="Assumption 1", evaluations=150)
+@claim(
+    "cfl-mgd/assumption-1",
+    label="Assumption 1",
+    evaluations=150,
+    expected="consistent, sharp within 2",
+    headline=True,
+)
 def assumption_1(task: SomeMixture, stream: Stream) -> Sides:
     """The clusters' expected losses are L-smooth, with our tasks' closed-form L.
 
@@ -52,7 +58,13 @@ def assumption_1(task: SomeMixture, stream: Stream) -> Sides:
     )
 
 
-@claim("cfl-mgd/assumption-2", label="Assumption 2", evaluations=150)
+@claim(
+    "cfl-mgd/assumption-2",
+    label="Assumption 2",
+    evaluations=150,
+    expected="consistent, sharp within 2",
+    headline=True,
+)
 def assumption_2(task: SomeMixture, stream: Stream) -> Sides:
     """The clusters' expected losses are mu-strongly convex, with our tasks' closed-form mu.
 
@@ -80,7 +92,13 @@ SomeRegression = Annotated[RegressionMixture, drawn(random_regression)]
 POSITIVE = Q[Fraction(1, 10) :: 10]
 
 
-@claim("cfl-mgd/assumption-3", label="Assumption 3", repaired_by="cfl-mgd/assumption-3-ball")
+@claim(
+    "cfl-mgd/assumption-3",
+    label="Assumption 3",
+    repaired_by="cfl-mgd/assumption-3-ball",
+    expected="vacuous",
+    headline=True,
+)
 def assumption_3(
     deviation: Fraction = POSITIVE, curvature: Fraction = POSITIVE, noise: Fraction = POSITIVE
 ) -> Sides:
@@ -125,7 +143,14 @@ def along_a_ray(task: SomeRegression, stream: Stream) -> dict[str, Sides]:
     }
 
 
-@claim("cfl-mgd/assumption-3-ball", label="Assumption 3", judges="ours", evaluations=100)
+@claim(
+    "cfl-mgd/assumption-3-ball",
+    label="Assumption 3",
+    judges="ours",
+    evaluations=100,
+    expected="consistent, sharp within 2",
+    headline=True,
+)
 def assumption_3_ball(task: SomeRegression, stream: Stream) -> dict[str, Sides]:
     """On the basin the variances of Gaussian regression are bounded, with explicit constants.
 
@@ -168,7 +193,14 @@ def assumption_3_ball(task: SomeRegression, stream: Stream) -> dict[str, Sides]:
     }
 
 
-@claim("cfl-mgd/assumption-4", label="Assumption 4", ill_posed=True, repaired_by="cfl-mgd/theorem-d")
+@claim(
+    "cfl-mgd/assumption-4",
+    label="Assumption 4",
+    ill_posed=True,
+    repaired_by="cfl-mgd/theorem-d",
+    expected="ill-posed",
+    headline=True,
+)
 def assumption_4(shift: Fraction = among(Fraction(0), Fraction(100))) -> Sides:
     """The initialisation is close, n' is large enough, and the optima have norm of order one.
 
@@ -199,7 +231,12 @@ ROW = among(-1, 1)
 
 
 @claim(
-    "cfl-mgd/assumption-5", label="Assumption 5", ill_posed=True, repaired_by="cfl-mgd/assumption-5-resampled"
+    "cfl-mgd/assumption-5",
+    label="Assumption 5",
+    ill_posed=True,
+    repaired_by="cfl-mgd/assumption-5-resampled",
+    expected="ill-posed",
+    headline=True,
 )
 def assumption_5(first: int = ROW, second: int = ROW) -> Sides:
     """E[g_i] equals the estimator that g_i is.
@@ -220,7 +257,13 @@ def assumption_5(first: int = ROW, second: int = ROW) -> Sides:
 
 
 @claim(
-    "cfl-mgd/assumption-5-resampled", label="Assumption 5, fresh batch", judges="reading", replicates=100_000
+    "cfl-mgd/assumption-5-resampled",
+    label="Assumption 5, fresh batch",
+    judges="reading",
+    replicates=100_000,
+    expected="consistent, no sharpness",
+    headline=True,
+    places="section 5",
 )
 def assumption_5_resampled(
     samples: Annotated[int, among(4, 1)], stream: Stream, replicates: Replicates

@@ -50,6 +50,8 @@ def shifted_formula(identical: IdenticalClients, t: int) -> Fraction:
         "after (17)": "cfl-mgd/lemma-h",
     },
     evaluations=1000,
+    expected="violated",
+    places="(13); (14); (15); (16); (17); after (17); (18); after (18)",
 )
 def equations_12_to_18(identical: IdenticalClients, round_: int = Z[0:6]) -> dict[str, Sides | Excluded]:
     """The error of model averaging follows a recursion with ratios of old errors.
@@ -167,7 +169,14 @@ def distances_for_gradients(
     )
 
 
-@claim("cfl-mgd/equation-12-shifted", label="(12), (13), as meant", judges="ours", evaluations=60)
+@claim(
+    "cfl-mgd/equation-12-shifted",
+    label="(12), (13), as meant",
+    judges="ours",
+    evaluations=60,
+    expected="consistent, sharp within 2",
+    places="(13)",
+)
 def one_local_step(
     task: Annotated[QuadraticMixture, drawn(random_clients)],
     share: Annotated[float, reals(Fraction(1, 10), 1)],
@@ -236,6 +245,8 @@ def expected_losses(task: Annotated[Mixture, drawn(random_mixture)], stream: Str
     says_nothing="(M^(t+2) - 1) / (M - 1) = 1 + M + ... + M^(t+1) >= 1 and M^(T+3) / (M - 1) >= 27/4: the right sides "
     "are at least eps_0 by themselves, for every eps_0 <= 1",
     repaired_by="cfl-mgd/model-averaging-recursion",
+    expected="vacuous",
+    places="(20); after (20)",
 )
 def equations_19_and_20(
     base: Fraction = Q[1::10],

@@ -17,7 +17,13 @@ def chebyshev(pair: Pair) -> float:
     return 64 * pair.sigma**2 / (task.separation**4 * task.strong_convexity**2 * task.samples)
 
 
-@claim("cfl-mgd/equation-24", label="(24), (25), (29), (30)", tight=True)
+@claim(
+    "cfl-mgd/equation-24",
+    label="(24), (25), (29), (30)",
+    tight=True,
+    expected="consistent, sharp within 2",
+    places="(25); after (25); (29); (30)",
+)
 def wrong_choice(law: TwoPointLosses) -> dict[str, Sides]:
     """A wrong choice needs an own loss above delta or another one below it, and both are rare.
 
@@ -111,6 +117,8 @@ FACING |= {
     judges={"(27), smoothness, as meant": "reading", "(27), distance, as meant": "reading"},
     tight=True,
     example=(FACING,),
+    expected="violated",
+    places="after (26); (27); (28)",
 )
 def costs_in_the_basin(
     root: Fraction = Q[1::2],

@@ -25,6 +25,8 @@ def second_models(printed: Rounds, server: Rounds) -> tuple[Fraction, Fraction]:
     judges={"": "reading", "(37)": "printed"},
     repaired_by=dict.fromkeys(("(32)", "(33)"), "cfl-mgd/equation-32-fixed-clusters"),
     evaluations=600,
+    expected="violated",
+    places="(33); (37)",
 )
 def momentum_of_the_average(
     own: int = Z[1:4],
@@ -92,7 +94,15 @@ def momentum_of_the_average(
 momentum_of_the_average.line("(37)")(parts_of_the_momentum)
 
 
-@claim("cfl-mgd/equation-32-fixed-clusters", label="(32), fixed clusters", judges="ours", evaluations=150)
+@claim(
+    "cfl-mgd/equation-32-fixed-clusters",
+    label="(32), fixed clusters",
+    judges="ours",
+    evaluations=150,
+    expected="consistent, no sharpness",
+    headline=True,
+    places="(33)",
+)
 def equation_32_fixed_clusters(
     clients: Annotated[int, Z[2:6]],
     centers: Annotated[tuple[Fraction, ...], sequences(Q[-2:2:4], lambda clients: clients)],

@@ -24,7 +24,9 @@ CONSTANT = 128
 """c_1 of the proof: 64 from each of (29) and (30). In rho_0 of Theorem 1 c_1 is 3 times it, by (A17)."""
 
 
-@claim("cfl-mgd/equation-21", label="(21)", ill_posed=False, evaluations=80)
+@claim(
+    "cfl-mgd/equation-21", label="(21)", ill_posed=False, evaluations=80, expected="consistent, no sharpness"
+)
 def equation_21(task: SomeRegression, stream: Stream) -> dict[str, Sides | Excluded]:
     """A client that joins cluster p has a loss there that is at most the loss at its own model.
 
@@ -51,7 +53,14 @@ def equation_21(task: SomeRegression, stream: Stream) -> dict[str, Sides | Exclu
     }
 
 
-@claim("cfl-mgd/lemma-1", label="Lemma 1, (22)", evaluations=200)
+@claim(
+    "cfl-mgd/lemma-1",
+    label="Lemma 1, (22)",
+    evaluations=200,
+    expected="consistent, loose, best constant known",
+    headline=True,
+    places="(22); section 7",
+)
 def lemma_1(pair: Pair, *, c_1: float = CONSTANT, power_of_samples: float = 1) -> Sides:
     """A client prefers a given wrong model with probability at most c_1 sigma^2 / (Delta^4 mu^2 n').
 
@@ -107,7 +116,15 @@ def towards_one(optima: np.ndarray, own: int, radius: float) -> np.ndarray:
     return np.asarray(optima + radius * directions / np.linalg.norm(directions, axis=-1, keepdims=True))
 
 
-@claim("cfl-mgd/lemma-1-union", label="Lemma 1, (23)", evaluations=75, example={"task": crowd(20)})
+@claim(
+    "cfl-mgd/lemma-1-union",
+    label="Lemma 1, (23)",
+    evaluations=75,
+    example={"task": crowd(20)},
+    expected="consistent, loose, best constant known",
+    headline=True,
+    places="abstract; (23); section 7",
+)
 def lemma_1_union(
     task: Annotated[RegressionMixture | TwoPointMixture, drawn(random_regression)], stream: Stream
 ) -> Sides:
@@ -143,7 +160,15 @@ def cantelli_bound(pair: Pair) -> float:
     return variance / (variance + task.samples * task.strong_convexity**2 * task.separation**4)
 
 
-@claim("cfl-mgd/lemma-1-cantelli", label="Lemma 1, Cantelli", judges="ours", tight=True, evaluations=350)
+@claim(
+    "cfl-mgd/lemma-1-cantelli",
+    label="Lemma 1, Cantelli",
+    judges="ours",
+    tight=True,
+    evaluations=350,
+    expected="consistent, sharp within 2",
+    headline=True,
+)
 def lemma_1_cantelli(pair: Pair) -> Sides:
     """A client prefers a given wrong model with probability at most 64 s^2 / (64 s^2 + n' mu^2 D^4).
 
@@ -178,7 +203,14 @@ def doubtful_regression(stream: np.random.Generator) -> RegressionMixture:
     return replace(task, covariance=task.covariances.matrices, noise=0.3 + task.noise, samples=rows)
 
 
-@claim("cfl-mgd/lemma-1-exact", label="Lemma 1, exact", judges="ours", replicates=4000, evaluations=12)
+@claim(
+    "cfl-mgd/lemma-1-exact",
+    label="Lemma 1, exact",
+    judges="ours",
+    replicates=4000,
+    evaluations=12,
+    expected="consistent, no sharpness",
+)
 def lemma_1_exact(
     task: Annotated[RegressionMixture, drawn(doubtful_regression)], stream: Stream, replicates: Replicates
 ) -> Frequency:
@@ -207,7 +239,14 @@ def lemma_1_exact(
     return probability(losses[:, 0] >= losses[:, 1], equal=exact)
 
 
-@claim("cfl-mgd/lemma-1-worst-case", label="Lemma 1, worst case", judges="ours", evaluations=200)
+@claim(
+    "cfl-mgd/lemma-1-worst-case",
+    label="Lemma 1, worst case",
+    judges="ours",
+    evaluations=200,
+    expected="consistent, sharp within 2",
+    headline=True,
+)
 def lemma_1_worst_case(
     task: Annotated[RegressionMixture, drawn(random_regression)],
     share: Annotated[float, reals(Fraction(1, 20), Fraction(99, 100))],

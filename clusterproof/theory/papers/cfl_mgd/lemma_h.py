@@ -27,6 +27,8 @@ HALF = Fraction(1, 2)
     label="(31) without its floor rho_0",
     judges="ours",
     repaired_by="cfl-mgd/per-step-region",
+    expected="violated",
+    headline=True,
 )
 def per_step_contraction(momentum: Fraction = Q[0 : Fraction(99, 100) : 20], round_: int = Z[0:12]) -> Sides:
     """Without noise every round shrinks the error by 1 - l mu / 8L, for every momentum.
@@ -81,7 +83,14 @@ def resonant(proportion: float, momentum: float) -> bool:
     return bool((np.abs(turns - np.round(turns)) < 1 / HORIZON).any())
 
 
-@claim("cfl-mgd/per-step-region", label="(31) without its floor, region", judges="ours")
+@claim(
+    "cfl-mgd/per-step-region",
+    label="(31) without its floor, region",
+    judges="ours",
+    expected="consistent, no sharpness",
+    headline=True,
+    places="introduction",
+)
 def per_step_region(
     proportion: Fraction = Q[Fraction(1, 200) : Fraction(199, 200) : 12],
     momentum: Fraction = Q[0 : Fraction(199, 200) : 12],
@@ -118,6 +127,8 @@ def per_step_region(
     label="(A39) without its floor, many rounds",
     judges="ours",
     repaired_by="cfl-mgd/lemma-h",
+    expected="violated",
+    headline=True,
 )
 def asymptotic_rate(momentum: Fraction = among(Fraction(9, 10)), rounds: int = among(80)) -> Sides:
     """After many rounds the error falls at least as fast as (1 - l mu / 8L)^T, for every momentum.
@@ -157,7 +168,13 @@ def companion_radius(curvatures: np.ndarray, momentum: float) -> float:
     return float(np.abs(np.linalg.eigvals(companions)).max())
 
 
-@claim("cfl-mgd/asymptotic-region", label="(A39) without its floor, region", judges="ours")
+@claim(
+    "cfl-mgd/asymptotic-region",
+    label="(A39) without its floor, region",
+    judges="ours",
+    expected="consistent, no sharpness",
+    places="theorem 1",
+)
 def asymptotic_region(
     proportion: Fraction = Q[Fraction(1, 100) : Fraction(99, 100) : 6],
     condition_number: int = among(1, 2, 10, 100, 1000),
@@ -252,6 +269,9 @@ EXTREME = [
     tight=True,
     evaluations=1000,
     example=EXTREME,
+    expected="consistent, sharp within 2",
+    places="abstract; introduction; contribution 2; section 2.2; section 5; theorem 1; remark 1; "
+    "after (17); lemma 2; (31); (38); section 6.3; (A35); (A37); after (A38); (A39)",
 )
 def lemma_h(curvature: Annotated[float, reals(0, 1)], momentum: Annotated[float, reals(0, 1)]) -> Sides:
     """Without noise |e_t| <= |Pi_t(a)| |e_0|, with three bounds on Pi_t in closed form; models may leave the ball.

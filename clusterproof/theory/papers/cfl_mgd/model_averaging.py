@@ -62,7 +62,14 @@ class OptionTwo:
         return np.asarray(run(algorithm, self.task, rounds=rounds, initial=start[None]).models[:, 0])
 
 
-@claim("cfl-mgd/model-averaging-recursion", label="Option II", judges="ours", evaluations=60)
+@claim(
+    "cfl-mgd/model-averaging-recursion",
+    label="Option II",
+    judges="ours",
+    evaluations=60,
+    expected="consistent, no sharpness",
+    places="(14); (15); (16); (17); (18); (19); (20); section 7",
+)
 def model_averaging_recursion(option_two: OptionTwo, stream: Stream) -> dict[str, Sides | Excluded]:
     """On quadratics, a round of option II is one affine map of (chi, u), with a known fixed point.
 
@@ -98,7 +105,15 @@ def model_averaging_recursion(option_two: OptionTwo, stream: Stream) -> dict[str
     }
 
 
-@claim("cfl-mgd/model-averaging-drift", label="Option II, drift", judges="ours", evaluations=60)
+@claim(
+    "cfl-mgd/model-averaging-drift",
+    label="Option II, drift",
+    judges="ours",
+    evaluations=60,
+    expected="consistent, sharp within 2",
+    headline=True,
+    places="section 7",
+)
 def model_averaging_drift(
     task: Annotated[QuadraticMixture, drawn(partial(random_clients, condition_number=5.0, clients=(2, 6)))],
     momentum: Momentum,
@@ -185,6 +200,11 @@ def clients(flat: Fraction, center: Fraction) -> tuple[tuple[Fraction, Fraction]
     label="Option II, (6)",
     judges="reading",
     repaired_by="cfl-mgd/model-averaging-reset",
+    expected="violated",
+    headline="Option II can diverge where each client alone converges: with curvatures 1/100 and 1, "
+    "momentum 4/5 and 5 local steps a round multiplies the error by 1.058.",
+    rank=4,
+    places="section 2.2; (6); algorithm 1, line 16; section 7",
 )
 def model_averaging_stability(
     flat: Fraction = among(*(Fraction(1, k) for k in (2, 4, 10, 100))),
@@ -215,7 +235,15 @@ def model_averaging_stability(
     return at_most(max(abs(determinant), abs(trace) - determinant), one=1)
 
 
-@claim("cfl-mgd/model-averaging-reset", label="Option II, reset", judges="ours", evaluations=80)
+@claim(
+    "cfl-mgd/model-averaging-reset",
+    label="Option II, reset",
+    judges="ours",
+    evaluations=80,
+    expected="consistent, sharp within 2",
+    headline=True,
+    places="(6); algorithm 1, line 11; algorithm 1, line 16",
+)
 def model_averaging_reset(
     task: Annotated[QuadraticMixture, drawn(partial(random_clients, condition_number=100.0))],
     momentum: Annotated[float, reals(0, Fraction(93, 100))],
@@ -268,6 +296,9 @@ def order_of_error(
     label="Section 7, O(1/T)",
     judges="reading",
     repaired_by="cfl-mgd/model-averaging-recursion",
+    expected="violated",
+    headline=True,
+    places="after (20)",
 )
 def model_averaging_rate(
     flat: Fraction = among(Fraction(1, 100)),
@@ -310,6 +341,8 @@ def model_averaging_rate(
         "rounds": 30,
         "constant": Fraction(1),
     },
+    expected="violated",
+    headline=True,
 )
 def model_averaging_limit(
     flat: Fraction = among(Fraction(1, 2), Fraction(1, 10)),

@@ -26,7 +26,14 @@ def drift_of_round(step_size: Any, smoothness: Any, local_steps: int, disagreeme
     return float(step_size**2 * smoothness * (local_steps * (local_steps - 1) // 2)) * disagreement
 
 
-@claim("fedavg/drift", label="Drift bound", judges="ours", evaluations=30)
+@claim(
+    "fedavg/drift",
+    label="Drift bound",
+    judges="ours",
+    evaluations=30,
+    expected="consistent, sharp within 2",
+    headline=True,
+)
 def drift(
     clients: PlanarClients,
     x: Coordinate,

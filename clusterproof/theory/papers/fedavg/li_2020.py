@@ -106,7 +106,14 @@ def compared(problem: Problem, sampling: Fraction, clients: Fraction) -> Sides:
     return at_most(gap, **terms)
 
 
-@claim("fedavg/theorem-1", label="Theorem 1, (4), (5)", evaluations=200)
+@claim(
+    "fedavg/theorem-1",
+    label="Theorem 1, (4), (5)",
+    evaluations=200,
+    expected="consistent, sharp within 2",
+    headline="No counterexample to Theorem 1: with all clients and decaying steps FedAvg converges "
+    "like 1 / T.",
+)
 def theorem_1(problem: Problem) -> Sides:
     """FedAvg with all clients and decaying steps converges like 1 / T.
 
@@ -124,7 +131,9 @@ def theorem_1(problem: Problem) -> Sides:
     return compared(problem, F(0), F(0))
 
 
-@claim("fedavg/theorem-2", label="Theorem 2, (6)", evaluations=200)
+@claim(
+    "fedavg/theorem-2", label="Theorem 2, (6)", evaluations=200, expected="consistent, loose", headline=True
+)
 def theorem_2(problem: Problem, drawn: int = among(1, 2, 5)) -> Sides:
     """FedAvg with K clients drawn with replacement converges like 1 / T.
 
@@ -137,7 +146,13 @@ def theorem_2(problem: Problem, drawn: int = among(1, 2, 5)) -> Sides:
     return compared(problem, F(1, drawn), F(1, drawn))
 
 
-@claim("fedavg/theorem-3", label="Theorem 3", evaluations=200)
+@claim(
+    "fedavg/theorem-3",
+    label="Theorem 3",
+    evaluations=200,
+    expected="consistent, sharp within 2",
+    headline=True,
+)
 def theorem_3(problem: Problem, drawn: int = among(1, 2)) -> Sides:
     """FedAvg with K of the N clients drawn without replacement converges like 1 / T.
 
@@ -159,7 +174,7 @@ def rest_of(clients: Sequence[tuple[Any, Any]], step: Any, local_steps: int) -> 
 PACE = Q[F(1, 20) : F(1, 4) : 20]
 
 
-@claim("fedavg/theorem-4", label="Theorem 4")
+@claim("fedavg/theorem-4", label="Theorem 4", expected="certified", headline=True)
 def theorem_4(local_steps: int = Z[2:6], pace: Fraction = PACE) -> Sides:
     """There is a problem on which FedAvg with E > 1 and a fixed step rests away from the optimum.
 
@@ -175,7 +190,7 @@ def theorem_4(local_steps: int = Z[2:6], pace: Fraction = PACE) -> Sides:
     return at_least(abs(rest - F(1, 3)), bias=(local_steps - 1) * step / 9)
 
 
-@claim("fedavg/exact-bias", label="exact bias", judges="ours", evaluations=200)
+@claim("fedavg/exact-bias", label="exact bias", judges="ours", evaluations=200, expected="certified")
 def exact_bias(local_steps: int = Z[2:6], step: Fraction = PACE, center: Fraction = Q[-2:2:1]) -> Sides:
     """The fixed point in closed form is one: a round leaves it where it is.
 
@@ -192,7 +207,12 @@ def exact_bias(local_steps: int = Z[2:6], step: Fraction = PACE, center: Fractio
 
 
 @claim(
-    "fedavg/fixed-steps-fail", label="after Theorem 4", judges="reading", failure="wording", ill_posed=False
+    "fedavg/fixed-steps-fail",
+    label="after Theorem 4",
+    judges="reading",
+    failure="wording",
+    ill_posed=False,
+    expected="violated",
 )
 def fixed_steps_fail(
     first: Annotated[int, integers(-8, 8, upwards=True, downwards=True)],

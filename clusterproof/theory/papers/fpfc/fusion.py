@@ -46,7 +46,15 @@ def draw_task(stream: np.random.Generator) -> QuadraticMixture:
     )
 
 
-@claim("fpfc/window", label="fusion window", judges="ours", evaluations=200)
+@claim(
+    "fpfc/window",
+    label="fusion window",
+    judges="ours",
+    evaluations=200,
+    expected="consistent, no sharpness",
+    headline=True,
+    places="approach",
+)
 def fusion_window(
     task: Annotated[QuadraticMixture, drawn(draw_task)],
     concavity: Annotated[float, reals(2.1, 5)],
@@ -120,6 +128,11 @@ def minimiser(minimisers: tuple[Fraction, ...], strength: Fraction) -> list[Frac
     failure="wording",
     repaired_by="fpfc/window",
     example={"spread": Fraction(1, 10), "strength": Fraction(1, 4)},
+    expected="violated",
+    headline="A convex penalty can recover the clusters: clients at 0, 0.1, 1 and 1.1 end at 7/40, "
+    "7/40, 37/40 and 37/40 with lambda = 1/4.",
+    rank=5,
+    places="table 1",
 )
 def convex(
     spread: Fraction = Q[Fraction(1, 10) : Fraction(1, 2) : 10],
@@ -173,7 +186,13 @@ def least_cross_similarity(similarities: np.ndarray) -> float:
     return min(cross_similarity(similarities, side) for side in cuts if side.any())
 
 
-@claim("fpfc/bipartition", label="Introduction, the optimal bipartition", judges="ours", evaluations=30)
+@claim(
+    "fpfc/bipartition",
+    label="Introduction, the optimal bipartition",
+    judges="ours",
+    evaluations=30,
+    expected="consistent, no sharpness",
+)
 def bipartition(stream: Stream, clients: int = Z[2:9]) -> Sides:
     """The best of all 2^(m - 1) - 1 bipartitions is found by (m - 1) (m - 2) comparisons of m (m - 1) / 2 cosines.
 

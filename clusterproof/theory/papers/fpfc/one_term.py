@@ -124,6 +124,8 @@ def suppose_every_pair(setting: Constants) -> None:
     judges="ours",
     bound=bound_models_by_one_term,
     evaluations=20,
+    expected="consistent, sharp within 2",
+    headline=True,
 )
 def one_term(case: EveryPair, stream: Stream) -> Sides | Expectation:
     """With convex losses and every pair updated, the mean of E||grad_w L_0||^2 is at most A D_0 / K.
@@ -308,6 +310,7 @@ def suppose_large_augmentation(setting: Constants) -> None:
     judges="ours",
     bound=bound_models_at_large_augmentation,
     evaluations=15,
+    expected="consistent, sharp within 2",
 )
 def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Sides | Expectation:
     """With convex losses and rho >= 8 L_g the mean of E||grad_w L_0||^2 is at most A_1 D_0 / K.
@@ -427,6 +430,8 @@ def constant(short: Share) -> Sides:
     label="Theorem 1, first inequality, pairs that wait",
     judges="ours",
     repaired_by="fpfc/one-term-large-augmentation",
+    expected="violated",
+    headline=True,
 )
 def one_term_waiting(
     clients: int = among(8, 24, 64), ratio: float = among(3.0, 2.2, 2.001), share: float = among(0.1, 0.05)

@@ -115,6 +115,9 @@ def mean_of_squares(setting: Constants, rounds: int, *, duals: bool) -> float:
     label="Theorem 1, third inequality, all pairs with a participant",
     judges="reading",
     repaired_by="fpfc/repaired-duals",
+    expected="violated",
+    headline=True,
+    places="algorithm 1, line 1; algorithm 1, line 5",
 )
 def theorem_1_participation(
     clients: int = CLIENTS, rounds: int = ROUNDS, *, power_of_pairs: float = 0.0

@@ -177,6 +177,9 @@ def opposed_averages(strain: float, rounds: int) -> tuple[Constants, Averages]:
     judges="ours",
     bound=bound_models,
     evaluations=8,
+    expected="consistent, sharp within 2",
+    headline=True,
+    places="assumption 1; assumption 2; assumption 3",
 )
 def repaired_models(case: Random, stream: Stream) -> Sides | Expectation:
     """The mean of E||grad_w L_0||^2 over K rounds is at most (A + B) D_0 / K.
@@ -246,6 +249,8 @@ def models_of_opposed_clients(strain: float = STRAIN, rounds: int = Z[1:20]) -> 
     judges="ours",
     bound=bound_mapping,
     evaluations=500,
+    expected="consistent, sharp within 2",
+    places="approach",
 )
 def repaired_mapping(
     strength: Fraction = Q[Fraction(1, 10) : 10],
@@ -287,7 +292,14 @@ def mapping_of_runs(case: Random, stream: Stream) -> Sides:
     return at_most(measured.mapping, smoothing=(1 - 1 / setting.clients) * setting.mapping_bound)
 
 
-@claim("fpfc/repaired-duals", label="Theorem 1, third inequality", judges="ours", bound=bound_duals)
+@claim(
+    "fpfc/repaired-duals",
+    label="Theorem 1, third inequality",
+    judges="ours",
+    bound=bound_duals,
+    expected="consistent, loose",
+    headline=True,
+)
 def repaired_duals(clients: int = participation.CLIENTS, rounds: int = participation.ROUNDS) -> Sides:
     """The mean of E||grad_v L_0||^2 is at most C_2 D_0 / (P K).
 
@@ -356,6 +368,8 @@ def suppose_positive(setting: Constants) -> None:
     judges="ours",
     bound=bound_models_as_printed,
     evaluations=30,
+    expected="consistent, loose",
+    headline=True,
 )
 def theorem_1_models_positive(case: Positive, stream: Stream) -> Sides | Expectation:
     """Where C_1's denominators are positive, the first inequality of Theorem 1 holds.

@@ -80,7 +80,14 @@ def follow(case: Random, stream: np.random.Generator) -> tuple[np.ndarray, float
     return np.array(recorded).T, 1 + abs(values[0])
 
 
-@claim("fpfc/repaired-proof", label="proof of Theorem 1, line by line", judges="ours", evaluations=12)
+@claim(
+    "fpfc/repaired-proof",
+    label="proof of Theorem 1, line by line",
+    judges="ours",
+    evaluations=12,
+    expected="consistent, sharp within 2",
+    places="approach; algorithm 1, line 3; algorithm 1, line 5",
+)
 def repaired_proof(case: Random, stream: Stream) -> dict[str, Sides]:
     """The repaired theorem's proof holds line by line.
 
@@ -180,7 +187,15 @@ def shared(
     return equal((right - left, (x * second - y * first) ** 2))
 
 
-@claim("fpfc/descent", label="proof of Theorem 1", judges="ours", bound=bound_descent, evaluations=30)
+@claim(
+    "fpfc/descent",
+    label="proof of Theorem 1",
+    judges="ours",
+    bound=bound_descent,
+    evaluations=30,
+    expected="consistent, sharp within 2",
+    places="approach",
+)
 def descent(case: Random, stream: Stream, pair_rule: str = among("either", "all")) -> Sides:
     """The augmented Lagrangian never rises, for any participants.
 
@@ -210,7 +225,15 @@ def descent(case: Random, stream: Stream, pair_rule: str = among("either", "all"
     return at_most(path[1:], before=path[:-1], rounding=1e-12 * (1 + abs(path[0])))
 
 
-@claim("fpfc/local-steps", label="proof of Theorem 1", judges="ours", bound=bound_local_steps, evaluations=30)
+@claim(
+    "fpfc/local-steps",
+    label="proof of Theorem 1",
+    judges="ours",
+    bound=bound_local_steps,
+    evaluations=30,
+    expected="consistent, sharp within 2",
+    places="algorithm 1, line 2; algorithm 1, line 3",
+)
 def local_steps(case: Random, stream: Stream) -> Sides:
     """T local steps bring a participant (1 - alpha rho)^T times nearer to the minimiser of h_i.
 

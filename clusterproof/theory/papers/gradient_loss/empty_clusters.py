@@ -21,6 +21,11 @@ ROUNDS = 8
     label="(7), empty cluster",
     repaired_by="gradient-loss/pinning",
     ill_posed=True,
+    expected="ill-posed",
+    headline="(7) is 0 / 0 for a cluster without devices: if its model is kept it stays at 3, if a "
+    "device is allocated it moves to 1.",
+    rank=4,
+    places="algorithm 1, line 14",
 )
 def equation_7_empty(away: int = Z[3:], pinned: int = among(-1, 1)) -> Sides:
     """The model of each cluster is the mean of the models of its devices.
@@ -48,6 +53,9 @@ def equation_7_empty(away: int = Z[3:], pinned: int = among(-1, 1)) -> Sides:
     label="Section II-C",
     repaired_by="gradient-loss/pinning",
     ill_posed=True,
+    expected="ill-posed",
+    headline=True,
+    places="section 2-C",
 )
 def empty_cluster_rule(stream: Stream, away: int = Z[3:]) -> Sides:
     """K random devices are allocated, one to each cluster, so that no cluster is empty.
@@ -80,6 +88,8 @@ def empty_cluster_rule(stream: Stream, away: int = Z[3:]) -> Sides:
     failure="wording",
     repaired_by="gradient-loss/pinning",
     example={"left": 3, "right": 1, "start_0": Fraction(1), "start_1": Fraction(2), "step": Fraction(1, 2)},
+    expected="violated",
+    places="section 2-C",
 )
 def empty_for_good(
     left: int = Z[1:4],
@@ -117,7 +127,15 @@ def empty_for_good(
     return at_most(min(returned), zero=0)
 
 
-@claim("gradient-loss/pinning", label="Section II-C", judges="ours", evaluations=40)
+@claim(
+    "gradient-loss/pinning",
+    label="Section II-C",
+    judges="ours",
+    evaluations=40,
+    expected="consistent, no sharpness",
+    headline=True,
+    places="section 2-C",
+)
 def pinning(
     stream: Stream, clusters: int = Z[2:4], step: Fraction = Q[Fraction(1, 10) : Fraction(9, 10)]
 ) -> Sides:

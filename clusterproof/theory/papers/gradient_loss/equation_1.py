@@ -37,6 +37,11 @@ def summed_scores(
     label="(1) and (4)",
     judges="reading",
     repaired_by="gradient-loss/equation-1-mean",
+    expected="violated",
+    headline="With the summed loss of (1) two copies of a batch change the choice: the scores are -3/4 "
+    "and -1/2 on one row, and -1 and -3/2 on two copies of it.",
+    rank=2,
+    places="algorithm 1, line 6",
 )
 def equation_1(
     model_0: Fraction = POINT,
@@ -66,7 +71,13 @@ def equation_1(
     return equal((best(few), best(many)))
 
 
-@claim("gradient-loss/equation-1-mean", label="(1) with the mean", judges="ours")
+@claim(
+    "gradient-loss/equation-1-mean",
+    label="(1) with the mean",
+    judges="ours",
+    expected="certified",
+    headline=True,
+)
 def equation_1_mean(
     rows: int = ROWS,
     losses: tuple[Fraction, ...] = OF_ROWS,

@@ -24,6 +24,9 @@ PACE, SHARE = Q[Fraction(1, 20) : 1 : 20], Q[0:1:10]
     label="after (2)",
     failure="misprint",
     repaired_by="gradient-loss/equation-2-descent",
+    expected="violated",
+    headline=True,
+    places="(2)",
 )
 def equation_2(
     first: Fraction = POINT, second: Fraction = POINT, start: Fraction = POINT, step: Fraction = STEP
@@ -56,7 +59,7 @@ def draw_task(stream: np.random.Generator, condition: float = 3.0) -> QuadraticM
     )
 
 
-@claim("gradient-loss/equation-2-descent", label="(2) with its sign", judges="ours")
+@claim("gradient-loss/equation-2-descent", label="(2) with its sign", judges="ours", expected="certified")
 def equation_2_descent(
     devices: int = DEVICES,
     gradients: tuple[Fraction, ...] = OF_DEVICES,
@@ -110,7 +113,16 @@ def plain_round(
     ), choices
 
 
-@claim("gradient-loss/equations-4-7", label="(4)-(7)", ill_posed=False, evaluations=50)
+@claim(
+    "gradient-loss/equations-4-7",
+    label="(4)-(7)",
+    ill_posed=False,
+    evaluations=50,
+    expected="consistent, no sharpness",
+    headline=True,
+    places="(5); (6); (7); algorithm 1, line 2; algorithm 1, line 4; algorithm 1, line 10; algorithm "
+    "1, line 11; algorithm 1, line 13; algorithm 1, line 15; algorithm 1, line 16",
+)
 def equations_4_7(
     stream: Stream,
     step: Fraction = PACE,

@@ -21,7 +21,13 @@ from clusterproof.theory.papers.gradient_loss.scalar import (
 )
 
 
-@claim("gradient-loss/loss-margin", label="(4), margin", judges="ours", evaluations=100)
+@claim(
+    "gradient-loss/loss-margin",
+    label="(4), margin",
+    judges="ours",
+    evaluations=100,
+    expected="consistent, sharp within 2",
+)
 def loss_margin(
     stream: Stream,
     rows: int = Z[1:19],
@@ -59,6 +65,8 @@ def loss_margin(
     label="(2) and (3), t = 0",
     repaired_by="gradient-loss/equations-4-7",
     ill_posed=True,
+    expected="ill-posed",
+    headline=True,
 )
 def equation_3_first_round(
     center: Fraction = POINT, model_0: Fraction = POINT, model_1: Fraction = POINT, weight: Fraction = WEIGHT
@@ -86,7 +94,14 @@ def equation_3_first_round(
     )
 
 
-@claim("gradient-loss/equation-5-batch", label="(1) and (5), batch size", judges="ours", evaluations=100)
+@claim(
+    "gradient-loss/equation-5-batch",
+    label="(1) and (5), batch size",
+    judges="ours",
+    evaluations=100,
+    expected="certified",
+    places="(5)",
+)
 def equation_5_batch(
     step: Fraction = Q[Fraction(1, 10) : Fraction(19, 10) : 10], rows: int = Z[1:]
 ) -> dict[str, Sides]:
@@ -118,6 +133,10 @@ def equation_5_batch(
     failure="misprint",
     ill_posed=False,
     repaired_by="gradient-loss/equations-4-7",
+    expected="violated",
+    headline="Line 12 uploads the update of the round before: from 1, with the minimiser 0 and alpha = "
+    "1/2, two rounds end at 1/2, and at 1/4 by (5)-(7).",
+    rank=5,
 )
 def algorithm_line_12(center: Fraction = POINT, start: Fraction = POINT, step: Fraction = STEP) -> Sides:
     """The devices upload w_i^t, and the server averages by (7).

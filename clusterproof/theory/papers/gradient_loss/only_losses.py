@@ -53,6 +53,9 @@ def sent(task: QuadraticMixture, models: np.ndarray) -> tuple[np.ndarray, np.nda
     label="Section I, only local loss values",
     failure="wording",
     repaired_by="gradient-loss/what-clusters",
+    expected="violated",
+    headline=True,
+    places="section 1",
 )
 def only_losses(half: int = HALF, pull: Fraction = PULL) -> Sides:
     """The method of [4] clusters devices by their loss values alone.
@@ -84,7 +87,14 @@ def choices_of(task: QuadraticMixture) -> np.ndarray:
     return np.asarray(state.assignments, dtype=object)
 
 
-@claim("gradient-loss/what-clusters", label="Section I, of [4] and [5]", judges="ours", evaluations=200)
+@claim(
+    "gradient-loss/what-clusters",
+    label="Section I, of [4] and [5]",
+    judges="ours",
+    evaluations=200,
+    expected="consistent, no sharpness",
+    places="section 1",
+)
 def ifca_by_losses(half: int = HALF, pull: Fraction = PULL) -> Sides:
     """Of the methods before, IFCA clusters devices by their loss values alone, and CFL by their updates alone.
 

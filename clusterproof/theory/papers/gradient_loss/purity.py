@@ -32,6 +32,8 @@ FOUND = ["".join(each) for size, names in ((6, "012"), (4, "01")) for each in pr
     failure="wording",
     repaired_by="gradient-loss/purity-bound",
     evaluations=2235,
+    expected="violated",
+    places="section 3-A3",
 )
 def purity_as_accuracy(true: str = among("001122", "000111", "0011"), found: str = among(*FOUND)) -> Sides:
     """Purity is the share of devices in their true cluster, where clusters are named one to one.
@@ -65,7 +67,13 @@ OF_CLUSTER: Any = sequences(COUNT, CLUSTERS)
 TABLE: Any = sequences(COUNT, CLUSTERS**2)
 
 
-@claim("gradient-loss/purity-bound", label="Section III-A3, purity", judges="ours")
+@claim(
+    "gradient-loss/purity-bound",
+    label="Section III-A3, purity",
+    judges="ours",
+    expected="certified",
+    places="section 3-A3",
+)
 def purity_bound(counts: tuple[int, ...] = TABLE) -> dict[str, Sides]:
     """Purity is at least the share of correct devices, and never falls when clusters are split.
 
@@ -118,7 +126,7 @@ OVERLAPS = {"10 classes": (10, 8, 6), "EMNIST": (62 - len(MERGED), 40, 33)}
 """Classes, how many of them each cluster has, and how many any two are said to share."""
 
 
-@claim("gradient-loss/class-overlap", label="Section III-A1")
+@claim("gradient-loss/class-overlap", label="Section III-A1", expected="certified", places="section 3-A1")
 def class_overlap(data: str = among(*OVERLAPS), unused: int = Z[0:]) -> Sides:
     """Devices in different clusters have at least 6 common classes.
 

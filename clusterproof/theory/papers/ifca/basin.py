@@ -83,6 +83,9 @@ ROUND = {
     tight=True,
     evaluations=30,
     example=(ROUND,),
+    expected="consistent, sharp within 2",
+    headline=True,
+    places="cfl-mgd/introduction; cfl-mgd/section 5; cfl-mgd/assumption 4",
 )
 def basin(
     task: Annotated[RegressionMixture, drawn(draw_mixture)],

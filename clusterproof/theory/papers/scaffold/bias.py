@@ -102,7 +102,15 @@ def floor(sums: Sums, curvature: Any, variance: Any) -> Any:
     return (variance * sums.runs + sums.noises) / (2 * curvature * sums.of_one)
 
 
-@claim("scaffold/bias", label="Theorem 4.1", evaluations=60)
+@claim(
+    "scaffold/bias",
+    label="Theorem 4.1",
+    evaluations=60,
+    expected="certified",
+    headline="Theorem 4.1 holds for every number of local steps: SCAFFOLD II is biased by gamma / N, "
+    "as FedAvg, and by gamma^2 for any number of clients.",
+    rank=2,
+)
 def bias(curvature: Curvature, local_steps: LocalSteps) -> Sides:
     """SCAFFOLD II is biased by gamma / N, as FedAvg, and by gamma^2 whatever the number of clients.
 
@@ -164,7 +172,7 @@ def stationary_law(
     )
 
 
-@claim("scaffold/bias-ratio", label="Bias over FedAvg's", judges="ours", evaluations=60)
+@claim("scaffold/bias-ratio", label="Bias over FedAvg's", judges="ours", evaluations=60, expected="certified")
 def bias_ratio(local_steps: LocalSteps, fresh: Annotated[int, integers(1, 5, upwards=True)]) -> Sides:
     """For many clients and small steps SCAFFOLD's bias is (5H - 1) / 3H times FedAvg's under II, more under I.
 
@@ -197,7 +205,9 @@ def at_positive_steps(length: Fraction = Q[0 : Fraction(1, 2) : 20], local_steps
     return at_most(ratio, limit=Fraction(5 * local_steps - 1, 3 * local_steps))
 
 
-@claim("scaffold/bias-larger", label="Bias above FedAvg's", judges="ours", evaluations=60)
+@claim(
+    "scaffold/bias-larger", label="Bias above FedAvg's", judges="ours", evaluations=60, expected="certified"
+)
 def bias_larger(
     curvature: Curvature,
     length: Annotated[Fraction, rationals(0, 1, 10)],

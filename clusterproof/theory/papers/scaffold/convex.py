@@ -21,7 +21,14 @@ UpToQuarter = Annotated[Any, rationals(0, QUARTER, 8)]
 UpToHalf = Annotated[Any, rationals(0, Fraction(1, 2), 8)]
 
 
-@claim("scaffold/convex", label="SCAFFOLD, convex clients", judges="ours", evaluations=60)
+@claim(
+    "scaffold/convex",
+    label="SCAFFOLD, convex clients",
+    judges="ours",
+    evaluations=60,
+    expected="consistent, sharp within 2",
+    headline=True,
+)
 def convex(clients: PlanarClients, start: Start) -> dict[str, Sides]:
     """On convex clients a round of SCAFFOLD gains the gap at its start (I), or those along the clients' paths (II).
 

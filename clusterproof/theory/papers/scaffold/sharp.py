@@ -41,7 +41,13 @@ def closed_form(local_steps: int, pace: Fraction, condition: Fraction, option: s
     return RoundCertificate(round=round_, rate=rate, constant=rate * weight, weight=weight, multipliers=pairs)
 
 
-@claim("scaffold/multipliers", label="Certificates of one round", judges="ours", quick=False)
+@claim(
+    "scaffold/multipliers",
+    label="Certificates of one round",
+    judges="ours",
+    quick=False,
+    expected="consistent, no sharpness",
+)
 def certificates(
     local_steps: Annotated[int, choice(*LOCAL_STEPS)],
     pace: Annotated[Fraction, choice(*PACES)],
@@ -62,7 +68,15 @@ def certificates(
     return equal((failing is not None, False), words=f"not proved: {failing}")
 
 
-@claim("scaffold/sharp", label="SCAFFOLD II, one round", judges="ours", tight=True, evaluations=60)
+@claim(
+    "scaffold/sharp",
+    label="SCAFFOLD II, one round",
+    judges="ours",
+    tight=True,
+    evaluations=60,
+    expected="consistent, sharp within 2",
+    headline=True,
+)
 def sharp(clients: PlanarClients, start: Start) -> Sides:
     """A round of SCAFFOLD II contracts by (1 - eta mu)^(2K), as K steps of gradient descent on one client do.
 

@@ -16,6 +16,11 @@ from clusterproof.checker.claims import Sides, Stream, Z, at_least, at_most, cla
     label="Algorithm 1, line 30",
     repaired_by="sofl/aggregation-in-cluster",
     ill_posed=True,
+    expected="ill-posed",
+    headline="The weights n_m / n of line 30 do not sum to 1 within a cluster: with two clients inside "
+    "and one outside, a sample each, they sum to 2/3.",
+    rank=2,
+    places="(1)",
 )
 def algorithm_line_30(first: int = Z[1:], second: int = Z[1:], other: int = Z[1:]) -> Sides:
     """A cluster's model is the sum of its clients' models with weights n_m / n.
@@ -41,7 +46,13 @@ def algorithm_line_30(first: int = Z[1:], second: int = Z[1:], other: int = Z[1:
 
 
 @claim(
-    "sofl/aggregation-in-cluster", label="Algorithm 1, line 30, as meant", judges="reading", evaluations=100
+    "sofl/aggregation-in-cluster",
+    label="Algorithm 1, line 30, as meant",
+    judges="reading",
+    evaluations=100,
+    expected="consistent, sharp within 2",
+    headline=True,
+    places="algorithm 1, line 19; algorithm 1, line 27; algorithm 1, line 28; algorithm 1, line 29",
 )
 def aggregation_in_cluster(
     stream: Stream, clients: int = Z[2:12], dimension: int = Z[1:3]

@@ -19,7 +19,14 @@ def task(clusters: int) -> QuadraticMixture:
     return QuadraticMixture.random(clusters=clusters, clients=5 * clusters, dimension=3, seed=0)
 
 
-@claim("sofl/no-extra-communication", label="Section 3, no additional communication", evaluations=40)
+@claim(
+    "sofl/no-extra-communication",
+    label="Section 3, no additional communication",
+    evaluations=40,
+    expected="consistent, no sharpness",
+    headline=True,
+    places="algorithm 1, line 7; algorithm 1, line 26",
+)
 def no_extra_communication(clusters: int = CLUSTERS, local_steps: int = STEPS) -> Sides:
     """SoFL sends and computes no more in a round than FedAvg.
 
@@ -40,7 +47,12 @@ def no_extra_communication(clusters: int = CLUSTERS, local_steps: int = STEPS) -
     return equal((sofl.sent(), fedavg.sent()), (sofl.units, fedavg.units))
 
 
-@claim("sofl/ifca-consumption", label="Section 2, IFCA's consumption", evaluations=40)
+@claim(
+    "sofl/ifca-consumption",
+    label="Section 2, IFCA's consumption",
+    evaluations=40,
+    expected="consistent, no sharpness",
+)
 def ifca_consumption(clusters: int = CLUSTERS, local_steps: int = STEPS) -> Sides:
     """IFCA's clients receive and evaluate several times as much.
 
@@ -65,7 +77,15 @@ def ifca_consumption(clusters: int = CLUSTERS, local_steps: int = STEPS) -> Side
     )
 
 
-@claim("sofl/clustering-condition", label="Section 4.1, conditions (a), (b)")
+@claim(
+    "sofl/clustering-condition",
+    label="Section 4.1, conditions (a), (b)",
+    expected="vacuous",
+    headline="Condition (b) of Section 4.1 decides nothing: 10 delta_1 is the largest update, so (b) "
+    "holds for every delta_2 below 10 delta_1.",
+    rank=3,
+    places="section 4.1, (a) and (b); algorithm 1, line 11",
+)
 def clustering_condition(
     largest: Fraction = Q[Fraction(1, 10) :: 2], factor: Fraction = Q[1 : Fraction(99, 10) : 10]
 ) -> Sides:

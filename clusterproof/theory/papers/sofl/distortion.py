@@ -26,6 +26,7 @@ def least_distortion(points: list[Point], *, one_direction: bool) -> Fraction:
     label="Section 4.1, mean square distortion",
     judges="reading",
     repaired_by="sofl/mean-square-distortion-nearest",
+    expected="violated",
 )
 def mean_square_distortion(length: int = among(10, 3, 2)) -> Sides:
     """Some map with winners by (9) has the least mean square distortion that its number of neurons allows.
@@ -53,7 +54,13 @@ def squared_distances(samples: np.ndarray, neurons: np.ndarray) -> np.ndarray:
     return np.asarray(((samples[:, None] - neurons) ** 2).sum(axis=-1))
 
 
-@claim("sofl/mean-square-distortion-nearest", label="Section 4.1, nearest winner", judges="ours")
+@claim(
+    "sofl/mean-square-distortion-nearest",
+    label="Section 4.1, nearest winner",
+    judges="ours",
+    expected="consistent, sharp within 2",
+    places="section 5.2.2",
+)
 def mean_square_distortion_nearest(
     stream: Stream, neurons: int = among(2, 3), rate: Fraction = among(Fraction(1), Fraction(1, 2))
 ) -> Sides:

@@ -45,6 +45,11 @@ def elbow(curve: Sequence[Fraction]) -> int:
     label="Algorithm 1, line 14, elbow by the chord",
     judges="reading",
     repaired_by="sofl/guarded-count",
+    expected="violated",
+    headline="The elbow of line 14 finds 2 clusters where the map has found exactly 3, at (0, 1), (1, "
+    "0) and (1, 1).",
+    rank=5,
+    places="algorithm 1, line 13; figure 8",
 )
 def elbow_exact_winners(
     x1: int = Z[0:], y1: int = Z[0:], x2: int = Z[0:], y2: int = Z[0:], x3: int = Z[0:], y3: int = Z[0:]
@@ -79,7 +84,15 @@ def elbow_exact_winners(
 COORDINATES: Any = sequences(Z[0:5], lambda count: count)
 
 
-@claim("sofl/elbow-below-chord", label="Algorithm 1, line 14", judges="ours", tight=True, evaluations=30)
+@claim(
+    "sofl/elbow-below-chord",
+    label="Algorithm 1, line 14",
+    judges="ours",
+    tight=True,
+    evaluations=30,
+    expected="consistent, sharp within 2",
+    places="contribution 1; figure 8",
+)
 def elbow_below_chord(
     count: int = Z[3:6],
     x: tuple[int, ...] = COORDINATES,
@@ -153,7 +166,13 @@ def counted(task: QuadraticMixture, seed: int) -> int:
 
 
 @claim(
-    "sofl/guarded-count", label="Algorithm 1, line 14, repaired", judges="ours", quick=False, replicates=24
+    "sofl/guarded-count",
+    label="Algorithm 1, line 14, repaired",
+    judges="ours",
+    quick=False,
+    replicates=24,
+    expected="inconclusive",
+    places="contribution 1",
 )
 def guarded_count(stream: Stream, replicates: Replicates) -> Frequency:
     """The silhouette of the clients, with one cluster allowed, finds 1, 2, 4 and 8 clusters.

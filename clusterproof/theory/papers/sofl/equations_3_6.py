@@ -48,7 +48,14 @@ def exact_curve(points: Sequence[Point]) -> list[Fraction]:
     return [min(total for groups, total in found if groups == k) for k in range(len(points))]
 
 
-@claim("sofl/equation-3", label="(3)", repaired_by="sofl/equation-6", ill_posed=True)
+@claim(
+    "sofl/equation-3",
+    label="(3)",
+    repaired_by="sofl/equation-6",
+    ill_posed=True,
+    expected="ill-posed",
+    headline=True,
+)
 def equation_3(
     b1: int = Z[0:],
     b2: int = Z[lambda b1: b1 + 1 :],
@@ -95,7 +102,17 @@ LINE: Any = (
 )
 
 
-@claim("sofl/equation-4", label="(4), (5)", judges="reading", repaired_by="sofl/equation-6")
+@claim(
+    "sofl/equation-4",
+    label="(4), (5)",
+    judges="reading",
+    repaired_by="sofl/equation-6",
+    expected="violated",
+    headline="Minimising (4) and then (5) does not minimise (3): of clients at 0, 1, 2 and 4 it makes "
+    "two clusters with the sum 2.5, and the least is 2.",
+    rank=4,
+    places="(5)",
+)
 def equation_4(b1: int = LINE[0], b2: int = LINE[1], b3: int = LINE[2], b4: int = LINE[3]) -> Sides:
     """Minimising the distances within clusters (4), and then each cluster's loss (5), minimises (3).
 
@@ -128,7 +145,7 @@ def equation_4(b1: int = LINE[0], b2: int = LINE[1], b3: int = LINE[2], b4: int 
 MINIMISERS: Any = sequences(Q[::2], lambda clients: clients)
 
 
-@claim("sofl/equation-6", label="(6)", evaluations=60)
+@claim("sofl/equation-6", label="(6)", evaluations=60, expected="consistent, no sharpness", headline=True)
 def equation_6(
     clients: int = Z[1:8],
     theta: tuple[Fraction, ...] = MINIMISERS,

@@ -13,7 +13,13 @@ from clusterproof.checker.claims import Q, Sides, Stream, Z, at_least, at_most, 
 from clusterproof.theory.papers.sofl.equations_3_6 import Point, mean_of, squared_distance
 
 
-@claim("sofl/equation-10", label="(8)-(10), (14), (15)", evaluations=300)
+@claim(
+    "sofl/equation-10",
+    label="(8)-(10), (14), (15)",
+    evaluations=300,
+    expected="consistent, sharp within 2",
+    places="(7); (9); (10); (14); (15); algorithm 1, line 12; algorithm 1, line 15; algorithm 1, line 16",
+)
 def equation_10(
     stream: Stream, dimension: int = Z[2:8], rate: Fraction = Q[Fraction(1, 100) : 1 : 100]
 ) -> dict[str, Sides]:
@@ -65,6 +71,8 @@ NEURONS = 5
     label="Section 3.3, (10)-(13)",
     ill_posed=True,
     repaired_by="sofl/theorem-1-robbins-monro",
+    expected="ill-posed",
+    places="(11); (12); (13)",
 )
 def shrinking_neighbourhood(updates: int = Z[1:]) -> Sides:
     """The neighbourhood shrinks until it contains the best matching unit alone.

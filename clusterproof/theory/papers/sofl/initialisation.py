@@ -51,7 +51,13 @@ def differ(first: np.ndarray, second: np.ndarray) -> bool:
     return float(adjusted_rand_index(first, second)) < 1
 
 
-@claim("sofl/initialisation", label="Section 5.2.2, initialization", replicates=30, quick=False)
+@claim(
+    "sofl/initialisation",
+    label="Section 5.2.2, initialization",
+    replicates=30,
+    quick=False,
+    expected="inconclusive",
+)
 def initialisation(stream: Stream, replicates: Replicates) -> Frequency:
     """From another start the map's clusters are the same in most runs, those of k-means in fewer.
 

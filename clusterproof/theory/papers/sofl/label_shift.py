@@ -36,7 +36,13 @@ def random_weights(count: int, stream: np.random.Generator) -> list[Fraction]:
 
 
 @claim(
-    "sofl/label-shift-ceiling", label="Section 5.1.1, label skew", judges="ours", tight=True, evaluations=40
+    "sofl/label-shift-ceiling",
+    label="Section 5.1.1, label skew",
+    judges="ours",
+    tight=True,
+    evaluations=40,
+    expected="consistent, no sharpness",
+    headline=True,
 )
 def label_shift_ceiling(
     stream: Stream, classes: int = Z[2:4], inputs: int = Z[1:3], clusters: int = Z[1:4]

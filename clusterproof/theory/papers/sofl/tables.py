@@ -231,6 +231,10 @@ def table_3_in_table_4(methods: tuple[str, ...]) -> tuple[list[Fraction], list[F
     },
     failure={"": "wording", "5.2.5, over CFL": "misprint"},
     repaired_by={"Table 3, server's model": "sofl/label-shift-ceiling"},
+    expected="violated",
+    headline=True,
+    places="abstract; algorithm 1, line 17; figure 9; table 2; table 3; table 4; table 5; section "
+    "5.2.5; section 5.2.6; section 6",
 )
 def sentences_on_tables() -> dict[str, Sides]:
     """What the text states of its tables follows from the printed numbers.

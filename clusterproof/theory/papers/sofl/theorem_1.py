@@ -13,7 +13,16 @@ from clusterproof.theory.papers.sofl.cells import FrozenRow, errors_after, mean_
 RATE = among(Fraction(1, 10), Fraction(1, 2), Fraction(1))
 
 
-@claim("sofl/theorem-1", label="Theorem 1", ill_posed=True, repaired_by="sofl/theorem-1-robbins-monro")
+@claim(
+    "sofl/theorem-1",
+    label="Theorem 1",
+    ill_posed=True,
+    repaired_by="sofl/theorem-1-robbins-monro",
+    expected="ill-posed",
+    headline="Theorem 1 names no rate: at the constant rate 1/10 a neuron keeps 1/19 of its cell's "
+    "variance for ever, at the rate 1 / n none.",
+    rank=1,
+)
 def theorem_1(rate: Fraction = RATE) -> Sides:
     """The neurons of a self-organising map converge in mean square to the means of their cells.
 
@@ -63,6 +72,8 @@ def end_of_long_runs(rate: Fraction, near: Fraction) -> Any:
     label="Section 4.1, centre of mass at the end",
     judges="reading",
     repaired_by="sofl/theorem-1-robbins-monro",
+    expected="violated",
+    headline=True,
 )
 def theorem_1_at_the_end(learning_rate: Fraction = RATE, near: Fraction = Q[0:1]) -> Sides:
     """At the end of SoFL's run the neurons are at the centres of mass of their cells, if the run is long.
@@ -101,7 +112,14 @@ def clustered_row(stream: np.random.Generator, spread: float) -> FrozenRow:
     return FrozenRow(samples=samples, cells=np.tile(np.arange(cells), 2), start=samples[:cells])
 
 
-@claim("sofl/theorem-1-robbins-monro", label="Theorem 1, repaired", judges="ours", evaluations=2)
+@claim(
+    "sofl/theorem-1-robbins-monro",
+    label="Theorem 1, repaired",
+    judges="ours",
+    evaluations=2,
+    expected="inconclusive",
+    headline=True,
+)
 def theorem_1_robbins_monro(
     stream: Stream, spread: Fraction = Q[Fraction(1, 20) : Fraction(1, 10) : 100]
 ) -> dict[str, Sides]:

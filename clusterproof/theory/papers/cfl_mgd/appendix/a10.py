@@ -18,6 +18,8 @@ ROOT, SHARE, COSINE, NOT_NEGATIVE = Q[1::2], Q[0:1:4], Q[-1:1:4], Q[0::2]
         "(A10), meant: smoothness": "ours",
         "(A10), meant: geometry": "ours",
     },
+    expected="certified",
+    places="assumption 4; after (A10); (A26)",
 )
 def gradients_in_the_basin(
     root: Fraction = ROOT,

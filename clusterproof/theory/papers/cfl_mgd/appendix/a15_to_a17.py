@@ -124,6 +124,8 @@ SPENT = {"law": tightest(), "own": 1, "foreign": 48, "level": Fraction(1, 10)}
     failure={"(A16)": "misprint"},
     evaluations=150,
     example=(FEW, SPENT),
+    expected="violated",
+    places="(36); (A16); (A17)",
 )
 def false_members(
     law: TwoPointLosses,

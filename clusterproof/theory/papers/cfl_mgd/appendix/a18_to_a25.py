@@ -49,6 +49,9 @@ NOTHING_RANDOM = (
     repaired_by={"(A23), third step": "cfl-mgd/a23-meant", "(A23)": "cfl-mgd/a23-meant"},
     evaluations=300,
     example=[{"run": run} for run in NOTHING_RANDOM],
+    expected="violated",
+    places="after (6); algorithm 1, line 15; (A19); (A20); (A21); (A22); (A23); (A24); (A25); (A28); "
+    "after (A28)",
 )
 def own_momentum(run: ScalarRun) -> dict[str, Sides | Excluded]:
     """The clients' buffers hold their own past gradients, which are near the present one up to noise.
@@ -197,7 +200,14 @@ def with_noise(
     return at_most(left, noise=clients * max(variances) * round_ / (samples * (1 - momentum) ** 2))
 
 
-@claim("cfl-mgd/a23-meant", label="(A23), noise part", judges="ours", evaluations=60)
+@claim(
+    "cfl-mgd/a23-meant",
+    label="(A23), noise part",
+    judges="ours",
+    evaluations=60,
+    expected="certified",
+    places="(A24); (A25)",
+)
 def a23_meant(
     clients: int = Z[1:2],
     round_: int = Z[1:3],

@@ -128,7 +128,13 @@ def total(values: Sequence[Fraction], clients: Iterable[int]) -> Fraction:
     return sum((values[i] for i in clients), Fraction(0))
 
 
-@claim("cfl-mgd/appendix-a1", label="(A1) = (34), (A9)", evaluations=300)
+@claim(
+    "cfl-mgd/appendix-a1",
+    label="(A1) = (34), (A9)",
+    evaluations=300,
+    expected="consistent, no sharpness",
+    places="(34); after (35); (A9)",
+)
 def parts_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
     """A round is one gradient step plus averaged noise, less the false members' gradients and the momentum.
 
@@ -201,7 +207,13 @@ def around_a_center(
     return equal((added, clients * center + apart))
 
 
-@claim("cfl-mgd/appendix-a2", label="(A2), (A7)", judges={"(A2), sharper": "ours"})
+@claim(
+    "cfl-mgd/appendix-a2",
+    label="(A2), (A7)",
+    judges={"(A2), sharper": "ours"},
+    expected="certified",
+    places="(A7)",
+)
 def descent(
     kappa: Fraction = KAPPA, along: Fraction = SHARE, bent: Fraction = SHARE, share: Fraction = SHARE
 ) -> dict[str, Sides | Excluded]:
@@ -274,6 +286,7 @@ class Shares:
     label="before (A7)",
     judges={"at least": "reading", "at most": "reading"},
     ill_posed={"at least, printed": True},
+    expected="ill-posed",
 )
 def a7_step(one: Shares) -> dict[str, Sides]:
     """Where a quarter of the own clients stay, the effective step is from l / 4L to 1 / L.

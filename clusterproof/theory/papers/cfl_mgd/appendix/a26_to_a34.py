@@ -35,6 +35,8 @@ BY_HAND = ScalarRun(12, 6, Fraction(2, 3), Fraction(1, 2), 1, 0, Fraction(0))
     repaired_by={"(A27)": "cfl-mgd/theorem-d", "(A34)": "cfl-mgd/theorem-d"},
     example={"run": BY_HAND},
     evaluations=300,
+    expected="violated",
+    places="(38); (A28); (A33); (A34)",
 )
 def momentum_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
     """The momentum of a round is at most the last four terms of (38).
@@ -201,6 +203,8 @@ def scripts(
     judges="reading",
     repaired_by="cfl-mgd/theorem-d",
     evaluations=200,
+    expected="violated",
+    places="(A30); (A31); (A32)",
 )
 def false_members(
     clients: int = Z[2:5],

@@ -30,6 +30,8 @@ PART = Q[0:1:4]
     repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/theorem-a"),
     example=(BY_HAND | {"clients": 24, "own": 12}, BY_HAND),
     evaluations=300,
+    expected="violated",
+    places="theorem 1; (A36); (A37)",
 )
 def one_round(
     clients: int = Z[2:],
@@ -120,7 +122,14 @@ def floor_of_a_round(
     return equal((whole / parts, 1.0), rounding=1e-10)
 
 
-@claim("cfl-mgd/appendix-a38", label="(A38)", judges={"(A38)": "reading"}, repaired_by="cfl-mgd/theorem-d")
+@claim(
+    "cfl-mgd/appendix-a38",
+    label="(A38)",
+    judges={"(A38)": "reading"},
+    repaired_by="cfl-mgd/theorem-d",
+    expected="vacuous",
+    places="section 5; after (A38)",
+)
 def small_floor(
     root: Fraction = ROOT,
     share: Fraction = SHARE,
@@ -214,7 +223,14 @@ class Recursion:
         return factor * self.start + (1 - factor) / self.decay * self.floor
 
 
-@claim("cfl-mgd/appendix-a39", label="(A39)-(A42)", judges={"(A40), meant": "reading"}, evaluations=120)
+@claim(
+    "cfl-mgd/appendix-a39",
+    label="(A39)-(A42)",
+    judges={"(A40), meant": "reading"},
+    evaluations=120,
+    expected="consistent, sharp within 2",
+    places="theorem 1; (A40); (A41); (A42)",
+)
 def rounds_of_a_contraction(recursion: Recursion) -> dict[str, Sides]:
     """After T = (8L / l mu) log(Delta / 2 rho) rounds the error is at most rho = (16 L / mu l) rho_0.
 
@@ -278,6 +294,8 @@ def floors_together(recursion: Recursion) -> Sides:
     label="(A40), and rho of Theorem 1",
     failure="misprint",
     repaired_by="cfl-mgd/appendix-a39",
+    expected="violated",
+    places="theorem 1; (A42)",
 )
 def misprints(recursion: Recursion, p: int = Z[1:4]) -> dict[str, Sides]:
     """After T rounds exactly 8 rho_0 sqrt(L / mu) / l is left of the start, and rho is (16 L / mu p) rho_0.

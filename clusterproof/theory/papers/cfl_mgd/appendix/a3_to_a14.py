@@ -38,6 +38,8 @@ NOISE = {"task": two_values(40, 40, 0.2), "level": Fraction(1, 10), "place": "op
     replicates=300,
     evaluations=15,
     example=(ALWAYS, QUIET, NOISE),
+    expected="consistent, sharp within 2",
+    places="(35); before (A3); (A8)",
 )
 def own_clients(
     task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates
@@ -115,6 +117,8 @@ def false_member_norms(one: Round) -> tuple[np.ndarray, np.ndarray, float]:
     replicates=600,
     evaluations=15,
     example=(ALONE, CROWD, HALF, RARELY),
+    expected="consistent, sharp within 2",
+    places="(A12); (A13); (A14)",
 )
 def false_members(
     task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates
@@ -202,7 +206,13 @@ def share_of_counts(count: int, sixteenths: int, is_far: Callable[[int], bool]) 
     return Fraction(far, 16**count)
 
 
-@claim("cfl-mgd/appendix-a4", label="(A4)-(A6)", evaluations=300)
+@claim(
+    "cfl-mgd/appendix-a4",
+    label="(A4)-(A6)",
+    evaluations=300,
+    expected="consistent, sharp within 2",
+    places="assumption 4; before (A4); (A5); (A6); after (A25)",
+)
 def clients_that_stay(count: int = Z[1:1000], sixteenths: int = among(8, 10, 12, 14, 16)) -> dict[str, Sides]:
     """At least half of the own clients stay in the mean, a quarter with probability at least 1 - 2 exp(-clm), c = 1/8.
 

@@ -30,6 +30,9 @@ MOMENTUM = Q[0 : Fraction(9, 10) : 10]
     label="Algorithm 1, line 3",
     repaired_by="cfl-mgd/division-by-clients",
     ill_posed=True,
+    expected="ill-posed",
+    headline=True,
+    places="section 5",
 )
 def algorithm_line_3_participation(
     clients: int = among(20, 10), participation: Fraction = among(Fraction(1), Fraction(1, 2))
@@ -64,6 +67,9 @@ def algorithm_line_3_participation(
     label="Algorithm 1, line 5, ties",
     repaired_by="cfl-mgd/equation-8",
     ill_posed=True,
+    expected="ill-posed",
+    headline=True,
+    places="(8)",
 )
 def algorithm_line_5_ties(second: Fraction = among(Fraction(-1, 1000), Fraction(0))) -> Sides:
     """The best model of a client is unique.
@@ -101,6 +107,9 @@ def algorithm_line_5_ties(second: Fraction = among(Fraction(-1, 1000), Fraction(
     label="Algorithm 1, lines 5 and 7",
     repaired_by="cfl-mgd/assumption-5-resampled",
     ill_posed=True,
+    expected="ill-posed",
+    headline=True,
+    places="algorithm 1, line 5; algorithm 1, line 7; section 5",
 )
 def algorithm_line_7_resampling(
     own: Fraction = Q[Fraction(-1, 2) : Fraction(1, 2) : 4], other: Fraction = Q[1:2:4], samples: int = Z[1:5]
@@ -139,6 +148,9 @@ def implied_rounds(rounds: int, rows: int) -> float:
     repaired_by="cfl-mgd/theorem-d",
     ill_posed=True,
     evaluations=2001,
+    expected="ill-posed",
+    headline=True,
+    places="section 5",
 )
 def algorithm_rounds_and_samples(rows: int = Z[1000:3000]) -> dict[str, Sides]:
     """T = (8L / l mu) log(Delta / 2 rho) rounds are made with n' = n / 2T rows each.
@@ -188,6 +200,9 @@ def suppose_right_choices(path: list[Fraction]) -> None:
     label="Algorithm 1, lines 2, 7, 8 and 15",
     repaired_by="cfl-mgd/equation-3",
     ill_posed=True,
+    expected="ill-posed",
+    headline=True,
+    places="algorithm 1, line 2; algorithm 1, line 7; algorithm 1, line 8",
 )
 def algorithm_line_8(momentum: Fraction = MOMENTUM, rounds: int = Z[2:14]) -> Sides:
     """Round t of option I uses the gradient at the model that it broadcasts.
@@ -222,6 +237,8 @@ def algorithm_line_8(momentum: Fraction = MOMENTUM, rounds: int = Z[2:14]) -> Si
     judges="reading",
     failure="misprint",
     repaired_by="cfl-mgd/lemma-h",
+    expected="violated",
+    headline=True,
 )
 def algorithm_line_8_delayed(momentum: Fraction = MOMENTUM, rounds: int = Z[10:14]) -> Sides:
     """Where line 2 broadcasts the newest model as chi^t, option I does not raise the error, for any momentum.
@@ -261,6 +278,11 @@ def second_models(momentum: Fraction) -> list[Fraction]:
     label="Algorithm 1, line 15",
     repaired_by="cfl-mgd/equation-32-fixed-clusters",
     ill_posed=True,
+    expected="ill-posed",
+    headline="Line 15, (A19) and (32) give a client that changes its cluster three momenta: from the "
+    "same four clients the second model is 5/8, 23/32 or 11/16.",
+    rank=5,
+    places="after (6)",
 )
 def algorithm_line_15_momentum_of_switchers(momentum: Fraction = MOMENTUM) -> Sides:
     """A client that changes its cluster brings its momentum along.
@@ -290,6 +312,9 @@ def algorithm_line_15_momentum_of_switchers(momentum: Fraction = MOMENTUM) -> Si
     label="Algorithm 1, lines 11-12, 16",
     repaired_by="cfl-mgd/model-averaging-reset",
     ill_posed=True,
+    expected="ill-posed",
+    headline=True,
+    places="algorithm 1, line 11; algorithm 1, line 12",
 )
 def algorithm_line_12_option_2_momentum(
     momentum: Fraction = among(Fraction(9, 10)), local_steps: int = among(5)
@@ -327,6 +352,9 @@ def algorithm_line_12_option_2_momentum(
     label="Algorithm 1, lines 15-16, weights",
     repaired_by="cfl-mgd/equation-1-mean",
     ill_posed=True,
+    expected="ill-posed",
+    headline=True,
+    places="algorithm 1, line 15; algorithm 1, line 16",
 )
 def algorithm_lines_15_16_weights(rows: int = among(1, 3)) -> Sides:
     """Clients with different amounts of data have the same weight.
@@ -364,7 +392,14 @@ def equal_clusters(stream: np.random.Generator) -> QuadraticMixture:
     return random_quadratics(stream, clusters=(2, 4), dimension=(3, 3), condition_number=5.0)
 
 
-@claim("cfl-mgd/division-by-clients", label="(5), (9)", evaluations=60)
+@claim(
+    "cfl-mgd/division-by-clients",
+    label="(5), (9)",
+    evaluations=60,
+    expected="consistent, no sharpness",
+    headline=True,
+    places="algorithm 1, line 15; (9); theorem 1",
+)
 def division_by_clients(
     task: Annotated[QuadraticMixture, drawn(equal_clusters)],
     momentum: Annotated[float, reals(0, Fraction(9, 10))],

@@ -33,7 +33,14 @@ from clusterproof.theory.exact.rounding import share_of_largest
 from clusterproof.theory.papers.cfl_mgd.drawn_tasks import random_clients, random_quadratics
 
 
-@claim("cfl-mgd/equation-1", label="(1), (2)", repaired_by="cfl-mgd/equation-1-mean", ill_posed=True)
+@claim(
+    "cfl-mgd/equation-1",
+    label="(1), (2)",
+    repaired_by="cfl-mgd/equation-1-mean",
+    ill_posed=True,
+    expected="ill-posed",
+    places="(2)",
+)
 def objective(clusters: int = Z[2:], clients_each: int = Z[1:]) -> dict[str, Sides]:
     """The loss of a client is a mean over its rows, and that of a cluster a sum over its clients.
 
@@ -79,7 +86,13 @@ def loss_of_a_client(
     )
 
 
-@claim("cfl-mgd/equation-1-mean", label="(1), (2), as meant", judges="reading")
+@claim(
+    "cfl-mgd/equation-1-mean",
+    label="(1), (2), as meant",
+    judges="reading",
+    expected="consistent, sharp within 2",
+    places="(2)",
+)
 def objective_as_meant(
     task: Annotated[QuadraticMixture, drawn(partial(random_clients, clusters=2, clients=(4, 11)))],
     stream: Stream,
@@ -172,7 +185,13 @@ class Descent:
         return equal((models[:-1] - models[1:], np.stack(moves)), rounding=share_of_largest(1e-10, models))
 
 
-@claim("cfl-mgd/equation-3", label="(3), (4), (7)", evaluations=300)
+@claim(
+    "cfl-mgd/equation-3",
+    label="(3), (4), (7)",
+    evaluations=300,
+    expected="consistent, no sharpness",
+    places="introduction; (4); (7); algorithm 1, input; algorithm 1, line 8; algorithm 1, line 20",
+)
 def momentum_descent(descent: Descent, stream: Stream) -> dict[str, Sides | Excluded]:
     """A client's momentum is beta times the old one plus its gradient, in three forms.
 
@@ -221,7 +240,13 @@ def momentum_descent(descent: Descent, stream: Stream) -> dict[str, Sides | Excl
     }
 
 
-@claim("cfl-mgd/algorithm-line-20", label="Algorithm 1, line 20", evaluations=200)
+@claim(
+    "cfl-mgd/algorithm-line-20",
+    label="Algorithm 1, line 20",
+    evaluations=200,
+    expected="consistent, no sharpness",
+    headline=True,
+)
 def algorithm_line_20(descent: Descent, stream: Stream) -> dict[str, Sides]:
     """Line 20 is (4), from any momentum: both of its equations hold at every local step.
 
@@ -255,6 +280,8 @@ def algorithm_line_20(descent: Descent, stream: Stream) -> dict[str, Sides]:
     label="(5), (6)",
     repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/equation-10-line-16"),
     ill_posed=True,
+    expected="ill-posed",
+    places="(6); algorithm 1, line 15; algorithm 1, line 16",
 )
 def averages(start: Fraction = among(Fraction(10), Fraction(100))) -> dict[str, Sides]:
     """Both kinds of averaging give every cluster a model and a momentum in every round.

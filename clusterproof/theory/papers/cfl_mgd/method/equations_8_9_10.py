@@ -34,7 +34,14 @@ def best_models(task: QuadraticMixture, models: np.ndarray) -> list[int]:
     return best
 
 
-@claim("cfl-mgd/equation-8", label="(8)", ill_posed=False, evaluations=100)
+@claim(
+    "cfl-mgd/equation-8",
+    label="(8)",
+    ill_posed=False,
+    evaluations=100,
+    expected="consistent, no sharpness",
+    places="introduction; algorithm 1, line 5; algorithm 1, line 6",
+)
 def equation_8(task: Annotated[QuadraticMixture, drawn(SOME_CLUSTERS)], stream: Stream) -> Sides:
     """Every client chooses the model with the smallest loss.
 
@@ -80,6 +87,9 @@ def solutions(centers: tuple[Fraction, Fraction], start: tuple[Fraction, Fractio
     label="(9), (10)",
     repaired_by={"(9)": "cfl-mgd/equation-9-broadcast", "(10)": "cfl-mgd/equation-10-line-16"},
     ill_posed=True,
+    expected="ill-posed",
+    headline=True,
+    places="(10)",
 )
 def updates(
     first_center: Fraction = PLACE,
@@ -161,7 +171,15 @@ def against_loops(task: QuadraticMixture, algorithm: CFLMGD, stream: np.random.G
     return equal((trace.models[1:], np.stack(path)), rounding=share_of_largest(1e-9, trace.models))
 
 
-@claim("cfl-mgd/equation-9-broadcast", label="(9), as meant", judges="reading", evaluations=60)
+@claim(
+    "cfl-mgd/equation-9-broadcast",
+    label="(9), as meant",
+    judges="reading",
+    evaluations=60,
+    expected="consistent, no sharpness",
+    headline=True,
+    places="algorithm 1, line 2",
+)
 def equation_9_broadcast(task: Scattered, step_size: StepSize, momentum: Momentum, stream: Stream) -> Sides:
     """The gradient update of cluster p uses the clients that chose the model that was broadcast.
 
@@ -194,7 +212,14 @@ def start_of_momentum(local_steps: int = Z[1:4], momentum: Fraction = Q[0 : Frac
     return equal((averaged, zero), words=words)
 
 
-@claim("cfl-mgd/equation-10-line-16", label="(10), as line 16", judges="reading", evaluations=60)
+@claim(
+    "cfl-mgd/equation-10-line-16",
+    label="(10), as line 16",
+    judges="reading",
+    evaluations=60,
+    expected="consistent, no sharpness",
+    places="(6); algorithm 1, line 16",
+)
 def equation_10_line_16(
     task: Scattered,
     step_size: StepSize,

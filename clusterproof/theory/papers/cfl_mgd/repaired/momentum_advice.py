@@ -26,7 +26,15 @@ OTHERS = np.linspace(0, 0.99, 34)
 """Momenta that are compared with the best one."""
 
 
-@claim("cfl-mgd/momentum-helps", label="Momentum", judges="ours", evaluations=400)
+@claim(
+    "cfl-mgd/momentum-helps",
+    label="Momentum",
+    judges="ours",
+    evaluations=400,
+    expected="consistent, sharp within 2",
+    headline=True,
+    places="abstract; introduction; section 2; section 2.2; after (4); section 6.3; section 7",
+)
 def momentum_helps(
     flattest: Annotated[float, reals(0.002, 0.9)],
     steepest: Annotated[float, reals(lambda flattest: flattest, 1)],
@@ -98,7 +106,13 @@ def best_momenta() -> tuple[float, ...]:
     )
 
 
-@claim("cfl-mgd/momentum-horizon", label="Momentum and noise", judges="ours")
+@claim(
+    "cfl-mgd/momentum-horizon",
+    label="Momentum and noise",
+    judges="ours",
+    expected="consistent, sharp within 2",
+    places="abstract; after (4); section 6.3",
+)
 def momentum_horizon(rounds: Annotated[int, choice(*HORIZONS[2:])]) -> dict[str, Sides | Excluded]:
     """Noise returns the best momentum to 0 as the horizon grows, since the floor rises with it.
 
@@ -184,7 +198,14 @@ CASES = (
 """Condition number, proportion and momentum."""
 
 
-@claim("cfl-mgd/momentum-certified", label="Momentum on smooth losses", judges="ours", quick=False)
+@claim(
+    "cfl-mgd/momentum-certified",
+    label="Momentum on smooth losses",
+    judges="ours",
+    quick=False,
+    expected="consistent, sharp within 2",
+    places="abstract; after (4); section 7",
+)
 def momentum_certified(case: Annotated[int, choice(*range(len(CASES)))]) -> Sides:
     """On every smooth strongly convex loss, a stated momentum beats plain descent's rate.
 

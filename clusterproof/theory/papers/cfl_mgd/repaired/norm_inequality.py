@@ -30,7 +30,14 @@ Shift = Annotated[float, reals(-3, 3)]
 Positive = Annotated[Fraction, rationals(Fraction(1, 4), 3, 4, upwards=True)]
 
 
-@claim("cfl-mgd/norm-inequality", label="Lemma N", judges="ours", replicates=2000, evaluations=36)
+@claim(
+    "cfl-mgd/norm-inequality",
+    label="Lemma N",
+    judges="ours",
+    replicates=2000,
+    evaluations=36,
+    expected="consistent, sharp within 2",
+)
 def norm_inequality(
     dimension: Dimension, rows: Rows, failure: Failure, replicates: Replicates, stream: Stream
 ) -> Sides:
@@ -170,7 +177,14 @@ FromZero = Annotated[Fraction, rationals(0, 3, 4, upwards=True)]
 Number = Annotated[Fraction, rationals(-3, 3, 2, upwards=True, downwards=True)]
 
 
-@claim("cfl-mgd/row-lemma", label="Lemma R", judges="ours", tight=True, evaluations=2000)
+@claim(
+    "cfl-mgd/row-lemma",
+    label="Lemma R",
+    judges="ours",
+    tight=True,
+    evaluations=2000,
+    expected="consistent, sharp within 2",
+)
 def row_lemma(spread: Spread, correlation: Correlation, *, scale: float = 2.0) -> Sides:
     """One Gaussian row's gradient is sub-Gaussian with its own covariance, up to a factor gamma.
 

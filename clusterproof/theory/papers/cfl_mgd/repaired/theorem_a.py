@@ -31,7 +31,15 @@ def experiment_at(place: str) -> Experiment:
     return log_cosh_experiment(*LOG_COSH[place]) if place in LOG_COSH else experiment(*REGRESSIONS[place])
 
 
-@claim("cfl-mgd/theorem-a", label="Theorem A", judges="ours", quick=False, bound=BOUND.bound_trace)
+@claim(
+    "cfl-mgd/theorem-a",
+    label="Theorem A",
+    judges="ours",
+    quick=False,
+    bound=BOUND.bound_trace,
+    expected="consistent, sharp within 2",
+    places="abstract; contribution 2; (11)",
+)
 def theorem_a(place: Place, replicates: Replicates, stream: Stream) -> dict[str, Sides]:
     """Option I on smooth strongly convex losses: explicit bound from an exactly checked certificate.
 
@@ -94,7 +102,16 @@ Own = Annotated[Fraction, rationals(0, 3, 4, upwards=True)]
 Beyond = Annotated[Fraction, rationals(lambda a: a, 6, 4, upwards=True)]
 
 
-@claim("cfl-mgd/pairwise-error", label="Lemma P", judges="ours", quick=False, tight=True, evaluations=40)
+@claim(
+    "cfl-mgd/pairwise-error",
+    label="Lemma P",
+    judges="ours",
+    quick=False,
+    tight=True,
+    evaluations=40,
+    expected="consistent, sharp within 2",
+    places="abstract; lemma 1; section 7",
+)
 def pairwise_error(task: SmallTask, share: Share, stream: Stream) -> dict[str, Sides | Excluded]:
     """In the basin a client prefers a given wrong model with probability at most pi(B), which is attained.
 

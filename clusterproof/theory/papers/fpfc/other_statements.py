@@ -1,0 +1,16 @@
+"""Statements of FPFC that claims do not answer, or not alone."""
+
+OTHER_STATEMENTS = {
+    "what it costs is in algorithms/costs.py": ("algorithm 1, line 4: models are sent back",),
+    "table: fpfc/table-1; the rows are measured, and runs of ours neither prove nor refute them": (
+        "table 1: accuracy, clusters and index",
+    ),
+    "table: fpfc/figure-1": ("figure 1: MNIST and Fashion-MNIST",),
+    "table: fpfc/table-1; said of the paper's own runs, which runs of ours neither prove nor refute": (
+        "conclusions: FPFC outperforms all six baselines",
+    ),
+    "no measure of expensive is named, and nothing follows from it for the models": (
+        "introduction: CFL seeks an optimal bipartition, which is expensive",
+    ),
+}
+"""By the table or figure that answers them, or by the reason why nothing does: places, and what is stated there."""
