@@ -20,7 +20,7 @@ from clusterproof.experiments.tables import TABLES
 from clusterproof.neural.configuration import Configuration, Training
 from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.networks import CNN, MLP
-from clusterproof.neural.networks.resnet import NormalisedConvolution
+from clusterproof.neural.networks.image_classifiers import NormalisedConvolution
 from clusterproof.neural.partitions.by_name import PARTITIONS
 from clusterproof.neural.task import ImageTask
 from clusterproof.running import run

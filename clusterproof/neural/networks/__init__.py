@@ -7,9 +7,7 @@ from typing import Any
 from clusterproof.common.discovery import Registry, classes_below
 from clusterproof.common.validation import check_choice
 from clusterproof.neural.networks.base import Network
-from clusterproof.neural.networks.cnn import CNN
-from clusterproof.neural.networks.mlp import MLP
-from clusterproof.neural.networks.resnet import ResNet20
+from clusterproof.neural.networks.image_classifiers import CNN, MLP, ResNet20
 from clusterproof.settings import checked_settings, parameter_types
 
 NETWORKS: dict[str, type[Network]] = Registry(

@@ -20,12 +20,16 @@ larger ranges: up to 10 clusters, 50 dimensions, condition number 10 000, and cl
 """
 
 from clusterproof.synthetic.strategies.common import Bounds, without_ties
-from clusterproof.synthetic.strategies.log_cosh import log_cosh_mixtures
-from clusterproof.synthetic.strategies.logistic import logistic_mixtures
-from clusterproof.synthetic.strategies.noisy_quadratic import noisy_quadratic_mixtures
-from clusterproof.synthetic.strategies.quadratic import quadratic_mixtures
-from clusterproof.synthetic.strategies.regression import regression_mixtures
-from clusterproof.synthetic.strategies.two_point import two_point_mixtures
+from clusterproof.synthetic.strategies.quadratic_losses import (
+    noisy_quadratic_mixtures,
+    quadratic_mixtures,
+    two_point_mixtures,
+)
+from clusterproof.synthetic.strategies.sampled_losses import (
+    log_cosh_mixtures,
+    logistic_mixtures,
+    regression_mixtures,
+)
 from clusterproof.synthetic.strategies.wide import wide_mixtures
 
 __all__ = [
