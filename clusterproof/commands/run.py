@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import textwrap
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -79,14 +78,14 @@ def run_algorithm(
     out
         New folder for the trace and its settings.
     json
-        Write settings, errors, bound and clustering as JSON.
+        Write settings, errors, bound, clustering and all facts of the page as JSON.
     record
         Fields of the algorithm's state to store after every round, separated by commas; needs --out.
     measure
         A function of (state, task) to evaluate and store after every round, as FILE.py:NAME or MODULE:NAME; needs
         --out.
     verbose
-        After the page of the run, print all of its theorems, including those that take longer.
+        After the page, print theorems that take longer, every hypothesis, and what every symbol means.
     plot
         Draw the run beside its theorems to this svg, pdf or png.
     csv
@@ -99,7 +98,7 @@ def run_algorithm(
         return 0
     from clusterproof.checker.report import tables as report
     from clusterproof.commands.run_record import record_of  # help needs no theory
-    from clusterproof.theory.runs.compare import compare
+    from clusterproof.theory.pages.compare import compare
 
     defaults = defaults_of(algorithm, task)
     task = defaults.task
@@ -140,20 +139,19 @@ def run_algorithm(
             measure={measure.rpartition(":")[2]: load_own("measure", measure)} if measure else {},
         )
         seconds = time.perf_counter() - started
+    page = None
     try:
         if out is not None:
             storage.save_trace(trace, out)
+        page = compare(problem, trace)
         if json is not None:
-            record_of_run = record_of(problem, trace, seconds, method.target)
+            record_of_run = record_of(problem, trace, seconds, method.target, page)
             write_whole("json", json, report.to_json(record_of_run).encode())
         if csv is not None:
             storage.write_tables(trace.frame(), csv=csv)
     finally:  # print the result even if the disk is full
-        page = compare(problem, trace)
-        print(page)
-        for theorem in (*page.theorems, *page.further()) if verbose else ():
-            words = textwrap.indent(textwrap.fill(theorem.words, 76), "    ")
-            print(f"\n{theorem.claim}", words, sep="\n")
+        page = compare(problem, trace) if page is None else page
+        print(page.verbose() if verbose else page)
     if out is not None:
         print(f"stored in {out}")
     if plot is not None:

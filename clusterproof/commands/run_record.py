@@ -8,10 +8,11 @@ import numpy as np
 
 from clusterproof.running import Trace
 from clusterproof.synthetic import Mixture
+from clusterproof.theory.pages.page import Page
 from clusterproof.theory.runs.bound import sharpest_bounds
 
 
-def record_of(task: Mixture, trace: Trace, seconds: float, target: str) -> dict[str, Any]:
+def record_of(task: Mixture, trace: Trace, seconds: float, target: str, page: Page) -> dict[str, Any]:
     """Summarise a run of an algorithm on a task whose optima are known.
 
     Parameters
@@ -22,6 +23,8 @@ def record_of(task: Mixture, trace: Trace, seconds: float, target: str) -> dict[
         Duration of the rounds.
     target
         What the algorithm learns a model for.
+    page
+        The page of the run.
 
     Returns
     -------
@@ -32,8 +35,9 @@ def record_of(task: Mixture, trace: Trace, seconds: float, target: str) -> dict[
         are unknown. ``bound``: of ``bound_claim``, the sharpest whose hypotheses hold, on the last errors, one per row,
         which holds with probability 1 - ``failure_probability``; None if no claim applies to the run. ``purity``,
         ``adjusted_rand_index``, ``cluster_count``: medians over replicates, for the final assignments. ``recovered``:
-        number of replicates in which all clients are assigned to their true clusters. JSON has null for numbers that
-        are not finite.
+        number of replicates in which all clients are assigned to their true clusters. ``page``: the facts of the page,
+        with the names of ``theory.pages.facts``: ``task``, ``run``, ``results``, ``theorems``, ``others`` and ``next``.
+        JSON has null for numbers that are not finite.
     """
     count = 0 if trace.errors is None else trace.errors.shape[-1]
     if target == "clients":
@@ -63,6 +67,7 @@ def record_of(task: Mixture, trace: Trace, seconds: float, target: str) -> dict[
             "adjusted_rand_index": float(np.median(trace.adjusted_rand_index)),
             "cluster_count": float(np.median(trace.cluster_count)),
             "recovered": int(np.sum(all_assigned & (trace.adjusted_rand_index == 1))),
+            "page": page.to_dict(),
         }
 
 

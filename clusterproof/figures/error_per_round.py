@@ -17,9 +17,10 @@ from clusterproof.experiments.synthetic_runs import algorithm_class, algorithm_p
 from clusterproof.figures.illustration import Illustration, Kappa, Momentum, NotNegative, Positive, written
 from clusterproof.figures.pages import LOOKS, draw_page, in_symbols
 from clusterproof.figures.runs import check_one_quantity
-from clusterproof.theory.runs.compare import compare
-from clusterproof.theory.runs.page import Page
-from clusterproof.theory.runs.picture import Curve, ErrorPicture, Role
+from clusterproof.theory.pages.compare import compare
+from clusterproof.theory.pages.page import Page
+from clusterproof.theory.pages.picture import Curve, ErrorPicture, Role
+from clusterproof.theory.pages.words import run_sentences, task_sentences
 
 Name: TypeAlias = Literal["cfl-mgd", "ifca", "fedavg", "scaffold", "fedlin"]
 Clients: TypeAlias = Annotated[int, Meta(ge=1, le=100_000)]
@@ -198,7 +199,7 @@ class ErrorPerRound(Illustration):
             return draw_page(next(iter(data.values())), self.caption)
         pictures: dict[str, Any] = {label: page.picture for label, page in data.items()}
         bounds = self._bounds(pictures)
-        figure, (panel,) = style.new_figure(self.caption(self._words(pictures, bounds)), height=4.6)
+        figure, (panel,) = style.new_figure(self.caption(self._words(data, bounds)), height=4.6)
         rounds = np.arange(self.rounds + 1)
         for number, ((label, picture), look) in enumerate(zip(pictures.items(), style.SOLID, strict=False)):
             median = picture.curves[0]
@@ -220,7 +221,7 @@ class ErrorPerRound(Illustration):
         bounds: list[Bound] = []
         for (label, picture), look in zip(pictures.items(), style.SOLID, strict=False):
             for curve in picture.curves:
-                name = curve.label.partition(":")[0].removesuffix(" (repaired)")
+                name = curve.name
                 drawn = [other.curve.values for other in bounds if other.name == name]
                 if curve.role in DRAWN[self.bounds] and not any(
                     np.allclose(curve.values, values, rtol=SAME, atol=0, equal_nan=True) for values in drawn
@@ -228,7 +229,7 @@ class ErrorPerRound(Illustration):
                     bounds.append(Bound(name, label, look["color"], curve))
         return bounds
 
-    def _words(self, pictures: dict[str, ErrorPicture], bounds: list[Bound]) -> str:
+    def _words(self, pages: dict[str, Page], bounds: list[Bound]) -> str:
         """Return the caption of several runs."""
         parts = [f"Lines and bands: median and 95 % band of {self.replicates} runs."] * (self.replicates > 1)
         if bounds:
@@ -238,5 +239,7 @@ class ErrorPerRound(Illustration):
             parts.append("Diamond: the sharper bound on the last round alone.")
         if one_model := [name for name in self.algorithms if name in ONE_MODEL]:
             parts.append(f"The optimum of {' and '.join(one_model)} is that of the mean loss of all clients.")
-        first = next(iter(pictures.values()))
-        return " ".join([*parts, f"First run: {in_symbols(first.caption)}"])
+        first = next(iter(pages.values()))
+        told = " ".join([*task_sentences(first.facts.task), *run_sentences(first.facts)])
+        end = f"{first.facts.run.runs} runs, seed {first.facts.run.seed}."
+        return " ".join([*parts, f"First run: {in_symbols(told)} {end}"])

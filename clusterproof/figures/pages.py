@@ -9,8 +9,8 @@ import numpy as np
 
 import clusterproof.figures.style as style
 from clusterproof.common import InvalidArgument
-from clusterproof.theory.runs.page import Page
-from clusterproof.theory.runs.picture import Curve, ErrorPicture, ResidualPicture, Role
+from clusterproof.theory.pages.page import Page
+from clusterproof.theory.pages.picture import Curve, ErrorPicture, ResidualPicture, Role
 
 LOOKS: dict[Role, style.Look] = {
     "run": {"color": style.BLUE, "linewidth": 1.8},
@@ -53,13 +53,13 @@ def draw_page(page: Page, caption: Callable[[str], str]) -> style.Figure:
     picture = page.picture
     if picture is None:
         raise InvalidArgument("page", page.title, "has no picture", "take the page of theory.compare")
-    words = caption(in_symbols(picture.caption))
+    words = caption(in_symbols(page.caption))
     if isinstance(picture, ErrorPicture):
-        return _draw_errors(picture, words)
+        return _draw_errors(picture, picture.title or page.title, words)
     return _draw_residuals(picture, words)
 
 
-def _draw_errors(picture: ErrorPicture, words: str) -> style.Figure:
+def _draw_errors(picture: ErrorPicture, title: str, words: str) -> style.Figure:
     """Draw errors by round."""
     figure, (panel,) = style.new_figure(words, height=4.6)
     rounds = np.arange(len(picture.curves[0].values))
@@ -68,7 +68,7 @@ def _draw_errors(picture: ErrorPicture, words: str) -> style.Figure:
         _draw_curve(panel, rounds, curve, f"{curve.label}{measured}")
     _set_limits(panel, picture.curves)
     across, limits = "communication round $t$", (0, max(1, rounds[-1]))
-    style.label_axes(panel, picture.title, across, picture.quantity, xlim=limits)
+    style.label_axes(panel, title, across, picture.quantity, xlim=limits)
     style.add_legend([panel], 2)
     return figure
 

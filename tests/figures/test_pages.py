@@ -150,6 +150,7 @@ def test_every_curve_has_its_entry_in_the_legend(case):
     runs = 1 if trace.models.ndim == 3 else trace.models.shape[1]
     assert re.search(rf"\b{runs} runs?\b", figure.caption)
     assert "seed" in figure.caption
+    assert ("Diamond" in figure.caption) == any(curve.last is not None for curve in compared.picture.curves)
 
 
 def test_several_runs_are_named_by_what_differs():

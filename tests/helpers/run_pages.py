@@ -1,15 +1,13 @@
 """What tests read off a page of a run, and runs that are called those of other settings."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from clusterproof.running import Trace
-from clusterproof.theory.runs.page import Page, TheoremOnRun
+from clusterproof.theory.pages.facts import Outcome
+from clusterproof.theory.pages.page import Page
 
-
-def entries(page: Page) -> dict[str, str]:
-    """Return the words beside each label, unwrapped."""
-    return {one.label: " ".join(one.lines) for _, shown in page.sections for one in shown}
+Kind = TypeVar("Kind")
 
 
 def outcomes(page: Page) -> dict[str, str]:
@@ -17,9 +15,23 @@ def outcomes(page: Page) -> dict[str, str]:
     return {one.claim: one.outcome for one in page.theorems}
 
 
-def row_of(page: Page, claim: str) -> TheoremOnRun:
-    """Return the row of a claim."""
+def row_of(page: Page, claim: str) -> Outcome:
+    """Return what a claim says."""
     (found,) = (one for one in page.theorems if one.claim == claim)
+    return found
+
+
+def failing(page: Page, claim: str) -> tuple[str, Any, Any]:
+    """Return the hypothesis of a claim that is not met: its name, what it asks for, and what is there."""
+    row = row_of(page, claim)
+    assert row.outcome == "does not apply"
+    assert row.unmet is not None
+    return row.unmet.name, row.unmet.required, row.unmet.actual
+
+
+def result(page: Page, kind: type[Kind]) -> Kind:
+    """Return the result of a kind."""
+    (found,) = (one for one in page.facts.results if isinstance(one, kind))
     return found
 
 

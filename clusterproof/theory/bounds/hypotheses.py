@@ -1,42 +1,85 @@
-"""The hypotheses of a theorem on a run, in the words of its page."""
+"""A hypothesis of a theorem beside what a run or a setting has."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Literal
 
 from clusterproof.theory.bounds.numbers import apart
 
 ROUNDING = 1e-12
 """What rounding may add to a number that is at most a limit, relative to that."""
 
+Value = float | int | str | bool | None
+Relation = Literal["=", "!=", "<", "<=", ">", ">="]
 
-class Need(NamedTuple):
-    """A hypothesis.
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A hypothesis, ``name relation required``, beside what is there.
 
     Attributes
     ----------
-    met
-        Whether it is met.
-    words
-        What is needed.
-    here
-        What the run has; empty where the words say it.
+    name
+        Name of the quantity or of the property; that of an option begins with two hyphens.
+    relation
+        How it must compare with ``required``.
+    required, actual
+        What the theorem asks for, and what the run has: numbers, names, or whether a property is there.
+    term
+        Formula of ``required``, empty where that is a number of the theorem.
+    room
+        What rounding may add, relative to ``required``.
     """
 
-    met: bool
-    words: str
-    here: str
+    name: str
+    relation: Relation
+    required: Value
+    actual: Value
+    term: str = ""
+    room: float = ROUNDING
+
+    @property
+    def numeric(self) -> bool:
+        """Whether both sides are numbers."""
+        return not any(isinstance(one, (str, bool)) or one is None for one in (self.required, self.actual))
+
+    @property
+    def met(self) -> bool:
+        """Whether it is met; of what is not known it is not."""
+        here, needed = self.actual, self.required
+        if not self.numeric:
+            return bool(here != needed if self.relation == "!=" else here == needed)
+        here, needed = float(here or 0), float(needed or 0)
+        room = self.room * abs(needed)
+        return {
+            "=": abs(here - needed) <= room,
+            "!=": abs(here - needed) > room,
+            "<=": here <= needed + room,
+            "<": here < needed,
+            ">": here > needed,
+            ">=": here >= needed - room,
+        }[self.relation]
+
+    def sides(self) -> tuple[str, str]:
+        """Return what is required and what is there as text, in digits that tell them apart."""
+        if self.numeric:
+            return apart(float(self.required or 0), float(self.actual or 0))
+        return str(self.required), str(self.actual)
+
+    def __str__(self) -> str:
+        required, actual = self.sides()
+        return (
+            f"{self.name} {self.relation} {f'{self.term} = ' if self.term else ''}{required}, here {actual}"
+        )
 
 
-def unmet(needs: Iterable[Need]) -> str:
-    """Return the first hypothesis that is not met, with what the run has; empty if all are."""
-    failing = next((need for need in needs if not need.met), None)
-    if failing is None:
-        return ""
-    return f"{failing.words}, here {failing.here}" if failing.here else failing.words
+def unmet(hypotheses: Iterable[Hypothesis]) -> Hypothesis | None:
+    """Return the first hypothesis that is not met; None if all are."""
+    return next((one for one in hypotheses if not one.met), None)
 
 
-def at_most(name: str, limit: float, here: float) -> Need:
-    """Return the hypothesis that a number is at most a limit, up to rounding."""
-    return Need(here <= limit * (1 + ROUNDING), f"{name} = {apart(limit, here)[0]}", apart(limit, here)[1])
+def all_met(hypotheses: Iterable[Hypothesis]) -> bool:
+    """Whether every hypothesis is met."""
+    return unmet(hypotheses) is None

@@ -15,8 +15,14 @@ from clusterproof.checker.claims.load import load_module
 from clusterproof.checker.claims.sides import Outside, suppose
 from clusterproof.common import InvalidArgument
 from clusterproof.common.validation import check_choice, error_text
+from clusterproof.theory.bounds.hypotheses import Hypothesis
+from clusterproof.theory.bounds.round_theorems import RoundCase, RoundTheorem
 from clusterproof.theory.certificates.rounds import Algorithm
 from clusterproof.theory.leaderboard.setting import Setting, TaskClass
+from clusterproof.theory.papers import proxskip
+from clusterproof.theory.papers.fedavg.drift import DRIFT
+from clusterproof.theory.papers.scaffold.option_1 import SHARP_OPTION_1
+from clusterproof.theory.papers.scaffold.sharp import SHARP
 
 Value = float | Fraction
 
@@ -159,42 +165,6 @@ def nastya(setting: Setting) -> Value:
     return kept * float(setting.distance**2) + float(floor * (n + 1) * setting.heterogeneity**2)
 
 
-@leaderboard_bound("drift", algorithm="fedavg", client_class="strong")
-def drift(setting: Setting) -> Value:
-    """|x_R - x*| <= r^R D + (1 - r^R) / (1 - r) eta^2 L K (K - 1) zeta*/2, r = (1 - eta mu)^K.
-
-    K local steps contract by r. At x* the first-order terms sum to 0, and |grad f_i(y_k) - g_i*| <= L eta k |g_i*|.
-    """
-    step, steps = setting.step_size, setting.local_steps
-    suppose("all clients take part in every round", setting.sampling == 0)
-    suppose("server_step_size = 1", setting.server_step_size == 1)
-    limit = 2 / (setting.smoothness + setting.strong_convexity)
-    suppose("step_size <= 2 / (L + mu)", step <= limit)
-    kept = float(1 - step * setting.strong_convexity) ** steps
-    drifted = float(step**2 * setting.smoothness * steps * (steps - 1) * setting.heterogeneity) / 2
-    rounds = setting.rounds
-    times = rounds if kept == 1 else (1 - kept**rounds) / (1 - kept)
-    return (kept**rounds * float(setting.distance) + times * drifted) ** 2
-
-
-@leaderboard_bound("scaffold/sharp", algorithm="scaffold", client_class="strong")
-def scaffold_sharp(setting: Setting) -> Value:
-    """(1 - eta mu)^(2KR) (D^2 + a zeta*^2), a = (K eta)^2 for option II and a third of it for option I.
-
-    Of the Lyapunov function |x - x*|^2 + a mean|c_i - c - grad f_i(x*)|^2, from controls that are 0.
-    """
-    step, steps = setting.step_size, setting.local_steps
-    suppose("server_step_size = 1", setting.server_step_size == 1)
-    if setting.option == "I" or step * setting.smoothness * steps <= 1:
-        suppose("step_size * L * local_steps <= 1", step * setting.smoothness * steps <= 1)
-    else:
-        allowed = _weaker_condition(step * setting.smoothness, step * setting.strong_convexity, steps)
-        suppose("step_size * L * local_steps <= 1, or the weaker condition of theorem A", allowed)
-    weight = (steps * step) ** 2 / (3 if setting.option == "I" else 1)
-    start = float(setting.distance**2 + weight * setting.heterogeneity**2)
-    return float(1 - step * setting.strong_convexity) ** (2 * steps * setting.rounds) * start
-
-
 def _weaker_condition(largest: Fraction, least: Fraction, steps: int) -> bool:
     """Whether eta (L - mu) sum sigma_n^2 <= (2 - eta (L + mu)) (q^(2K) - sigma_K^2), sums over n <= K in closed form.
 
@@ -213,26 +183,69 @@ def _weaker_condition(largest: Fraction, least: Fraction, steps: int) -> bool:
     return (largest - least) * squares <= (2 - largest - least) * (last**2 - sigma**2)
 
 
-def _proxskip(setting: Setting, rate: float) -> float:
-    """Return rate^R (D^2 + (eta / p)^2 zeta*^2), of the mean over clients of |x_i - x*|^2, from controls that are 0."""
-    weight = (setting.step_size / setting.probability) ** 2
-    return rate**setting.rounds * float(setting.distance**2 + weight * setting.heterogeneity**2)
+def case_of(setting: Setting) -> RoundCase:
+    """Return the exact numbers of a setting, as theorems on rounds take them."""
+    return RoundCase(
+        smoothness=setting.smoothness,
+        strong_convexity=setting.strong_convexity,
+        step_size=setting.step_size,
+        local_steps=setting.local_steps,
+        server_step_size=setting.server_step_size,
+        probability=setting.probability,
+        proximal=setting.proximal,
+        distance=float(setting.distance),
+        heterogeneity=float(setting.heterogeneity),
+        exact_rounds=(Hypothesis("all clients take part in every round", "=", True, setting.sampling == 0),),
+        equal_weights=(),
+    )
 
 
-@leaderboard_bound("proxskip/theorem-6", algorithm="proxskip", client_class="strong")
+def column_of(theorem: RoundTheorem, setting: Setting, *, weaker: bool = False) -> Value:
+    """Return what a theorem on rounds allows E|x_R - x*|^2; ``weaker``: theorem A's condition may replace the last one.
+
+    Raises
+    ------
+    Outside
+        If a hypothesis fails.
+    """
+    case = case_of(setting)
+    for one in theorem.needs(case):
+        if one.name == "eta L K" and weaker and not one.met:
+            pace = setting.step_size * setting.smoothness, setting.step_size * setting.strong_convexity
+            words = f"{one.name} {one.relation} 1, or the weaker condition of theorem A"
+            suppose(words, _weaker_condition(*pace, setting.local_steps))
+            continue
+        words = (
+            one.name if one.required is True else f"{one.name} {one.relation} {one.term or one.sides()[0]}"
+        )
+        suppose(words, one.met)
+    return float(theorem.squared_bound(case, setting.rounds))
+
+
+@leaderboard_bound("drift", algorithm=DRIFT.algorithm, client_class=DRIFT.client_class)
+def drift(setting: Setting) -> Value:
+    """The bound of ``fedavg/drift``."""
+    return column_of(DRIFT, setting)
+
+
+@leaderboard_bound("scaffold/sharp", algorithm=SHARP.algorithm, client_class=SHARP.client_class)
+def scaffold_sharp(setting: Setting) -> Value:
+    """The bound of ``scaffold/sharp``, and with option I of ``scaffold/sharp-option-1``."""
+    if setting.option == "I":
+        return column_of(SHARP_OPTION_1, setting)
+    return column_of(SHARP, setting, weaker=True)
+
+
+@leaderboard_bound("proxskip/theorem-6", algorithm="proxskip", client_class=proxskip.THEOREM_6.client_class)
 def proxskip_theorem_6(setting: Setting) -> Value:
-    """Rate max {1 - eta mu, 1 - p^2} for eta <= 1 / L (Variance Reduced ProxSkip, Theorem 6)."""
-    suppose("step_size <= 1 / L", setting.step_size <= 1 / setting.smoothness)
-    slow = max(1 - setting.step_size * setting.strong_convexity, 1 - setting.probability**2)
-    return _proxskip(setting, float(slow))
+    """The bound of ``proxskip/theorem-6``."""
+    return column_of(proxskip.THEOREM_6, setting)
 
 
-@leaderboard_bound("proxskip/sharp", algorithm="proxskip", client_class="strong")
+@leaderboard_bound("proxskip/sharp", algorithm="proxskip", client_class=proxskip.SHARP.client_class)
 def proxskip_sharp(setting: Setting) -> Value:
-    """Rate max {(1 - eta mu)^2, (1 - eta L)^2, 1 - p^2}."""
-    step = setting.step_size
-    ends = [(1 - step * curvature) ** 2 for curvature in (setting.strong_convexity, setting.smoothness)]
-    return _proxskip(setting, float(max(*ends, 1 - setting.probability**2)))
+    """The bound of ``proxskip/sharp``."""
+    return column_of(proxskip.SHARP, setting)
 
 
 ENTERED = (nastya, drift, scaffold_sharp, proxskip_theorem_6, proxskip_sharp)

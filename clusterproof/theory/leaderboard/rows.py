@@ -24,9 +24,6 @@ ONE_ROUND = {"one-round-convex": ClientClass.CONVEX, "one-round-strong": ClientC
 COMPUTED = (*ONE_ROUND, "exact", "worst-quadratic", "expected")
 """Columns that are computed; the others are entered bounds."""
 
-VIOLATED = "violated: "
-"""Begins the reason of a bound that is below an instance or the exact worst case."""
-
 MARGIN = {
     "expected": (1e-6, 1e-10, 1e-12),
     "worst-quadratic": (1e-8, 1e-10, 1e-12),
@@ -53,12 +50,15 @@ class Row(TypedDict):
         Of E|x_R - x*|^2; None if there is none.
     reason
         The hypothesis that fails, why there is no value, or a remark; otherwise None.
+    violated
+        Whether it is a bound that an instance or the exact worst case exceeds.
     """
 
     round: int
     column: str
     value: float | None
     reason: str | None
+    violated: bool
 
 
 @checked
@@ -113,7 +113,8 @@ def leaderboard(
     Returns
     -------
     list of dict
-        ``{"round", "column", "value", "reason"}`` for every number of rounds and every column: the entered bounds,
+        ``{"round", "column", "value", "reason", "violated"}`` for every number of rounds and every column: the entered
+        bounds,
         ``one-round-convex`` and ``one-round-strong`` (the best bound by proofs of single rounds, certified),
         ``exact`` (the worst case over class strong, a solver's value), ``worst-quadratic`` (the largest instance
         found) and ``expected`` (on the task).
@@ -214,6 +215,7 @@ def judged(
     moved = float(setting.server_step_size * setting.local_steps * setting.step_size * setting.heterogeneity)
     distance = float(setting.distance)
     for column, (value, reason) in values.items():
+        violated = False
         if column in bounds and value is not None:
             for truth, (relative, of_root, of_value) in MARGIN.items():
                 attained, instance = values[truth]
@@ -228,14 +230,15 @@ def judged(
                     what = names.get(truth, instance)
                     digits = digits_apart(attained, value, 6)
                     reason = (
-                        f"{VIOLATED}{what} has E|x_R - x*|^2 = {attained:.{digits}g} > {value:.{digits}g}"
+                        f"violated: {what} has E|x_R - x*|^2 = {attained:.{digits}g} > {value:.{digits}g}"
                     )
+                    violated = True
                     break
         if value is not None and not math.isfinite(value):
             value, reason = None, f"above the largest floating-point number: {reason or column}"
-        yield Row(round=setting.rounds, column=column, value=value, reason=reason)
+        yield Row(round=setting.rounds, column=column, value=value, reason=reason, violated=violated)
 
 
 def violations(rows: Iterable[Row]) -> list[Row]:
     """Return the rows of bounds that an instance or the exact worst case exceeds."""
-    return [row for row in rows if (row["reason"] or "").startswith(VIOLATED)]
+    return [row for row in rows if row["violated"]]

@@ -8,18 +8,28 @@ from typing import Annotated, Any
 import numpy as np
 
 from clusterproof.checker.claims import Sides, at_most, claim, integers, suppose
+from clusterproof.theory.bounds.round_theorems import RoundCase, contraction_theorem
 from clusterproof.theory.definitions.fedlin import fedlin_round
 from clusterproof.theory.exact.algebra import NotNegative
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, mean, squares, vector
 from clusterproof.theory.papers.scaffold.convex import QUARTER, UpToQuarter
 from clusterproof.theory.papers.scaffold.convex import convex as scaffold_convex
 from clusterproof.theory.papers.scaffold.option_1 import THIRD, UpToThird, sharp_option_1
-from clusterproof.theory.papers.scaffold.rounds import LocalSteps, Pace, contraction, step_size_of
+from clusterproof.theory.papers.scaffold.rounds import LocalSteps, Pace, contraction, rate_of, step_size_of
 
 
 def after_round(clients: PlanarClients, model: np.ndarray, step_size: Fraction, steps: int) -> np.ndarray:
     """Return x+ - x*, where all g_i* are 0, since FedLin's rounds do not depend on them."""
     return np.asarray(fedlin_round(clients.functions(), model, step_size, [steps] * clients.clients))
+
+
+SHARP = contraction_theorem(
+    claim="fedlin/sharp",
+    algorithm="fedlin",
+    needs=RoundCase.needs_short_rounds,
+    rate=rate_of,
+    weight=lambda _: 0,
+)
 
 
 @claim(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
 
 from clusterproof.checker.claims import Sides, at_most, claim, equal, known, rationals, suppose
+from clusterproof.theory.bounds.hypotheses import Hypothesis
+from clusterproof.theory.bounds.round_theorems import RoundCase, contraction_theorem
 from clusterproof.theory.definitions.proxskip import proxskip_iteration
 from clusterproof.theory.exact.algebra import NotNegative
 from clusterproof.theory.exact.algebra import Share as Part
@@ -59,6 +61,38 @@ def sharp_rate(flat: Any, steep: Any, probability: Any) -> Any:
 def printed_rate(flat: Any, _: Any, probability: Any) -> Any:
     """max{1 - gamma mu, 1 - p^2}, of 1 - gamma mu."""
     return max(flat, 1 - probability**2)
+
+
+def short_steps_of(case: RoundCase) -> Iterator[Hypothesis]:
+    """Yield the hypotheses of Theorem 6."""
+    yield from case.exact_rounds
+    yield Hypothesis("step size", "<=", float(1 / case.smoothness), float(case.step_size), "1/L")
+
+
+def _slopes(case: RoundCase) -> tuple[Any, Any]:
+    """1 - gamma mu and 1 - gamma L."""
+    return 1 - case.step_size * case.strong_convexity, 1 - case.step_size * case.smoothness
+
+
+def _weight(case: RoundCase) -> Any:
+    """(gamma / p)^2, the weight of the mean of |h_i - g_i*|^2."""
+    return (case.step_size / case.probability) ** 2
+
+
+THEOREM_6 = contraction_theorem(
+    claim="proxskip/theorem-6",
+    algorithm="proxskip",
+    needs=short_steps_of,
+    rate=lambda case: printed_rate(*_slopes(case), case.probability),
+    weight=_weight,
+)
+SHARP = contraction_theorem(
+    claim="proxskip/sharp",
+    algorithm="proxskip",
+    needs=lambda case: iter(case.exact_rounds),
+    rate=lambda case: sharp_rate(*_slopes(case), case.probability),
+    weight=_weight,
+)
 
 
 def one_iteration(

@@ -1,6 +1,5 @@
-"""A run beside the theorems about its algorithm.
+"""What is known of a run: its exact path or law, where its rounds rest, and what claims allow.
 
-``compare`` makes the page. Each kind of algorithm has a module with its table of theorems (``clustered``, ``fusion``,
-``averaging``, ...), which words its printed theorem itself; ``theorem`` is a row, and ``judged`` decides for any bound
-whether it holds of a run, is broken, or says nothing. ``hold`` and ``same_law`` are the assertions for tests.
+The modules named after algorithms have what the pages of these need. ``bound`` gives what a claim allows on a run,
+``bound_checks`` and ``same_law`` have the assertions for tests.
 """

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.bounds.numbers import many
-from clusterproof.theory.runs.facts import rounds_above
+from clusterproof.theory.bounds.hypotheses import all_met
 from clusterproof.theory.runs.law import Recursion, recursion_needs, recursion_of
-from clusterproof.theory.runs.page import Entry, entry
 from clusterproof.theory.runs.run import Run
 
 ABOVE_FLOOR = 4
@@ -50,6 +48,12 @@ class MeasuredFactor:
     floor: float
     floor_reached: bool
     falls: bool
+
+
+def rounds_above(values: np.ndarray, least: float) -> int:
+    """Return the round before that after which values (rounds + 1,) are first below ``least``, else the last one."""
+    below = np.flatnonzero(~(values >= least))
+    return int(below[0]) - 1 if len(below) else len(values) - 1
 
 
 def last_rounds(rounds: int) -> int:
@@ -115,6 +119,8 @@ class SlowestFactor:
         The noise floor as computed; None where it is not known, or the error is not known to rest there.
     of_all
         Whether every cluster has a factor.
+    limit
+        The factor without noise after many rounds, exactly; None where it is not known.
     without_noise
         Error of every cluster without noise, (rounds + 1, P); None where it is not known.
     """
@@ -124,6 +130,7 @@ class SlowestFactor:
     exact: float | None
     floor: float | None
     of_all: bool
+    limit: float | None
     without_noise: np.ndarray | None
 
 
@@ -158,13 +165,13 @@ def slowest_factor(run: Run) -> SlowestFactor | None:
     if recursion is not None and rests[slowest] and measured.falls and measured.floor_reached:
         floor = _computed_floor(recursion, slowest, run.rounds)
     of_all = all(one.value is not None for one in factors)
-    return SlowestFactor(slowest, measured, exact, floor, of_all, lengths)
+    limit = None if recursion is None else recursion.limit(slowest)
+    return SlowestFactor(slowest, measured, exact, floor, of_all, limit, lengths)
 
 
 def _followed(run: Run) -> Recursion | None:
     """Return the recursion that the errors followed; None where it is not known, or a client was misassigned."""
-    known = all(need.met for need in recursion_needs(run.task, run.trace))
-    if not known or (run.votes != run.trace.labels).any():
+    if not all_met(recursion_needs(run.task, run.trace)) or (run.votes != run.trace.labels).any():
         return None
     assert isinstance(run.task, RegressionMixture)
     return recursion_of(run.task, run.trace)
@@ -175,35 +182,3 @@ def _computed_floor(recursion: Recursion, cluster: int, rounds: int) -> float:
     path = np.square(recursion.path(rounds)[1:, cluster]).sum(axis=-1)
     variance = np.array([np.trace(each[cluster]) for each, _ in recursion.covariances(rounds)])
     return float(np.sqrt((path + variance)[-last_rounds(rounds) :].mean()))
-
-
-def factor_entry(run: Run, factor: SlowestFactor | None) -> Entry:
-    """Return the entry Factor."""
-    if factor is None:
-        return entry("Factor", "none: the runs start from different models")
-    one, rounds = factor.measured, run.rounds
-    if not one.falls and rounds:
-        return entry("Factor", f"none: the error of cluster {factor.cluster + 1} does not fall")
-    if one.value is None:
-        if factor.floor is not None:
-            return entry("Factor", f"none: noise from round {one.rounds + 1} on; more --samples")
-        remedy = "" if one.floor_reached else "; more --rounds"
-        return entry("Factor", f"none: less than 5 rounds above 4 x the last errors{remedy}")
-    interval = (
-        "no interval: one run"
-        if one.interval is None
-        else f"95 % interval {one.interval[0]:.4f} to {one.interval[1]:.4f}"
-    )
-    which = "slowest cluster" if factor.of_all else "slowest measured"
-    lines = [f"{one.value:.4f} a round ({interval}), {which},"]
-    exact = "" if factor.exact is None else f"; the same rounds without noise: {factor.exact:.4f}, exactly"
-    lines.append(f"rounds 0 to {one.rounds}{exact}")
-    if factor.floor is not None:
-        lines.append(
-            f"later its error stays at {one.floor:.2g}, the noise floor (computed: {factor.floor:.2g})"
-        )
-    elif not one.floor_reached or factor.exact is not None:
-        lines.append(f"floor not reached in {many(rounds, 'round')}")
-    else:
-        lines.append(f"over the last {last_rounds(rounds)} rounds its error is {one.floor:.2g}")
-    return entry("Factor", *lines)

@@ -12,7 +12,7 @@ from clusterproof.running import Trace
 from clusterproof.synthetic import Mixture, RegressionMixture
 from clusterproof.theory.bounds.dynamics import cfl_mgd_of
 from clusterproof.theory.bounds.gaussian import along_eigenvectors
-from clusterproof.theory.bounds.hypotheses import Need
+from clusterproof.theory.bounds.hypotheses import Hypothesis, all_met
 from clusterproof.theory.exact.heavy_ball import propagators
 
 SIGNIFICANCE = 1e-6
@@ -54,6 +54,12 @@ class Recursion:
     momentum: float
     noise: float
     start: np.ndarray
+
+    def limit(self, cluster: int) -> float:
+        """Return the factor of a cluster's error without noise after many rounds: the largest root's modulus."""
+        linear = 1 + self.momentum - self.steps[cluster] * self.spectra[cluster]
+        roots = (linear + np.array([[1.0], [-1.0]]) * np.sqrt(linear**2 - 4 * self.momentum + 0j)) / 2
+        return float(np.abs(roots).max())
 
     def path(self, rounds: int) -> np.ndarray:
         """Pi_t e_0, the error without noise, (rounds + 1, P, d)."""
@@ -121,19 +127,18 @@ class Law:
         return self.noise_chance < SIGNIFICANCE / 2
 
 
-NEW_SAMPLES = "linear regression with new samples"
-
-
-def recursion_needs(task: Mixture, trace: Trace) -> Iterator[Need]:
+def recursion_needs(task: Mixture, trace: Trace) -> Iterator[Hypothesis]:
     """Yield what makes the recursion of a run of CFL-MGD or IFCA known."""
-    yield Need(isinstance(task, RegressionMixture) and task.data != "fixed", NEW_SAMPLES, "")
+    yield Hypothesis("linear regression", "=", True, isinstance(task, RegressionMixture))
+    yield Hypothesis("fixed samples", "=", False, getattr(task, "data", "") == "fixed")
     algorithm, plain = cfl_mgd_of(trace), CFLMGD(step_size=1.0, momentum=0.0)
-    for name in ("averaging", "participation", "momentum_owner", "update_order"):
-        here, needed = getattr(algorithm, name), getattr(plain, name)
-        yield Need(here == needed, f"{name.replace('_', ' ')} {needed}", str(here))
+    for name in ("averaging", "momentum_owner", "update_order"):
+        needed, here = getattr(plain, name), getattr(algorithm, name)
+        yield Hypothesis(f"--{name.replace('_', '-')}", "=", needed, here)
+    yield Hypothesis("participation", "=", 1, float(algorithm.participation))
     starts = trace.models[0].reshape(-1, *trace.models.shape[-2:])
-    alike = starts.shape[1] == task.clusters and (starts == starts[0]).all()
-    yield Need(bool(alike), "one start of all runs, and a model a cluster", "")
+    yield Hypothesis("models", "=", task.clusters, starts.shape[1])
+    yield Hypothesis("one start", "=", True, bool((starts == starts[0]).all()))
 
 
 def recursion_of(task: RegressionMixture, trace: Trace) -> Recursion:
@@ -151,18 +156,16 @@ def recursion_of(task: RegressionMixture, trace: Trace) -> Recursion:
     )
 
 
-def law_needs(task: Mixture, trace: Trace) -> Iterator[Need]:
+def law_needs(task: Mixture, trace: Trace) -> Iterator[Hypothesis]:
     """Yield what makes a run comparable with its exact law, but for noise above rounding."""
-    yield from recursion_needs(task, trace)
-    assert isinstance(task, RegressionMixture)
-    several = trace.models.ndim == 4 and trace.models.shape[1] > 1
-    yield Need(several, "at least 2 runs", "1")
-    yield Need(task.data == "fresh", NEW_SAMPLES, "")
-    rows = int(recursion_of(task, trace).rows.min())
-    needed = f"at least {FEWEST_ROWS} new samples a cluster and round"
-    yield Need(rows >= FEWEST_ROWS, needed, str(rows))
-    right = bool((trace.assignments == trace.labels).all())
-    yield Need(right, "no wrong choice of a cluster", "")
+    known = tuple(recursion_needs(task, trace))
+    yield from known
+    yield Hypothesis("runs", ">=", 2, trace.models.shape[1] if trace.models.ndim == 4 else 1)
+    yield Hypothesis("new samples", "=", True, getattr(task, "data", "") == "fresh")
+    if all_met(known) and isinstance(task, RegressionMixture):
+        rows = int(recursion_of(task, trace).rows.min())
+        yield Hypothesis("samples of a cluster", ">=", FEWEST_ROWS, rows)
+    yield Hypothesis("wrong choices", "=", 0, int((trace.assignments != trace.labels).sum()))
 
 
 def compare_law(task: RegressionMixture, trace: Trace) -> Law | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -15,19 +15,8 @@ from clusterproof.common import InvalidArgument
 from clusterproof.running import Trace, run
 from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
-from clusterproof.theory.bounds.hypotheses import Need
-from clusterproof.theory.bounds.numbers import short
+from clusterproof.theory.bounds.hypotheses import Hypothesis, all_met
 from clusterproof.theory.bounds.trace_bound import largest_length
-
-TASKS = {
-    "regression": "linear regression",
-    "quadratic": "quadratics",
-    "noisy-quadratic": "noisy quadratics",
-    "logistic": "logistic regression",
-    "log-cosh": "log-cosh losses",
-    "two-point": "two-point losses",
-}
-"""Names of the tasks in a title."""
 
 FEWEST_RUNS = 20
 """Runs from which on 95 % of them are a quantile."""
@@ -58,12 +47,6 @@ class Run:
     def name(self) -> str:
         """Name of the algorithm of the run."""
         return str(self.trace.settings["algorithm"]["algorithm"])
-
-    @property
-    def kind(self) -> str:
-        """Kind of its task."""
-        task = str(self.trace.settings["task"]["task"])
-        return TASKS.get(task, task)
 
     @property
     def rounds(self) -> int:
@@ -176,21 +159,24 @@ class Run:
         except InvalidArgument:
             return None
 
-    def option(self, name: str, value: str) -> Need:
+    def option(self, name: str, value: str) -> Hypothesis:
         """Return the hypothesis that an option of the algorithm has a value."""
         given = getattr(self.algorithm, name)
-        return Need(given == value, f"--{name.replace('_', '-')} {value}", str(given))
+        return Hypothesis(f"--{name.replace('_', '-')}", "=", value, str(given))
 
-    def exact_needs(self) -> Iterator[Need]:
+    def exact_needs(self) -> Iterator[Hypothesis]:
         """Yield the hypotheses that make a round known."""
-        yield Need(self.quadratics is not None, "quadratics without noise (--task quadratic)", self.kind)
-        share = self.algorithm.participation
-        yield Need(share == 1, "all clients", f"{100 * share:.3g} %")
-        yield Need(not np.ptp(self.weights), "equal weights", "those of samples")
+        yield Hypothesis("exact quadratics", "=", True, self.quadratics is not None)
+        yield Hypothesis("participation", "=", 1, float(self.algorithm.participation))
+        yield Hypothesis("equal weights", "=", True, not np.ptp(self.weights))
 
-    def needs_its_rounds(self) -> Iterator[Need]:
-        """Yield the last hypothesis: that each round is the algorithm's."""
-        if self.difference is not None:
-            number, size = self.difference
-            needed = f"the rounds of {self.algorithm.name} with these options"
-            yield Need(False, needed, f"round {number} is {short(size)} off")
+    def needs_its_rounds(self) -> Iterator[Hypothesis]:
+        """Yield the last hypothesis: that each round is the algorithm's. The others must be met."""
+        yield Hypothesis("the rounds of its settings", "=", True, self.difference is None)
+
+    def right_rounds(self, needs: Iterable[Hypothesis]) -> Iterator[Hypothesis]:
+        """Yield hypotheses, and where they are met the last one."""
+        known = tuple(needs)
+        yield from known
+        if all_met(known):
+            yield from self.needs_its_rounds()

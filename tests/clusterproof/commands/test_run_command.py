@@ -22,6 +22,7 @@ from clusterproof.running import Trace, purity, run
 from clusterproof.running.storage import load_trace
 from clusterproof.synthetic import TASKS, QuadraticMixture, from_settings
 from clusterproof.theory import TraceBound
+from clusterproof.theory.pages.facts import GroupFacts
 
 Capture = pytest.CaptureFixture[str]
 SMALL = "--task quadratic --clients 4 --dimension 2 --rounds 3"
@@ -84,60 +85,56 @@ def same_partition(one: np.ndarray, other: np.ndarray) -> bool:
 
 @pytest.mark.parametrize(("algorithm", "task"), list(zip(ALGORITHMS, itertools.cycle(TASKS))))
 def test_every_algorithm_and_every_task_runs(algorithm: str, task: str, capsys: Capture) -> None:
-    """And the page says the error and the groups that are in the stored trace."""
+    """And the facts of its page have the error and the groups that are in the stored trace."""
     sizes = "--clients 6 --dimension 3 --rounds 3 --replicates 3 --seed 4 --clusters 2 --proportions 2,1"
-    trace = ran(f"{algorithm} --task {task} {sizes}")
+    trace = ran(f"{algorithm} --task {task} {sizes} --json run.json")
     output, errors = capsys.readouterr()
-    words = " ".join(output.split())
     assert errors == ""
+    assert f"3 runs of {trace.rounds} rounds" in " ".join(output.split())
     assert (trace.rounds, trace.settings["algorithm"]["algorithm"]) == (3, algorithm)
     assert np.bincount(trace.labels).tolist() == [4, 2]
+    page = json.loads(Path("run.json").read_text())["page"]
+    told = {one["kind"]: one for one in page["results"]}
     true = sum(same_partition(row, trace.labels) for row in trace.assignments[-1])
+    if algorithm in ("cfl", "sofl", "gradient-loss", "fpfc"):
+        assert (told["GroupFacts"]["right"], told["GroupFacts"]["runs"]) == (true, 3)
     if algorithm == "fpfc":
-        assert f"the true ones in {true} of 3 runs" in output or (true == 3 and "the true ones" in output)
         return
     assert trace.errors is not None
     middle = np.sort(trace.errors[-1].max(axis=-1))[1]
-    if algorithm in ("fedavg", "fedprox", "scaffold", "fedlin", "proxskip"):
-        (shown,) = re.findall(r"at the start, (\S+) at the +end", words)
-        assert float(shown) == pytest.approx(middle, rel=6e-3 if middle >= 1e-3 else 6e-2)
-        return
     if algorithm == "gradient-loss":  # of the model that a client chose
         chosen = np.take_along_axis(trace.models[-1], trace.assignments[-1][..., None].astype(int), axis=1)
         optima = from_settings(trace.settings["task"]).client_optima
         middle = np.sort(np.linalg.norm(chosen - optima, axis=-1).max(axis=-1))[1]
-    assert f"{middle:.3g} after round 3 (median; largest " in words
+    assert told["ErrorFacts"]["end"] == pytest.approx(middle)
     if algorithm in ("cfl", "sofl", "gradient-loss"):
-        assert f"the true ones in {true} of 3 runs, all from round" in words
-        assert (
-            f"purity {np.sort([purity(row, trace.labels) for row in trace.assignments[-1]])[1]:.3g}" in words
-        )
+        purities = np.sort([purity(row, trace.labels) for row in trace.assignments[-1]])
+        assert told["GroupFacts"]["purity"] == pytest.approx(purities[1])
 
 
 FUSION = "fpfc --task regression --clients 12 --dimension 4 --rounds 80 --strength"
-SAID = {
-    f"{FUSION} 0.6": ["Groups    2, the true ones"],
-    f"{FUSION} 30": ["Groups    1, not the true 2"],
+FACTS: dict[str, dict[str, Any]] = {
+    f"{FUSION} 0.6": {"most": 2, "right": 1},
+    f"{FUSION} 30": {"most": 1, "right": 0, "true": 2},
     # 10 clients in 500 runs
-    "ifca --participation 0.1 --rounds 1": ["0 of 5000 choices of a cluster wrong"],
-    "cfl-mgd --samples 500 --replicates 30 --rounds 20": [
-        "3 clusters: 50, 30 and 20 of m = 100 clients",
-        "step 1/L, momentum 0.5, 20 rounds, 30 runs from one",
-    ],
-    "ifca --clusters 2 --samples 500 --replicates 3 --rounds 2": ["2 clusters: 50 and 50 of m = 100 clients"],
-    "ifca --task quadratic": ["2 clusters: 20 and 20 of m = 40 clients", "50 rounds, 1 run"],
-    "ifca --step-size 1e300 --rounds 1": ["e+30"],  # without a warning
+    "ifca --participation 0.1 --rounds 1": {"wrong": 0, "total": 5000, "found": False},
+    "cfl-mgd --samples 500 --replicates 30 --rounds 20": {"sizes": [50, 30, 20], "step": 1, "runs": 30},
+    "ifca --clusters 2 --samples 500 --replicates 3 --rounds 2": {"sizes": [50, 50], "clients": 100},
+    "ifca --task quadratic": {"sizes": [20, 20], "rounds": 50, "clients": 40},
+    "ifca --step-size 1e300 --rounds 1": {"rounds": 1},  # without a warning
 }
 
 
-@pytest.mark.parametrize("words", SAID)
+@pytest.mark.parametrize("words", FACTS)
 def test_the_page_has_the_defaults_and_what_was_found(words: str, capsys: Capture) -> None:
     """The defaults are those of regression alone, and shares are equal where the clusters are not three."""
-    assert main(["run", *words.split()]) == 0
-    output, errors = capsys.readouterr()
-    assert errors == ""
-    assert [said for said in SAID[words] if said not in output] == []
-    assert "found" not in output or "participation" not in words
+    assert main(["run", *words.split(), "--json", "r.json"]) == 0
+    assert capsys.readouterr().err == ""
+    page = json.loads(Path("r.json").read_text())["page"]
+    told: dict[str, Any] = {}
+    for part in (page["task"], page["run"], *page["results"]):
+        told = {**part, **told}
+    assert {name: told[name] for name in FACTS[words]} == FACTS[words]
 
 
 def test_a_diverging_run_is_one_line(capsys: Capture) -> None:
@@ -182,7 +179,7 @@ def test_a_run_is_that_of_python_with_its_seed(capsys: Capture) -> None:
     expected = run(algorithm, task, rounds=4, replicates=2, seed=5, initial=start)
     assert np.array_equal(found.models, expected.models)
     assert np.array_equal(found.assignments, expected.assignments)
-    assert "4 rounds, 2 runs from one start" in " ".join(capsys.readouterr().out.split())
+    assert "2 runs of 4 rounds" in capsys.readouterr().out
     frame = found.frame()
     assert polars.read_csv("run.csv").cast(frame.schema).equals(frame)
     pandas = pytest.importorskip("pandas")
@@ -230,18 +227,19 @@ FPFC = (
 
 
 def test_a_run_of_fpfc_is_compared_with_its_own_theorem(capsys: Capture) -> None:
-    trace = ran(f"{FPFC} --augmentation 10")
-    output = capsys.readouterr().out
+    trace = ran(f"{FPFC} --augmentation 10 --json r.json")
+    capsys.readouterr()
     task = from_settings(trace.settings["task"])
+    told = {one["claim"]: one for one in json.loads(Path("r.json").read_text())["page"]["theorems"]}
     for claim, row in (
-        ("theorem-1-models-positive", r"Models    \|grad_w L_0\|\^2 +(\S+) +(\S+)"),
-        ("repaired-duals", r"Duals     \|grad_v L_0\|\^2 +(\S+) +(\S+)"),
+        ("theorem-1-models-positive", "theorem-1-models"),
+        ("repaired-duals", "repaired-duals"),
     ):
-        (found,) = re.findall(row, output)
         allowed = theory.bound(f"fpfc/{claim}", task, trace)
         expected = [float(np.ravel(values)[-1]) for values in (allowed.measured, allowed.bound)]
-        # D_0 has m in the printed bounds, and m - 1 in the repaired one of the duals
-        assert [float(number) for number in found] == pytest.approx(expected, rel=0.15)
+        found = told[f"fpfc/{row}"]
+        assert [found["measured"], found["allowed"]] == pytest.approx(expected)
+        assert found["ratio"] == pytest.approx(expected[1] / expected[0])
     assert main(["check", "--trace", "run"]) == 0
     held = [line.split()[0] for line in capsys.readouterr().out.splitlines() if "  holds  " in line]
     assert held == ["fpfc/one-term", "fpfc/repaired-duals", "fpfc/repaired-mapping"]
@@ -269,15 +267,18 @@ def test_a_run_without_a_bound_says_why_and_names_no_theorem_of_others(
 
 
 @pytest.mark.slow(reason="several seconds")
-def test_verbose_prints_all_theorems_after_the_page(capsys: Capture) -> None:
+def test_verbose_adds_theorems_hypotheses_and_symbols(capsys: Capture) -> None:
     words = ["run", "cfl-mgd", "--clusters", "2", "--clients", "10", "--rounds", "3", "--replicates", "2"]
     assert main(words) == 0
     page = capsys.readouterr().out
     assert main([*words, "--verbose"]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith(page)
-    names = re.findall(r"^cfl-mgd/(\S+)$", shown.removeprefix(page), flags=re.MULTILINE)
-    assert names == ["theorem-1", "lemma-2", "remark-1", "theorem-d", "theorem-a"]
+    more = shown.removeprefix(page)
+    assert "Theorem A" in more
+    lines = more.splitlines()
+    symbols = {line.split()[0] for line in lines[lines.index("Symbols") + 1 :] if not line.startswith(" ")}
+    assert symbols >= {"d", "n'", "s", "Delta", "L", "mu", "sigma^2", "v^2"}
 
 
 @pytest.mark.slow(reason="several seconds")
@@ -285,9 +286,8 @@ def test_verbose_prints_all_theorems_after_the_page(capsys: Capture) -> None:
 def test_what_a_page_proposes_are_commands(algorithm: str, capsys: Capture) -> None:
     assert main(["run", algorithm]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) <= 28
-    assert max(map(len, lines)) <= 80
-    for line in lines[-2:]:
+    start = next(number for number, line in enumerate(lines) if line.startswith("Next"))
+    for line in lines[start:]:
         command, *words = re.split(r"  +", line[10:])[0].removeprefix("clusterproof ").split()
         assert main([command, *words, *(["--rounds", "1"] if command == "run" else [])]) == 0
 
@@ -354,23 +354,22 @@ def test_a_users_class_runs_as_the_built_in_one_that_it_repeats(own: None, capsy
     task = QuadraticMixture.random(clusters=2, clients=4, dimension=2, seed=0)
     expected = run(FedAvg(step_size=0.5), task, rounds=3, initial=found.models[0])
     np.testing.assert_array_equal(found.models, expected.models)
-    output = capsys.readouterr().out
-    start = "own on quadratics with known optima\n\nTask      2 clusters: 2 and 2 of m = 4 clients"
-    assert output.startswith(start)
-    assert "Run       3 rounds, 1 run\n          step_size = 0.5" in output
-    assert "\nError     largest distance of the model from its optimum: " in output
-    assert output.endswith("Theorems\nNone      no theorem of this algorithm\nstored in run\n")
-    assert "Groups" not in output
-    for words, said in (
-        ("own.py:Grouped", "Groups 2, the true ones, from round 1; purity 1 "),
-        ("own.py:Slow", "FO rest holds: "),
-        (
-            "own.py:Slow --inner-step-size 0.3",  # not that of its dynamics
-            "does not apply: needs the rounds of per-fedavg with these options, here round 1 is",
-        ),
+    page = theory.compare(task, found).facts
+    assert (page.run.algorithm, page.run.library, dict(page.run.settings)["step_size"]) == ("own", False, 0.5)
+    assert (page.no_theorem, page.result(GroupFacts)) == ("no theorem of this algorithm", None)
+    assert capsys.readouterr().out.startswith("own on quadratic losses: 1 run of 3 rounds\n")
+    for words, claim, said in (
+        ("own.py:Grouped", "", ""),
+        ("own.py:Slow", "baselines/per-fedavg-fo", "holds"),
+        # not that of its dynamics
+        ("own.py:Slow --inner-step-size 0.3", "baselines/per-fedavg-fo", "does not apply"),
     ):
-        assert main(["run", *words.split(), *SMALL.split()]) == 0
-        assert said in " ".join(capsys.readouterr().out.split())
+        assert main(["run", *words.split(), *SMALL.split(), "--json", "r.json"]) == 0
+        told = json.loads(Path("r.json").read_text())["page"]
+        outcomes = {one["claim"]: one["outcome"] for one in told["theorems"]}
+        assert outcomes.get(claim, "") == said
+        groups = [one for one in told["results"] if one["kind"] == "GroupFacts"]
+        assert [(one["right"], one["purity"]) for one in groups] == [(1, 1)] * (words == "own.py:Grouped")
 
 
 @pytest.mark.parametrize(
@@ -422,7 +421,7 @@ def test_the_record_of_a_run_is_that_of_its_trace(capsys: Capture) -> None:
         ("fedavg --step-size 1e70 --local-steps 1 --rounds 3", "pooled model"),
     ):
         record, trace = recorded(words)
-        output = capsys.readouterr().out
+        capsys.readouterr()
         assert record["settings"] == trace.settings
         assert rows in (None, record["rows"]), words
         if rows == "cluster":
@@ -430,7 +429,8 @@ def test_the_record_of_a_run_is_that_of_its_trace(capsys: Capture) -> None:
             assert record["last_errors"] == pytest.approx(np.median(trace.errors[-1], axis=0).tolist())
             assert record["bound_claim"] == "cfl-mgd/theorem-d"
             assert len(record["bound"]) == len(record["last_errors"]) == 3
-            assert f"{np.median(trace.errors[-1].max(axis=-1)):.3g} after round 3" in output
+            told = next(one for one in record["page"]["results"] if one["kind"] == "ErrorFacts")
+            assert told["end"] == pytest.approx(np.median(trace.errors[-1].max(axis=-1)))
         if "1e70" in words:
             assert record["last_errors"] == [None]
 

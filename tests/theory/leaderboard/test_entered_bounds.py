@@ -58,7 +58,7 @@ def test_bounds_of_a_module_are_judged(tmp_path: Path, capsys: pytest.CaptureFix
     written = json.loads(rows_file.read_text(encoding="utf-8"))
     assert set(written) == {"setting", "version", "rows"}
     assert written["setting"]["client_class"] == "strong"
-    assert {tuple(row) for row in written["rows"]} == {("round", "column", "value", "reason")}
+    assert {tuple(row) for row in written["rows"]} == {("round", "column", "value", "reason", "violated")}
     assert "<svg" in figure.read_text(encoding="utf-8")
 
 

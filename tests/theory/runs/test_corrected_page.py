@@ -2,21 +2,21 @@
 
 import itertools
 import math
-import re
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from helpers.plain_rounds import library_round, matrix_of, proxskip_round
-from run_pages import entries, row_of
+from run_pages import failing, result, row_of
 
 from clusterproof import theory
 from clusterproof.algorithms import FedLin, ProxSkip, Scaffold
 from clusterproof.running import Trace, run
 from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.pages.facts import Rate, Told
+from clusterproof.theory.runs.coins import law_of_coins, second_moments
 from clusterproof.theory.runs.one_model import OneModelRun
-from clusterproof.theory.runs.proxskip import law_of_coins, second_moments
 
 
 def task_of(**given: Any) -> QuadraticMixture:
@@ -30,7 +30,7 @@ def test_scaffold_round_by_round(option: str) -> None:
     task, step, steps, rounds = task_of(), 0.2, 4, 40
     trace = run(Scaffold(step_size=step, local_steps=steps, option=option), task, rounds=rounds)
     page = theory.compare(task, trace)
-    told = entries(page)
+    shown = result(page, Rate)
     after = library_round(Scaffold(step_size=step, local_steps=steps, option=option), task)
     size = (1 + task.clients) * task.dimension
     radius = np.abs(np.linalg.eigvals(matrix_of(after, size))).max()
@@ -45,19 +45,13 @@ def test_scaffold_round_by_round(option: str) -> None:
         roots.append(math.sqrt(errors[-1] ** 2 + weight * float((apart**2).sum()) / task.clients))
         state = after(state)
     factor = (errors[40] / errors[20]) ** (1 / 20)
-    found = re.findall(
-        r"(\S+) a round towards the common optimum, rounds 20 to 40 \(limit, exactly: (\S+)\)", told["Factor"]
-    )
-    assert [float(number) for number in found[0]] == pytest.approx([factor, radius], abs=6e-5)
-    claim = "scaffold/sharp-option-1" if option == "I" else "scaffold/sharp"
+    assert (shown.first, shown.last) == (20, 40)
+    assert (shown.value, shown.limit) == (pytest.approx(factor), pytest.approx(radius))
+    row = row_of(page, "scaffold/sharp-option-1" if option == "I" else "scaffold/sharp")
     rate = (1 - step * 0.25) ** steps
-    assert row_of(page, claim).bound == pytest.approx(rate**rounds * roots[0], rel=1e-9)
-    assert row_of(page, claim).outcome == "holds"
+    assert (row.outcome, row.allowed) == ("holds", pytest.approx(rate**rounds * roots[0], rel=1e-9))
     largest = max(second / first for first, second in itertools.pairwise(roots))
-    assert (
-        f"sqrt Psi in a round: factor <= (1 - eta mu)^K = {rate:.4f}; here <= {largest:.4f}"
-        in told["One round"]
-    )
+    assert dict(row.constants) == pytest.approx({"(1 - eta mu)^K": rate, "largest factor": largest})
 
 
 def test_fedlin_round_by_round() -> None:
@@ -65,7 +59,7 @@ def test_fedlin_round_by_round() -> None:
     step = 1 / (6 * steps)
     trace = run(FedLin(step_size=step, local_steps=steps), task, rounds=rounds)
     page = theory.compare(task, trace)
-    told = entries(page)
+    shown = result(page, Rate)
     after = library_round(FedLin(step_size=step, local_steps=steps), task)
     optimum = task.pooled_optimum
     radius = np.abs(np.linalg.eigvals(matrix_of(after, task.dimension))).max()
@@ -80,16 +74,16 @@ def test_fedlin_round_by_round() -> None:
         errors.append(float(np.linalg.norm(x - optimum)))
         gaps.append(loss(x) - loss(optimum))
         x = after(x)
-    assert float(re.findall(r"exactly: (\S+)\)", told["Factor"])[0]) == pytest.approx(radius, abs=6e-5)
-    assert float(told["Factor"].split()[0]) == pytest.approx((errors[30] / errors[15]) ** (1 / 15), abs=6e-5)
+    assert shown.limit == pytest.approx(radius)
+    assert shown.value == pytest.approx((errors[30] / errors[15]) ** (1 / 15))
     rate = 1 - 0.25 / 6
     printed = row_of(page, "fedlin/rate")
     assert (printed.outcome, row_of(page, "fedlin/sharp").outcome) == ("holds", "holds")
-    assert printed.bound == pytest.approx(math.sqrt(rate**rounds * gaps[0]), rel=1e-9)
+    assert printed.allowed == pytest.approx(math.sqrt(rate**rounds * gaps[0]), rel=1e-9)
     assert printed.measured == pytest.approx(math.sqrt(gaps[-1]), rel=1e-6)
     largest = max(second / first for first, second in itertools.pairwise(gaps))
-    assert f"factor <= 1 - mu/6L = {rate:.4f}; here <= {largest:.4f}" in told["Rate"]
-    assert row_of(page, "fedlin/sharp").bound == pytest.approx(
+    assert dict(printed.constants) == pytest.approx({"1 - mu/(6 L)": rate, "largest factor": largest})
+    assert row_of(page, "fedlin/sharp").allowed == pytest.approx(
         (1 - step * 0.25) ** (steps * rounds) * errors[0]
     )
 
@@ -115,7 +109,7 @@ def test_second_moments_of_proxskip_by_all_coins() -> None:
                 chance, state = chance * (p if coins[done] else 1 - p), maps[coins[done]](state)
     found = second_moments(OneModelRun(task, trace))
     assert found == pytest.approx(expected, rel=1e-9)
-    told = entries(theory.compare(task, trace))
+    told = result(theory.compare(task, trace), Told).constants
     bound = max(1 - step * 0.25, 1 - p**2) ** (rounds / 2)
     gradients = np.stack(
         [a @ (task.pooled_optimum - b) for a, b in zip(task.hessians, task.centers, strict=True)]
@@ -123,7 +117,8 @@ def test_second_moments_of_proxskip_by_all_coins() -> None:
     psi = np.sum((start[0] - task.pooled_optimum) ** 2) + (step / p) ** 2 * np.mean(
         (gradients**2).sum(axis=1)
     )
-    assert f"= {math.sqrt(expected[-1]):.3g}, exactly; <= {bound * math.sqrt(psi):.3g}" in told["Mean"]
+    assert told["root mean square"] == pytest.approx(math.sqrt(expected[-1]))
+    assert told["printed bound"] == pytest.approx(bound * math.sqrt(psi))
 
 
 def test_bounds_on_runs_of_proxskip_are_twenty_times_those_on_the_expectation() -> None:
@@ -140,12 +135,11 @@ def test_bounds_on_runs_of_proxskip_are_twenty_times_those_on_the_expectation() 
         (gradients**2).sum(axis=1)
     )
     for claim, rate in (("proxskip/theorem-6", 1 - 0.125), ("proxskip/sharp", (1 - 0.125) ** 2)):
-        assert row_of(page, claim).bound == pytest.approx(math.sqrt(20 * rate**rounds * psi), rel=1e-9)
+        assert row_of(page, claim).allowed == pytest.approx(math.sqrt(20 * rate**rounds * psi), rel=1e-9)
         assert row_of(page, claim).outcome == "holds"
     middle = np.median((np.asarray(trace.errors)[-1] / np.asarray(trace.errors)[0]) ** (1 / rounds))
-    assert entries(page)["Factor"].startswith(
-        f"{middle:.4f} a round, rounds 0 to {rounds} (median; 95 % of runs "
-    )
+    rate = result(page, Rate)
+    assert (rate.value, rate.first, rate.last, rate.spread) == (pytest.approx(middle), 0, rounds, True)
 
 
 def proxskip_trace(
@@ -170,13 +164,12 @@ def proxskip_trace(
 def test_the_law_of_coins() -> None:
     """Another implementation with coins of its own follows the law; one with biased coins does not."""
     law = law_of_coins(OneModelRun(*proxskip_trace(0.3, 0.3)))
-    heads, sure = (int(number) for number in re.findall(r"(\d+) of (\d+) communicate", law.words)[0])
     assert not law.differs
-    assert sure == 40 * 39
-    assert abs(heads - 0.3 * sure) < 5 * math.sqrt(0.21 * sure)
+    assert law.coins == 40 * 39
+    assert abs((law.heads or 0) - 0.3 * law.coins) < 5 * math.sqrt(0.21 * law.coins)
     law = law_of_coins(OneModelRun(*proxskip_trace(0.5, 0.3)))
-    assert law.differs
-    assert re.fullmatch(r"differs: \d+ of 1560 coins communicate, p = 0.3", law.words)
+    assert (law.differs, law.round, law.coins) == (True, None, 1560)
+    assert (law.heads or 0) > 0.4 * 1560
 
 
 def test_scaffold_that_diverges_grows_by_the_radius() -> None:
@@ -184,10 +177,11 @@ def test_scaffold_that_diverges_grows_by_the_radius() -> None:
         hessians=np.array([[[1.0]], [[0.01]]]), centers=np.array([[0.0], [1.0]]), labels=np.zeros(2, int)
     )
     trace = run(Scaffold(step_size=1.0, local_steps=12, option="I"), task, rounds=300)
-    told = entries(theory.compare(task, trace))
+    page = theory.compare(task, trace)
+    rate = result(page, Rate)
     after = library_round(Scaffold(step_size=1.0, local_steps=12, option="I"), task)
     radius = np.abs(np.linalg.eigvals(matrix_of(after, 3))).max()
+    assert rate.limit == pytest.approx(radius)
+    assert (rate.value or 0) > 1
     assert radius > 1
-    assert "it grows" in told["Factor"]
-    assert float(re.findall(r"exactly: (\S+)\)", told["Factor"])[0]) == pytest.approx(radius, abs=6e-5)
-    assert told["One round"] == "does not apply: needs eta L K <= 1, here 12"
+    assert failing(page, "scaffold/sharp-option-1") == ("eta L K", 1, pytest.approx(12))

@@ -1,4 +1,4 @@
-"""The page of a run of FPFC: its numbers by loops over pairs, and its words where the theorem fails."""
+"""The page of a run of FPFC: its numbers by loops over pairs, and where the theorem fails."""
 
 import math
 from types import SimpleNamespace
@@ -7,16 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 from fusion_loops import dense_paths, mean_squares
+from run_pages import result
 from run_pages import row_of as row_of_page
 from tolerance import assert_close
 
 from clusterproof.algorithms import FPFC
 from clusterproof.running import run
 from clusterproof.synthetic import LogisticMixture, QuadraticMixture
+from clusterproof.theory.pages.compare import compare
+from clusterproof.theory.pages.facts import Above, GroupFacts, Outcome, Told
+from clusterproof.theory.pages.fpfc import held
+from clusterproof.theory.pages.page import Page
 from clusterproof.theory.papers.fpfc.theorem_1 import Constants, printed_needs
-from clusterproof.theory.runs.compare import compare
-from clusterproof.theory.runs.fpfc import held
-from clusterproof.theory.runs.page import Page, TheoremOnRun
 
 STRENGTH, SMOOTHING, CONCAVITY, RHO = 1.0, 0.5, 3.7, 10.0
 SMALL = QuadraticMixture.random(
@@ -42,7 +44,7 @@ def page_of(task: Any = LARGE, rounds: int = 300, replicates: int | None = None,
     return compare(task, run(declared(**options), task, rounds=rounds, seed=0, replicates=replicates))
 
 
-def row_of(page: Page, claim: str) -> TheoremOnRun:
+def row_of(page: Page, claim: str) -> Outcome:
     return row_of_page(page, f"fpfc/{claim}")
 
 
@@ -80,11 +82,11 @@ def test_the_numbers_are_those_of_loops_over_pairs() -> None:
     start = trace.models[0][:1]
     printed = height_by_hand(SMALL, start) + 5 * SMOOTHING * STRENGTH / 4
     repaired = height_by_hand(SMALL, start) + 4 * SMOOTHING * STRENGTH / 4
-    assert_close(row_of(page, "theorem-1-models").bound, first * printed / 12)
-    assert_close(row_of(page, "theorem-1-participation").bound, second * printed / 12)
-    assert_close(row_of(page, "theorem-1-mapping").bound, (5 * STRENGTH * SMOOTHING / 1.5) ** 2)
-    assert_close(row_of(page, "one-term").bound, factor * repaired / 12)
-    assert_close(row_of(page, "repaired-duals").bound, second * repaired / 12)
+    assert_close(row_of(page, "theorem-1-models").allowed, first * printed / 12)
+    assert_close(row_of(page, "theorem-1-participation").allowed, second * printed / 12)
+    assert_close(row_of(page, "theorem-1-mapping").allowed, (5 * STRENGTH * SMOOTHING / 1.5) ** 2)
+    assert_close(row_of(page, "one-term").allowed, factor * repaired / 12)
+    assert_close(row_of(page, "repaired-duals").allowed, second * repaired / 12)
 
 
 def test_the_groups_are_those_of_the_last_round_and_since_when_they_are() -> None:
@@ -98,9 +100,10 @@ def test_the_groups_are_those_of_the_last_round_and_since_when_they_are() -> Non
     away = max(
         float(np.linalg.norm(mean - optimum)) for mean, optimum in zip(means, LARGE.optima, strict=True)
     )
-    text = " ".join(str(compare(LARGE, trace)).split())
+    groups = result(compare(LARGE, trace), GroupFacts)
     assert same[-1]
-    assert f"Groups 4, the true ones, from round {since}; means end within {away:.3g} of the optima" in text
+    assert (groups.fewest, groups.most, groups.right, groups.since) == (4, 4, 1, since)
+    assert groups.distance == pytest.approx(away)
 
 
 @pytest.mark.slow(reason="several seconds")
@@ -108,41 +111,42 @@ def test_a_negative_constant_gives_the_same_negative_bound_in_the_table_and_the_
     page = page_of(local_steps=3)
     row, first = row_of(page, "theorem-1-models"), constants_by_hand(LARGE, 3)[0]
     assert first < 0
-    assert row.outcome == "broken"
-    assert row.measured >= 0 > row.bound
-    assert f"broken: {row.measured:.3g} > {row.bound:.3g}, as C_1 = {first:.3g} < 0." in row.words
-    (line,) = (one for one in str(page).splitlines() if one.startswith("Models"))
-    assert line.split()[-3:-1] == [f"{row.measured:.3g}", f"{row.bound:.3g}"]
-    assert "Read with q for (c^(-T/2) - 1)^-1: C_1 = 745" in row.words
-    assert not any("holds" in one and "Models" in one for one in sentences(page))
+    assert row.outcome == "is broken"
+    assert row.measured is not None
+    assert row.allowed is not None
+    assert row.measured >= 0 > row.allowed
+    assert row.constants["C_1"] == pytest.approx(first)
+    alpha, upper = 1 / 21, 11.0
+    q = (1 - 2 * alpha * RHO * upper / (upper + RHO)) ** 1.5
+    read = 6 * ((q * upper) ** 2 + RHO**2) / (RHO - 1 - 2 * q * upper) + 12 * RHO**3 / (RHO**2 - 2 * RHO - 8)
+    assert row.constants["C_1 with q"] == pytest.approx(read)
+    assert row.constants["bound with q"] == pytest.approx(row.allowed / first * read)
     assert row_of(page, "one-term").outcome == "holds"
 
 
-def sentences(page: Page) -> list[str]:
-    return " ".join(str(page).split("Meaning")[-1].split()).split(". ")
-
-
 @pytest.mark.parametrize(
-    ("options", "needs"),
+    ("options", "failing"),
     [
-        ({"augmentation": 3.0}, "needs rho > 4, here 3"),
-        ({"local_steps": 1}, "needs q < 1/2, here 0.708"),
-        ({"step_size": 0.2}, "needs alpha < 1/(L_f + rho) = 0.0909, here 0.2"),
+        ({"augmentation": 3.0}, ("rho", 4, 3)),
+        ({"local_steps": 1}, ("q", 0.5, math.sqrt(1 - 2 * RHO * 11 / 21 / 21))),
+        ({"step_size": 0.2}, ("alpha", 1 / 11, 0.2)),
         (
             {"smoothing": 0.99, "threshold": 0.99, "concavity": 1.05, "augmentation": 30.0},
-            "needs rho > 40, here 30",
+            ("rho", 40, 30),
         ),
     ],
 )
-def test_a_hypothesis_that_fails_is_named_with_both_numbers(options: dict[str, Any], needs: str) -> None:
+def test_a_hypothesis_that_fails_is_named_with_both_numbers(
+    options: dict[str, Any], failing: tuple[str, float, float]
+) -> None:
     page = page_of(rounds=20, **options)
     for claim in ("theorem-1-models", "theorem-1-participation", "theorem-1-mapping"):
         row = row_of(page, claim)
         assert row.outcome == "does not apply"
-        assert row.bound is None
-        assert needs in row.words
-    assert "not met" in str(page)
-    assert "C_1 =" not in str(page)
+        assert row.allowed is None
+        assert row.unmet is not None
+        assert (row.unmet.name, row.unmet.required, row.unmet.actual) == pytest.approx(failing)
+        assert "C_1" not in row.constants
 
 
 @pytest.mark.parametrize("smoothness", [1.0, 20.0])
@@ -162,53 +166,57 @@ def test_where_chance_decides_the_bounds_are_twenty_times_the_expectations() -> 
     second = constants_by_hand(LARGE, 10)[1]
     start = run(declared(), LARGE, rounds=0, seed=0).models[0][:1]
     expected = second * (height_by_hand(LARGE, start) + 5) / 60
-    assert_close(row_of(one, "theorem-1-participation").bound, 20 * expected)
+    assert_close(row_of(one, "theorem-1-participation").allowed, 20 * expected)
     absent = math.comb(38, 10) / math.comb(40, 10)
-    repaired = row_of(one, "repaired-duals").bound
+    repaired = row_of(one, "repaired-duals").allowed
     assert repaired is not None
     assert_close(repaired, 20 * second * (height_by_hand(LARGE, start) + 39 / 8) / 60 / (1 - absent))
     # 0.05^6 is above 1e-9, 0.05^7 below
     assert row_of(one, "theorem-1-participation").outcome == "inconclusive"
-    assert "0 of 1 run outside; --replicates 7" in row_of(one, "theorem-1-participation").words
+    assert row_of(one, "theorem-1-participation").above == (Above("in the mean", 0, 1, 0),)
+    assert row_of(one, "theorem-1-participation").remedy == "--replicates 7"
     assert row_of(many, "theorem-1-participation").outcome == "holds"
     assert row_of(one, "one-term").outcome == "does not apply"
-    assert "20 x expectations', exceeded with probability <= 0.05" in " ".join(str(one).split())
+    assert dict(result(one, Told).constants) == {"times": 20, "failure": 0.05}
 
 
 LOGISTIC = LogisticMixture.random(clusters=2, clients=4, dimension=2, samples=20)
 ALONE = QuadraticMixture.random(clusters=1, clients=1, dimension=2)
 L1 = {"penalty": "l1", "smoothing": None, "concavity": None}
 OUTSIDE: dict[str, tuple[dict[str, Any], str, str]] = {
-    "l1": (L1, "does not apply", "needs the penalty SCAD"),
-    "own starts": ({"start": "own"}, "does not apply", "needs one start"),
-    "pairs wait": ({"pair_rule": "both", "participation": 0.5}, "does not apply", "needs every pair"),
-    "no rounds": ({"rounds": 0}, "says nothing", "without rounds"),
-    "not quadratic": ({"task": LOGISTIC}, "inconclusive", "no lower bound of F*"),
-    "one client": ({"task": ALONE}, "says nothing", "no pairs"),
+    "l1": (L1, "does not apply", "--penalty"),
+    "own starts": ({"start": "own"}, "does not apply", "--start"),
+    "pairs wait": (
+        {"pair_rule": "both", "participation": 0.5},
+        "does not apply",
+        "pairs with a participant updated",
+    ),
+    "no rounds": ({"rounds": 0}, "says nothing", "rounds"),
+    "not quadratic": ({"task": LOGISTIC}, "inconclusive", "quadratic losses"),
+    "one client": ({"task": ALONE}, "says nothing", "clients"),
 }
 
 
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_runs_that_the_theorem_is_not_about(name: str) -> None:
-    options, outcome, words = OUTSIDE[name]
+    options, outcome, hypothesis = OUTSIDE[name]
     page = page_of(**{"rounds": 5} | options)
     assert {one.outcome for one in page.theorems} == {outcome}
-    assert words in " ".join(str(page).split())
-    assert "hold" not in str(page)
+    assert {one.unmet.name for one in page.theorems if one.unmet is not None} == {hypothesis}
 
 
 @pytest.mark.parametrize(
     ("outside", "runs", "sure", "outcome"),
     [
-        (1, 1, True, "broken"),
+        (1, 1, True, "is broken"),
         (0, 1, True, "holds"),
         (5, 100, False, "holds"),
         (8, 100, False, "inconclusive"),
-        (60, 100, False, "broken"),
+        (60, 100, False, "is broken"),
     ],
 )
 def test_means_above_their_bounds_are_counted(outside: int, runs: int, sure: bool, outcome: str) -> None:
     """Where chance decides, 5 of 100 are allowed: 8 or more come with probability 0.13, and 60 never."""
     values = np.stack([np.full(runs, 9.0), np.where(np.arange(runs) < outside, 2.0, 0.5)])
     run: Any = SimpleNamespace(runs=runs, sure=sure)
-    assert held(run, "Bound", values, np.ones(runs))[0].outcome == outcome
+    assert held(run, "mean |grad_w L_0|^2", values, np.ones(runs))[0].outcome == outcome

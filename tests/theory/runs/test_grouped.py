@@ -1,6 +1,5 @@
-"""The pages of GL-CFL, CFL and SoFL: cuts, groups and moves by plain loops, and words on wrong runs."""
+"""The pages of GL-CFL, CFL and SoFL: cuts, groups and moves by plain loops, and wrong runs."""
 
-import re
 from dataclasses import replace
 from itertools import product
 from types import SimpleNamespace
@@ -8,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from run_pages import called, entries, outcomes
+from run_pages import called, failing, outcomes, result, row_of
 
 from clusterproof import theory
 from clusterproof.algorithms import CFL, GradientLoss, SoFL
 from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
-from clusterproof.theory.runs.sofl import _count
+from clusterproof.theory.pages.facts import Cuts, GroupFacts, Rest
+from clusterproof.theory.pages.sofl import _count
 
 ON_ROUNDS = {
     "cfl/single-linkage",
@@ -58,7 +58,7 @@ def test_a_cut_by_all_cuts() -> None:
         algorithm = CFL(step_size=0.9, linkage=linkage, warm_up=5, local_steps=steps)
         trace = run(algorithm, task, rounds=60)
         page = theory.compare(task, trace)
-        told, groups = entries(page), [np.zeros(9, dtype=int), *trace.assignments]
+        groups = [np.zeros(9, dtype=int), *trace.assignments]
         first = next(number for number in range(60) if len(set(groups[number + 1])) > 1)
         updates = [plain_update(task, i, trace.models[first, i], 0.9, steps) for i in range(9)]
         cosines = np.array([[cosine(u, v) for v in updates] for u in updates])
@@ -67,21 +67,20 @@ def test_a_cut_by_all_cuts() -> None:
             return max(cosines[i, j] for i in range(9) for j in range(9) if side[i] and not side[j])
 
         cut = groups[first + 1] == 1
-        sizes = f"{9 - cut.sum()} and {cut.sum()}"
-        assert told["Cuts"].startswith(
-            f"round {first + 1}: 9 clients into {sizes}, largest cosine across {across(cut):.3f}"
-        )
+        told = result(page, Cuts).cuts[0]
+        assert (told.round, told.sizes) == (first + 1, (9 - cut.sum(), cut.sum()))
+        assert told.cosine == pytest.approx(across(cut))
         least = min(across(np.array(side)) for side in product([False, True], repeat=9) if 0 < sum(side) < 9)
         best = outcomes(page)[f"cfl/{linkage}-linkage"]
         if across(cut) > least + 1e-9:
-            assert best == "broken"
+            assert best == "is broken"
         if linkage == "single":
             assert best == "holds"
         unchanged = [
             number for number in range(1, 61) if (together(groups[number]) == together(groups[-1])).all()
         ]
         since = next(n for n in unchanged if set(range(n, 61)) <= set(unchanged))
-        assert f"from round {since}; purity " in told["Groups"]
+        assert result(page, GroupFacts).since == since
         other = {"single": "complete", "complete": "single"}[linkage]
         assert outcomes(page)[f"cfl/{other}-linkage"] == "does not apply"
 
@@ -98,13 +97,9 @@ def test_where_a_group_of_unlike_clients_rests_by_plain_loops() -> None:
         rest = after(rest)
     columns = [after(unit) - after(0 * unit) for unit in np.eye(4)]
     limit = np.abs(np.linalg.eigvals(np.stack(columns, axis=1))).max()
-    told = re.fullmatch(
-        r"ends (\S+) from the groups' fixed points; limit (\S+) a round, exactly",
-        entries(theory.compare(task, trace))["Rest"],
-    )
-    assert told is not None
-    assert float(told[1]) == pytest.approx(np.linalg.norm(trace.models[-1, 0] - rest), rel=6e-3)
-    assert float(told[2]) == pytest.approx(limit, abs=6e-5)
+    told = result(theory.compare(task, trace), Rest)
+    assert told.end == pytest.approx(np.linalg.norm(trace.models[-1, 0] - rest), rel=1e-6)
+    assert told.factor == pytest.approx(limit)
 
 
 def test_cosines_before_the_first_cut() -> None:
@@ -113,10 +108,10 @@ def test_cosines_before_the_first_cut() -> None:
     two = clusters_of(2, condition_number=1.0, proportions=[2, 1])
     found = theory.compare(two, run(algorithm, two, rounds=90))
     assert outcomes(found)["cfl/two-clusters"] == "holds"
-    assert entries(found)["Two"] == "holds: before the first cut every cosine across clusters is -1"
+    assert row_of(found, "cfl/two-clusters").constants["stated cosine"] == -1
     assert outcomes(found)["cfl/stationary-cosine"] == "does not apply"  # unequal sizes
     corners = np.eye(3) * 5.0
-    for shift, simplex, anywhere in ((0.0, "holds", "holds"), (1.0, "does not apply", "broken")):
+    for shift, simplex, anywhere in ((0.0, "holds", "holds"), (1.0, "does not apply", "is broken")):
         optima = corners + np.array([[0.0, shift, 0.0], [0.0] * 3, [0.0] * 3])
         labels = np.repeat(np.arange(3), 2)
         task = QuadraticMixture(
@@ -127,19 +122,17 @@ def test_cosines_before_the_first_cut() -> None:
         assert outcomes(page)["cfl/stationary-cosine-anywhere"] == anywhere
         pulls = optima - optima.mean(axis=0)
         values = [cosine(pulls[i], pulls[j]) for i in range(3) for j in range(i)]
-        if anywhere == "broken":
-            assert (
-                f"cosines are {min(values):.3f} to {max(values):.3f}, not -0.5" in entries(page)["Anywhere"]
-            )
+        if anywhere == "is broken":
+            told = row_of(page, "cfl/stationary-cosine-anywhere").constants
+            assert (told["least cosine"], told["largest cosine"]) == pytest.approx((min(values), max(values)))
+            assert told["stated cosine"] == -0.5
     early = theory.compare(two, run(CFL(step_size=0.5, warm_up=5), two, rounds=30))
-    assert outcomes(early)["cfl/two-clusters"] == "does not apply"
-    assert "(--warm-up), here 0.0" in entries(early)["Two"]
+    name, needed, here = failing(early, "cfl/two-clusters")
+    assert (name, needed) == ("mean update", 1e-6)
+    assert here > 1e-3
     uneven = clusters_of(2, condition_number=3.0)
     found = theory.compare(uneven, run(algorithm, uneven, rounds=90))
-    assert (
-        entries(found)["Two"]
-        == "does not apply: needs one Hessian for all (--condition-number 1), here several"
-    )
+    assert failing(found, "cfl/two-clusters") == ("one Hessian", True, False)
 
 
 def test_joined_clients_break_the_refinement() -> None:
@@ -148,8 +141,9 @@ def test_joined_clients_break_the_refinement() -> None:
     groups = trace.assignments.copy()
     groups[20:] = 0
     joined = theory.compare(task, replace(trace, assignments=groups))
-    assert outcomes(joined)["cfl/client-ids"] == "broken"
-    assert "clusters 1 and 2 are in one group; --rounds 100" in entries(joined)["Groups"]
+    assert outcomes(joined)["cfl/client-ids"] == "is broken"
+    groups = result(joined, GroupFacts)
+    assert (groups.merged, groups.remedy) == (((1, 2),), "--rounds 100")
 
 
 def test_line_30_of_sofl_and_its_reading() -> None:
@@ -172,17 +166,14 @@ def test_line_30_of_sofl_and_its_reading() -> None:
             gap = np.abs(sum(sent) / 9 - trace.models[number + 1, members[0]]).max()
             if gap > away:
                 away, share = gap, len(members) / 9
-    assert entries(page)["Line 30"] == (
-        f"broken: its weights sum to {share:.3g}, and its sum is {away:.3g} from the model"
-    )
+    row = row_of(page, "sofl/algorithm-1-line-30")
+    assert (row.outcome, row.measured) == ("is broken", pytest.approx(away))
+    assert row.constants["share of the group"] == pytest.approx(share)
     whole = theory.compare(task, run(SoFL(step_size=0.5, pretraining=4, grid=1), task, rounds=12))
     assert outcomes(whole)["sofl/algorithm-1-line-30"] == "holds"
-    assert (
-        "clusters 1 and 2 are in one group; clusters 1 and 3 are in one group; --pretraining"
-        in (entries(whole)["Groups"])
-    )
+    assert result(whole, GroupFacts).merged == ((1, 2), (1, 3))
     before = theory.compare(task, run(SoFL(step_size=0.5, pretraining=20), task, rounds=12))
-    assert entries(before)["As meant"] == "does not apply: needs a clustering, here none yet"
+    assert failing(before, "sofl/aggregation-in-cluster") == ("clusterings", 0, 0)
     stationary = SoFL(step_size=0.5, pretraining=0, trigger="stationary")
     found = theory.compare(task, run(stationary, task, rounds=60))
     assert outcomes(found)["sofl/clustering-condition"] == "says nothing"
@@ -190,16 +181,15 @@ def test_line_30_of_sofl_and_its_reading() -> None:
     resting = run(stationary, still, rounds=6, initial=np.zeros((1, 1)))
     groups = resting.assignments.copy()
     groups[3:] = [0, 0, 1, 1]  # which no update asks for
-    told = entries(theory.compare(still, replace(resting, assignments=groups)))
-    needed = "needs a mean update below 0.1 of the largest in round 4, here 0 of 0"
-    assert told["(a), (b)"] == f"does not apply: {needed}"
+    moved = theory.compare(still, replace(resting, assignments=groups))
+    assert failing(moved, "sofl/clustering-condition") == ("mean update", 0, 0)
     robbins = SoFL(step_size=0.5, pretraining=4, schedule="robbins-monro")
     found = theory.compare(task, run(robbins, task, rounds=12))
     assert outcomes(found)["sofl/theorem-1-robbins-monro"] == "inconclusive"
 
 
 @pytest.mark.parametrize(
-    ("wrong", "runs", "outcome"), [(0, 40, "holds"), (40, 40, "broken"), (0, 3, "inconclusive")]
+    ("wrong", "runs", "outcome"), [(0, 40, "holds"), (40, 40, "is broken"), (0, 3, "inconclusive")]
 )
 def test_the_count_of_groups_is_judged_over_runs(wrong: int, runs: int, outcome: str) -> None:
     labels = np.tile(np.repeat(np.arange(4), 6), (1, runs, 1))
@@ -207,7 +197,7 @@ def test_the_count_of_groups_is_judged_over_runs(wrong: int, runs: int, outcome:
     run: Any = SimpleNamespace(labels=labels, task=SimpleNamespace(clusters=4))
     found = _count(run)
     assert (found.outcome, found.measured) == (outcome, wrong / runs)
-    assert f"another number of groups in {wrong} of {runs} runs" in found.words
+    assert [(each.count, each.runs) for each in found.above] == [(wrong, runs)]
 
 
 def test_moves_margins_and_empty_models_of_gl_cfl() -> None:
@@ -232,39 +222,44 @@ def test_moves_margins_and_empty_models_of_gl_cfl() -> None:
             move = trace.models[number + 1, k] - w
             np.testing.assert_allclose(move, -0.4 * mean, atol=1e-12)
             gap, largest = max(gap, np.abs(move - mean).max()), max(largest, np.abs(mean).max())
-    told = entries(page)
-    assert told["After (2)"] == f"broken (misprint): move - mean gradient {gap:.3g}, gradient {largest:.3g}"
-    assert told["Its sign"] == "holds: every move is -alpha x the mean gradient"
-    assert (
-        told["Margin"]
-        == f"holds: a choice's loss is <= {2 * 0.4 / 0.6:.3g} above the least, here {excess:.3g}"
+    printed, ours, margin = (
+        row_of(page, f"gradient-loss/{name}") for name in ("equation-2", "equation-2-descent", "loss-margin")
+    )
+    assert (printed.outcome, printed.measured) == ("is broken", pytest.approx(gap))
+    assert printed.constants["largest mean gradient"] == pytest.approx(largest)
+    assert ours.outcome == "holds"
+    assert (margin.outcome, margin.allowed, margin.measured) == (
+        "holds",
+        pytest.approx(2 * 0.4 / 0.6),
+        pytest.approx(excess),
     )
     far = start.copy()
     far[2] += 1e3
     lost = theory.compare(task, run(GradientLoss(step_size=0.4), task, rounds=15, initial=far))
-    assert "model 3 has no clients in the end; --empty-cluster when-empty" in entries(lost)["Groups"]
+    groups = result(lost, GroupFacts)
+    assert (groups.empty, groups.empty_runs, groups.remedy) == ((3,), 1, "--empty-cluster when-empty")
     pinned = GradientLoss(step_size=0.4, empty_cluster="when-empty")
     trace = run(pinned, task, rounds=15, initial=far)
     assert outcomes(theory.compare(task, trace))["gradient-loss/pinning"] == "holds"
     still = replace(trace, models=np.concatenate([trace.models[:1], trace.models[:-1]]))
-    assert outcomes(theory.compare(task, still))["gradient-loss/pinning"] == "broken"
+    assert outcomes(theory.compare(task, still))["gradient-loss/pinning"] == "is broken"
 
 
 def test_purity_is_compared_with_one_to_one_naming() -> None:
     """Two groups of one true cluster: purity counts both, one to one only one."""
     task = clusters_of(3)
     trace = run(GradientLoss(step_size=0.4), task, rounds=3)
-    for groups, expected, words in (
-        ([0, 0, 0, 1, 1, 1, 2, 2, 2], "holds", "holds (as read): the share right one to one, 1 at least"),
-        ([0, 1, 1, 2, 2, 2, 2, 2, 2], "broken", "broken (as read): 0.667, but 5 of 9 right one to one"),
+    for groups, expected, purity, right in (
+        ([0, 0, 0, 1, 1, 1, 2, 2, 2], "holds", 1, 9),
+        ([0, 1, 1, 2, 2, 2, 2, 2, 2], "is broken", 2 / 3, 5),
     ):
         found = theory.compare(task, replace(trace, assignments=np.tile(groups, (3, 1))))
-        assert outcomes(found)["gradient-loss/purity"] == expected
-        assert entries(found)["Purity"] == words
+        row = row_of(found, "gradient-loss/purity")
+        assert (row.outcome, row.measured, row.constants["right"]) == (expected, pytest.approx(purity), right)
         assert outcomes(found)["gradient-loss/purity-bound"] == "holds"
     uneven = clusters_of(3, proportions=[3, 2, 1])
-    told = entries(theory.compare(uneven, run(GradientLoss(step_size=0.4), uneven, rounds=3)))
-    assert told["Purity"].startswith("does not apply: needs true clusters of equal size")
+    found = theory.compare(uneven, run(GradientLoss(step_size=0.4), uneven, rounds=3))
+    assert failing(found, "gradient-loss/purity") == ("clusters of one size", True, False)
 
 
 def test_the_race_against_ifca() -> None:
@@ -294,23 +289,26 @@ def test_the_race_against_ifca() -> None:
     t, t_ifca = np.array(times)
     both = int((np.isinf(t) & np.isinf(t_ifca)).sum())
     later = int((t > t_ifca).sum())
-    told = entries(page)
-    assert f"T > T_IFCA in {later} of 20 runs (allowed 10)" in told["Sooner"]
-    expected = "holds" if later + both <= 10 else "inconclusive"
-    assert outcomes(page)["gradient-loss/sooner"] == expected
-    assert (f"{both} inconclusive" in told["Sooner"]) == (both > 0)
-    certain = int((12 * t > 6 * np.where(np.isinf(t_ifca), rounds + 1, t_ifca))[~np.isinf(t_ifca)].sum())
-    assert f"12 T > 6 T_IFCA in {certain} of 20 runs" in told["Passes"]
-    others = {"step_size": 0.2, "weight": 0.3, "empty_cluster": "never", "loss_reduction": "sum"}
-    for name, value in others.items():
-        told = entries(theory.compare(task, called(traces[0], **{name: value})))
-        assert told["Sooner"].startswith("does not apply: needs ")
-        assert "Passes" not in told
-    near = run(algorithm, task, rounds=3, replicates=2)  # from half a basin: in the true clusters at once
-    assert (
-        "needs models that start about Delta from the pooled optimum"
-        in entries(theory.compare(task, near))["Sooner"]
+    sooner, passes = (row_of(page, f"gradient-loss/{name}") for name in ("sooner", "fewer-passes"))
+    assert [(each.count, each.allowed) for each in sooner.above] == [(later, 10)]
+    assert sooner.outcome == ("holds" if later + both <= 10 else "inconclusive")
+    assert sooner.constants["undecided runs"] == both
+    finite = np.where(np.isinf(times), rounds + 1, times)
+    assert (sooner.constants["median T"], sooner.constants["median T_IFCA"]) == tuple(
+        np.median(finite, axis=1)
     )
+    certain = int((12 * t > 6 * np.where(np.isinf(t_ifca), rounds + 1, t_ifca))[~np.isinf(t_ifca)].sum())
+    assert [each.count for each in passes.above] == [certain]
+    others = {"step_size": 0.2, "weight": 0.3, "empty_cluster": "never", "loss_reduction": "sum"}
+    names = {"step_size": "eta L", "weight": "--weight"}
+    for name, value in others.items():
+        found = theory.compare(task, called(traces[0], **{name: value}))
+        option = names.get(name, f"--{name.replace('_', '-')}")
+        assert failing(found, "gradient-loss/sooner")[0] == option
+        assert "gradient-loss/fewer-passes" not in outcomes(found)
+    near = run(algorithm, task, rounds=3, replicates=2)  # from half a basin: in the true clusters at once
+    name = "models that start about Delta apart"
+    assert failing(theory.compare(task, near), "gradient-loss/sooner") == (name, True, False)
 
 
 @pytest.mark.parametrize("task", ["quadratic", "regression"])
@@ -326,6 +324,6 @@ def test_partial_participation(task: str) -> None:
         page = theory.compare(made, run(algorithm, made, rounds=6))
         found = outcomes(page)
         assert {found[claim] for claim in ON_ROUNDS & set(found)} <= {"does not apply"}
-        assert "12 clients" in str(page)
+        assert page.facts.task.clients == 12
     one = theory.compare(made, run(GradientLoss(step_size=0.5, participation=0.1), made, rounds=2))
-    assert "never took part" in entries(one)["Groups"]
+    assert result(one, GroupFacts).absent > 0

@@ -102,9 +102,9 @@ def test_a_page_names_no_theorem_of_an_algorithm_that_has_none(monkeypatch: pyte
     two = QuadraticMixture.random(clusters=2, clients=40, dimension=20, seed=0)
     start = two.optima * 0.99
     for algorithm, rule in (
-        (CFLMGD(step_size=0.2, momentum=0.5), "eta = 1/L"),
-        (CFLMGD(step_size=1.0, momentum=0.5, participation=0.5), "all clients"),
-        (CFLMGD(step_size=1.0, momentum=0.5, averaging="model"), "averaged gradients"),
+        (CFLMGD(step_size=0.2, momentum=0.5), "eta L = 1, here 0.2"),
+        (CFLMGD(step_size=1.0, momentum=0.5, participation=0.5), "participation = 1, here 0.5"),
+        (CFLMGD(step_size=1.0, momentum=0.5, averaging="model"), "averaging = gradient, here model"),
         (FedAvg(step_size=1.0), "dynamics of cfl-mgd"),
     ):
         trace = run(algorithm, two, rounds=3, initial=start if isinstance(algorithm, CFLMGD) else None)

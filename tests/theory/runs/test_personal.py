@@ -1,16 +1,16 @@
-"""The pages of Per-FedAvg, FedBCD and LOCAL: fixed points and rates by plain loops, and words on wrong runs."""
+"""The pages of Per-FedAvg, FedBCD and LOCAL: fixed points and rates by plain loops, and wrong runs."""
 
-import re
 from typing import Any
 
 import numpy as np
 import pytest
-from run_pages import called, entries, outcomes
+from run_pages import called, outcomes, result, row_of
 
 from clusterproof import theory
 from clusterproof.algorithms import FedBCD, Local, PerFedAvg
 from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.pages.facts import ErrorFacts, Rate, Rest
 
 TASK = QuadraticMixture.random(
     clusters=2, clients=6, dimension=3, condition_number=3.0, separation=2.0, spread=0.4, seed=3
@@ -82,31 +82,32 @@ ALGORITHMS = [
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_fixed_point_and_rate_are_those_of_plain_loops(algorithm: Any) -> None:
     page = theory.compare(TASK, trace := run(algorithm, TASK, rounds=60))
-    told, (state, radius) = entries(page), plain_rest(algorithm, TASK)
+    state, radius = plain_rest(algorithm, TASK)
+    found, rate, error = (result(page, kind) for kind in (Rest, Rate, ErrorFacts))
     rest = state[1:] if isinstance(algorithm, Local) else state[:1]
     distances = np.linalg.norm(trace.models - rest, axis=(-1, -2))
-    pattern = r"(\S+) a round towards the fixed point, rounds (\d+) to (\d+) \(limit, exactly: (\S+)\)"
-    found = re.fullmatch(pattern, told["Factor"])
-    assert found is not None
-    first, last = int(found[2]), int(found[3])
-    assert float(found[1]) == pytest.approx(
-        (distances[last] / distances[first]) ** (1 / (last - first)), abs=6e-5
-    )
-    assert float(found[4]) == pytest.approx(radius, abs=6e-5)
+    first, last = rate.first, rate.last
+    assert last - first >= 3
+    assert rate.value == pytest.approx((distances[last] / distances[first]) ** (1 / (last - first)), abs=6e-5)
+    assert (rate.limit, found.factor) == (pytest.approx(radius), pytest.approx(radius))
     if isinstance(algorithm, Local):
         away = np.linalg.norm(rest - TASK.optima[TASK.labels], axis=-1)
-        assert f"optimum, {away.min():.3g} to {away.max():.3g} from its cluster's" in told["Rest"]
+        assert dict(found.constants) == pytest.approx({"nearest": away.min(), "farthest": away.max()})
     else:
-        assert f"{np.linalg.norm(rest[0] - TASK.pooled_optimum):.3g} from the common optimum" in told["Rest"]
+        assert found.distance == pytest.approx(np.linalg.norm(rest[0] - TASK.pooled_optimum))
     if isinstance(algorithm, FedBCD) and algorithm.variant == "penalised":
         away = np.linalg.norm(state[1:] - TASK.centers, axis=-1)
-        assert f"the x_i {away.min():.3g} to {away.max():.3g} from the clients' own" in told["Rest"]
+        assert dict(found.constants) == pytest.approx({"nearest": away.min(), "farthest": away.max()})
     end = trace.models[-1]
     if isinstance(algorithm, PerFedAvg):
-        minimiser = minimiser_of_f(TASK, algorithm.inner_step_size or algorithm.step_size / 2)
-        assert f"{np.linalg.norm(rest[0] - minimiser):.3g} from the minimiser of F(w)" in told["Rest"]
+        inner = algorithm.inner_step_size or algorithm.step_size / 2
+        gap = np.linalg.norm(rest[0] - minimiser_of_f(TASK, inner))
+        assert found.constants["gap"] == pytest.approx(gap, abs=1e-8)
         away = np.linalg.norm(end - TASK.optima, axis=-1)
-        assert f"{away.min():.3g} to {away.max():.3g} from the clusters' optima" in told["Model"]
+        assert (error.nearest, error.farthest) == pytest.approx((away.min(), away.max()))
+        after = [end[0] - inner * client_gradient(TASK, i, end[0]) for i in range(TASK.clients)]
+        left = np.linalg.norm(np.array(after) - TASK.optima[TASK.labels], axis=-1)
+        assert error.stepped == pytest.approx((left.min(), left.max()))
 
 
 def minimiser_of_f(task: QuadraticMixture, inner: float) -> np.ndarray:
@@ -132,9 +133,10 @@ def minimiser_of_f(task: QuadraticMixture, inner: float) -> np.ndarray:
 def test_the_reading_that_first_order_minimises_f(inner: float) -> None:
     algorithm = PerFedAvg(step_size=0.9, inner_step_size=inner)
     different = theory.compare(TASK, run(algorithm, TASK, rounds=80))
-    assert outcomes(different)[READING] == "broken"
+    row = row_of(different, READING)
+    assert row.outcome == "is broken"
     gap = np.linalg.norm(plain_rest(algorithm, TASK)[0][0] - minimiser_of_f(TASK, inner))
-    assert f"rests {gap:.3g} from the minimiser of F, exactly" in entries(different)["Optimum"]
+    assert row.measured == pytest.approx(gap)
     equal = QuadraticMixture(
         hessians=np.broadcast_to(TASK.hessians[0], TASK.hessians.shape),
         centers=TASK.centers,

@@ -12,7 +12,7 @@ from clusterproof.common import InvalidArgument
 from clusterproof.running import Trace
 from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
 from clusterproof.theory.bounds.dynamics import cfl_mgd_of
-from clusterproof.theory.bounds.hypotheses import Need, unmet
+from clusterproof.theory.bounds.hypotheses import Hypothesis, unmet
 from clusterproof.theory.bounds.trace_bound import TraceBound
 from clusterproof.theory.exact.two_clusters import has_positive_probability
 from clusterproof.theory.papers.cfl_mgd.floor import C_4, printed_conclusion, printed_floor
@@ -26,7 +26,7 @@ def is_exact(task: Mixture) -> bool:
     return isinstance(task, QuadraticMixture) or getattr(task, "data", "") == "population"
 
 
-def needs_of(task: Mixture, trace: Trace) -> Iterator[Need]:
+def needs_of(task: Mixture, trace: Trace) -> Iterator[Hypothesis]:
     """Yield the hypotheses of Theorem 1, all but the appendix's (A38).
 
     Raises
@@ -35,19 +35,16 @@ def needs_of(task: Mixture, trace: Trace) -> Iterator[Need]:
         If the run has other dynamics than CFL-MGD's.
     """
     algorithm, start = cfl_mgd_of(trace), float(np.asarray(trace.errors)[0].max())
-    norm, scaled = float(np.linalg.norm(task.optima, axis=-1).max()), algorithm.step_size * task.smoothness
-    yield Need(task.clusters > 1, "two clusters", "1")
-    yield Need(algorithm.averaging == "gradient", "averaged gradients", "averaged models")
-    divisor = algorithm.normalisation
-    yield Need(divisor == "clients", "gradients divided by m", f"by the {divisor}")
-    yield Need(algorithm.participation == 1, "all clients", f"{100 * algorithm.participation:.3g} %")
-    yield Need(abs(scaled - 1) <= 1e-9, "eta = 1/L", f"{scaled:.4g}/L")
-    yield Need(getattr(task, "data", "") != "fixed", "new samples", "fixed ones")
-    alike = _share_losses(task)
-    yield Need(alike, "clients of a cluster that share their expected loss", "different ones")
-    yield Need(norm <= 1 + 1e-9, "norms of the optima <= 1", f"{norm:.3g}")
-    near = start <= task.basin_radius * (1 + 1e-9)
-    yield Need(near, f"a start within {task.basin_radius:.3g}", f"{start:.3g}")
+    norm = float(np.linalg.norm(task.optima, axis=-1).max())
+    yield Hypothesis("clusters", ">=", 2, task.clusters)
+    yield Hypothesis("--averaging", "=", "gradient", algorithm.averaging)
+    yield Hypothesis("--normalisation", "=", "clients", algorithm.normalisation)
+    yield Hypothesis("participation", "=", 1, float(algorithm.participation))
+    yield Hypothesis("eta L", "=", 1, float(algorithm.step_size * task.smoothness), room=1e-9)
+    yield Hypothesis("fixed samples", "=", False, getattr(task, "data", "") == "fixed")
+    yield Hypothesis("one loss a cluster", "=", True, _share_losses(task))
+    yield Hypothesis("norm", "<=", 1, norm, room=1e-9)
+    yield Hypothesis("start", "<=", float(task.basin_radius), start, "the paper's basin", room=1e-9)
 
 
 def _share_losses(task: Mixture) -> bool:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Annotated, Any
 
 from clusterproof.checker.claims import Sides, at_most, claim, integers, rationals, suppose
+from clusterproof.theory.bounds.hypotheses import Hypothesis
+from clusterproof.theory.bounds.round_theorems import RoundCase, RoundTheorem
 from clusterproof.theory.definitions.fedavg import fedavg_round
 from clusterproof.theory.exact.algebra import NotNegative, Share
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, mean, squares, vector
@@ -24,6 +27,32 @@ def decay(step_size: Any, strong_convexity: Any, local_steps: int) -> Any:
 def drift_of_round(step_size: Any, smoothness: Any, local_steps: int, disagreement: float) -> float:
     """B = gamma^2 L (K (K - 1) / 2) zeta*."""
     return float(step_size**2 * smoothness * (local_steps * (local_steps - 1) // 2)) * disagreement
+
+
+def drift_needs(case: RoundCase) -> Iterator[Hypothesis]:
+    """Yield the hypotheses of ``fedavg/drift``, of FedProx too, whose clients without a proximal term are FedAvg's."""
+    yield Hypothesis("--proximal", "=", 0, float(case.proximal))
+    yield from case.needs_plain_means()
+    longest = float(2 / (case.smoothness + case.strong_convexity))
+    yield Hypothesis("step size", "<=", longest, float(case.step_size), "2/(L + mu)")
+
+
+def squared_drift_bound(case: RoundCase, rounds: Any) -> Any:
+    """(r^t D + (1 + r + ... + r^(t-1)) B)^2."""
+    step_size = min(case.step_size, 2 / (case.smoothness + case.strong_convexity))
+    r = float(1 - step_size * case.strong_convexity) ** case.local_steps
+    added = drift_of_round(step_size, case.smoothness, case.local_steps, float(case.heterogeneity))
+    times = rounds if r == 1 else (1 - r**rounds) / (1 - r)
+    return (r**rounds * case.distance + added * times) ** 2
+
+
+DRIFT = RoundTheorem(
+    claim="fedavg/drift",
+    algorithm="fedavg",
+    client_class="strong",
+    needs=drift_needs,
+    squared_bound=squared_drift_bound,
+)
 
 
 @claim(

@@ -22,8 +22,7 @@ from clusterproof.common import InvalidArgument
 from clusterproof.running import Trace
 from clusterproof.synthetic import Mixture, QuadraticMixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
-from clusterproof.theory.bounds.hypotheses import Need, at_most
-from clusterproof.theory.bounds.numbers import apart
+from clusterproof.theory.bounds.hypotheses import Hypothesis
 from clusterproof.theory.bounds.trace_bound import TraceBound
 from clusterproof.theory.papers.fpfc.measured import augmented_lagrangian, objective, squared_mapping
 from clusterproof.theory.papers.fpfc.theorem_1 import Constants, printed_setting
@@ -237,7 +236,12 @@ def _setting(task: Mixture, trace: Trace) -> tuple[QuadraticMixture, Constants]:
     remedies = {"augmentation": "raise it", "step_size": "lower it"}
     for need, (name, remedy) in zip(repaired_needs(setting), remedies.items(), strict=True):
         if not need.met:
-            raise InvalidArgument(name, getattr(algorithm, name), f"must have {need.words}", remedy)
+            raise InvalidArgument(
+                name,
+                getattr(algorithm, name),
+                f"must have {need.name} {need.relation} {need.term} = {need.sides()[0]}",
+                remedy,
+            )
     return task, setting
 
 
@@ -260,14 +264,13 @@ def suppose_the_hypotheses(setting: Constants) -> None:
         suppose(words, need.met)
 
 
-def repaired_needs(setting: Constants) -> tuple[Need, ...]:
+def repaired_needs(setting: Constants) -> tuple[Hypothesis, ...]:
     """Return the hypotheses of the repaired theorem on rho and alpha."""
-    rho, least = setting.algorithm.augmentation, 2 * setting.penalty.lipschitz
-    shown = apart(least, rho)
-    longest = 1 / setting.local_smoothness
+    rho, least = float(setting.algorithm.augmentation), 2 * setting.penalty.lipschitz
+    step_size = float(setting.algorithm.step_size)
     return (
-        Need(rho > least, f"rho > 2 L_g = {shown[0]}", shown[1]),
-        at_most("alpha <= 1/(L_f + rho)", longest, setting.algorithm.step_size),
+        Hypothesis("rho", ">", least, rho, "2 L_g"),
+        Hypothesis("alpha", "<=", 1 / setting.local_smoothness, step_size, "1/(L_f + rho)"),
     )
 
 

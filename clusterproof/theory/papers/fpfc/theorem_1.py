@@ -13,8 +13,7 @@ from clusterproof.algorithms import FPFC
 from clusterproof.algorithms.penalties import SmoothedSCAD
 from clusterproof.checker.claims import Q, Sides, Z, among, at_least, at_most, claim, equal, suppose
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.bounds.hypotheses import Need, unmet
-from clusterproof.theory.bounds.numbers import apart
+from clusterproof.theory.bounds.hypotheses import Hypothesis, all_met
 from clusterproof.theory.papers.fpfc.measured import run_averages
 
 
@@ -72,7 +71,7 @@ class Constants:
     def admissible(self) -> bool:
         """Whether the hypotheses are met, ``printed_needs`` and alpha <= 1 / (L_f + 2 rho - L_-)."""
         shortest = self.smoothness + 2 * self.algorithm.augmentation - self.weak_convexity
-        return self.algorithm.step_size * shortest <= 1 + 1e-12 and not unmet(printed_needs(self))
+        return self.algorithm.step_size * shortest <= 1 + 1e-12 and all_met(printed_needs(self))
 
     @property
     def second_denominator(self) -> float:
@@ -176,34 +175,26 @@ def printed_setting(setting: Constants) -> Constants:
     return replace(setting, weak_convexity=least if least * algorithm.step_size > 1e-12 else 0.0)
 
 
-def printed_needs(setting: Constants) -> tuple[Need, ...]:
+def printed_needs(setting: Constants) -> tuple[Hypothesis, ...]:
     """Return the hypotheses of Theorem 1 on rho, T and alpha, with c^(T/2) for c and log(1/c) for log c.
 
-    ``here`` has both sides in short.
+    Those on q are left out where L_- >= rho, as q is then no power of a contraction.
     """
     algorithm, penalty = setting.algorithm, setting.penalty
-    rho, power, convexity = algorithm.augmentation, setting.power, setting.weak_convexity
-    lower = {
-        "2 lambda/xi": 2 * penalty.strength / penalty.smoothing,
-        "2/(a - 1)": 2 / (penalty.concavity - 1),
-    }
-    needs = []
+    rho, power, convexity = float(algorithm.augmentation), setting.power, setting.weak_convexity
+    needs = [
+        Hypothesis("rho", ">", 2 * penalty.strength / penalty.smoothing, rho, "2 lambda/xi"),
+        Hypothesis("rho", ">", 2 / (penalty.concavity - 1), rho, "2/(a - 1)"),
+    ]
     if convexity > 0:
-        limit, step = apart(1 / setting.local_smoothness, algorithm.step_size)
-        words = f"alpha < 1/(L_f + rho) = {limit}, here {step}"
-        needs.append(Need(convexity < rho, words, words))
+        longest = 1 / setting.local_smoothness
+        needs.append(Hypothesis("alpha", "<", longest, float(algorithm.step_size), "1/(L_f + rho)"))
+        needs.append(Hypothesis("rho", ">", convexity, rho, "L_-"))
     if convexity < rho:
-        lower["L_-"] = convexity
-        shown = apart(power, 0.5)[0]
-        needs.append(Need(power < 0.5, f"q = c^(T/2) = {shown} < 1/2", f"q < 1/2, here {shown}"))
-    name = max(lower, key=lambda each: lower[each])
-    least, here = apart(lower[name], rho)
-    words = f"rho = {here} > {name} = {least}"
-    if convexity < rho and power < 0.5:
-        lower["L_f/(1 - 2q)"] = pull = setting.smoothness / (1 - 2 * power)
-        words += f" and > L_f/(1 - 2q) = {apart(pull, rho)[0]}"
-    least, here = apart(max(lower.values()), rho)
-    return (Need(rho > max(lower.values()), words, f"rho > {least}, here {here}"), *needs)
+        needs.append(Hypothesis("q", "<", 0.5, power))
+        if power < 0.5:
+            needs.append(Hypothesis("rho", ">", setting.smoothness / (1 - 2 * power), rho, "L_f/(1 - 2q)"))
+    return tuple(needs)
 
 
 CONDITION, STEP = Q[1::3], Q[:1:10]

@@ -9,14 +9,31 @@ from typing import Annotated, Any
 import numpy as np
 
 from clusterproof.checker.claims import Sides, at_least, at_most, choice, claim, equal, integers, rationals
+from clusterproof.theory.bounds.round_theorems import RoundCase, contraction_theorem
 from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.exact.algebra import AtLeastOne, NotNegative, Number, Share
 from clusterproof.theory.exact.planar_clients import PlanarClients
-from clusterproof.theory.papers.scaffold.rounds import Start, contraction, psi_and_next, step_size_of
+from clusterproof.theory.papers.scaffold.rounds import (
+    Start,
+    contraction,
+    psi_and_next,
+    rate_of,
+    step_size_of,
+    weight_of,
+)
 
 THIRD = Fraction(1, 3)
 ZeroOrOne = Annotated[int, choice(0, 1)]
 UpToThird = Annotated[Any, rationals(0, THIRD, 9)]
+
+
+SHARP_OPTION_1 = contraction_theorem(
+    claim="scaffold/sharp-option-1",
+    algorithm="scaffold",
+    needs=RoundCase.needs_short_rounds,
+    rate=rate_of,
+    weight=lambda case: weight_of(case) / 3,
+)
 
 
 @claim(

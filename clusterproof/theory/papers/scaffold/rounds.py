@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from clusterproof.checker.claims import integers, rationals, suppose
+from clusterproof.theory.bounds.round_theorems import RoundCase
 from clusterproof.theory.definitions.fedavg import descend
 from clusterproof.theory.definitions.scaffold import scaffold_round
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, mean, squares, vector
@@ -34,6 +35,16 @@ class Start:
 def contraction(step_size: Any, strong_convexity: Any, local_steps: int) -> Any:
     """(1 - eta mu)^(2K)."""
     return (1 - step_size * strong_convexity) ** (2 * local_steps)
+
+
+def rate_of(case: RoundCase) -> Any:
+    """(1 - eta mu)^(2K) of a case."""
+    return contraction(case.step_size, case.strong_convexity, case.local_steps)
+
+
+def weight_of(case: RoundCase) -> Any:
+    """(K eta)^2, the controls' weight with option II."""
+    return (case.local_steps * case.step_size) ** 2
 
 
 def step_size_of(clients: PlanarClients, pace: Fraction, local_steps: int) -> Fraction:

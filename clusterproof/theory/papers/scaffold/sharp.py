@@ -6,12 +6,20 @@ from fractions import Fraction
 from typing import Annotated, Any
 
 from clusterproof.checker.claims import Sides, at_least, at_most, choice, claim, equal, rationals
+from clusterproof.theory.bounds.round_theorems import RoundCase, contraction_theorem
 from clusterproof.theory.certificates.certify_round import make_round
 from clusterproof.theory.certificates.one_round import RoundCertificate
 from clusterproof.theory.exact.algebra import NotNegative, Number, Share
 from clusterproof.theory.exact.planar_clients import PlanarClients
 from clusterproof.theory.papers.scaffold.option_1 import weights
-from clusterproof.theory.papers.scaffold.rounds import Start, contraction, psi_and_next, step_size_of
+from clusterproof.theory.papers.scaffold.rounds import (
+    Start,
+    contraction,
+    psi_and_next,
+    rate_of,
+    step_size_of,
+    weight_of,
+)
 
 LOCAL_STEPS = (1, 2, 3, 4, 6, 8, 12, 16)
 PACES = (Fraction(1), Fraction(1, 2), Fraction(1, 10))
@@ -66,6 +74,15 @@ def certificates(
     """
     failing = next(closed_form(local_steps, pace, condition, option).failures(), None)
     return equal((failing is not None, False), words=f"not proved: {failing}")
+
+
+SHARP = contraction_theorem(
+    claim="scaffold/sharp",
+    algorithm="scaffold",
+    needs=RoundCase.needs_short_rounds,
+    rate=rate_of,
+    weight=weight_of,
+)
 
 
 @claim(

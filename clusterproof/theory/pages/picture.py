@@ -21,6 +21,8 @@ class Curve:
     ----------
     role
         What it is.
+    name
+        Name of the theorem that it is a bound of; else its role.
     label
         Formulas are in TeX.
     values
@@ -32,6 +34,7 @@ class Curve:
     """
 
     role: Role
+    name: str
     label: str
     values: np.ndarray
     band: tuple[np.ndarray, np.ndarray] | None = None
@@ -44,8 +47,8 @@ class ErrorPicture:
 
     Attributes
     ----------
-    title, quantity, caption
-        Title, name of the vertical axis, and caption.
+    title, quantity
+        Title, empty for that of the page, and name of the vertical axis.
     curves
         Each with ``rounds + 1`` values.
     factor
@@ -54,7 +57,6 @@ class ErrorPicture:
 
     title: str
     quantity: str
-    caption: str
     curves: tuple[Curve, ...]
     factor: tuple[str, int] | None = None
 
@@ -65,8 +67,6 @@ class ResidualPicture:
 
     Attributes
     ----------
-    caption
-        Caption.
     curves
         Each with a value for every K.
     ratios
@@ -77,7 +77,6 @@ class ResidualPicture:
         Number of true groups.
     """
 
-    caption: str
     curves: tuple[Curve, ...]
     ratios: dict[Role, str]
     groups: np.ndarray

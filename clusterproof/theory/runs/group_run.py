@@ -11,14 +11,10 @@ from functools import cached_property
 import numpy as np
 
 from clusterproof.algorithms import GradientLoss, SoFL
-from clusterproof.theory.bounds.hypotheses import Need
-from clusterproof.theory.bounds.numbers import short
+from clusterproof.theory.bounds.hypotheses import Hypothesis, all_met
 from clusterproof.theory.bounds.trace_bound import ROUNDING
 from clusterproof.theory.exact import affine_rounds
-from clusterproof.theory.runs.facts import comes_to_rest, is_true, settled
-from clusterproof.theory.runs.page import Entry, entry
-from clusterproof.theory.runs.run import AT_REST, Run
-from clusterproof.theory.runs.theorem import Row, Said
+from clusterproof.theory.runs.run import Run
 
 
 class GroupRun(Run):
@@ -49,7 +45,7 @@ class GroupRun(Run):
         assert self.quadratics is not None
         return self.quadratics[1]
 
-    def exact_needs(self) -> Iterator[Need]:
+    def exact_needs(self) -> Iterator[Hypothesis]:
         """Yield the hypotheses that make a client's update known."""
         yield from super().exact_needs()
         if isinstance(self.algorithm, GradientLoss):
@@ -58,7 +54,7 @@ class GroupRun(Run):
     @cached_property
     def moves(self) -> np.ndarray | None:
         """Q_i, (m, d, d), the part of its way to its minimiser that a client covers; None where that is not known."""
-        if not all(need.met for need in self.exact_needs()):
+        if not all_met(self.exact_needs()):
             return None
         assert self.quadratics is not None
         algorithm, (hessians, _) = self.algorithm, self.quadratics
@@ -112,41 +108,3 @@ class GroupRun(Run):
                     affine_rounds.radius(np.eye(self.moves.shape[-1]) - self.moves[members].mean(axis=0)),
                 )
         return np.linalg.norm(self.after - rests, axis=-1), radius
-
-
-def rest_entries(run: GroupRun) -> list[Entry]:
-    """Return the entry Rest: how far the last models are from their groups' fixed points."""
-    if run.moves is None or not run.rounds:
-        return []
-    if run.difference is not None:
-        number, size = run.difference
-        words = f"round {number} ends {short(size)} from where {run.algorithm.name} with these options leads"
-        return [entry("Rest", words)]
-    distances, radius = run.rest
-    end = float(distances[-1].max())
-    where = "at" if end <= AT_REST * run.size else f"{short(end)} from"
-    return [entry("Rest", f"ends {where} the groups' fixed points; limit {radius:.4f} a round, exactly")]
-
-
-def usual_needs(run: GroupRun) -> Iterator[Need]:
-    """Yield the hypotheses of a claim about a client's update."""
-    yield from run.exact_needs()
-    yield from run.needs_its_rounds()
-
-
-def _clustered_needs(run: GroupRun) -> Iterator[Need]:
-    yield from run.exact_needs()
-    scaled = run.algorithm.step_size * run.client_smoothness
-    yield Need(scaled < 2, "eta < 2/L", f"{scaled:.4g}/L")
-    right = run.rounds > 0 and all(is_true(labels, run.trace.labels) for labels in run.labels[-1])
-    yield Need(right, "the true clusters", "others")
-    yield from run.needs_its_rounds()
-
-
-def _clustered(run: GroupRun) -> Said:
-    """Compare with ``baselines/clustered``: in the true clusters a model rests at FedAvg's point of the cluster."""
-    largest = run.rest[0][settled(run.labels) - 1 :].max(axis=(1, 2))
-    return comes_to_rest(run, largest[:, None], "its clusters' points")
-
-
-IN_GROUPS = Row("In groups", "baselines/clustered", _clustered, _clustered_needs)

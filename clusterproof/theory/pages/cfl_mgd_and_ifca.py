@@ -1,0 +1,323 @@
+"""The page of CFL-MGD and of IFCA on tasks whose optima are known, with a model for each cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from clusterproof.checker.claims.claim import REGISTRY
+from clusterproof.synthetic import RegressionMixture
+from clusterproof.theory.bounds.gaussian import SHARES
+from clusterproof.theory.bounds.hypotheses import Hypothesis, Value, unmet
+from clusterproof.theory.bounds.setting import largest_radius
+from clusterproof.theory.bounds.trace_bound import ROUNDING, Compared, TraceBound, largest_length
+from clusterproof.theory.pages.facts import Choices, Facts, Law, Lost, Next, Outcome, Rate, Result, Worst
+from clusterproof.theory.pages.judging import (
+    count,
+    judged,
+    named,
+    of_another_law,
+    outcome_of_claim,
+    quantile,
+)
+from clusterproof.theory.pages.measured import (
+    error_curve,
+    error_facts,
+    run_facts,
+    start_curve,
+    task_facts,
+)
+from clusterproof.theory.pages.page import Page
+from clusterproof.theory.pages.picture import Curve, ErrorPicture
+from clusterproof.theory.pages.theorem import Theorem, judge_all
+from clusterproof.theory.papers.cfl_mgd import on_runs
+from clusterproof.theory.papers.cfl_mgd.floor import C_4
+from clusterproof.theory.papers.ifca.basin import contraction
+from clusterproof.theory.runs.bound import FAILURE
+from clusterproof.theory.runs.cfl_mgd_and_ifca import ClusterRun
+from clusterproof.theory.runs.factor import last_rounds
+from clusterproof.theory.runs.run import FEWEST_RUNS
+
+BESIDE = ("cfl-mgd/theorem-a",)
+"""Theorems that are in the table of the page only."""
+
+D = "cfl-mgd/theorem-d"
+
+
+def _printed_needs(run: ClusterRun) -> Iterator[Hypothesis]:
+    return on_runs.needs_of(run.task, run.trace)
+
+
+def _theorem_1(run: ClusterRun) -> Outcome:
+    one = run.printed
+    known: dict[str, Value] = {
+        "rho_0": one.floor,
+        "rho_0 allowed by (A38)": one.allowed,
+        "l/4": float(run.task.proportions.min()) / 4,
+        "T": one.rounds,
+        "lambda_i": on_runs.LEVEL,
+        "1 - l mu/(8 L)": one.factor,
+    }
+    value = None if run.factor is None else run.factor.measured.value
+    if value is not None and 0 < value < 1:
+        known["printed rounds in one"] = float(np.log(value) / np.log(one.factor))
+    return Outcome(
+        "says nothing",
+        measured=quantile(run.errors[-1].max(axis=-1)),
+        allowed=one.conclusion,
+        start=run.start,
+        constants=known,
+        reason="proof of Theorem 1" if one.known else "proof of Theorem 1, at least",
+    )
+
+
+def lemma_2_on_run(run: ClusterRun) -> Outcome:
+    """Compare every round with the printed Lemma 2, error <= rate * error before + rho_0."""
+    errors, one = run.errors, run.printed
+    last = one.factor * float(errors[-2].max()) + one.floor if len(errors) > 1 else one.floor
+    found = Outcome(
+        "holds",
+        measured=quantile(errors[-1].max(axis=-1)),
+        allowed=last,
+        start=float(errors[0].max()),
+        constants={"rho_0": one.floor},
+        reason="Lemma 2 holds here",
+    )
+    if one.floor >= errors[0].max():
+        return replace(found, outcome="says nothing", reason="Lemma 2 says nothing")
+    if not one.known:
+        return replace(found, outcome="inconclusive", reason="rho_0 is not known")
+    excess = errors[1:] - one.factor * errors[:-1] - one.floor
+    if not (excess > ROUNDING * largest_length(run.trace)).any():
+        return found
+    at, number, cluster = np.unravel_index(int(np.argmax(excess)), excess.shape)
+    seen, limit = errors[at + 1, number, cluster], one.factor * errors[at, number, cluster] + one.floor
+    worst = Worst("error", float(seen), float(limit), int(at) + 1, int(cluster) + 1)
+    if one.certain:
+        return replace(found, outcome="is broken", worst=worst, reason="")
+    return replace(found, outcome="inconclusive", worst=worst, reason="chance may decide")
+
+
+def _remark_1(run: ClusterRun) -> Outcome:
+    least = 16 * run.task.condition_number * float(C_4)
+    return Outcome("is broken", constants={"4 L/mu": least}, reason="the bound does not vanish")
+
+
+PRINTED = (
+    Theorem("cfl-mgd/theorem-1", _theorem_1, _printed_needs, of_no_round=True),
+    Theorem("cfl-mgd/lemma-2", lemma_2_on_run, _printed_needs, of_no_round=True),
+    Theorem("cfl-mgd/remark-1", _remark_1, of_no_round=True),
+)
+
+
+def _basin_needs(run: ClusterRun) -> Iterator[Hypothesis]:
+    task, algorithm = run.task, run.algorithm
+    yield Hypothesis("linear regression", "=", True, isinstance(task, RegressionMixture))
+    yield Hypothesis("exact losses", "=", True, run.exact or task.clusters == 1)
+    yield Hypothesis("clusters", ">=", 2, task.clusters)
+    yield Hypothesis("--averaging", "=", "gradient", algorithm.averaging)
+    yield Hypothesis("participation", "=", 1, float(algorithm.participation))
+    yield Hypothesis("eta L", "<=", 1, float(algorithm.step_size * task.smoothness))
+    yield Hypothesis("start", "<", float(largest_radius(task)), run.start, "Delta/(1 + sqrt(L/mu))")
+
+
+def _basin(run: ClusterRun) -> Outcome:
+    """Compare with ``ifca/basin``: from within Delta/(1 + sqrt(L/mu)), exact losses find all clusters."""
+    task, errors = run.task, run.errors
+    kept = contraction(
+        run.algorithm.step_size, task.proportions, task.strong_convexity, np.arange(len(errors))
+    )
+    allowed = kept[:, None] * errors[0]
+    wrong, tolerance = int((run.votes != task.labels).sum()), ROUNDING * largest_length(run.trace)
+    found = Outcome(
+        "holds",
+        measured=float(errors[-1].max()),
+        allowed=float(allowed[-1].max()),
+        constants={"wrong choices": wrong},
+        reason="" if errors[-1].max() > tolerance else "rounding",
+    )
+    if not wrong and not (errors > allowed * (1 + ROUNDING) + tolerance).any():
+        return found
+    at = np.unravel_index(int(np.argmax(errors - allowed)), errors.shape)
+    worst = Worst("error", float(errors[at]), float(allowed[at]), int(at[0]), int(at[2]) + 1)
+    return replace(found, outcome="is broken", worst=worst, reason="wrong choices")
+
+
+def _radii(run: ClusterRun) -> dict[str, Value]:
+    known = {"start": run.start, "the paper's basin": float(run.task.basin_radius)}
+    return {"our basin": float(largest_radius(run.task)), **known}
+
+
+BASIN = Theorem("ifca/basin", _basin, _basin_needs, _radii)
+
+
+def clustered_page(run: ClusterRun) -> Page:
+    """Return the page of a run of CFL-MGD or IFCA with a model for each cluster, and known optima."""
+    theorems, others = judge_all((BASIN,) if run.is_ifca else PRINTED, run)
+    theorem_d, bound, compared = _theorem_d(run)
+    results: list[Result] = [_choices(run)]
+    error = error_facts(run, "distance of the worst model from the optimum of its cluster")
+    results += [] if error is None else [error]
+    facts = Facts(
+        task_facts(run),
+        run_facts(run),
+        (*results, rate_facts(run), _law(run)),
+        (*theorems, theorem_d),
+        others,
+        (_next(run),),
+    )
+
+    def beside() -> tuple[Outcome, ...]:
+        known = (claim_id for claim_id in BESIDE if claim_id in REGISTRY)
+        return tuple(outcome_of_claim(one, run, law_differs=run.law_differs)[0] for one in known)
+
+    curves: tuple[Curve, ...] = ()
+    if bound is not None:
+        curves = (_curve_d(run, theorem_d, bound, compared[0]),)
+    if not run.is_ifca and theorems[0].outcome != "does not apply":
+        curves = (*curves, *_printed_curves(run))
+    return Page(facts, beside, _picture(run, curves))
+
+
+def _theorem_d(run: ClusterRun) -> tuple[Outcome, TraceBound | None, list[Compared]]:
+    """Return what Theorem D says of the run: both its bound on the error and that on the deviation; and these."""
+    found, allowed = outcome_of_claim(D, run, law_differs=run.law_differs)
+    if allowed is None:
+        return found, None, []
+    compared, probability = allowed.compared(run.trace), float(allowed.failure_probability)
+    early = max(probability - SHARES[2] * FAILURE, 0.0)
+    above = (
+        count("before the last round", compared, early, slice(None, -1)),
+        count("after the last round", compared, probability, slice(-1, None)),
+    )
+    twice = named(D, judged(compared, above))
+    return of_another_law(twice) if run.law_differs else twice, allowed, compared
+
+
+def _choices(run: ClusterRun) -> Choices:
+    """Return which clusters were found, how many choices were wrong, and how probable one is at the start."""
+    task, trace = run.task, run.trace
+    last, took_part = trace.last_assignments.reshape(-1, task.clients), trace.assignments >= 0
+    wrong, total = int((took_part & (trace.assignments != trace.labels)).sum()), int(took_part.sum())
+    lost = tuple(_lost_clusters(last, trace.labels, task.clusters))
+    chance = None
+    if isinstance(task, RegressionMixture) and task.data == "fresh":
+        first = run.models[0, 0]
+        chances = [task.misclassification_probability(first, p).sum() for p in range(task.clusters)]
+        chance = min(1.0, float(max(chances)))
+    found = not lost and trace.rounds > 0 and bool((last >= 0).all())
+    return Choices(task.clusters, found, wrong, total, chance, lost)
+
+
+def _lost_clusters(last: np.ndarray, labels: np.ndarray, clusters: int) -> Iterator[Lost]:
+    """Yield the lost clusters, counted from 1, of last choices (R, m), with what their clients chose."""
+    for cluster in range(clusters):
+        chosen = last[:, labels == cluster]
+        known = (chosen >= 0).sum(axis=1)
+        where = (known > 0) & (2 * (chosen == cluster).sum(axis=1) <= known)
+        if where.any():
+            others = chosen[where]
+            model = np.bincount(others[(others >= 0) & (others != cluster)]).argmax() + 1
+            yield Lost(cluster + 1, chosen.shape[1], int(where.sum()), int(model))
+
+
+def rate_facts(run: ClusterRun) -> Rate:
+    """Return the factor of the slowest cluster."""
+    found = run.factor
+    if found is None:
+        return Rate("error", reason="the runs start from different models")
+    one = found.measured
+    low, high = (None, None) if one.interval is None else one.interval
+    rate = Rate(
+        "error",
+        one.value,
+        0,
+        one.rounds,
+        low,
+        high,
+        exact=found.exact,
+        limit=found.limit,
+        floor=one.floor,
+        computed_floor=found.floor,
+        floor_reached=one.floor_reached,
+        window=last_rounds(run.rounds),
+        cluster=found.cluster + 1,
+        of_all=found.of_all,
+    )
+    if not one.falls and run.rounds:
+        return replace(rate, value=None, reason="the error does not fall")
+    if one.value is not None:
+        return rate
+    if found.floor is not None:
+        return replace(rate, reason="noise covers the error", remedy="more --samples")
+    remedy = "" if one.floor_reached else "more --rounds"
+    return replace(rate, reason="too few rounds above noise", remedy=remedy)
+
+
+def _law(run: ClusterRun) -> Law:
+    failing = unmet(run.law_needs)
+    if run.law is None:
+        reason = "no Gaussian noise above rounding" if failing is None else ""
+        return Law("law", "not compared", unmet=failing, reason=reason)
+    one = run.law
+    outcome = "differs" if run.law_differs else "follows"
+    return Law("law", outcome, one.noise, one.path_differs, one.noise_differs)  # type: ignore[arg-type]
+
+
+def _next(run: ClusterRun) -> Next:
+    if not run.is_ifca:
+        return Next("check cfl-mgd/lemma-2", "where Lemma 2 is false")
+    if run.exact:
+        return Next("run ifca", "new samples")
+    return Next("run ifca --data population", "the basin with exact losses")
+
+
+# ---- the picture
+
+
+def _curve_d(run: ClusterRun, found: Outcome, bound: TraceBound, compared: Compared) -> Curve:
+    """Return the bound on the largest error: of all rounds before the last one at once, and that after the last."""
+    every = np.asarray(bound.bound, dtype=float)
+    values, last = every.reshape(len(every), -1).max(axis=1), float(compared.allowed[-1].max())
+    values[-1] = np.nan
+    told = str(found.outcome)
+    if found.outcome == "holds" and found.ratio is not None and not found.reason:
+        of = "the run's error" if run.runs == 1 else "the error of the worst run"
+        of = "the error that 95 % of the runs stay below" if run.runs >= FEWEST_RUNS else of
+        told = f"at the end {last / (found.measured or 1.0):.2g} times {of}"
+    source = "" if run.is_ifca else " (ours)"
+    return Curve("repaired", "Theorem D", f"Theorem D{source}: {told}", values, last=last)
+
+
+def _printed_curves(run: ClusterRun) -> tuple[Curve, Curve]:
+    """Return Theorem 1's rho, and its factor alone."""
+    one, rounds = run.printed, np.arange(len(run.errors))
+    level = "" if one.known else r"$\rho$, at least "
+    words = rf"Theorem 1 (printed): error $\leq$ {level}{one.conclusion:.3g}"
+    alone = f"the factor of Theorem 1 alone, {one.factor:.4f} a round"
+    return (
+        Curve("printed", "Theorem 1 as printed", words, np.full(len(rounds), one.conclusion)),
+        Curve("printed factor", "factor of Theorem 1", alone, run.start * one.factor**rounds),
+    )
+
+
+def _picture(run: ClusterRun, bounds: tuple[Curve, ...]) -> ErrorPicture:
+    """Return the picture of the largest error of a model: the runs, their path without noise, and bounds."""
+    errors, several = run.errors.max(axis=-1), run.task.clusters > 1
+    roles = {one.role for one in bounds}
+    parts = [f"{run.name.upper()}: error of the run{'s' * (run.runs > 1)}"]
+    parts += ["the printed bound"] * ("printed" in roles)
+    parts += ["Theorem D"] * ("repaired" in roles)
+    title = " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]
+    curves, measured = [error_curve(errors)], None
+    if run.factor is not None:
+        path, one = run.factor.without_noise, run.factor.measured
+        if path is not None and not run.exact:  # else the run is this path
+            exact = path.max(axis=-1)
+            curves.append(Curve("without noise", "without noise", "without noise", exact))
+        if one.value is not None:
+            measured = f"{'slowest cluster: ' * several}{one.value:.4f} a round", one.rounds
+    quantity = r"error $\max_p \|\chi_p^t - \chi_p^*\|$" if several else r"error $\|\chi^t - \chi^*\|$"
+    return ErrorPicture(title, quantity, (*curves, *bounds, start_curve(errors)), measured)

@@ -1,0 +1,143 @@
+"""``compare``: from a task and a run to the page of its algorithm, and the theorems that are in the table only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from clusterproof.checker.claims.claim import REGISTRY
+from clusterproof.common import InvalidArgument
+from clusterproof.common.calls import checked
+from clusterproof.common.validation import check_list
+from clusterproof.running import Trace
+from clusterproof.synthetic import Mixture
+from clusterproof.theory.bounds.dynamics import dynamics_of
+from clusterproof.theory.pages.averaging import averaging_facts
+from clusterproof.theory.pages.cfl import recursive_facts
+from clusterproof.theory.pages.cfl_mgd_and_ifca import clustered_page
+from clusterproof.theory.pages.facts import Facts, Result
+from clusterproof.theory.pages.fpfc import fusion_page
+from clusterproof.theory.pages.gradient_loss import gradient_loss_facts
+from clusterproof.theory.pages.judging import outcome_of_claim
+from clusterproof.theory.pages.measured import (
+    error_facts,
+    error_picture,
+    group_facts,
+    run_facts,
+    task_facts,
+)
+from clusterproof.theory.pages.page import Page
+from clusterproof.theory.pages.personal import personal_facts
+from clusterproof.theory.pages.proxskip import skipping_facts
+from clusterproof.theory.pages.scaffold_and_fedlin import corrected_facts
+from clusterproof.theory.pages.sofl import self_organising_facts
+from clusterproof.theory.runs.affine_run import AffineRun
+from clusterproof.theory.runs.averaging import AveragingRun
+from clusterproof.theory.runs.bound import check_same_task
+from clusterproof.theory.runs.cfl import CutRun
+from clusterproof.theory.runs.cfl_mgd_and_ifca import ClusterRun
+from clusterproof.theory.runs.coins import RunOfCoins
+from clusterproof.theory.runs.fpfc import FusionRun
+from clusterproof.theory.runs.group_run import GroupRun
+from clusterproof.theory.runs.run import Run
+from clusterproof.theory.runs.scaffold_and_fedlin import CorrectedRun
+from clusterproof.theory.runs.sofl import ClusteredRun
+
+PAGES: dict[str, tuple[type[Run], Callable[[Any], Facts | Page]]] = {
+    "cfl-mgd": (ClusterRun, clustered_page),
+    "fpfc": (FusionRun, fusion_page),
+    "per-fedavg": (AffineRun, personal_facts),
+    "fedbcd": (AffineRun, personal_facts),
+    "local": (AffineRun, personal_facts),
+    "gradient-loss": (GroupRun, gradient_loss_facts),
+    "cfl": (CutRun, recursive_facts),
+    "sofl": (ClusteredRun, self_organising_facts),
+    "fedavg": (AveragingRun, averaging_facts),
+    "fedprox": (AveragingRun, averaging_facts),
+    "scaffold": (CorrectedRun, corrected_facts),
+    "fedlin": (CorrectedRun, corrected_facts),
+    "proxskip": (RunOfCoins, skipping_facts),
+}
+"""By the dynamics of the run: what its page knows of it, and the page or its facts."""
+
+
+@checked
+def compare(task: Mixture, trace: Trace, claims: Sequence[str] | None = None) -> Page:
+    """Compare a run with the theorems about its algorithm.
+
+    Parameters
+    ----------
+    task
+        The task of the run.
+    trace
+        The run.
+    claims
+        Ids of further claims that bound runs, such as your own.
+
+    Returns
+    -------
+    Page
+        To print. ``.facts`` has its numbers and names, ``.frame()`` is a table of the theorems.
+
+    Raises
+    ------
+    InvalidArgument
+        If the run is not of the task, or ``claims`` names a claim that bounds no runs.
+    """
+    if claims is not None:
+        check_list("claims", claims, str, f"write [{claims!r}]")
+    check_same_task(task, trace)
+    for name in claims or ():
+        if name not in REGISTRY or REGISTRY[name].bound is None:
+            raise InvalidArgument(
+                "claims", name, "must be the id of a claim that bounds runs", "leave it out"
+            )
+    run, page_of = Run(task, trace), PAGES.get(_dynamics(trace))
+    # theorems of CFL-MGD and IFCA are about as many models as clusters
+    fits = trace.errors is not None and trace.models.shape[-2] == task.clusters
+    with np.errstate(all="ignore"):  # a diverged run overflows
+        if page_of is None or not hasattr(task, "optima") or (page_of[0] is ClusterRun and not fits):
+            found: Facts | Page = short_facts(run)
+        else:
+            found = page_of[1](page_of[0](task, trace))
+    page = found if isinstance(found, Page) else Page(found)
+    if page.picture is None and trace.errors is not None:
+        page = replace(page, picture=error_picture(run))
+    if not claims:
+        return page
+    named = tuple(outcome_of_claim(name, run)[0] for name in claims)
+    return replace(page, facts=replace(page.facts, theorems=(*page.facts.theorems, *named)))
+
+
+def short_facts(run: Run) -> Facts:
+    """Return the facts of task, run and errors, and every bound of the catalogue that applies."""
+    judged = [outcome_of_claim(name, run)[0] for name, claim in REGISTRY.items() if claim.bound is not None]
+    theorems = tuple(one for one in judged if one.outcome != "does not apply")
+    results: list[Result] = []
+    known = np.unique(run.votes[run.votes >= 0])
+    if run.models.shape[2] > 1 and 0 < len(known) < len(run.trace.labels):  # clients share models
+        results.append(group_facts(run))
+    error = error_facts(run, "distance of the worst model from its optimum")
+    results += [] if error is None else [error]
+    why = "" if theorems else _why_none(run)
+    return Facts(task_facts(run), run_facts(run), tuple(results), theorems, no_theorem=why)
+
+
+def _why_none(run: Run) -> str:
+    """Return the name of the reason for which no theorem is named."""
+    if _dynamics(run.trace) not in PAGES:
+        return "no theorem of this algorithm"
+    if run.trace.errors is None:
+        return "optima are not known"
+    return "another number of models"
+
+
+def _dynamics(trace: Trace) -> str:
+    """Return the name of the algorithm whose recursion a run followed, empty where it is not known."""
+    try:
+        return dynamics_of(trace).name
+    except InvalidArgument:
+        return ""

@@ -1,0 +1,172 @@
+"""What a bound says of a run: the outcome, by the number of runs that are above it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from clusterproof.checker.claims.claim import REGISTRY
+from clusterproof.checker.claims.statistics import binomial_tail
+from clusterproof.common import InvalidArgument
+from clusterproof.theory.bounds.trace_bound import Compared, TraceBound
+from clusterproof.theory.pages.facts import Above, Outcome, OutcomeWord, When, Worst
+from clusterproof.theory.runs import bound_checks
+from clusterproof.theory.runs.bound import FAILURE, bound
+from clusterproof.theory.runs.run import FEWEST_RUNS, Run
+
+SIGNIFICANCE = 1e-6
+"""A bound is called broken where so many runs are above it by chance with at most this probability."""
+
+OUTCOMES: dict[bound_checks.Kind, OutcomeWord] = {
+    "holds": "holds",
+    "broken": "is broken",
+    "inconclusive": "inconclusive",
+    "other law": "inconclusive",
+}
+
+
+def outcome_of_claim(
+    claim_id: str, run: Run, *, law_differs: bool = False
+) -> tuple[Outcome, TraceBound | None]:
+    """Judge a claim that bounds runs, with failure probability 0.05.
+
+    Parameters
+    ----------
+    claim_id, run
+        The claim and the run.
+    law_differs
+        Whether the run follows another law than its algorithm's, and nothing about it "holds".
+
+    Returns
+    -------
+    tuple
+        What it says, and the bound; None where it does not apply or bounds an expectation.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            try:
+                allowed = bound(claim_id, run.task, run.trace, failure_probability=FAILURE)
+            except InvalidArgument as error:
+                if error.argument != "failure_probability":
+                    raise
+                allowed = bound(claim_id, run.task, run.trace)
+            if allowed.expectation is not None:
+                return _expectation(claim_id, run), None
+    except InvalidArgument as error:
+        return named(claim_id, refused(error)), None
+    except OverflowError:  # a diverged run
+        return named(claim_id, Outcome("inconclusive", reason="the bound overflows")), None
+    compared = allowed.compared(run.trace)
+    found = judged(compared, [count("in some round", compared, float(allowed.failure_probability))])
+    return named(claim_id, of_another_law(found) if law_differs else found), allowed
+
+
+def named(claim_id: str, outcome: Outcome) -> Outcome:
+    """Return an outcome with the id of its claim, and whose sentence that is."""
+    claim = REGISTRY.get(claim_id.partition("#")[0])
+    return replace(outcome, claim=claim_id, source="ours" if claim is None else str(claim.judges))  # type: ignore[arg-type]
+
+
+def _expectation(claim_id: str, run: Run) -> Outcome:
+    answer = bound_checks.compare(claim_id, run.task, run.trace)
+    told = {"sentence": answer.sentence}
+    return named(claim_id, Outcome(OUTCOMES[answer.kind], reason="an expectation", constants=told))
+
+
+def refused(error: InvalidArgument) -> Outcome:
+    """Return the outcome of a bound that refuses a run: what it says is all that is known of the hypothesis."""
+    value = " ".join(str(error.value).split())
+    here = None if error.argument == "task" or value == "..." or len(value) > 60 else value
+    told = {"argument": error.argument, "rule": " ".join(error.rule.split()), "here": here}
+    return Outcome("does not apply", reason="refused", constants=told)
+
+
+def of_another_law(found: Outcome) -> Outcome:
+    """Return what is said of a run that has not the law of its settings: nothing holds."""
+    return replace(found, outcome="inconclusive", reason="another law") if found.outcome == "holds" else found
+
+
+def outside(compared: Sequence[Compared]) -> np.ndarray:
+    """Whether each run is above a bound after each round, (rounds + 1, R)."""
+    return np.asarray(np.concatenate([one.above for one in compared], axis=-1).max(axis=-1) > 0)
+
+
+def count(when: When, compared: Sequence[Compared], probability: float, rounds: slice = slice(None)) -> Above:
+    """Count the runs that are above a bound in some rounds, each with a probability of that."""
+    found = outside(compared)[rounds]
+    return Above(when, int(found.any(axis=0).sum()), found.shape[1], probability * found.shape[1])
+
+
+def judged(compared: Sequence[Compared], above: Sequence[Above]) -> Outcome:
+    """Judge quantities of a run beside what is allowed, by the numbers of runs that are above."""
+    one, runs = compared[0], compared[0].measured.shape[1]
+    found = Outcome(
+        outcome_of([(each.count, each.allowed / runs) for each in above], runs),
+        quantity=one.name,
+        measured=end(one),
+        allowed=float(one.allowed[-1].max()),
+        start=float(one.measured[0].max()),
+        above=tuple(above),
+    )
+    if found.outcome == "is broken":
+        return replace(found, worst=worst_of(compared))
+    if found.outcome == "inconclusive":
+        return replace(found, remedy=f"--replicates {10 * runs}")
+    last, limit, start = float(one.measured[-1].max()), float(found.allowed or 0), float(found.start or 0)
+    # no better than the start, below which the error fell, or of no round
+    no_news = one.name == "error" and (limit >= start > last or len(one.measured) == 1)
+    if no_news or not np.isfinite(limit):
+        return replace(found, outcome="says nothing", reason="more than at the start")
+    return found if (found.measured or 0.0) > 1e-12 * one.unit else replace(found, reason="rounding")
+
+
+def outcome_of(counts: Sequence[tuple[int, float]], runs: int) -> OutcomeWord:
+    """Return the outcome for counts of runs above a bound, each with the probability that is allowed to a run."""
+    if any(binomial_tail(failures, runs, rate) <= SIGNIFICANCE for failures, rate in counts if failures):
+        return "is broken"
+    return "holds" if all(failures <= rate * runs for failures, rate in counts) else "inconclusive"
+
+
+def judged_events(*happened: tuple[int, int], runs: int, rate: float) -> Outcome:
+    """Compare how often events happened with a rate; of fewer than 20 runs nothing holds.
+
+    ``happened`` has the runs in which an event surely happened, and in which it may have; the last is told.
+    """
+    (certain, possible), outcome = happened[-1], outcome_of([(sure, rate) for sure, _ in happened], runs)
+    if outcome == "holds" and (runs < FEWEST_RUNS or any(most > rate * runs for _, most in happened)):
+        outcome = "inconclusive"
+    return Outcome(
+        outcome,
+        quantity="share of runs",
+        measured=max(sure for sure, _ in happened) / runs,
+        allowed=rate,
+        above=(Above("in the mean", certain, runs, rate * runs),),
+        constants={"undecided runs": possible - certain},
+        remedy=f"--replicates {10 * runs}" if outcome == "inconclusive" else "",
+    )
+
+
+def worst_of(compared: Sequence[Compared]) -> Worst:
+    """Return what is above its bound by most, in relation to it, and where."""
+    with np.errstate(all="ignore"):
+        ratios = [
+            np.nan_to_num(np.where(one.above > 0, one.measured / one.allowed, -1.0), nan=np.inf)
+            for one in compared
+        ]
+    number = int(np.argmax([ratio.max() for ratio in ratios]))
+    one, ratio = compared[number], ratios[number]
+    at = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
+    cluster = int(at[2]) + 1 if ratio.shape[2] > 1 else None
+    return Worst(one.name, float(one.measured[at]), float(one.allowed[at]), int(at[0]), cluster)
+
+
+def end(one: Compared) -> float:
+    """Return the 95 % quantile over runs of the largest value after the last round, or the largest of few runs."""
+    return quantile(one.measured[-1].max(axis=-1))
+
+
+def quantile(values: np.ndarray) -> float:
+    """Return the 95 % quantile, or the largest of few values."""
+    return float(np.quantile(values, 0.95) if len(values) >= FEWEST_RUNS else values.max())

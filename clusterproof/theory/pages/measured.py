@@ -1,0 +1,217 @@
+"""What every page has: the facts of the task and of the run, its error, and the factor of its rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Any, Literal
+
+import numpy as np
+
+from clusterproof.algorithms import ALGORITHMS
+from clusterproof.running import purity
+from clusterproof.synthetic import RegressionMixture
+from clusterproof.theory.bounds.hypotheses import Value
+from clusterproof.theory.pages.facts import ErrorFacts, GroupFacts, Outcome, Rate, RunFacts, TaskFacts
+from clusterproof.theory.pages.picture import Curve, ErrorPicture
+from clusterproof.theory.papers.cfl_mgd.on_runs import variances
+from clusterproof.theory.runs.factor import rounds_above
+from clusterproof.theory.runs.groups_found import is_true, merged, settled
+from clusterproof.theory.runs.run import AT_REST, FEWEST_RUNS, MOVED, Run
+
+FEWEST_ROUNDS = 3
+"""A factor is measured over at least so many rounds."""
+
+
+def data_of(run: Run) -> Literal["fresh", "fixed", "exact", "noisy"]:
+    """Return what clients see of their losses."""
+    named: dict[str, Literal["fresh", "fixed", "exact"]] = {
+        "fresh": "fresh",
+        "fixed": "fixed",
+        "population": "exact",
+    }
+    data = getattr(run.task, "data", "")
+    if data in named:
+        return named[data]
+    return "noisy" if run.quadratics is None else "exact"
+
+
+def task_facts(run: Run, constants: Mapping[str, float] | None = None) -> TaskFacts:
+    """Return the facts of the task; ``constants`` replace or complete its numbers."""
+    task, sizes = run.task, np.bincount(run.task.labels)
+    known: dict[str, float] = {}
+    if len(sizes) > 1:
+        known["l"] = float(sizes.min() / len(task.labels))
+    if hasattr(task, "optima"):
+        known |= {"L": float(task.smoothness), "mu": float(task.strong_convexity)}
+        if len(sizes) > 1:
+            known["Delta"] = float(task.separation)
+        known["norm"] = float(np.linalg.norm(task.optima, axis=-1).max())
+    if isinstance(task, RegressionMixture):
+        known["s"] = float(task.noise)
+        if task.data != "population":
+            known["n'"] = task.samples
+            known["sigma^2"], known["v^2"] = variances(task)
+    return TaskFacts(
+        str(run.trace.settings["task"]["task"]),
+        data_of(run),
+        len(task.labels),
+        int(task.dimension),
+        tuple(int(size) for size in sizes),
+        known | dict(constants or {}),
+    )
+
+
+def run_facts(run: Run, smoothness: float | None = None) -> RunFacts:
+    """Return the facts of the run; its step size is in units of 1/L with another L than the task's."""
+    settings = {name: value for name, value in run.trace.settings["algorithm"].items() if name != "algorithm"}
+    kind = ALGORITHMS.get(run.name)
+    usual = (
+        frozenset()
+        if kind is None
+        else frozenset(
+            each.name
+            for each in fields(kind)
+            if each.default is not MISSING and settings.get(each.name, each.default) == each.default
+        )
+    )
+    longest = getattr(run.task, "smoothness", None) if smoothness is None else smoothness
+    step, share = settings.get("step_size"), settings.get("participation", 1.0)
+    clients = len(run.trace.labels)
+    return RunFacts(
+        run.name,
+        kind is not None,
+        run.rounds,
+        run.runs,
+        int(run.trace.settings["seed"]),
+        run.same_start,
+        _participants(share, clients),
+        float(step * longest) if isinstance(step, int | float) and longest is not None else None,
+        {name: _plain(value) for name, value in settings.items()},
+        usual,
+    )
+
+
+def _participants(share: object, clients: int) -> int:
+    from clusterproof.algorithms.participation import participant_count
+
+    return participant_count(share, clients) if isinstance(share, int | float) else clients
+
+
+def _plain(value: Any) -> Value:
+    """Return a setting as a number or a name."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def error_facts(run: Run, quantity: str, errors: np.ndarray | None = None) -> ErrorFacts | None:
+    """Return the errors at the start and at the end, (rounds + 1, R, P) where they are not the trace's."""
+    if run.trace.errors is None:
+        return None
+    largest = (run.errors if errors is None else errors).max(axis=-1)
+    with np.errstate(all="ignore"):
+        first, last = (float(np.median(largest[at])) for at in (0, -1))
+        upper = float(np.quantile(largest[-1], 0.95)) if run.runs >= FEWEST_RUNS else None
+    most = float(largest[-1].max()) if run.runs > 1 and np.ptp(largest[-1]) > 0 else None
+    return ErrorFacts(quantity, first, last, upper, most)
+
+
+def rate_of(of: str, distances: np.ndarray, least: float, limit: float | None) -> Rate:
+    """Return the factor of runs without noise: over the last half of the rounds above rounding.
+
+    Parameters
+    ----------
+    of
+        Name of the distance.
+    distances
+        From where they converge, (rounds + 1, R).
+    least
+        Length up to which they are rounding.
+    limit
+        The exact factor after many rounds; None where it is not known.
+    """
+    largest = distances.max(axis=1)
+    if not np.isfinite(largest).all():
+        return Rate(of, limit=limit, reason="the models overflow")
+    end = rounds_above(largest, least)
+    start = end // 2
+    if end - start < FEWEST_ROUNDS:
+        return Rate(of, limit=limit, reason="too few rounds")
+    value = float((largest[end] / largest[start]) ** (1 / (end - start)))
+    return Rate(of, value, start, end, limit=limit)
+
+
+def comes_to_rest(run: Run, distances: np.ndarray) -> Outcome:
+    """Say whether a run whose rounds are the stated ones is at rest, or comes nearer.
+
+    Parameters
+    ----------
+    run
+        The run.
+    distances
+        From the fixed point, since its rounds are the stated ones, (T, k).
+    """
+    end = float(distances[-1].max())
+    known = {"quantity": "distance from its rest", "measured": end, "allowed": 0.0}
+    if end <= AT_REST * run.size:
+        return Outcome("holds", **known, reason="at rest")  # type: ignore[arg-type]
+    nearer = -float(np.diff(distances, axis=0).min(initial=0.0))
+    if nearer > MOVED * run.size and end < distances[0].max():
+        return Outcome("holds", **known, reason="comes nearer")  # type: ignore[arg-type]
+    return Outcome("inconclusive", **known, reason="no nearer", remedy="more --rounds")  # type: ignore[arg-type]
+
+
+def group_facts(run: Run, remedy: str = "") -> GroupFacts:
+    """Return the groups of the last round, and their purity; ``remedy`` would part true clusters in one group."""
+    labels, truth = run.labels, run.trace.labels
+    true = len(np.unique(truth))
+    if not len(labels):
+        return GroupFacts(true, 0, 0, 0, run.runs, None)
+    ends = labels[-1]
+    counts = [len(np.unique(end[end >= 0])) for end in ends]
+    purities = np.array([purity(end, truth) for end in ends])
+    pairs = merged(ends, truth)
+    return GroupFacts(
+        true,
+        min(counts),
+        max(counts),
+        sum(is_true(end, truth) for end in ends),
+        run.runs,
+        settled(labels),
+        float(np.median(purities)),
+        float(purities.min()),
+        int((ends < 0).any(axis=0).sum()),
+        pairs if remedy else (),
+        remedy=remedy if pairs else "",
+    )
+
+
+# ---- the picture of the errors
+
+
+def error_curve(errors: np.ndarray) -> Curve:
+    """Return the median over the runs of errors (rounds + 1, runs), and where 95 % are; all of fewer than 20 runs."""
+    runs = errors.shape[1]
+    with np.errstate(all="ignore"):  # a diverged run
+        median = np.median(errors, axis=1)
+        if runs == 1:
+            return Curve("run", "run", "1 run", median)
+        if runs < FEWEST_RUNS:
+            band = errors.min(axis=1), errors.max(axis=1)
+            return Curve("run", "run", f"{runs} runs: median, least and largest", median, band)
+        low, high = np.quantile(errors, [0.025, 0.975], axis=1)
+    return Curve("run", "run", f"{runs} runs: median, 95 % band", median, (low, high))
+
+
+def start_curve(errors: np.ndarray) -> Curve:
+    """Return the level of the error at the start, of errors (rounds + 1, runs)."""
+    return Curve("start", "start", "error at the start", np.full(len(errors), np.median(errors[0])))
+
+
+def error_picture(run: Run) -> ErrorPicture:
+    """Return the picture of a page without one of its own: the largest error of a model by round."""
+    largest = run.errors.max(axis=-1)
+    model = "a model" if run.errors.shape[-1] > 1 else "the model"
+    quantity = f"largest distance of {model} from its optimum"
+    return ErrorPicture("", quantity, (error_curve(largest), start_curve(largest)))

@@ -1,0 +1,111 @@
+"""What the pages of algorithms with one model share: task, run, error, rate, law, and theorems on rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from clusterproof.theory.bounds.round_theorems import RoundTheorem
+from clusterproof.theory.bounds.trace_bound import Compared
+from clusterproof.theory.pages.facts import ErrorFacts, Law, Outcome, Rate, RunFacts, TaskFacts
+from clusterproof.theory.pages.judging import count, judged
+from clusterproof.theory.pages.measured import rate_of, run_facts, task_facts
+from clusterproof.theory.pages.theorem import Theorem
+from clusterproof.theory.runs.bound import FAILURE
+from clusterproof.theory.runs.one_model import MEASURED, OneModelRun
+
+
+def head(of: OneModelRun) -> tuple[TaskFacts, RunFacts]:
+    """Return the facts of task and run; L and mu are those of every single client."""
+    known = dict(zip(("L", "mu"), map(float, of.curvatures), strict=True))
+    if of.gradients is not None:
+        known["zeta"] = of.heterogeneity
+    return task_facts(of, known), replace(run_facts(of, of.curvatures[0]), participants=of.participants)
+
+
+def error_facts(of: OneModelRun) -> ErrorFacts:
+    """Return the distances from the common optimum, and those of the last models from the clusters' optima."""
+    first, last = (float(np.median(of.distances[at])) for at in (0, -1))
+    spread = of.runs > 1 and np.ptp(of.distances[-1]) > 0
+    away = np.linalg.norm(of.path[-1][:, None] - of.task.optima, axis=-1)
+    return ErrorFacts(
+        "distance from the common optimum",
+        first,
+        last,
+        largest=float(of.distances[-1].max()) if spread else None,
+        nearest=float(away.min()),
+        farthest=float(away.max()),
+    )
+
+
+def exact_rate(of: OneModelRun, name: str, distances: np.ndarray, limit: float | None) -> Rate:
+    """Return the factor of distances (rounds + 1, R) of a run without random numbers."""
+    if of.random is not None:
+        return Rate(name, limit=limit, unmet=of.random)
+    return rate_of(name, distances, MEASURED * of.unit, limit)
+
+
+def law_facts(of: OneModelRun) -> Law:
+    """Return the run beside the path of its settings."""
+    path = of.law
+    return Law(
+        "path" if path.coins is None else "coins",
+        path.outcome,
+        round=path.round,
+        distance=path.distance,
+        coins=path.coins,
+        heads=path.heads,
+        reason="the models of its settings overflow" if path.diverges else "",
+        unmet=path.unmet,
+    )
+
+
+def compare_all(of: OneModelRun, compared: Sequence[Compared], failure: float = 0.0) -> Outcome:
+    """Judge what a theorem allows; nothing holds, and nothing is broken, of a run that is not of its settings."""
+    found = judged(compared, [count("in some round", compared, failure)])
+    return replace(found, outcome="inconclusive", reason="other rounds") if of.law.differs else found
+
+
+def allowed_by(theorem: RoundTheorem, of: OneModelRun) -> np.ndarray:
+    """Return what a theorem allows the error after each round, (rounds + 1, R)."""
+    squared = theorem.squared_bound(of.case, np.arange(of.rounds + 1)[:, None])
+    return np.asarray(np.sqrt(squared))
+
+
+def on_every_run(theorem: RoundTheorem) -> Theorem:
+    """Return the row of a sure bound."""
+    return Theorem(
+        theorem.claim,
+        lambda of: compare_all(of, [of.compared(allowed_by(theorem, of))]),
+        lambda of: theorem.needs(of.case),
+    )
+
+
+def in_expectation(theorem: RoundTheorem, *, in_all_rounds: bool) -> Theorem:
+    """Return the row of a bound E Psi_T <= rate^T Psi_0: runs are compared with 20 times it, by Markov's inequality.
+
+    The error is that of the mean of the x_i, whose square is at most Psi / m. One-step bounds make Psi_t / rate^t a
+    supermartingale, which exceeds 20 times its start in any round with probability at most 1/20.
+    """
+    assert theorem.rate is not None
+    rate = theorem.rate
+
+    def says(of: OneModelRun) -> Outcome:
+        allowed = allowed_by(theorem, of) / np.sqrt(FAILURE)
+        if not in_all_rounds:
+            allowed[:-1] = np.inf
+        found = compare_all(of, [of.compared(allowed)], FAILURE)
+        known = {"factor of E Psi": float(rate(of.case)), "probability": 1 - FAILURE}
+        sentence = "in all rounds" if in_all_rounds else "at the end"
+        return replace(found, constants=known, reason=found.reason or sentence)
+
+    return Theorem(theorem.claim, says, lambda of: theorem.needs(of.case))
+
+
+def largest_factor(of: OneModelRun, values: np.ndarray, unit: float) -> float | None:
+    """Return the largest factor of lengths (rounds + 1, R) in a round, where they are measured."""
+    counted = values[:-1] > MEASURED * unit
+    ratios = values[1:][counted] / values[:-1][counted]
+    return float(ratios.max()) if ratios.size else None

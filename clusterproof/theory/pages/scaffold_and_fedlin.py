@@ -1,0 +1,121 @@
+"""The pages of SCAFFOLD and FedLin, whose rounds lead to the common optimum: the factor of a round and its bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from clusterproof.theory.bounds.hypotheses import Hypothesis, Value
+from clusterproof.theory.bounds.round_theorems import RoundTheorem
+from clusterproof.theory.pages.facts import Facts, Next, Outcome
+from clusterproof.theory.pages.one_model import (
+    allowed_by,
+    compare_all,
+    error_facts,
+    exact_rate,
+    head,
+    largest_factor,
+    law_facts,
+)
+from clusterproof.theory.pages.theorem import Theorem, judge_all
+from clusterproof.theory.papers import fedlin
+from clusterproof.theory.papers.scaffold.option_1 import SHARP_OPTION_1
+from clusterproof.theory.papers.scaffold.sharp import SHARP
+from clusterproof.theory.runs.scaffold_and_fedlin import CorrectedRun
+
+
+def _factors(of: CorrectedRun, theorem: RoundTheorem, values: np.ndarray | None) -> dict[str, Value]:
+    """Return the factor that is allowed in a round, and the largest of some lengths (rounds + 1, R)."""
+    assert theorem.rate is not None
+    known: dict[str, Value] = {"(1 - eta mu)^K": float(theorem.rate(of.case)) ** 0.5}
+    if values is not None:
+        known["largest factor"] = largest_factor(of, values, of.unit)
+    return known
+
+
+def _scaffold(theorem: RoundTheorem) -> Theorem:
+    """Return the row of SCAFFOLD's theorem on Psi, over all rounds and in each."""
+
+    def says(of: CorrectedRun) -> Outcome:
+        compared, roots = [of.compared(allowed_by(theorem, of))], None
+        psi = None if of.law.differs or not of.law.measured else of.law.measured.get("psi")
+        if psi is not None and theorem.rate is not None:
+            rate = float(theorem.rate(of.case)) ** 0.5
+            roots = np.sqrt(np.broadcast_to(np.asarray(psi).reshape(len(psi), -1), of.distances.shape))
+            compared.append(of.compared(np.concatenate([roots[:1], rate * roots[:-1]]), roots, "sqrt Psi"))
+        found = compare_all(of, compared)
+        option = "factor of Psi, option I" if of.algorithm.option == "I" else "factor of Psi"
+        return replace(found, constants=_factors(of, theorem, roots), reason=found.reason or option)
+
+    return Theorem(theorem.claim, says, lambda of: theorem.needs(of.case))
+
+
+def _fedlin(of: CorrectedRun) -> Outcome:
+    """Compare with ``fedlin/sharp``, over all rounds, and in each round with the term that it has to spare."""
+    allowed = allowed_by(fedlin.SHARP, of)
+    rate = float(fedlin.SHARP.rate(of.case)) if fedlin.SHARP.rate is not None else 1.0
+    spared = (of.local_steps * of.algorithm.step_size) ** 2 * (1 - rate) / 3
+    after = np.empty((of.rounds, of.runs))
+    for number, (model, error) in enumerate(zip(of.path[:-1], of.distances[:-1], strict=True)):
+        found = of.gradients_at(model)
+        away = np.square(found - found.mean(axis=-2, keepdims=True) - of.gradients).sum(axis=-1)
+        after[number] = np.sqrt(np.maximum(rate * error**2 - spared * away.mean(axis=-1), 0.0))
+    each = of.compared(np.concatenate([of.distances[:1], after]), name="error after a round")
+    judged = compare_all(of, [of.compared(allowed), each])
+    known = _factors(of, fedlin.SHARP, of.distances)
+    return replace(judged, constants=known, reason=judged.reason or "factor of the error")
+
+
+def _printed_steps(of: CorrectedRun) -> Iterator[Hypothesis]:
+    yield from of.case.needs_plain_means()
+    yield Hypothesis("mu < L", "=", True, of.curvatures[1] < of.curvatures[0])
+    printed = 1 / (6 * of.curvatures[0] * of.local_steps)
+    yield Hypothesis("step size", "=", printed, float(of.algorithm.step_size), "1/(6 L K)", room=1e-9)
+
+
+def _printed_rate(of: CorrectedRun) -> Outcome:
+    """Compare the gap with ``fedlin/rate``: f(x_T) - f* <= (1 - mu / (6 L))^T (f(x_0) - f*)."""
+    if of.groups is None:
+        return Outcome("inconclusive", reason="the gap of quadratics")
+    share = of.groups.shares(np.ones(of.task.clients))
+    hessian = np.einsum("g,gij->ij", share, of.groups.hessians)
+    away = of.path - of.task.pooled_optimum
+    roots = np.sqrt(np.maximum(np.einsum("tri,ij,trj->tr", away, hessian, away), 0.0) / 2)
+    rate, unit = float(fedlin.recalled_rate(*of.curvatures)), float(np.sqrt(of.curvatures[0] / 2))
+    allowed = rate ** (np.arange(of.rounds + 1) / 2)[:, None] * roots[0]
+    found = compare_all(of, [of.compared(allowed, roots, "sqrt(f - f*)", unit)])
+    largest = largest_factor(of, roots, of.unit * unit)
+    known: dict[str, Value] = {
+        "1 - mu/(6 L)": rate,
+        "largest factor": None if largest is None else largest**2,
+    }
+    return replace(found, constants=known, reason=found.reason or "factor of the gap")
+
+
+FEDLIN = (
+    Theorem("fedlin/rate", _printed_rate, _printed_steps),
+    Theorem("fedlin/sharp", _fedlin, lambda of: fedlin.SHARP.needs(of.case)),
+)
+SCAFFOLD = {"I": _scaffold(SHARP_OPTION_1), "II": _scaffold(SHARP)}
+
+
+def corrected_facts(of: CorrectedRun) -> Facts:
+    """Return the facts of a run of SCAFFOLD or FedLin."""
+    task, run = head(of)
+    option = getattr(of.algorithm, "option", "")
+    table = (SCAFFOLD[option],) if option else FEDLIN
+    theorems, others = judge_all(table, of)
+    commands = (
+        Next("run fedlin --step-size 0.2", "a longer step"),
+        Next("check fedlin/rate", "tests of this rate"),
+    )
+    if option:
+        other = {"I": "II", "II": "I"}[option]
+        commands = (
+            Next(f"run scaffold --option {other}", "the other controls"),
+            Next("check scaffold/option-1-diverges", "where option I diverges"),
+        )
+    results = (error_facts(of), exact_rate(of, "error", of.distances, of.radius), law_facts(of))
+    return Facts(task, run, results, theorems, others, commands)

@@ -1,0 +1,173 @@
+"""Runs of Per-FedAvg, FedBCD and LOCAL: their rounds on exact quadratics, and where these rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
+from typing import NamedTuple
+
+import numpy as np
+
+from clusterproof.algorithms import Local
+from clusterproof.algorithms.fedbcd import DEFAULTS
+from clusterproof.theory.bounds.hypotheses import Hypothesis, all_met
+from clusterproof.theory.definitions.fedavg import descend
+from clusterproof.theory.definitions.fedbcd import fedbcd_round
+from clusterproof.theory.definitions.per_fedavg import per_fedavg_round
+from clusterproof.theory.exact import affine_rounds
+from clusterproof.theory.runs.run import AT_REST, Run
+
+MOST_UNKNOWNS = 1200
+"""Size of a round's matrix up to which its eigenvalues are computed: a second or two."""
+
+
+class Affine(NamedTuple):
+    """Rounds of all clients, with equal weights.
+
+    Attributes
+    ----------
+    after
+        A round, from its definition, of states that are the columns of a matrix (n d, any).
+    rest
+        The fixed point in closed form, (n, d): of the server's model and, with FedBCD, the clients'; or of these alone.
+    radius
+        Spectral radius of a round; None where it is too large to compute.
+    """
+
+    after: Callable[[np.ndarray], np.ndarray]
+    rest: np.ndarray
+    radius: float | None
+
+    @property
+    def leads_to_rest(self) -> float:
+        """How far a round leads from the closed form."""
+        state = self.rest.reshape(-1, 1)
+        return float(np.abs(self.after(state) - state).max())
+
+
+class AffineRun(Run):
+    """A run of Per-FedAvg, FedBCD or LOCAL."""
+
+    @property
+    def inner_step(self) -> float:
+        """alpha of Per-FedAvg, by default half of the step size."""
+        given: float | None = self.algorithm.inner_step_size
+        return float(self.algorithm.step_size / 2 if given is None else given)
+
+    @property
+    def strength(self) -> float:
+        """The coefficient of FedBCD's penalty, or the pull of the other variant, or its default."""
+        ((name, default),) = DEFAULTS[self.algorithm.variant].items()
+        given: float | None = getattr(self.algorithm, name)
+        return default if given is None else given
+
+    @cached_property
+    def affine(self) -> Affine | None:
+        """Its rounds; None off exact quadratics, with some of the clients, or without one fixed point."""
+        if not all_met(self.exact_needs()):
+            return None
+        assert self.quadratics is not None
+        make = {"per-fedavg": _per_fedavg, "fedbcd": _fedbcd, "local": _local}[self.algorithm.name]
+        try:
+            with np.errstate(all="ignore"):
+                after, rest = make(self, *self.quadratics)
+        except np.linalg.LinAlgError:  # no fixed point, or more than one
+            return None
+        if not np.isfinite(rest).all():
+            return None
+        radius, size = None, rest.size
+        if isinstance(self.algorithm, Local):  # clients do not meet
+            hessians, _ = self.quadratics
+            moves = affine_rounds.covered(hessians, self.algorithm.step_size, self.local_steps)
+            radius = max(affine_rounds.radius(np.eye(len(each)) - each) for each in moves)
+        elif size <= MOST_UNKNOWNS:
+            radius = affine_rounds.map_of(after, size).rate
+        return Affine(after, rest, radius)
+
+    @property
+    def rest(self) -> np.ndarray:
+        """The models of the fixed point, (P, d)."""
+        assert self.affine is not None
+        return self.affine.rest[: self.models.shape[2]]
+
+    @cached_property
+    def distances(self) -> np.ndarray:
+        """Distances of the models from the fixed point, (rounds + 1, R)."""
+        return np.asarray(np.linalg.norm(self.models - self.rest, axis=(-1, -2)))
+
+    def usual_needs(self) -> Iterator[Hypothesis]:
+        """Yield the hypotheses of all claims about a fixed point."""
+        exact = tuple(self.exact_needs())
+        yield from exact
+        algorithm = self.algorithm
+        added = self.strength if getattr(algorithm, "variant", "") == "penalised" else 0.0
+        name = "eta (L + mu)" if added else "eta L"
+        yield Hypothesis(name, "<", 2, float(algorithm.step_size * (self.client_smoothness + added)))
+        if all_met(exact):
+            yield Hypothesis("one fixed point", "=", True, self.affine is not None)
+
+    @cached_property
+    def gap(self) -> float:
+        """The distance of Per-FedAvg's fixed point from the minimiser of F, 0 up to rounding."""
+        assert self.quadratics is not None
+        hessians, centers = self.quadratics
+        minimiser = affine_rounds.per_fedavg_rest(
+            hessians, centers, step_size=1.0, inner_step_size=self.inner_step, second_order=True
+        )
+        gap = float(np.linalg.norm(self.rest[0] - minimiser))
+        return gap if gap > AT_REST * self.size else 0.0
+
+
+Made = tuple[Callable[[np.ndarray], np.ndarray], np.ndarray]
+"""A round and its fixed point."""
+
+
+def _per_fedavg(run: AffineRun, hessians: np.ndarray, centers: np.ndarray) -> Made:
+    algorithm, count = run.algorithm, [run.local_steps] * len(hessians)
+    second, products = algorithm.gradient == "second-order", [partial(_times, each) for each in hessians]
+    gradients = affine_rounds.gradients_of(hessians, centers)
+
+    def after(model: np.ndarray) -> np.ndarray:
+        given = gradients, products, model, algorithm.step_size, count, run.inner_step
+        return np.asarray(per_fedavg_round(*given, not second, server_step=1))
+
+    steps = {"step_size": algorithm.step_size, "inner_step_size": run.inner_step}
+    rest = affine_rounds.per_fedavg_rest(
+        hessians, centers, **steps, local_steps=run.local_steps, second_order=second
+    )
+    return after, rest[None]
+
+
+def _times(matrix: np.ndarray, _: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    return np.asarray(matrix @ vectors)
+
+
+def _fedbcd(run: AffineRun, hessians: np.ndarray, centers: np.ndarray) -> Made:
+    algorithm, strength, clients = run.algorithm, run.strength, range(len(hessians))
+    step, count, penalised = algorithm.step_size, run.local_steps, algorithm.variant == "penalised"
+    gradients = affine_rounds.gradients_of(hessians, centers)
+
+    def after(state: np.ndarray) -> np.ndarray:
+        model, *personal = state.reshape(1 + len(hessians), centers.shape[1], -1)
+        given = gradients, clients, model, personal, step, [count] * len(hessians), penalised, strength
+        moved, own = fedbcd_round(*given, server_step=algorithm.server_step_size)
+        return np.concatenate([moved, *own])
+
+    if penalised:
+        common, personal = affine_rounds.fedbcd_rest(hessians, centers, proximal=strength)
+    else:
+        common, personal = affine_rounds.fedbcd_separate_rest(
+            hessians, centers, step_size=step, local_steps=count, pull=strength
+        )
+    return after, np.concatenate([common[None], personal])
+
+
+def _local(run: AffineRun, hessians: np.ndarray, centers: np.ndarray) -> Made:
+    gradients = affine_rounds.gradients_of(hessians, centers)
+
+    def after(state: np.ndarray) -> np.ndarray:
+        models = state.reshape(*centers.shape, -1)
+        steps = run.algorithm.step_size, run.local_steps
+        return np.concatenate([descend(*each, *steps) for each in zip(gradients, models, strict=True)])
+
+    return after, affine_rounds.local_rest(centers)

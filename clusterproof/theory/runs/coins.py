@@ -1,0 +1,103 @@
+"""Runs of ProxSkip beside the exact path of their coins, and the second moments of its error."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from clusterproof.checker.claims.statistics import binomial_tail
+from clusterproof.common import generator
+from clusterproof.theory.bounds.trace_bound import largest_length
+from clusterproof.theory.exact import affine_rounds
+from clusterproof.theory.runs.one_model import OneModelRun, Path
+from clusterproof.theory.runs.run import RESOLUTION
+
+SIGNIFICANCE = 1e-6
+"""Coins with another share of heads come with at most this probability."""
+
+LARGEST = 400
+"""Rows of the second moments up to which they are computed."""
+
+
+class RunOfCoins(OneModelRun):
+    """A run of ProxSkip."""
+
+    @cached_property
+    def law(self) -> Path:
+        """The run beside the path of its coins."""
+        return law_of_coins(self) if self.random is None else Path("not compared", unmet=self.random)
+
+
+def law_of_coins(of: OneModelRun) -> Path:
+    """Compare the runs with ProxSkip's path for the coins that explain their models best.
+
+    A round's mean does not depend on its coin, that of the following one does. Clients with the same loss have the
+    same state.
+    """
+    task, step, p = of.task, of.algorithm.step_size, of.algorithm.probability
+    _, first, counts = np.unique(of.kinds, return_index=True, return_counts=True)
+    share, stream = counts / counts.sum(), generator(0, "gradients")
+
+    def moved(points: np.ndarray, controls: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        after = points - step * (task.gradients(points, first, stream) - controls)
+        return after, np.einsum("k,rkd->rd", share, after)
+
+    points = np.repeat(of.path[0][:, None], len(first), axis=1)
+    controls = np.zeros_like(points)
+    path, sure, heads = [of.path[0]], 0, 0
+    after, mean = moved(points, controls)
+    for done in range(1, of.rounds + 1):
+        path.append(mean)
+        if done == of.rounds:
+            break
+        met = np.broadcast_to(mean[:, None], after.shape)
+        learnt = controls + p / step * (met - after)
+        options = moved(met, learnt), moved(after, controls)
+        away = [np.linalg.norm(one[1] - of.path[done + 1], axis=-1) for one in options]
+        coin = away[0] <= away[1]
+        known = np.linalg.norm(options[0][1] - options[1][1], axis=-1) > RESOLUTION * largest_length(of.trace)
+        sure, heads = sure + int(known.sum()), heads + int((known & coin).sum())
+        controls = np.where(coin[:, None, None], learnt, controls)
+        after = np.where(coin[:, None, None], options[0][0], options[1][0])
+        mean = np.where(coin[:, None], options[0][1], options[1][1])
+    found = of.follows(np.stack(path)[:, :, None])
+    found = replace(found, coins=sure, heads=heads)
+    if found.differs:
+        return found
+    tails = binomial_tail(heads, sure, p), binomial_tail(sure - heads, sure, 1 - p)
+    differs = sure and min(tails) <= SIGNIFICANCE
+    return replace(found, outcome="differs") if differs else found
+
+
+def second_moments(of: OneModelRun) -> np.ndarray | None:
+    """Return E ||mean x_i - x*||^2 after each round, exactly; None where it is not known or the starts differ."""
+    from scipy.linalg import block_diag
+
+    groups = of.groups
+    if groups is None or of.random is not None or not of.same_start:
+        return None
+    count, dimension = groups.hessians.shape[:2]
+    size = count * dimension
+    if 2 * size > LARGEST:
+        return None
+    weights, p = np.ones(of.task.clients), of.algorithm.probability
+    share, optimum = groups.shares(weights), of.task.pooled_optimum
+    gradients = np.einsum("gij,gj->gi", groups.hessians, optimum - groups.mean_centers(weights))
+    start = np.concatenate([np.tile(of.path[0, 0] - optimum, count), -gradients.ravel()])
+    read = np.concatenate([np.kron(share, np.eye(dimension)), np.zeros((dimension, size))], axis=1)
+    # the mean of the h_i stays 0, which rounding of the second moments would not leave it
+    centred = block_diag(np.eye(size), np.eye(size) - np.kron(np.tile(share, (count, 1)), np.eye(dimension)))
+    given: dict[str, Any] = {"step_size": of.algorithm.step_size, "probability": p, "shares": share}
+    maps = [
+        affine_rounds.proxskip_map(groups.hessians, communicate=met, **given) @ centred
+        for met in (True, False)
+    ]
+    moment, found = np.outer(start, start), []
+    for _ in range(of.rounds + 1):
+        found.append(float(np.einsum("ij,jk,ik->", read, moment, read, optimize=True)))
+        met, skipped = (one @ moment @ one.T for one in maps)
+        moment = p * met + (1 - p) * skipped
+    return np.maximum(found, 0.0)
