@@ -4,14 +4,14 @@ VENV ?= .venv
 # the versions to install; empty for the newest
 CONSTRAINTS ?= constraints.txt
 BIN := $(VENV)/bin
-PIP := $(BIN)/pip install --quiet --disable-pip-version-check $(addprefix --constraint ,$(CONSTRAINTS))
+PIP := $(BIN)/pip install --disable-pip-version-check $(addprefix --constraint ,$(CONSTRAINTS))
 # an existing environment with pytest is used unchanged
 TEST_READY := $(if $(wildcard $(BIN)/pytest),$(wildcard $(VENV)/.test-ready),$(VENV)/.test-ready)
 
 # keep bytecode: the tests start many processes, each of which would compile the modules again
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: check announce figures notes test test-all proofs lint types size release clean
+.PHONY: check announce announce-notes figures notes test test-all proofs lint types size release clean
 
 check: announce $(VENV)/.check-ready
 	$(BIN)/clusterproof check
@@ -28,12 +28,15 @@ check: announce $(VENV)/.check-ready
 announce:
 	@echo "Set-up: one to three minutes, once. Claims and two runs: half a minute."
 
+announce-notes:
+	@echo "Set-up: up to a quarter of an hour, once. The site: twenty minutes on two cores, a line for each page."
+
 figures: $(VENV)/.check-ready
 	$(BIN)/clusterproof figures --out figures-out
 
-notes: $(TEST_READY)
+notes: announce-notes $(TEST_READY)
 	mkdir -p notes/site/drawn
-	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --jobs 2 --conf-dir notes/site notes notes-out
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --jobs 2 --conf-dir notes/site notes notes-out
 
 test: $(TEST_READY)
 	$(BIN)/python -m pytest -n logical --dist worksteal

@@ -118,9 +118,6 @@ def check_count(
 
 def check_seed(seed: Any) -> None:
     """Raise ``InvalidArgument`` unless the seed is an integer from 0 to ``LARGEST_SEED``."""
-    if hasattr(seed, "integers"):
-        rule, remedy = "must be an integer, and is a generator", "write seed=int(stream.integers(2**31))"
-        raise InvalidArgument("seed", seed, rule, remedy)
     check_count("seed", seed, at_least=0, at_most=LARGEST_SEED, remedy="give a non-negative integer")
 
 

@@ -17,6 +17,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+import slow_tests
 from checkout import CLEAN, ROOT
 from hypothesis import settings
 
@@ -189,7 +190,9 @@ def test_commands_run_as_printed_and_print_what_stands_below(
     files, below = write_files(page), printed_below(page)
     if page != "notes/sweeps.md":  # the one whose commands start workers, which import everything again
         monkeypatch.setattr(os, "cpu_count", lambda: 1)
-    for line in shell_lines(page):
+    lines = shell_lines(page)
+    for place, line in enumerate(lines, 1):
+        slow_tests.doing = f"line {place} of {len(lines)}: {line}"
         if line.startswith("cd "):
             monkeypatch.chdir(line.removeprefix("cd "))
         elif not any(re.fullmatch(pattern, line) for pattern in OUTSIDE):

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from clusterproof.common import InvalidArgument
+
 
 def place_of(error: BaseException, function: Callable[..., Any]) -> str:
     """Return the file of a function and the line in it at which an error arose, or its first; empty without a file."""
@@ -26,11 +28,28 @@ def line_of(error: BaseException, file: str) -> int | None:
 
 
 def called(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """Call a function of the user's; a note of an error that it raises names its file and line."""
+    """Call a function of the user's; a note of an error that it raises names its file and line.
+
+    Raises
+    ------
+    InvalidArgument
+        If it gives the generator that it is called with for a seed.
+    """
     try:
         return function(*arguments, **named)
+    except InvalidArgument as error:
+        raised = error
+        if error.argument == "seed" and hasattr(error.value, "integers"):
+            rule, remedy = "must be an integer, and is a generator", "write seed=int(stream.integers(2**31))"
+            raised = InvalidArgument("seed", error.value, rule, remedy)
+        _name_place(raised, place_of(error, function))
+        raise raised from error.__cause__
     except Exception as error:
-        place = place_of(error, function)
-        if place and not getattr(error, "__notes__", ()):
-            error.add_note(place)
+        _name_place(error, place_of(error, function))
         raise
+
+
+def _name_place(error: Exception, place: str) -> None:
+    """Add a note to an error that has none."""
+    if place and not getattr(error, "__notes__", ()):
+        error.add_note(place)

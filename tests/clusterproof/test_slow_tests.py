@@ -1,0 +1,24 @@
+"""A person who waits for a slow test is told which it is and what it is at; of a quick one nothing is said."""
+
+import io
+import time
+
+import slow_tests
+
+
+def test_a_line_names_the_test_and_what_it_is_at() -> None:
+    terminal = io.StringIO()
+    with slow_tests.watched("tests/test_page.py::test_it", terminal, pause=0.02):
+        slow_tests.doing = "line 3 of 12: clusterproof check"
+        while not terminal.getvalue().count("\n\n"):
+            time.sleep(0.01)
+    assert (
+        "tests/test_page.py::test_it: 0 s so far, line 3 of 12: clusterproof check\n" in terminal.getvalue()
+    )
+
+
+def test_nothing_is_said_of_a_quick_test() -> None:
+    terminal = io.StringIO()
+    with slow_tests.watched("tests/test_page.py::test_it", terminal):
+        pass
+    assert terminal.getvalue() == ""
