@@ -66,16 +66,24 @@ def read_catalogue() -> dict[str, Row]:
     return {name: Row(verdict, standing) for name, (verdict, _, standing) in parts.items()}
 
 
+class Records(dict[str, dict[str, Any]]):
+    """The records of claims by their ids; of one that is not there the error says how to write it."""
+
+    def __missing__(self, claim_id: str) -> Any:
+        write = f"clusterproof check {claim_id} --search --evidence clusterproof/theory/evidence"
+        raise AssertionError(f"{claim_id} has no record in clusterproof/theory/evidence: write it with `{write}`")
+
+
 @cache
 def recorded() -> dict[str, dict[str, Any]]:
     """Read the recorded verdicts; for tests that replace nothing of ours."""
-    return read_verdicts()
+    return Records(read_verdicts())
 
 
 @cache
 def _kept_of(paper: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     kept = read_evidence(paper)
-    return {each["claim"]: each for each in kept.verdicts}, kept.evidence
+    return Records({each["claim"]: each for each in kept.verdicts}), kept.evidence
 
 
 def replayed(claim: checker.Claim[..., Any]) -> Replayed:

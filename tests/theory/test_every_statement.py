@@ -3,10 +3,9 @@
 import re
 
 import pytest
-from catalogue import read_catalogue
+from catalogue import read_catalogue, recorded
 
 from clusterproof import checker
-from clusterproof.checker.report.stored_verdicts import read_verdicts
 from clusterproof.experiments.tables import TABLES
 from clusterproof.figures import FIGURES
 from clusterproof.theory.papers.cfl_mgd import other_statements as cfl_mgd
@@ -93,9 +92,8 @@ def test_no_label_says_what_judges_says() -> None:
 
 
 def test_the_stored_verdicts_judge_what_the_claims_do() -> None:
-    stored = read_verdicts()
     for one in checker.catalogue():
-        record = stored[one.id]
+        record = recorded()[one.id]
         own = [one.of_line(line) for line in ("", *one.of_lines["judges"], *one.of_lines["failure"])]
         assert record["label"] == one.label
         assert (record["judges"], record["failure"]) in [(each["judges"], each["failure"]) for each in own]
