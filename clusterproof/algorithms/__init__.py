@@ -22,14 +22,11 @@ from clusterproof.algorithms.proxskip import ProxSkip
 from clusterproof.algorithms.scaffold import Scaffold
 from clusterproof.algorithms.self_organising_map import best_matching_units
 from clusterproof.algorithms.sofl import SoFL
-from clusterproof.common.discovery import Registry, classes_below
+from clusterproof.common.discovery import Registry, by_name, classes_below
 
 ALGORITHMS: dict[str, type[Algorithm[Any]]] = Registry(
     "The algorithms by name.",
-    {
-        algorithm.name: algorithm
-        for algorithm in sorted(classes_below(__name__, Algorithm, direct=True), key=lambda each: each.name)
-    },
+    by_name(sorted(classes_below(__name__, Algorithm, direct=True), key=lambda each: each.name)),
 )
 """The algorithms by name.
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import ModuleType
 from typing import TypeVar
+
+from clusterproof.common.validation import InvalidArgument
 
 Kind = TypeVar("Kind")
 
@@ -52,3 +54,25 @@ def classes_below(package: str, base: type[Kind], *, direct: bool = False) -> It
             defined = isinstance(value, type) and value.__module__ == module.__name__
             if defined and issubclass(value, base) and not inspect.isabstract(value):
                 yield value
+
+
+def by_name(classes: Iterable[type[Kind]]) -> dict[str, type[Kind]]:
+    """Return classes by their ``name``.
+
+    Raises
+    ------
+    InvalidArgument
+        If two have the same one, as a copied file may have.
+    """
+    found: dict[str, type[Kind]] = {}
+    for each in classes:
+        name = str(getattr(each, "name"))  # noqa: B009 - which the base classes of all registries ask for
+        if name in found:
+            rule = f"is the name of {_place(found[name])} and of {_place(each)}"
+            raise InvalidArgument("name", name, rule, "rename one of them")
+        found[name] = each
+    return found
+
+
+def _place(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"

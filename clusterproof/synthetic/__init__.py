@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from clusterproof.common import InvalidArgument
-from clusterproof.common.discovery import Registry, classes_below
+from clusterproof.common.discovery import Registry, by_name, classes_below
 from clusterproof.synthetic.log_cosh import LogCoshMixture
 from clusterproof.synthetic.logistic import LogisticMixture
 from clusterproof.synthetic.misclassification import worst_case_error
@@ -18,7 +18,7 @@ from clusterproof.synthetic.two_point import TwoPointMixture
 # the strategies are not imported: hypothesis is slow to import
 TASKS: dict[str, type[Mixture]] = Registry(
     "The tasks by their names on the command line.",
-    {task.name: task for task in classes_below(__name__, Mixture, direct=True)},
+    by_name(classes_below(__name__, Mixture, direct=True)),
 )
 """The tasks by name, every mixture that a module of this package defines.
 

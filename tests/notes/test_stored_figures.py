@@ -10,5 +10,7 @@ from clusterproof.figures.files import metadata_of
 @pytest.mark.parametrize("name", FIGURES)
 def test_every_figure_is_stored_with_its_title_and_caption(name: str) -> None:
     picture = ROOT / f"notes/stored/figures/{name}.svg"
+    write = f"clusterproof figures {name} --no-caption --out notes/stored/figures"
+    assert picture.exists(), f"{picture.name} is not stored: write it with `{write}`"
     assert metadata_of(picture, "title").startswith(FIGURES[name].title.rstrip("."))
     assert "Seed 0" in metadata_of(picture, "description") or "seed 0" in metadata_of(picture, "description")

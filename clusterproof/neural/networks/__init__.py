@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterproof.common.discovery import Registry, classes_below
+from clusterproof.common.discovery import Registry, by_name, classes_below
 from clusterproof.common.validation import check_choice
 from clusterproof.neural.networks.base import Network
 from clusterproof.neural.networks.image_classifiers import CNN, MLP, ResNet20
@@ -12,7 +12,7 @@ from clusterproof.settings import checked_settings, parameter_types
 
 NETWORKS: dict[str, type[Network]] = Registry(
     "Networks by their names in configurations.",
-    {kind.name: kind for kind in classes_below(__name__, Network)},
+    by_name(classes_below(__name__, Network)),
 )
 """Networks by their names in configurations.
 
