@@ -71,7 +71,9 @@ class Records(dict[str, dict[str, Any]]):
 
     def __missing__(self, claim_id: str) -> Any:
         write = f"clusterproof check {claim_id} --search --evidence clusterproof/theory/evidence"
-        raise AssertionError(f"{claim_id} has no record in clusterproof/theory/evidence: write it with `{write}`")
+        raise AssertionError(
+            f"{claim_id} has no record in clusterproof/theory/evidence: write it with `{write}`"
+        )
 
 
 @cache

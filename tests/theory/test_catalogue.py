@@ -55,7 +55,9 @@ CLAIMS = [
 def test_every_claim_expects_a_verdict_and_a_consistent_one_says_what_it_is_worth() -> None:
     standings = {"sharp within 2", "loose", "loose, best constant known", "no sharpness"}
     for name, row in CATALOGUE.items():
-        remedy = f'{name}: write @claim(..., expected="VERDICT, STANDING"), known by another route; verdicts are '
+        remedy = (
+            f'{name}: write @claim(..., expected="VERDICT, STANDING"), known by another route; verdicts are '
+        )
         remedy += f"{', '.join(Kind)}, and the standing of a consistent one is {', '.join(sorted(standings))}"
         assert row.verdict in {*Kind}, remedy
         assert (row.standing in standings) if row.verdict == "consistent" else not row.standing, remedy
