@@ -1,180 +1,244 @@
-"""Local training of networks by each engine, against a plain torch loop over the clients.
+"""Rounds of FedAvg on networks, against the loop that a user would write and PFLlib's way, in one run.
 
-``python -m benchmarks.neural_engine [--device cpu|cuda]``. Every engine and the loop train the same clients from the
-same model on the same minibatches. The star is the engine that ``auto`` takes. The exit status is 1 if models differ
-by more than rounding explains, or ``auto`` is more than 10 % slower than ``vmap`` or ``serial``, or slower than the
-loop. On a CPU the times are CPU times on one thread; on a GPU they are wall times between synchronisations, without
-TF32, and models are compared with those of the loop on the CPU.
+``python -m benchmarks.neural_engine [--device cpu|cuda] [--engines] [CASE ...]``. All train the same clients from the
+same model: ours by ``FedAvg.step``; ``loop`` in plain torch, one client after the other in one module, on batches that
+are ready tensors; ``pfllib`` as that library does, with a module and a ``DataLoader`` for each client. A ratio is the
+median over repetitions, in which they alternate, of our time over the other's, on one thread; memory is the largest
+resident set of a process of its own that carries out one round. With ``--engines``, each engine is timed in place of
+the one that ``auto`` takes. The exit status is 1 if models differ by more than rounding explains, or a target is
+missed.
 """
 
 from __future__ import annotations
 
 import argparse
 import copy
+import statistics
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
 from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
+from torch.utils.data import DataLoader
 
-from benchmarks.timing import median_seconds
-from clusterproof.algorithms import Descent
+from benchmarks.timing import interleaved_seconds, report_target
+from clusterproof.algorithms import FedAvg
+from clusterproof.algorithms.base import State
+from clusterproof.common import Randomness
 from clusterproof.neural.client_data import draw_steps
 from clusterproof.neural.data.preprocessing import Preprocessing
-from clusterproof.neural.engines import choose_engine
 from clusterproof.neural.networks import CNN, MLP, Network
 from clusterproof.neural.partitions.base import ClientImages, Partition
 from clusterproof.neural.task import ImageTask
 
-CLASSES, STEP_SIZE, SAMPLES, REPEATS = 10, 0.1, 100, 5
-COLUMNS = "{:36}{:10}{:8}{:>16}{:>15}{:>12}{:>12}{:>11}"
-HEADER = ("case", "engine", "device", "ms/client step", "loop / engine", "diff. f32", "diff. f64", "peak MiB")
+CLASSES, STEP_SIZE, SAMPLES, PASSES = 10, 0.1, 100, 2
+CLIENTS = (10, 50, 100)
+REPEATS = 5
+NOISE = 4
+"""MiB by which two processes that do the same differ."""
 
-DOUBLE_TOLERANCE = 1e-12
-"""Largest difference of two models in double precision.
+RIVALS = ("loop", "pfllib")
+COLUMNS = "{:22}{:>8}{:>8}{:>15}{:>12}{:>14}{:>12}{:>12}{:>15}"
+HEADER = (
+    *("case", "clients", "engine", "ms/client step", "ours / loop", "ours / pfllib"),
+    *("ours, MiB", "pfllib, MiB", "difference"),
+)
+TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-2}
+"""Largest difference of two models.
 
 Their entries are below 1, and an entry of a gradient is a sum of a few thousand products: sums in another order differ
-by some 1e-14.
+by some 1e-14 in double precision. In single precision some of the millions of ReLUs and maxima have arguments so near
+to the point where they switch that rounding decides; a switch changes a model by at most the step size over the size
+of the batch.
 """
 
 
 @dataclass(frozen=True)
 class Case:
-    """Local training of some clients with 100 samples each.
+    """A network, and the same in ``torch.nn``; its clients have 100 samples each.
 
     Attributes
     ----------
-    name
-        What is trained, and how.
     network, module
-        The network, and the same in ``torch.nn``.
-    clients, steps
-        Number of clients, and local steps of each.
+        The network twice.
     batch_size
         Samples of a step.
     """
 
-    name: str
     network: Network
-    module: nn.Module
-    clients: int
-    steps: int
+    module: Callable[[], nn.Module]
     batch_size: int
 
-    def engines(self, device: str) -> tuple[str, ...]:
-        """The engines that are compared on a device."""
-        if device == "cuda":
-            return ("vmap",)
-        return ("vmap", "serial")
 
-    def tolerance(self, dtype: torch.dtype) -> float:
-        """Largest difference of two models that rounding explains.
+def perceptron(width: int, batch_size: int) -> Case:
+    """A perceptron on images of MNIST's shape."""
 
-        In single precision some of the millions of ReLUs and maxima have arguments so near to the point where they
-        switch that rounding decides. A switch changes a sample's gradient, a product of a number below 1 (pixel or
-        activation) and one below 1 (error), and the model by that times the step size over the size of the batch.
-        """
-        return DOUBLE_TOLERANCE if dtype == torch.float64 else STEP_SIZE / self.batch_size
+    def module() -> nn.Module:
+        return nn.Sequential(nn.Flatten(), nn.Linear(784, width), nn.ReLU(), nn.Linear(width, CLASSES))
+
+    return Case(MLP((1, 28, 28), CLASSES, (width,)), module, batch_size)
 
 
-def perceptron(batch_size: int, clients: int) -> Case:
-    """The perceptron of CFL-MGD and IFCA on images of MNIST's shape."""
-    module = nn.Sequential(nn.Flatten(), nn.Linear(784, 200), nn.ReLU(), nn.Linear(200, CLASSES))
-    batches = "full batches" if batch_size == SAMPLES else f"batches of {batch_size}"
-    name = f"perceptron, 1x28x28, {batches}"
-    return Case(name, MLP((1, 28, 28), CLASSES), module, clients, steps=5, batch_size=batch_size)
+def convolutional(shape: tuple[int, int, int], channels: tuple[int, int], hidden: tuple[int, ...]) -> Case:
+    """Two 5x5 convolutions with pooling, and linear layers."""
+
+    def module() -> nn.Module:
+        layers: list[nn.Module] = []
+        for inputs, outputs in ((shape[0], channels[0]), channels):
+            layers += [nn.Conv2d(inputs, outputs, 5), nn.ReLU(), nn.MaxPool2d(2)]
+        layers.append(nn.Flatten())
+        for width in hidden:
+            layers += [nn.LazyLinear(width), nn.ReLU()]
+        made = nn.Sequential(*layers, nn.LazyLinear(CLASSES))
+        made(torch.zeros(1, *shape))  # determines the inputs of the first linear layer
+        return made
+
+    return Case(CNN(shape, CLASSES, channels, hidden), module, 50)
 
 
-def convolutional(channels: int, side: int, clients: int) -> Case:
-    """FedAvg's convolutional network."""
-    module = nn.Sequential(
-        *(nn.Conv2d(channels, 32, 5), nn.ReLU(), nn.MaxPool2d(2)),
-        *(nn.Conv2d(32, 64, 5), nn.ReLU(), nn.MaxPool2d(2)),
-        *(nn.Flatten(), nn.LazyLinear(512), nn.ReLU(), nn.Linear(512, CLASSES)),
-    )
-    shape = (channels, side, side)
-    module(torch.zeros(1, *shape))  # determines the inputs of the first linear layer
-    name = f"CNN, {channels}x{side}x{side}, batches of 50"
-    return Case(name, CNN(shape, CLASSES), module, clients, steps=3, batch_size=50)
+CASES = {
+    "784-20-10, batches": perceptron(20, 50),
+    "784-20-10": perceptron(20, SAMPLES),
+    "784-200-10, batches": perceptron(200, 50),
+    "784-200-10": perceptron(200, SAMPLES),
+    "784-2000-10, batches": perceptron(2000, 50),
+    "784-2000-10": perceptron(2000, SAMPLES),
+    "LeNet": convolutional((1, 28, 28), (6, 16), (120, 84)),
+    "CNN 1x28x28": convolutional((1, 28, 28), (32, 64), (512,)),
+    "CNN 3x32x32": convolutional((3, 32, 32), (32, 64), (512,)),
+}
+"""Of perceptrons a step takes all 100 samples of a client, or a batch of 50; of the others a batch of 50."""
 
 
-def random_images(case: Case) -> Partition:
+SMALLEST = "784-20-10"
+
+
+def random_images(case: Case, clients: int) -> Partition:
     """Noise in every pixel, which takes as long as any images."""
     stream = np.random.default_rng(0)
-    total = case.clients * SAMPLES
+    total = clients * SAMPLES
     client_images = ClientImages(
         stream.integers(0, 256, (total, *case.network.image_shape), dtype=np.uint8),
-        np.arange(total).reshape(case.clients, SAMPLES),
-        stream.integers(0, CLASSES, (case.clients, SAMPLES)),
-        np.full(case.clients, SAMPLES),
-        np.zeros(case.clients, dtype=np.int64),
+        np.arange(total).reshape(clients, SAMPLES),
+        stream.integers(0, CLASSES, (clients, SAMPLES)),
+        np.full(clients, SAMPLES),
+        np.zeros(clients, dtype=np.int64),
     )
     return Partition("benchmark", {"data": "noise"}, 1, CLASSES, client_images, client_images, True)
 
 
-def minibatches() -> np.random.Generator:
-    """Source of the minibatches, the same for the engines and the loop."""
-    return np.random.default_rng(1)
+def streams() -> Randomness:
+    """Return the source of the minibatches, at its start."""
+    return Randomness.from_seed(1)
 
 
-class Loop:
-    """One client after the other by module, optimiser and autograd, on batches that are ready tensors."""
+@dataclass(frozen=True)
+class Setting:
+    """What is compared: a case with a number of clients, on a device and in a precision."""
 
-    def __init__(self, case: Case, partition: Partition, device: str, dtype: torch.dtype) -> None:
-        self.module = copy.deepcopy(case.module).to(device, dtype)
-        data = partition.train
-        scaled = torch.tensor(data.pixels[data.indices] / 255.0, dtype=dtype).to(device)
-        targets = torch.as_tensor(data.targets).to(device)
-        self.clients = []
-        stream = minibatches()
-        for client in range(case.clients):
-            steps = draw_steps(SAMPLES, case.steps, case.batch_size, Preprocessing(), stream)
-            rows = [step.samples for step in steps]
-            self.clients.append([(scaled[client, chosen], targets[client, chosen]) for chosen in rows])
+    case: str
+    clients: int
+    device: str
+    dtype: torch.dtype
 
-    def __call__(self, point: Tensor) -> Tensor:
-        """Return the trained models (k, d) of all clients."""
-        return torch.stack([self.train(point, client) for client in self.clients])
+    @property
+    def start(self) -> Tensor:
+        """The server's model (d,)."""
+        model = CASES[self.case].network.initial((), np.random.default_rng(2))
+        return torch.from_numpy(model).to(self.device, self.dtype)
 
-    def train(self, point: Tensor, client: list[tuple[Tensor, Tensor]]) -> Tensor:
-        """Return the trained model (d,) of one client."""
-        nn.utils.vector_to_parameters(point.clone(), self.module.parameters())
-        optimiser = torch.optim.SGD(self.module.parameters(), lr=STEP_SIZE)
-        for images, targets in client:
-            optimiser.zero_grad()
-            cross_entropy(self.module(images), targets).backward()  # type: ignore[no-untyped-call]  # torch has no types here
-            optimiser.step()
-        return nn.utils.parameters_to_vector(self.module.parameters()).detach()
+    def samples(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield each client's images, scaled, and targets."""
+        data = random_images(CASES[self.case], self.clients).train
+        for indices, targets in zip(data.indices, data.targets, strict=True):
+            scaled = torch.tensor(data.pixels[indices] / 255.0, dtype=self.dtype)
+            yield scaled.to(self.device), torch.as_tensor(targets).to(self.device)
 
+    def module(self) -> nn.Module:
+        """Return the server's model as a module."""
+        module = CASES[self.case].module().to(self.device, self.dtype)
+        nn.utils.vector_to_parameters(self.start, module.parameters())
+        return module
 
-def local_training(task: ImageTask, case: Case, point: Tensor) -> Tensor:
-    """Return the trained models (k, d) of all clients, by our engine."""
-    points, clients = point.expand(case.clients, -1), torch.arange(case.clients)
-    trained: Tensor = task.local_steps(points, clients, minibatches(), Descent(STEP_SIZE, case.steps)).points
-    return trained
+    def ours(self, engine: str = "auto") -> Callable[[], Tensor]:
+        """Return our round."""
+        case = CASES[self.case]
+        task = ImageTask(
+            partition=random_images(case, self.clients),
+            network=case.network,
+            batch_size=case.batch_size,
+            local_unit="epoch",
+            device=self.device,
+            dtype=str(self.dtype).removeprefix("torch."),
+            engine=engine,
+        )
+        state = State(self.start[None], None, None)
+        return lambda: FedAvg(step_size=STEP_SIZE, local_steps=PASSES).step(state, task, streams()).models[0]
 
+    def loop(self) -> Callable[[], Tensor]:
+        """Return a round as a user would write it, with batches as ready tensors."""
+        batch_size, steps = CASES[self.case].batch_size, PASSES * SAMPLES // CASES[self.case].batch_size
+        stream, batches = streams().gradient, []
+        for images, targets in self.samples():
+            drawn = draw_steps(SAMPLES, steps, batch_size, Preprocessing(), stream)
+            batches.append([(images[step.samples], targets[step.samples]) for step in drawn])
+        server, module = self.module(), self.module()
 
-def training(
-    case: Case, partition: Partition, engine: str, device: str, dtype: torch.dtype
-) -> Callable[[], Tensor]:
-    """Return the local training of all clients by an engine, or by the loop."""
-    point = torch.from_numpy(case.network.initial((), np.random.default_rng(2))).to(device, dtype)
-    if engine == "loop":
-        return partial(Loop(case, partition, device, dtype), point)
-    task = ImageTask(
-        partition=partition,
-        network=case.network,
-        batch_size=case.batch_size,
-        device=device,
-        dtype=str(dtype).removeprefix("torch."),
-        engine=engine,
-    )
-    return partial(local_training, task, case, point)
+        def round_of_loop() -> Tensor:
+            total = [torch.zeros_like(parameter) for parameter in server.parameters()]
+            for client in batches:
+                module.load_state_dict(server.state_dict())
+                optimiser = torch.optim.SGD(module.parameters(), lr=STEP_SIZE)
+                for images, targets in client:
+                    optimiser.zero_grad()
+                    cross_entropy(module(images), targets).backward()  # type: ignore[no-untyped-call]
+                    optimiser.step()
+                for summed, parameter in zip(total, module.parameters(), strict=True):
+                    summed += parameter.detach()
+            return nn.utils.parameters_to_vector(total) / len(batches)
+
+        return round_of_loop
+
+    def pfllib(self) -> Callable[[], Tensor]:
+        """Return a round in PFLlib's way: clients hold modules, their data are lists of samples in a ``DataLoader``."""
+        server = self.module()
+        clients = [
+            (copy.deepcopy(server), list(zip(images, targets, strict=True)))
+            for images, targets in self.samples()
+        ]
+        size = CASES[self.case].batch_size
+
+        def round_of_pfllib() -> Tensor:
+            for module, data in clients:
+                for sent, kept in zip(server.parameters(), module.parameters(), strict=True):
+                    kept.data = sent.data.clone()
+                optimiser = torch.optim.SGD(module.parameters(), lr=STEP_SIZE)
+                loader = DataLoader(data, size, drop_last=True, shuffle=True)  # type: ignore[arg-type]
+                module.train()
+                for _ in range(PASSES):
+                    for images, targets in loader:
+                        loss = nn.CrossEntropyLoss()(module(images), targets)
+                        optimiser.zero_grad()
+                        loss.backward()
+                        optimiser.step()
+            uploaded = [copy.deepcopy(module) for module, _ in clients]
+            average = copy.deepcopy(uploaded[0])
+            for parameter in average.parameters():
+                parameter.data.zero_()
+            for module in uploaded:
+                for mean, parameter in zip(average.parameters(), module.parameters(), strict=True):
+                    mean.data += parameter.data.clone() / len(clients)
+            return nn.utils.parameters_to_vector(average.parameters()).detach()
+
+        return round_of_pfllib
 
 
 def synchronised(call: Callable[[], Tensor]) -> Tensor:
@@ -184,77 +248,89 @@ def synchronised(call: Callable[[], Tensor]) -> Tensor:
     return result
 
 
-def peak_memory(call: Callable[[], Tensor]) -> float:
-    """MiB of device memory that a call allocates at most, on top of the data."""
-    before = torch.cuda.memory_allocated()
-    torch.cuda.reset_peak_memory_stats()
-    synchronised(call)
-    return (torch.cuda.max_memory_allocated() - before) / 2**20
+def peak_memory(setting: Setting, name: str) -> float:
+    """MiB by which a round, with its data and models, raises the largest resident set of this process."""
+    torch.set_num_threads(1)
+    for each in RIVALS:
+        getattr(replace(setting, case=SMALLEST, clients=2), each)()()
+    replace(setting, case=SMALLEST, clients=2).ours()()  # libraries are loaded
+    before = _peak()
+    getattr(setting, name)()()
+    return _peak() - before
 
 
-def compare(case: Case, device: str) -> list[str]:
-    """Print a row for the loop and for each engine, and return what is wrong, in sentences."""
-    partition, names = random_images(case), ("loop", *case.engines(device))
-    differences: dict[tuple[str, torch.dtype], float] = {}
-    for dtype in (torch.float64, torch.float32):
-        calls = {name: training(case, partition, name, device, dtype) for name in names}
-        expected = training(case, partition, "loop", "cpu", dtype)()
-        for name, call in calls.items():
-            differences[name, dtype] = float((call().cpu() - expected).abs().max())
-    peaks = {name: peak_memory(call) for name, call in calls.items()} if device == "cuda" else {}
-    if device == "cuda":
+def _peak() -> float:
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+
+
+def compare(setting: Setting, engine: str) -> tuple[float, float, list[str]]:
+    """Print a row, and return our ratios to the rivals and what is wrong, in sentences."""
+    exact = replace(setting, dtype=torch.float64)
+    differences, wrong = {}, []
+    for each in (exact, setting):
+        own, expected = each.ours(engine)(), replace(each, device="cpu").loop()()
+        differences[each.dtype] = float((own.cpu() - expected).abs().max())
+        if differences[each.dtype] > TOLERANCE[each.dtype]:
+            wrong.append(f"{each.case}: differs by {differences[each.dtype]:.1e}")
+    calls = {name: getattr(setting, name)() for name in RIVALS} | {"ours": setting.ours(engine)}
+    if setting.device == "cuda":
         calls = {name: partial(synchronised, call) for name, call in calls.items()}
-    clock = time.process_time if device == "cpu" else time.perf_counter
-    seconds = median_seconds(calls, REPEATS, clock=clock)
-    auto = choose_engine("auto", case.network, device).name
-    for name in names:
-        print(
-            COLUMNS.format(
-                case.name,
-                name + " *" * (name == auto),
-                device,
-                f"{1e3 * seconds[name] / (case.clients * case.steps):.3f}",
-                f"{seconds['loop'] / seconds[name]:.2f}",
-                f"{differences[name, torch.float32]:.1e}",
-                f"{differences[name, torch.float64]:.1e}",
-                f"{peaks[name]:.0f}" if peaks else "",
-            ),
-            flush=True,
-        )
-    wrong = [
-        f"{case.name}: {name} differs by more than rounding"
-        for (name, dtype), value in differences.items()
-        if value > case.tolerance(dtype)
-    ]
-    others = {name: 1.0 if name == "loop" else 1.1 for name in names if name != auto}
-    wrong += [
-        f"{case.name}: {auto} is slower than {name}"
-        for name, share in others.items()
-        if seconds[auto] > share * seconds[name]
-    ]
-    return wrong
+    clock = time.process_time if setting.device == "cpu" else time.perf_counter
+    seconds = interleaved_seconds(calls, REPEATS, clock=clock)
+    loop, pfllib = (
+        statistics.median(own / other for own, other in zip(seconds["ours"], seconds[name], strict=True))
+        for name in RIVALS
+    )
+    memory = {}
+    for name in ("ours", "pfllib") if setting.device == "cpu" else ():
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+            memory[name] = pool.submit(peak_memory, setting, name).result()
+    if memory and memory["ours"] > memory["pfllib"] + NOISE:
+        wrong.append(f"{setting.case}, {setting.clients} clients: more memory than PFLlib's way")
+    case = CASES[setting.case]
+    steps = setting.clients * PASSES * SAMPLES // case.batch_size
+    print(
+        COLUMNS.format(
+            setting.case,
+            setting.clients,
+            engine,
+            f"{1e3 * statistics.median(seconds['ours']) / steps:.3f}",
+            f"{loop:.2f}",
+            f"{pfllib:.2f}",
+            *(f"{memory[name]:.0f}" if memory else "" for name in ("ours", "pfllib")),
+            f"{differences[torch.float64]:.1e}",
+        ),
+        flush=True,
+    )
+    return loop, pfllib, wrong
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("cases", nargs="*", choices=(*CASES, []), metavar="CASE", help="all by default")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    device = parser.parse_args().device
-    if device == "cpu":
-        many, few = 16, 4
+    parser.add_argument("--clients", type=int, nargs="+", default=CLIENTS)
+    parser.add_argument("--engines", action="store_true", help="time each engine")
+    options = parser.parse_args()
+    if options.device == "cpu":
         torch.set_num_threads(1)
     else:
-        many, few = 100, 20  # a GPU takes all clients at a time
         torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
     print(COLUMNS.format(*HEADER))
-    cases = (
-        perceptron(50, many),
-        perceptron(SAMPLES, many),
-        convolutional(1, 28, few),
-        convolutional(3, 32, few),
-    )
-    wrong = [sentence for case in cases for sentence in compare(case, device)]
+    engines = ("vmap", "serial") if options.engines else ("auto",)
+    found = [
+        compare(Setting(case, clients, options.device, torch.float32), engine)
+        for case in options.cases or CASES
+        for clients in options.clients
+        for engine in engines
+    ]
+    wrong = [sentence for *_, sentences in found for sentence in sentences]
     print("\n".join(wrong))
-    return 1 if wrong else 0
+    loop, pfllib = (max(ratios[index] for ratios in found) for index in range(2))
+    report_target("ours / loop, the largest", loop, 1.0, at_most=True)
+    report_target("ours / PFLlib's way, the largest", pfllib, 1.0, at_most=True)
+    return 1 if wrong or max(loop, pfllib) > 1 else 0
 
 
 if __name__ == "__main__":

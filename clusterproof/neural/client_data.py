@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -104,6 +105,7 @@ class ClientData:
         if pixels.is_floating_point():
             pixels = pixels.to(dtype)
         self._pixels = (pixels.permute(0, 2, 3, 1).contiguous() if channels_last else pixels).to(device)
+        self.sample_size = math.prod(client_images.pixels.shape[1:])
         is_real = np.arange(client_images.indices.shape[1]) < self.sizes[:, None]
         self._rows, self._targets = (
             torch.from_numpy(np.asarray(table)[is_real]).to(device)
@@ -128,8 +130,12 @@ class ClientData:
         else:
             rows = torch.from_numpy(drawn.reshape(len(flat), -1)).to(self._device)
             images = distorted(images, self._preprocessing, rows)
-        shape = numbers.shape
-        return Batch(images.view(*shape, *images.shape[1:]), self._targets[flat].view(shape))
+        shape, targets = numbers.shape, self._targets[flat].view(numbers.shape)
+        if not self._channels_last:
+            return Batch(images.view(*shape, *images.shape[1:]), targets)
+        # by strides, of which a view of (C, H, W) chooses others where C = 1, convolutions choose the faster way
+        pixels = images.permute(0, 2, 3, 1).contiguous()
+        return Batch(pixels.view(*shape, *pixels.shape[1:]).movedim(-1, -3), targets)
 
 
 NUMBERS = 5

@@ -293,12 +293,9 @@ class ImageTask(Task):
         buffer_sums = None if buffers is None and not descent.momentum else torch.zeros_like(sums)
         for rows, work in self._work(to_numpy(clients), descent, generator):
             factors = None if weights is None else weights[rows]
-            point_sum, buffer_sum = self.chosen_engine.train_clusters(
-                models, buffers, assignments[rows], factors, work
+            self.chosen_engine.train_clusters(
+                models, buffers, assignments[rows], factors, work, (sums, buffer_sums)
             )
-            sums += point_sum
-            if buffer_sums is not None and buffer_sum is not None:
-                buffer_sums += buffer_sum
         return sums, buffer_sums
 
     def _work(

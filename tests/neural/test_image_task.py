@@ -31,7 +31,8 @@ def make(**options):
     ("network", "device", "expected"),
     [
         (MLP(IMAGES, 10), "cuda", "vmap"),
-        (MLP(IMAGES, 10), "cpu", "vmap"),
+        (MLP(IMAGES, 10), "cpu", "serial"),
+        (MLP(IMAGES, 10, (20,)), "cpu", "vmap"),
         (CNN(IMAGES, 10), "cpu", "serial"),
         (CNN(IMAGES, 10), "cuda", "vmap"),
     ],

@@ -10,11 +10,14 @@ from typing import ClassVar
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cross_entropy, one_hot
 
 from clusterproof.algorithms import Descent
 from clusterproof.neural.client_data import Batch, ClientData, Step
 from clusterproof.neural.networks import Network
+
+TAKEN = 2**18
+"""Numbers of samples that are taken for several steps of a client together, about what a core's cache holds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,17 +55,37 @@ class LocalWork:
 
     def batches(self) -> Iterator[Batch]:
         """Samples of each step."""
-        whole = self.batch(0) if self.steps and self.whole else None
-        for step in range(self.steps):
-            yield whole or self.batch(step)
+        if self.steps and self.whole:
+            whole = self.batch(0)
+            yield from (whole for _ in range(self.steps))
+        elif len(self.clients) == 1:
+            yield from self._batches_of_one()
+        else:
+            yield from (self.batch(step) for step in range(self.steps))
 
     def batch(self, step: int) -> Batch:
         """Samples of a step, (k, b)."""
-        steps = [plan[step] for plan in self.plans]
-        pairs = zip(self.clients.tolist(), steps, strict=True)
-        drawn = [each.distortions for each in steps if each.distortions is not None]
-        numbers = np.stack([self.data.numbers(client, each.samples) for client, each in pairs])
-        return self.data.take(numbers, np.stack(drawn) if drawn else None)
+        return self._take([[plan[step]] for plan in self.plans])
+
+    def _batches_of_one(self) -> Iterator[Batch]:
+        """Samples of each step of the only client, of which several steps' are taken at a time."""
+        (plan,) = self.plans
+        together = max(1, TAKEN // max(1, len(plan[0].samples) * self.data.sample_size)) if plan else 1
+        for first in range(0, len(plan), together):
+            steps = plan[first : first + together]
+            both = self._take([steps])
+            ends = np.cumsum([len(step.samples) for step in steps]).tolist()
+            for start, end in zip([0, *ends], ends, strict=False):
+                yield Batch(both.images[:, start:end], both.targets[:, start:end])
+
+    def _take(self, steps: Sequence[Sequence[Step]]) -> Batch:
+        """Samples of some steps of each client one after the other, (k, n)."""
+        numbers, drawn = [], []
+        for client, own in zip(self.clients.tolist(), steps, strict=True):
+            numbers.append(np.concatenate([self.data.numbers(client, step.samples) for step in own]))
+            drawn += [step.distortions for step in own if step.distortions is not None]
+        distortions = np.concatenate(drawn).reshape(len(numbers), -1, drawn[0].shape[-1]) if drawn else None
+        return self.data.take(np.stack(numbers), distortions)
 
 
 class Engine(ABC):
@@ -152,8 +175,9 @@ class Engine(ABC):
         assignments: Tensor,
         weights: Tensor | None,
         work: LocalWork,
-    ) -> tuple[Tensor, Tensor | None]:
-        """Train locally from the clusters' models.
+        sums: tuple[Tensor, Tensor | None],
+    ) -> None:
+        """Train locally from the clusters' models, and add where the clients end to the clusters' sums, in place.
 
         Parameters
         ----------
@@ -165,27 +189,21 @@ class Engine(ABC):
             Factors of the clients in the sums, (k,); ones if None.
         work
             Batches and coefficients.
-
-        Returns
-        -------
-        tuple
-            Sums of the points and of the buffers over each cluster's clients, (P, d); the second is None without
-            buffers.
+        sums
+            Of the points and of the buffers over each cluster's clients, (P, d); the second is None where clients
+            have no buffers.
         """
         points = models[assignments]
         carried = None if buffers is None else buffers[assignments]
         if carried is None and work.descent.momentum:
             carried = torch.zeros_like(points)
         self.train(points, carried, points.clone() if work.descent.proximal else None, None, work)
-        sums = torch.zeros_like(models)
-        buffer_sums = None if carried is None else torch.zeros_like(models)
-        factors = points.new_ones(len(points)) if weights is None else weights
-        for cluster in set(assignments.tolist()):
-            members = assignments == cluster
-            sums[cluster] = factors[members] @ points[members]
-            if carried is not None and buffer_sums is not None:
-                buffer_sums[cluster] = factors[members] @ carried[members]
-        return sums, buffer_sums
+        membership = one_hot(assignments, len(models)).to(points.dtype)
+        if weights is not None:
+            membership *= weights[:, None]
+        for total, ends in zip(sums, (points, carried), strict=True):
+            if total is not None and ends is not None:
+                total.addmm_(membership.T, ends)
 
 
 def descend(

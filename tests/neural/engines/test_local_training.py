@@ -119,6 +119,23 @@ def test_points_buffers_and_their_sums_are_those_of_plain_autograd(way, motion):
     check(tasks, np.array([2, 0, 3, 1, 4, 5]), **MOTIONS[motion])
 
 
+def test_a_client_s_point_never_lies_where_another_s_was():
+    """The serial engine trains in one memory and in the caller's by turns, and is copied along with a task's sums."""
+    network = NETWORKS["deep"]
+    task = make((network, "serial", 5, "step"))
+    stream, descent = np.random.default_rng(0), Descent(0.3, 3, momentum=0.5)
+    models = task.initial_models(3, (), stream)
+    before, clients = models.clone(), torch.arange(3)
+    first = task.local_sums(models, clients, clients, np.random.default_rng(1), descent)
+    for _ in range(2):
+        ends = task.local_steps(models, clients, np.random.default_rng(1), descent)
+        again = task.local_sums(models, clients, clients, np.random.default_rng(1), descent)
+        for sums, kept, points in zip(again, first, ends[:2], strict=True):
+            assert torch.equal(sums, kept)
+            torch.testing.assert_close(sums, points, rtol=0, atol=1e-15)
+    assert torch.equal(models, before)
+
+
 def test_single_precision():
     tasks = [make(("deep", engine, None, "step"), dtype="float32") for engine in ("vmap", "serial")]
     check(tasks, np.array([2, 0, 3]), tolerance=1e-5)
