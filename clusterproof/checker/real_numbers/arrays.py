@@ -251,7 +251,8 @@ class Complex:
     imag = property(lambda self: Interval(self.ball.imag))
 
 
-def _matrix(values: Any) -> Any:
+def matrix_of(values: Any) -> Any:
+    """Return a matrix of intervals."""
     x = array(values)
     if x.ndim != 2:
         raise NoValue("the linear algebra of a stack of matrices")
@@ -259,7 +260,8 @@ def _matrix(values: Any) -> Any:
     return flint.arb_mat([[ball_of(each) for each in row] for row in x])
 
 
-def _entries_of(matrix: Any) -> Any:
+def entries_of_matrix(matrix: Any) -> Any:
+    """Return the entries of a matrix of intervals."""
     return array([[Interval(each) for each in row] for row in matrix.tolist()])
 
 
@@ -275,12 +277,14 @@ def _singular(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _solve(a: Any, b: Any) -> Any:
     right = array(b)
-    return _entries_of(_matrix(a).solve(_matrix(right.reshape(len(right), -1)))).reshape(right.shape)
+    return entries_of_matrix(matrix_of(a).solve(matrix_of(right.reshape(len(right), -1)))).reshape(
+        right.shape
+    )
 
 
 def _spectrum(values: Any) -> Entries:
     try:
-        found = flint.acb_mat(_matrix(values)).eig(multiple=True)
+        found = flint.acb_mat(matrix_of(values)).eig(multiple=True)
     except (ValueError, ZeroDivisionError) as error:
         raise Undecided("an eigenvalue") from error
     return list(found)
@@ -342,8 +346,8 @@ def _condition(values: Any, p: Any = None) -> Any:
 
 LINEAR: dict[Any, Any] = {
     np.linalg.norm: _norm, np.linalg.solve: _singular(_solve), np.linalg.eigvals: _eigenvalues,
-    np.linalg.inv: _singular(lambda a: _entries_of(_matrix(a).inv())), np.linalg.eigvalsh: _symmetric,
-    np.linalg.det: lambda a: Interval(_matrix(a).det()), np.linalg.svd: _singular_values,
+    np.linalg.inv: _singular(lambda a: entries_of_matrix(matrix_of(a).inv())), np.linalg.eigvalsh: _symmetric,
+    np.linalg.det: lambda a: Interval(matrix_of(a).det()), np.linalg.svd: _singular_values,
     np.linalg.matrix_power: _matrix_power, np.linalg.cond: _condition,
 }  # fmt: skip
 

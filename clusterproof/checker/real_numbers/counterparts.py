@@ -27,7 +27,6 @@ from clusterproof.checker.real_numbers.arrays import NUMPY, array, array_attribu
 from clusterproof.checker.real_numbers.functions import CONSTANTS, FUNCTIONS
 from clusterproof.checker.real_numbers.interval import Interval, NoValue, decimal
 from clusterproof.checker.real_numbers.operators import (
-    COMPARISONS,
     NUMBERS,
     OPERATIONS,
     fuel,
@@ -36,7 +35,8 @@ from clusterproof.checker.real_numbers.operators import (
     plain,
 )
 from clusterproof.checker.real_numbers.rewriting import rewritten
-from clusterproof.checker.real_numbers.sides import WORDS, equations
+from clusterproof.checker.real_numbers.sides import WORDS, compared
+from clusterproof.checker.real_numbers.special_functions import of_scipy
 
 NUMBER_ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
     "real": lambda x: x, "imag": lambda x: 0, "shape": lambda x: (), "ndim": lambda x: 0,
@@ -68,7 +68,7 @@ class Names(dict[str, Any]):
     def __init__(self, counterparts: Counterparts, live: dict[str, Any]) -> None:
         super().__init__(
             {f"{name}": function for name, function in OPERATIONS.items()},
-            __decimal=decimal, __compare=_compare, __in_place=in_place, __spend=fuel.spend, __index=index,
+            __decimal=decimal, __compare=compared.compare, __in_place=in_place, __spend=fuel.spend, __index=index,
             __attribute=counterparts.attribute, __import=functools.partial(counterparts.imported, live),
             __builtins__={"__build_class__": _no_class, "__import__": _no_class}, __name__=live.get("__name__", ""),
         )  # fmt: skip
@@ -84,10 +84,6 @@ class Names(dict[str, Any]):
 
 def _no_class(*_arguments: Any, **_named: Any) -> Any:
     raise NoValue("a class within a function")
-
-
-def _compare(sign: str, left: Any, right: Any) -> Any:
-    return equations.compare(left, right) if sign == "==" else COMPARISONS[sign](left, right)
 
 
 class Counterparts:
@@ -109,7 +105,7 @@ class Counterparts:
         """
         if value is None or type(value) in (int, bool, str, bytes, Interval, Fraction) or value is Ellipsis:
             return value
-        if isinstance(value, FunctionType) and value not in TABLES:
+        if isinstance(value, FunctionType) and value not in TABLES and of_scipy(value) is None:
             return self.function(value)
         if id(value) in self._made and self._made[id(value)][0] is value:
             return self._made[id(value)][1]
@@ -124,7 +120,7 @@ class Counterparts:
     def _function(self, value: Any, name: str) -> Any:
         """Return what stands for a function or class."""
         try:
-            known = TABLES.get(value)
+            known = TABLES.get(value) or of_scipy(value)
         except TypeError:
             raise NoValue(name) from None
         if known is not None:

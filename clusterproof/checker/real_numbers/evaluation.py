@@ -17,8 +17,8 @@ from clusterproof.checker.claims.sides import Outside
 from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.real_numbers.counterparts import Counterparts
 from clusterproof.checker.real_numbers.interval import NoValue, Undecided, ball_of
-from clusterproof.checker.real_numbers.operators import FUEL, OutOfFuel, fuel, plain
-from clusterproof.checker.real_numbers.sides import Sides, equations
+from clusterproof.checker.real_numbers.operators import FUEL, NUMBERS, OutOfFuel, fuel, plain
+from clusterproof.checker.real_numbers.sides import Sides, compared
 
 PRECISIONS = (128, 512, 2048)
 """Bits that are tried in turn."""
@@ -144,7 +144,7 @@ def _lines(statement: Statement, instance: Instance, bits: int) -> Mapping[str, 
         name: counterparts.real(value, name, chosen=True)
         for name, value in statement.space.arguments(instance).items()
     }
-    equations.last = None
+    compared.sign = ""
     value = function(**arguments)
     return value if isinstance(value, Mapping) else {"": value}
 
@@ -186,24 +186,14 @@ def _place(error: BaseException, statement: Statement) -> str:
     return f" (line {lines[-1]})" if lines else ""
 
 
-def residual(statement: Statement, instance: Instance) -> Fraction | None:
-    """Return left minus right of the first equation among the hypotheses that an instance does not meet.
+def missed(statement: Statement, instance: Instance) -> tuple[str, Any, Any] | None:
+    """Return the comparison that an instance does not meet, the first one among the hypotheses: its sign and numbers.
 
-    None if there is none, or it is not known in fractions.
+    None if it meets all, or that is not known.
     """
-    try:
-        with _precision(PRECISIONS[0]):
-            _lines(statement, instance, PRECISIONS[0])
-    except Outside:
-        return _gap()
-    except (NoValue, Undecided, OutOfFuel, Exception):
-        pass
-    return None
-
-
-def _gap() -> Fraction | None:
-    if equations.last is None:
+    with _precision(PRECISIONS[0]):
+        answer = _try(statement, partial(_lines, statement, instance, PRECISIONS[0]), PRECISIONS[0])
+    if not isinstance(answer, Answer) or not answer.outside or not compared.sign:
         return None
-    left, right = equations.last
-    numbers = (int, bool, Fraction)
-    return Fraction(left) - Fraction(right) if type(left) in numbers and type(right) in numbers else None
+    kinds = {type(compared.left), type(compared.right)}
+    return (compared.sign, compared.left, compared.right) if kinds <= set(NUMBERS) else None

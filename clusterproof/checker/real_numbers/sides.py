@@ -131,28 +131,30 @@ def _equal(*pairs: Any, rounding: Any = None) -> Sides:
 
 
 @dataclass
-class Equations:
-    """The equation that the last hypothesis asks for, if it is one: what a search solves."""
+class Compared:
+    """The comparison that was made last, since a hypothesis was met: what a search approaches."""
 
-    last: tuple[Any, Any] | None = None
+    sign: str = ""
+    left: Any = None
+    right: Any = None
 
-    def compare(self, left: Any, right: Any) -> Any:
-        """``left == right``, which is remembered."""
-        self.last = (left, right)
-        return COMPARISONS["=="](left, right)
+    def compare(self, sign: str, left: Any, right: Any) -> Any:
+        """Compare two values by a sign, and remember them."""
+        self.sign, self.left, self.right = sign, left, right
+        return COMPARISONS[sign](left, right)
 
 
-equations = Equations()
+compared = Compared()
 
 
 def _suppose(name: Any, holds: Any = None) -> None:
     if holds is None:
         name, holds = "a hypothesis", name
     if isinstance(holds, Sides):
-        holds = all(equations.compare(pair.left, pair.right) for pair in holds.pairs)
+        holds = all(compared.compare("==", pair.left, pair.right) for pair in holds.pairs)
     if not np.all(holds):
         raise Outside(str(name))
-    equations.last = None
+    compared.sign = ""
 
 
 def _given(name: Any, holds: Any, make: Callable[[], Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Instances that meet an equation: a quantity is solved for, or a line through another instance is followed."""
+"""Instances that meet hypotheses which drawn ones miss: equations are solved, and thin sets are approached."""
 
 from __future__ import annotations
 
@@ -10,14 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.checker.claims.ranges import Rationals
-from clusterproof.checker.real_numbers.evaluation import residual
+from clusterproof.checker.claims.ranges import Interval as Numbers
+from clusterproof.checker.claims.ranges import Rationals, Reals
+from clusterproof.checker.real_numbers.evaluation import missed, nearest_float
+from clusterproof.checker.real_numbers.interval import Interval
 from clusterproof.checker.search.state import Tried
 
 AT_ONCE = 3
 """Equations that are solved one after the other."""
 FOLLOWED = 0.7
 """Share of the instances that are found on a line through another one, where there is one."""
+SIMPLEST = 8
+"""Simple instances that lines are drawn through."""
+GOLDEN = (math.sqrt(5) - 1) / 2
+NARROWINGS = 45
+"""Steps by which a quantity is narrowed down to where it comes nearest to a hypothesis, from its range's width."""
 DIRECTIONS = (-3, -2, -1, 1, 2, 3, 4, 5)
 """Numerators and denominators of the slopes of lines."""
 
@@ -43,25 +50,35 @@ def solve(tried: Tried, stream: np.random.Generator, wanted: int) -> None:
     """
     space = tried.space
     names = [name for name, allowed in space.ranges.items() if isinstance(allowed, Rationals)]
-    if not names or all(residual(tried.statement, one) is None for _, one in tried.outside[:10]):
+    if not names or all(_residual(tried, one) is None for _, one in tried.outside[:10]):
         return
     before = tried.instances
-    for _ in range(2 * wanted):
+    met = [each.tightest.instance for each in tried.lines.values() if each.tightest]
+    for number in range(2 * wanted):
         if not tried.is_open or tried.instances - before >= wanted:
             return
+        # simple ones lead to simple counterexamples, and are followed first
         tightest = [each.tightest.instance for each in tried.lines.values() if each.tightest]
-        if tightest and stream.random() < FOLLOWED:
-            found = _on_line(tried, tightest[int(stream.integers(len(tightest)))], names, stream)
+        known = sorted(met, key=space.complexity)[:SIMPLEST] if number < wanted else tightest
+        if known and stream.random() < FOLLOWED:
+            found = _on_line(tried, known[int(stream.integers(len(known)))], names, stream)
         else:
             start = space.draw(stream, 1)
             found = None if start is None else _solved(tried, start, names, stream)
-        if found is not None and space.holds(found):
-            tried.evaluate_within_limit(found)
+        if found is not None and space.holds(found) and tried.evaluate_within_limit(found) is not None:
+            met.append(found)
+
+
+def _residual(tried: Tried, instance: dict[str, Any]) -> Fraction | None:
+    """Return by how much an instance misses the first equation that it does not meet; None if there is none."""
+    sign, left, right = missed(tried.statement, instance) or ("", 0, 0)
+    if sign != "==" or Interval in (type(left), type(right)):
+        return None
+    return Fraction(left) - Fraction(right)
 
 
 def _gap(tried: Tried, instance: dict[str, Any]) -> Fraction:
-    """Return by how much an instance misses the first equation that it does not meet."""
-    return residual(tried.statement, instance) or Fraction(0)
+    return _residual(tried, instance) or Fraction(0)
 
 
 def _solved(
@@ -70,7 +87,7 @@ def _solved(
     """Solve one equation after the other for a quantity each; None if one has no solution in fractions."""
     instance, left = start, list(names)
     for _ in range(AT_ONCE):
-        if residual(tried.statement, instance) is None:
+        if _residual(tried, instance) is None:
             return instance
         for name in sorted(left, key=lambda _: stream.random()):
             roots = list(_roots(partial(_gap, tried), instance, name))
@@ -119,3 +136,63 @@ def _on_line(
     ahead, behind = (_gap(tried, moved(step)) for step in (1, -1))
     square, linear = (ahead + behind) / 2, (ahead - behind) / 2
     return moved(-linear / square) if square and linear else None
+
+
+def approach(tried: Tried, stream: np.random.Generator, wanted: int) -> None:
+    """Evaluate instances of a thin set: one quantity is moved to where a drawn instance comes nearest to a hypothesis.
+
+    Half of them start near the tightest instance, of which another quantity was moved. Parameters are those of
+    ``solve``.
+    """
+    space = tried.space
+    names = [name for name, allowed in space.ranges.items() if isinstance(allowed, Rationals | Reals)]
+    if not names or all(missed(tried.statement, one) is None for _, one in tried.outside[-10:]):
+        return
+    for _ in range(wanted):
+        if not tried.is_open:
+            return
+        tightest = [
+            each.tightest.instance for each in tried.lines.values() if each.tightest and not each.found
+        ]
+        name = names[int(stream.integers(len(names)))]
+        start = space.draw(stream, 1)
+        if tightest and stream.random() < 1 / 2:
+            near, others = (
+                tightest[int(stream.integers(len(tightest)))],
+                [each for each in names if each != name],
+            )
+            start = space.draw(stream, 1, start=near, names=others[:1], nudged=True)
+        found = None if start is None else _nearest(tried, start, name)
+        if found is not None and space.holds(found):
+            tried.evaluate_within_limit(found)
+
+
+def _nearest(tried: Tried, start: dict[str, Any], name: str) -> dict[str, Any] | None:
+    """Return an instance that meets the hypotheses, by golden sections of a quantity; None if none is found."""
+    allowed = tried.space.ranges[name]
+    assert isinstance(allowed, Numbers)
+
+    def moved(value: float) -> dict[str, Any]:
+        number = Fraction(value).limit_denominator(10**12) if isinstance(allowed, Rationals) else value
+        return {**start, name: number}
+
+    def shortfall(value: float) -> float:
+        """Return by how much the hypothesis is missed, 0 if all are met."""
+        comparison = missed(tried.statement, moved(value))
+        return 0.0 if comparison is None else abs(nearest_float(comparison[1]) - nearest_float(comparison[2]))
+
+    low, high = map(float, allowed.ends(start))
+    places = [high - GOLDEN * (high - low), low + GOLDEN * (high - low)]
+    values = [shortfall(place) for place in places]
+    for _ in range(NARROWINGS):
+        if not all(values):
+            return moved(places[values.index(0.0)])
+        if values[0] <= values[1]:
+            high, places[1], values[1] = places[1], places[0], values[0]
+            places[0] = high - GOLDEN * (high - low)
+            values[0] = shortfall(places[0])
+        else:
+            low, places[0], values[0] = places[0], places[1], values[1]
+            places[1] = low + GOLDEN * (high - low)
+            values[1] = shortfall(places[1])
+    return None

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.checker.claims.ranges import Rationals, Reals
-from clusterproof.checker.search.equations import solve
+from clusterproof.checker.search.equations import approach, solve
 from clusterproof.checker.search.source_constants import neighbours, numbers_in
 from clusterproof.checker.search.state import Tried
 from clusterproof.common import generator
@@ -90,6 +90,9 @@ def sample(tried: Tried, wanted: int) -> bool:
         if not is_open():
             break
         draw_admissible(tried, stream_of(tried, "instance", number))
+    is_thin = tried.instances <= RARE * len(tried.outside)
+    if is_thin and not space.drawn and not statement.random:
+        approach(tried, stream_of(tried, "thin sets"), FEW)
     return True
 
 
