@@ -31,6 +31,8 @@ DOUBTED = 10
 """Violations in floats that are not confirmed, after which no other is looked at."""
 LOOKED_AT = 16
 """Of the instances that hold in floats, one of so many is evaluated over the real numbers, and the first few."""
+LOOKING = 300_000
+"""Steps over the real numbers that such instances may take together."""
 IN_VAIN = 3
 """Instances of which the real numbers say nothing, after which they are asked of broken lines only."""
 STOPPED = 2
@@ -99,6 +101,8 @@ class Tried:
         Of a statement about functions of a class, the worst case of each line.
     work, last
         What the search has taken, and the instance that was evaluated last.
+    looking
+        Steps that were taken over the real numbers.
     counting
         Whether lines are counted anyway.
     asking
@@ -118,6 +122,7 @@ class Tried:
     worst: Mapping[str, WorstCase] = field(default_factory=dict)
     work: Work = field(default_factory=Work)
     last: dict[str, Any] = field(default_factory=dict)
+    looking: int = 0
     counting: bool = False
     asking: tuple[str, ...] = ()
     probing: bool = False
@@ -184,6 +189,7 @@ class Tried:
             if asked:
                 found = confirmed(self.statement, found, asked)
                 self.work.spent += steps_taken()
+                self.looking += steps_taken()
         except Outside as outside:
             found = str(outside)
         except (ArithmeticError, ValueError) as error:
@@ -211,7 +217,7 @@ class Tried:
             if findings.found and findings.alone and name not in self.asking:
                 continue
             needed = judged.broken or judged.undefined or name in self.asking
-            wanted = needed or (is_sample and findings.unanswered < IN_VAIN)
+            wanted = needed or (is_sample and findings.unanswered < IN_VAIN and self.looking < LOOKING)
             if wanted and findings.unanswered < DOUBTED and is_inexact(self.statement, evaluation, name):
                 asked.append(name)
         return asked

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from clusterproof.checker.claims.class_ranges import class_of
 from clusterproof.checker.claims.statement import Statement
+from clusterproof.checker.real_numbers.evaluation import steps_taken
 from clusterproof.checker.search.confirmation import holds_over_the_reals, is_inexact
 from clusterproof.checker.search.evaluation import Evaluator
 from clusterproof.checker.search.every_function import decide
@@ -13,7 +14,7 @@ from clusterproof.checker.search.instances import sample
 from clusterproof.checker.search.maximise import change_entries, go_far, refine
 from clusterproof.checker.search.repeated import DECIDED, decide_settings, unlikely
 from clusterproof.checker.search.shrink import simplify
-from clusterproof.checker.search.state import LEAST, Tried
+from clusterproof.checker.search.state import LEAST, LOOKING, Tried
 
 REFINED = 8
 """Share of the evaluations, one of so many, by which the neighbourhood of the tightest instance is looked at."""
@@ -65,7 +66,14 @@ def look_at_all(tried: Tried, name: str, wanted: int) -> None:
     ):
         return
     listed = tried.space.instances(wanted) or ()
-    findings.all_hold = all(holds_over_the_reals(tried.statement, instance, name) for instance in listed)
+    left = LOOKING
+    for instance in listed:
+        if not holds_over_the_reals(tried.statement, instance, name):
+            return
+        left -= steps_taken()
+        if left < 0:
+            return
+    findings.all_hold = True
 
 
 def begin(
