@@ -45,9 +45,13 @@ def _log_beta(a: Any, b: Any) -> Any:
     return of(a) + of(b) - of(a + b)
 
 
+def _combinations(n: Any, k: Any) -> int:
+    if not all(type(each) is int or (type(each) is Fraction and each.denominator == 1) for each in (n, k)):
+        raise NoValue("scipy.special.comb of other than whole numbers")
+    return math.comb(int(n), int(k)) if n >= 0 and k >= 0 else 0
+
+
 def _choose(n: Any, k: Any) -> Any:
-    if all(type(each) is int or (type(each) is Fraction and each.denominator == 1) for each in (n, k)):
-        return math.comb(int(n), int(k))
     of = ELEMENTARY["gamma"]
     return divide(of(n + 1), of(k + 1) * of(n - k + 1))
 
@@ -86,18 +90,22 @@ ONE: dict[str, Callable[[Any], Any]] = {
     "exprel": lambda x: 1 if type(x) is not Interval and x == 0 else divide(ELEMENTARY["expm1"](x), x),
     "cosm1": lambda x: ELEMENTARY["cos"](x) - 1, "erfcx": lambda x: exponential(x * x) * ELEMENTARY["erfc"](x),
     "factorial": lambda n: math.factorial(n) if type(n) is int else ELEMENTARY["gamma"](n + 1),
-    "zeta": lambda x: Interval(ball_of(x).zeta()), "lambertw": lambda x: Interval(ball_of(x).lambertw()),
+    "zeta": lambda x: Interval(ball_of(x).zeta()),
 }  # fmt: skip
 TWO: dict[str, Callable[..., Any]] = {
     "xlogy": _times_log, "xlog1py": lambda x, y: _times_log(x, 1 + y), "rel_entr": _relative_entropy,
     "kl_div": lambda x, y: _relative_entropy(x, y) - x + y, "betaln": _log_beta,
     "beta": lambda a, b: exponential(_log_beta(a, b)), "binom": _choose,
-    "comb": lambda n, k, exact=False: entrywise(_choose, 2)(n, k),
 }  # fmt: skip
 SPECIAL: dict[str, Callable[..., Any]] = (
     {name: entrywise(function, 1) for name, function in ONE.items()}
-    | {name: entrywise(function, 2) for name, function in TWO.items() if name != "comb"}
-    | {"comb": TWO["comb"], "logsumexp": _log_sum, "softmax": _softmax, "log_softmax": _log_softmax}
+    | {name: entrywise(function, 2) for name, function in TWO.items()}
+    | {
+        "comb": lambda n, k, exact=False: entrywise(_combinations, 2)(n, k),
+        "logsumexp": _log_sum,
+        "softmax": _softmax,
+        "log_softmax": _log_softmax,
+    }
 )
 LINEAR_ALGEBRA: dict[str, Callable[..., Any]] = {
     name: LINEAR[getattr(np.linalg, name)] for name in ("norm", "solve", "inv", "det", "eigvals", "eigvalsh")
