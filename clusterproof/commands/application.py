@@ -58,6 +58,7 @@ COMMANDS = (
     ("table", "clusterproof.commands.table:app", "Reproduce a paper's table."),
     ("leaderboard", "clusterproof.commands.leaderboard:leaderboard", "Compare convergence bounds."),
     ("export", "clusterproof.commands.export:export", "Write files by which a referee verifies a verdict."),
+    ("serve", "clusterproof.commands.serve:serve", "Answer an agent by the Model Context Protocol."),
     ("certify", "clusterproof.commands.certify:certify", "Prove a convergence rate."),
     ("verify", "clusterproof.commands.verify:verify", "Check a certificate."),
     ("claims", "clusterproof.commands.claims:claims", "List every claim."),
@@ -122,7 +123,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
                 status = run_own(*tokens[1:])
             else:
-                status = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+                status = app(
+                    _with_standard_input(tokens),
+                    exit_on_error=False,
+                    print_error=False,
+                    result_action="return_value",
+                )
         sys.stdout.flush()
         return int(status or 0)
     except child_process.Finished as finished:
@@ -172,6 +178,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 2, f"this command needs a library that is not installed ({error}); {install(extra)}"
             )
         return _give_up(1, f"a defect: {error_line(error)}; `python -X dev -m clusterproof` shows where")
+
+
+def _with_standard_input(tokens: Sequence[str]) -> list[str]:
+    """Return the words such that - is the name of a file, standard input, and not an unknown option."""
+    if "--" in tokens:
+        return list(tokens)
+    places = [place for place, word in enumerate(tokens) if word == "-" and tokens[place - 1] != "--json"]
+    others = [word for place, word in enumerate(tokens) if place not in places]
+    return [*others, "--", "-"] if places else others
 
 
 def _asks_for_own_class(tokens: Sequence[str]) -> bool:

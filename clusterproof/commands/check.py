@@ -83,7 +83,8 @@ def check(
         Claims to evaluate, such as cfl-mgd/lemma-2, or a line of one, such as 'cfl-mgd/appendix-a18#(A23)'; patterns in
         quotes, such as 'cfl-mgd/lemma-*'; papers, such as sofl; and Python files that state claims, such as
         my_paper.py, or folders of them, such as claims/, which are executed; a file whose name begins with an
-        underscore is left out of a folder. If claims of a file are named too, only those are evaluated of it.
+        underscore is left out of a folder, and - reads a file from standard input. If claims of a file are named too,
+        only those are evaluated of it.
     all_claims
         Every claim, also lines of proofs; with ids or --paper, also the claims whose checks take long.
     paper
@@ -138,6 +139,10 @@ def check(
     json_printed = json_file == Path("-")
     json_file = None if json_printed else json_file
     terminal.check_outputs(json=json_file, evidence=evidence)
+    if (
+        evidence is None and terminal.STANDARD_INPUT in ids
+    ):  # not the cache, where no later text would find it
+        evidence = terminal.standard_input().parent / "evidence"
     if evidence is not None:
         require_writable({each.paper for each in chosen}, evidence)
     started, every_seed = time.perf_counter(), range(seed, seed + seeds)
@@ -195,7 +200,8 @@ def check(
         if not on_a_page:
             given = [*ids, *(["--paper", paper] if paper else []), *(["--all"] if all_claims else [])]
             if shown:  # of claims whose check fails there is nothing to show
-                print(_next(given, files, shown))
+                own = [name for name in ids if name.endswith((".py", "/")) or name == terminal.STANDARD_INPUT]
+                print(_next(given, own, shown))
     if json_printed:
         print(reports.to_json(reports.report(known, seed)), end="", file=output)
     if interrupted:

@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -25,6 +26,7 @@ from clusterproof.commands import terminal
 from clusterproof.commands.check_evidence import Recorded
 from clusterproof.commands.claims import table_of
 from clusterproof.common import InvalidArgument
+from clusterproof.common.atomic import write_whole
 from clusterproof.common.validation import error_line
 from clusterproof.user_files import file_of
 
@@ -41,6 +43,7 @@ def show(
     *names: Annotated[str, Parameter(completer=terminal.claim_ids)],
     check: bool = True,
     latex: Annotated[bool, Parameter(negative=())] = False,
+    json_file: Annotated[Path | None, Parameter("--json")] = None,
 ) -> int:
     """Show a claim's statement, its verdict, its counterexample and the claim that repairs it.
 
@@ -53,7 +56,14 @@ def show(
         Replay the claim's recorded verdict, or evaluate the claim; --no-check shows the statement only.
     latex
         Print the claim, its verdict and what decides it in LaTeX, to be pasted into a draft.
+    json_file
+        Write the verdict, as `check --json` does.
     """
+    if json_file is not None and not check:
+        raise InvalidArgument(
+            "json", str(json_file), "cannot be combined with --no-check", "leave one of the two out"
+        )
+    terminal.check_outputs(json=json_file)
     ids, files, of_files = terminal.ids_and_files(names, most=1)
     stated = list(chain(*of_files))
     if not ids and len(stated) != 1:
@@ -92,6 +102,8 @@ def show(
         sys.stdout.flush()
         terminal.complain(f"{claim_id}: the check failed with {error_line(failure)}")
         return 1
+    if verdict is not None and json_file is not None:
+        write_whole("json", json_file, report.to_json(report.report([verdict], verdict.seed)).encode())
     if verdict is not None:
         _show_lines(verdict, claim, width)
         _show_counterexample(verdict, width)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, TypeAlias
 
@@ -23,6 +26,9 @@ from rich.progress import (
 )
 from rich.table import Table
 from rich.text import Text
+
+STANDARD_INPUT = "-"
+"""Name of a file that is read from standard input."""
 
 PAUSE = 10.0
 """Seconds between two lines of progress at first; later a tenth of the time that has passed."""
@@ -224,7 +230,7 @@ def ids_and_files(
     Parameters
     ----------
     names
-        Ids of claims, names of files, and folders, whose names end in a slash.
+        Ids of claims, names of files, folders, whose names end in a slash, and - for a file on standard input.
     most
         Largest number of names that are no files.
     argument
@@ -244,13 +250,46 @@ def ids_and_files(
     from clusterproof.common import InvalidArgument
 
     names = [each for name in names for each in (files_in(name) if name.endswith("/") else [name])]
-    files = [name for name in dict.fromkeys(names) if name.endswith(".py")]
-    ids = [name for name in names if not name.endswith(".py")]
+    files = [name for name in dict.fromkeys(names) if name.endswith(".py") or name == STANDARD_INPUT]
+    ids = [name for name in names if name not in files]
     if most is not None and len(ids) > most:
         rule = "must be a Python file of claims"
         raise InvalidArgument("file", ids[most], rule, "give a name that ends in .py")
     in_child(argument, *files)
-    return ids, files, load(files)
+    if STANDARD_INPUT not in files:
+        return ids, files, load(files)
+    written = str(standard_input())
+    files = [written if name == STANDARD_INPUT else name for name in files]
+    try:
+        return ids, files, load(files)
+    except InvalidArgument as error:
+        if error.value != written:
+            raise
+        remedy = "correct the text on standard input"
+        raise InvalidArgument(argument, STANDARD_INPUT, error.rule, remedy) from error
+
+
+@cache
+def standard_input() -> Path:
+    """Write the text on standard input to a Python file, which goes when this process ends, and return its path.
+
+    Raises
+    ------
+    InvalidArgument
+        If standard input is closed, or longer than a file may be.
+    """
+    from clusterproof.common import InvalidArgument
+    from clusterproof.files import TEXT
+
+    content = b"" if sys.stdin is None else sys.stdin.buffer.read(TEXT + 1)
+    if sys.stdin is None or len(content) > TEXT:
+        rule = f"must be open and have at most {TEXT} bytes"
+        raise InvalidArgument("file", STANDARD_INPUT, rule, "give the name of a file")
+    folder = tempfile.TemporaryDirectory(prefix="clusterproof-")
+    atexit.register(folder.cleanup)
+    path = Path(folder.name, "stdin.py")
+    path.write_bytes(content)
+    return path
 
 
 def files_in(folder: str) -> list[str]:
@@ -273,5 +312,5 @@ def files_in(folder: str) -> list[str]:
     )
     if not found:
         rule = "must have a Python file, other than those that begin with an underscore"
-        raise InvalidArgument("folder", folder, rule, "clusterproof new claim FILE.py writes one")
+        raise InvalidArgument("folder", folder, rule, "clusterproof new FILE.py writes one")
     return found

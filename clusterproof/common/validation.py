@@ -162,6 +162,7 @@ def check_descent(step_size: float, clusters: int | None, averaging: str, local_
 EXTRA_OF = {
     **dict.fromkeys(("torch", "pooch", "safetensors"), "neural"),
     "distributed": "dask",
+    "mcp": "agent",
 }
 """The extra of each optional library, by the name under which it is imported."""
 

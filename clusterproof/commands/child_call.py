@@ -1,0 +1,122 @@
+"""One command line in a process of its own that starts warm, can be stopped, and cannot pass for another's success."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clusterproof.commands import child_process
+
+METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+"""How a child starts: forked from a process that has imported everything, or, as on Windows, on its own."""
+
+LONGEST = 20_000
+"""Characters of what a command prints that an answer holds."""
+
+STATUS, OUTPUT, ERRORS, RECORD = "status", "output.txt", "errors.txt", "record.json"
+"""Files of a call's folder."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command line has done.
+
+    Attributes
+    ----------
+    status
+        Its exit status; 2 if the process ended before the command was done.
+    output
+        What it printed.
+    error
+        Lines of standard error, without the name of this program.
+    record
+        What it wrote for ``--json``; None if it wrote nothing.
+    """
+
+    status: int
+    output: str
+    error: str
+    record: Mapping[str, Any] | None
+
+
+class Call:
+    """A command line that is carried out in a child process.
+
+    Parameters
+    ----------
+    tokens
+        Words of the command line, with the name of this file in place of ``RECORD`` after ``--json``.
+    folder
+        An empty folder for what the command writes, which the caller removes.
+    """
+
+    def __init__(self, tokens: Sequence[str], folder: Path) -> None:
+        self.folder = folder
+        context: Any = multiprocessing.get_context(METHOD)
+        if METHOD == "forkserver":
+            context.set_forkserver_preload(["clusterproof.commands.preloaded"])
+        self.process = context.Process(target=_carry_out, args=(list(tokens), str(folder)))
+
+    def start(self) -> None:
+        """Start the process; the first one waits until everything is imported."""
+        self.process.start()
+
+    def is_running(self) -> bool:
+        """Return whether the process has not ended."""
+        return self.process.exitcode is None
+
+    def stop(self) -> None:
+        """End the process and all that it has started, and wait for its end."""
+        if hasattr(os, "killpg"):
+            with suppress(ProcessLookupError, PermissionError):  # it has no group of its own yet
+                os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.kill()
+        self.process.join()
+
+    def answer(self) -> Answer:
+        """Return what the command has done, when the process has ended."""
+        output, error = (self._read(name) for name in (OUTPUT, ERRORS))
+        lines = [line.removeprefix("clusterproof: ") for line in error.splitlines()]
+        if not (self.folder / STATUS).exists():
+            lines.append(_why(self.process.exitcode))
+            return Answer(2, output, "\n".join(lines), None)
+        record = self.folder / RECORD
+        written = json.loads(record.read_text(encoding="utf-8")) if record.exists() else None
+        return Answer(int((self.folder / STATUS).read_text()), output, "\n".join(lines), written)
+
+    def _read(self, name: str) -> str:
+        path = self.folder / name
+        return path.read_text(encoding="utf-8", errors="replace")[-LONGEST:] if path.exists() else ""
+
+
+def _why(code: int | None) -> str:
+    """Return why a process ended before its command was done, with the remedy."""
+    if code is not None and code < 0:
+        name = signal.Signals(-code).name
+        return f"the process was ended by {name}; look for too little memory, or for compiled code that fails"
+    return (
+        f"the process ended with exit status {code} before the command was done; remove sys.exit and os._exit"
+    )
+
+
+def _carry_out(tokens: Sequence[str], folder: str) -> None:
+    """Carry out a command line in this process, whose output goes to files."""
+    if hasattr(os, "setsid"):
+        os.setsid()  # `stop` ends the group
+    for name, stream, number in ((OUTPUT, sys.stdout, 1), (ERRORS, sys.stderr, 2)):
+        descriptor = os.open(Path(folder, name), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]  # of TextIOWrapper
+    from clusterproof.commands.application import main
+
+    order = {"tokens": list(tokens), "report": str(Path(folder, STATUS)), "parent": os.getppid()}
+    child_process.carry_out(order, main)
