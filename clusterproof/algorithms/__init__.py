@@ -5,12 +5,16 @@ The theory is checked on these classes, which also train networks.
 
 from typing import Any
 
-from clusterproof.algorithms.averaging import FedAvg, choose_clusters
+from clusterproof.algorithms.averaging import choose_clusters
 from clusterproof.algorithms.base import Algorithm, Descent, State, Task, Trained
 from clusterproof.algorithms.cfl import CFL
 from clusterproof.algorithms.cfl_mgd import CFLMGD
+from clusterproof.algorithms.ditto import Ditto
+from clusterproof.algorithms.fedavg import FedAvg
 from clusterproof.algorithms.fedbcd import FedBCD
+from clusterproof.algorithms.feddyn import FedDyn
 from clusterproof.algorithms.fedlin import FedLin
+from clusterproof.algorithms.fednova import FedNova
 from clusterproof.algorithms.fedprox import FedProx
 from clusterproof.algorithms.fpfc import FPFC
 from clusterproof.algorithms.gradient_loss import GradientLoss
@@ -18,15 +22,23 @@ from clusterproof.algorithms.ifca import IFCA
 from clusterproof.algorithms.local import Local
 from clusterproof.algorithms.penalties import SCAD, GroupL1
 from clusterproof.algorithms.per_fedavg import PerFedAvg
+from clusterproof.algorithms.pfedme import PFedMe
 from clusterproof.algorithms.proxskip import ProxSkip
 from clusterproof.algorithms.scaffold import Scaffold
 from clusterproof.algorithms.self_organising_map import best_matching_units
+from clusterproof.algorithms.server_optimisers import FedAdam, FedAvgM, FedYogi
 from clusterproof.algorithms.sofl import SoFL
 from clusterproof.common.discovery import Registry, by_name, classes_below
 
 ALGORITHMS: dict[str, type[Algorithm[Any]]] = Registry(
     "The algorithms by name.",
-    by_name(sorted(classes_below(__name__, Algorithm, direct=True), key=lambda each: each.name)),
+    by_name(
+        algorithm
+        for algorithm in sorted(
+            classes_below(__name__, Algorithm, direct=True), key=lambda each: getattr(each, "name", "")
+        )
+        if hasattr(algorithm, "name")  # a class of several has none
+    ),
 )
 """The algorithms by name.
 
@@ -45,6 +57,13 @@ __all__ = [
     "Algorithm",
     "Descent",
     "FedAvg",
+    "PFedMe",
+    "FedYogi",
+    "FedNova",
+    "FedDyn",
+    "FedAvgM",
+    "FedAdam",
+    "Ditto",
     "FedBCD",
     "FedProx",
     "GradientLoss",

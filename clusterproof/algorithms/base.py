@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, get_type_hints
 
 import numpy as np
 
@@ -360,6 +360,12 @@ class Algorithm(Generic[StateT], metaclass=CheckedCalls):
     @abstractmethod
     def step(self, state: StateT, task: Task, randomness: Randomness) -> StateT:
         """Return the state after one communication round; the given state is unchanged."""
+
+    @classmethod
+    def state_class(cls) -> type[Any]:
+        """Return the class of the states, from the annotation of ``initialise``."""
+        kind: type[Any] = get_type_hints(cls.initialise).get("return", Any)
+        return kind
 
     @property
     def has_personal_step(self) -> bool:

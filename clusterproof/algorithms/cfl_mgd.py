@@ -7,18 +7,20 @@ from typing import ClassVar
 
 from array_api_compat import device
 
-from clusterproof.algorithms.averaging import (
-    average_by_cluster,
-    choose_clusters,
-    cluster_sizes,
-    train_and_average,
-)
-from clusterproof.algorithms.base import Algorithm, Descent, State, Task, resolve_clusters
+from clusterproof.algorithms.array_clients import ArrayClients, done
+from clusterproof.algorithms.averaging import cluster_sizes
+from clusterproof.algorithms.base import Algorithm, State, Task, resolve_clusters
 from clusterproof.algorithms.participation import check_participation, draw_participants
 from clusterproof.algorithms.starts import Starts, draw_starts
-from clusterproof.common.arrays import Array, array_namespace, one_hot, replace_rows, rows, sums_by_cluster
+from clusterproof.common.arrays import Array, array_namespace, replace_rows, rows
 from clusterproof.common.randomness import Randomness
 from clusterproof.common.validation import InvalidArgument, check_choice, check_descent, check_number
+from clusterproof.methods.clustered import (
+    cfl_mgd_option_1,
+    cfl_mgd_option_2,
+    client_momenta_option_1,
+    delayed_option_1,
+)
 
 
 @dataclass(frozen=True)
@@ -167,61 +169,61 @@ class CFLMGD(Algorithm[MomentumState]):
         """Carry out one round."""
         models = state.models
         clients = draw_participants(self.participation, task.clients, models, randomness.participation)
-        if self.averaging == "gradient" and self.momentum_owner == "server":
-            assignments, sums = task.choose_and_sum(models, clients, randomness)
-            state = replace(state, clients=clients, assignments=assignments)
-            return self._average_gradients(state, task, sums)
-        assignments = choose_clusters(task, models, clients, randomness.assignment)
-        state = replace(state, clients=clients, assignments=assignments)
+        on = ArrayClients(task, clients, randomness, local_steps=self.local_steps)
+        at_once = self.averaging == "gradient" and self.momentum_owner == "server"
+        chosen = on.chosen(models, and_sum=at_once)
+        state = replace(state, clients=clients, assignments=chosen)
         if self.averaging == "model":
-            return self._average_models(state, task, randomness)
-        return self._average_client_momentum(state, task, randomness)
+            return self._average_models(state, on)
+        if self.momentum_owner == "client":
+            return self._average_client_momentum(state, on)
+        return self._average_gradients(state, on)
 
-    def _average_gradients(self, state: MomentumState, task: Task, sums: Array) -> MomentumState:
+    def _average_gradients(self, state: MomentumState, on: ArrayClients) -> MomentumState:
         """Option I with one buffer per cluster, (5) and the second line of (32)."""
-        xp, chi, late = array_namespace(state.models), state.models, self.update_order == "as-printed"
-        G = sums / self.divisor(chi, state.assignments, task)
-        w = self.momentum * state.buffers + (state.pending if late else G)
-        updated = chi - self.step_size * w
+        chi, chosen = state.models, state.assignments
+        rule = cfl_mgd_option_1 if self.update_order == "momentum-first" else delayed_option_1
+        states = (chi, state.buffers) if rule is cfl_mgd_option_1 else (chi, state.buffers, state.pending)
+        settings = {"step_size": self.step_size, "momentum": self.momentum}
+        divisor = self.divisor(chi, chosen, on.task)
+        updated, w, *pending = rule(on, *states, **settings, chosen=chosen, divisors=divisor)
         if self.empty_cluster == "freeze":
-            occupied = cluster_sizes(state.assignments, chi.shape[-2], dtype=chi.dtype)[..., None] > 0
-            updated = xp.where(occupied, updated, chi)
-            w = xp.where(occupied, w, state.buffers)
-        return replace(state, models=updated, buffers=w, pending=G if late else state.pending)
+            occupied = cluster_sizes(chosen, chi.shape[-2], dtype=chi.dtype)[..., None] > 0
+            updated, w = on.where(occupied, updated, chi), on.where(occupied, w, state.buffers)
+        return replace(state, models=updated, buffers=w, pending=pending[0] if pending else state.pending)
 
-    def _average_client_momentum(
-        self, state: MomentumState, task: Task, randomness: Randomness
-    ) -> MomentumState:
+    def _average_client_momentum(self, state: MomentumState, on: ArrayClients) -> MomentumState:
         """Option I as printed, with one buffer per client: lines 7, 8 and 15."""
-        chi, clients, assignments = state.models, state.clients, state.assignments
-        late = self.update_order == "as-printed"
-        g = task.gradients(rows(chi, assignments), clients, randomness.gradient)
-        u = self.momentum * rows(state.buffers, clients) + (rows(state.pending, clients) if late else g)
-        sums = sums_by_cluster(u, one_hot(assignments, chi.shape[-2], dtype=chi.dtype))
-        means = average_by_cluster(u, assignments, fallback=0 * chi)
-        return replace(
-            state,
-            models=chi - self.step_size * sums / self.divisor(chi, assignments, task),
-            buffers=replace_rows(state.buffers, clients, rows(means, assignments)),
-            pending=replace_rows(state.pending, clients, g) if late else state.pending,
+        chi, clients, chosen = state.models, state.clients, state.assignments
+        states = rows(state.buffers, clients), rows(state.pending, clients)
+        updated, u, pending = client_momenta_option_1(
+            on,
+            chi,
+            *states,
+            step_size=self.step_size,
+            momentum=self.momentum,
+            chosen=chosen,
+            divisors=self.divisor(chi, chosen, on.task),
+            delayed=self.update_order == "as-printed",
         )
+        after = (
+            replace_rows(state.buffers, clients, done(u)),
+            replace_rows(state.pending, clients, done(pending)),
+        )
+        return replace(state, models=updated, buffers=after[0], pending=after[1])
 
-    def _average_models(self, state: MomentumState, task: Task, randomness: Randomness) -> MomentumState:
+    def _average_models(self, state: MomentumState, on: ArrayClients) -> MomentumState:
         """Option II: (4), (6) and line 16; with delayed gradients, the equations of line 20 one after the other."""
-        chi, clients, assignments = state.models, state.clients, state.assignments
         start = 0 * state.buffers if self.reset_momentum else state.buffers
-        if self.update_order == "momentum-first":
-            descent = Descent(self.step_size, self.local_steps, self.momentum)
-            models, buffers = train_and_average(
-                task, chi, clients, assignments, randomness.gradient, descent, buffers=start
-            )
-        else:
-            points, u = rows(chi, assignments), rows(start, assignments)
-            for _ in range(self.local_steps):
-                g = task.gradients(points, clients, randomness.gradient)
-                points, u = points - self.step_size * u, self.momentum * u + g
-            models = average_by_cluster(points, assignments, fallback=chi)
-            buffers = average_by_cluster(u, assignments, fallback=start)
+        models, buffers = cfl_mgd_option_2(
+            on,
+            state.models,
+            start,
+            step_size=self.step_size,
+            momentum=self.momentum,
+            chosen=state.assignments,
+            delayed=self.update_order == "as-printed",
+        )
         return replace(state, models=models, buffers=buffers)
 
     def divisor(self, models: Array, assignments: Array, task: Task) -> Array | float:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from clusterproof.algorithms.averaging import FedAvg
 from clusterproof.algorithms.base import Algorithm, Task
 from clusterproof.algorithms.cfl import CFL
 from clusterproof.algorithms.cfl_mgd import CFLMGD
+from clusterproof.algorithms.fedavg import FedAvg
 from clusterproof.algorithms.fedbcd import FedBCD
 from clusterproof.algorithms.fedlin import FedLin
 from clusterproof.algorithms.fedprox import FedProx

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from clusterproof.algorithms.base import Algorithm, Descent, State, Task
-from clusterproof.algorithms.client_arrays import copies_for_clients
-from clusterproof.algorithms.fedprox import check_proximal
-from clusterproof.algorithms.participation import check_participation, draw_participants
-from clusterproof.common.arrays import Array, array_namespace, replace_rows, rows
-from clusterproof.common.randomness import Randomness
+from clusterproof.algorithms.averaging import check_proximal
+from clusterproof.algorithms.base import State
+from clusterproof.algorithms.from_method import MethodAlgorithm
+from clusterproof.algorithms.participation import check_participation
+from clusterproof.common.arrays import Array
 from clusterproof.common.validation import InvalidArgument, check_choice, check_descent, check_number
+from clusterproof.methods.declaration import METHODS, Method
+from clusterproof.methods.personal import fedbcd
 
 DEFAULTS = {"penalised": {"proximal": 0.1}, "separate": {"pull": 0.2}}
 """The parameter that only this variant has, with its default."""
@@ -23,15 +24,18 @@ class PersonalState(State):
 
     Attributes
     ----------
+    average
+        Mean of the last x_i of all devices, (..., 1, d).
     personal
         Personal model x_i of every device, kept between rounds, (..., m, d).
     """
 
+    average: Array
     personal: Array
 
 
 @dataclass(frozen=True, kw_only=True)
-class FedBCD(Algorithm[PersonalState]):
+class FedBCD(MethodAlgorithm[PersonalState]):
     """Minimise sum_i phi_i(x_i) + proximal / 2 ||x_i - z||^2 over devices' x_i and the server's z.
 
     A round moves the participants' x_i by a few gradient steps from their last values, then::
@@ -70,7 +74,8 @@ class FedBCD(Algorithm[PersonalState]):
     """
 
     name: ClassVar[str] = "fedbcd"
-    target: ClassVar[str] = "pooled"
+    method: ClassVar[Method] = METHODS[fedbcd]
+    state: ClassVar[type[State]] = PersonalState
 
     step_size: float
     proximal: float | None = None
@@ -101,30 +106,16 @@ class FedBCD(Algorithm[PersonalState]):
         if self.pull is not None:
             check_number("pull", self.pull, above=0, below=1, remedy="the published code has 0.2")
 
-    def model_count(self, task: Task) -> int:
-        """Return 1."""
-        return 1
-
-    def initialise(self, models: Array, task: Task) -> PersonalState:
-        """Start from the given model (..., 1, d), of the server and of all devices."""
-        return PersonalState(models, None, None, copies_for_clients(models, task.clients))
-
-    def step(self, state: PersonalState, task: Task, randomness: Randomness) -> PersonalState:
-        """Carry out one round."""
-        xp, z = array_namespace(state.models), state.models
-        clients = draw_participants(self.participation, task.clients, z, randomness.participation)
-        cluster = xp.zeros_like(clients)  # of all devices
-        common, penalised = rows(z, cluster), self.variant == "penalised"
-        proximal = self._strength("proximal") if penalised else 0.0
-        descent = Descent(self.step_size, self.local_steps, proximal=proximal)
-        before = rows(state.personal, clients)
-        points, _, _ = task.local_steps(before, clients, randomness.gradient, descent, anchors=common)
-        if not penalised:
-            points = common + (1 - self._strength("pull")) ** self.local_steps * (points - common)
-        personal = replace_rows(state.personal, clients, points)
-        mean = xp.mean(personal, axis=-2, keepdims=True)
-        updated = z - self.server_step_size * (z - mean)
-        return replace(state, models=updated, clients=clients, assignments=cluster, personal=personal)
+    @property
+    def round_settings(self) -> dict[str, Any]:
+        """The settings of the method's round."""
+        penalised = self.variant == "penalised"
+        return {
+            "step_size": self.step_size,
+            "strength": self._strength("proximal" if penalised else "pull"),
+            "penalised": penalised,
+            "server_step_size": self.server_step_size,
+        }
 
     def _strength(self, argument: str) -> float:
         """Return the variant's parameter, or its default."""

@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from clusterproof.algorithms.averaging import check_averaging, mean_of_round
-from clusterproof.algorithms.base import Algorithm, Descent, State, Task
-from clusterproof.algorithms.weighting import require_sizes
-from clusterproof.common.arrays import Array
-from clusterproof.common.randomness import Randomness
-from clusterproof.common.validation import check_number
+from clusterproof.algorithms.averaging import check_averaging, check_proximal
+from clusterproof.algorithms.base import State
+from clusterproof.algorithms.from_method import MethodAlgorithm
+from clusterproof.methods.averaging import fedprox
+from clusterproof.methods.declaration import METHODS, Method
 
 
 @dataclass(frozen=True, kw_only=True)
-class FedProx(Algorithm[State]):
+class FedProx(MethodAlgorithm[State]):
     """FedAvg whose clients minimise phi_i(w) + proximal / 2 ||w - w^t||^2.
 
     Parameters
@@ -42,7 +41,7 @@ class FedProx(Algorithm[State]):
     """
 
     name: ClassVar[str] = "fedprox"
-    target: ClassVar[str] = "pooled"
+    method: ClassVar[Method] = METHODS[fedprox]
 
     step_size: float
     proximal: float = 0.1
@@ -54,22 +53,3 @@ class FedProx(Algorithm[State]):
         """Validate the parameters."""
         check_averaging(self)
         check_proximal(self.proximal)
-
-    def model_count(self, task: Task) -> int:
-        """Return 1."""
-        require_sizes(self.weighting, task)
-        return 1
-
-    def initialise(self, models: Array, task: Task) -> State:
-        """Start from the given model (..., 1, d)."""
-        return State(models, None, None)
-
-    def step(self, state: State, task: Task, randomness: Randomness) -> State:
-        """Carry out one round."""
-        descent = Descent(self.step_size, self.local_steps, proximal=self.proximal)
-        return mean_of_round(self, state.models, task, randomness, descent)
-
-
-def check_proximal(proximal: float) -> None:
-    """Raise ``InvalidArgument`` if the coefficient is negative."""
-    check_number("proximal", proximal, at_least=0, remedy="0 removes the proximal term, 0.1 is common")

@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
-from clusterproof.algorithms.averaging import choose_clusters, train_and_average
-from clusterproof.algorithms.base import Algorithm, Descent, State, Task, resolve_clusters
+from clusterproof.algorithms.array_clients import ArrayClients
+from clusterproof.algorithms.base import Algorithm, State, Task, resolve_clusters
 from clusterproof.algorithms.cfl_mgd import CFLMGD
 from clusterproof.algorithms.participation import check_participation, draw_participants
 from clusterproof.algorithms.starts import Starts, draw_starts
 from clusterproof.common.arrays import Array
 from clusterproof.common.randomness import Randomness
 from clusterproof.common.validation import check_descent
+from clusterproof.methods.clustered import ifca
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,13 +94,9 @@ class IFCA(Algorithm[State]):
 
     def step(self, state: State, task: Task, randomness: Randomness) -> State:
         """Carry out one round."""
-        models, stream = state.models, randomness.gradient
+        models = state.models
         clients = draw_participants(self.participation, task.clients, models, randomness.participation)
-        if self.averaging == "model":
-            assignments = choose_clusters(task, models, clients, randomness.assignment)
-            descent = Descent(self.step_size, self.local_steps)
-            updated, _ = train_and_average(task, models, clients, assignments, stream, descent)
-        else:
-            assignments, sums = task.choose_and_sum(models, clients, randomness)
-            updated = models - self.step_size * (sums / task.clients)
-        return State(updated, clients, assignments)
+        on = ArrayClients(task, clients, randomness, local_steps=self.local_steps)
+        chosen = on.chosen(models, and_sum=self.averaging == "gradient")
+        after = ifca(on, models, step_size=self.step_size, averaging=self.averaging, chosen=chosen)
+        return State(after, clients, chosen)

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from clusterproof.algorithms.base import Algorithm, Descent, State, Task
-from clusterproof.algorithms.participation import check_participation, draw_participants
-from clusterproof.common.arrays import Array, replace_rows, rows
-from clusterproof.common.randomness import Randomness
+from clusterproof.algorithms.base import State, Task
+from clusterproof.algorithms.from_method import MethodAlgorithm
+from clusterproof.algorithms.participation import check_participation
 from clusterproof.common.validation import check_descent
+from clusterproof.methods.declaration import METHODS, Method
+from clusterproof.methods.personal import local
 
 
 @dataclass(frozen=True, kw_only=True)
-class Local(Algorithm[State]):
+class Local(MethodAlgorithm[State]):
     """Gradient descent of every client on its own data, without any communication.
 
     Parameters
@@ -36,6 +37,7 @@ class Local(Algorithm[State]):
     """
 
     name: ClassVar[str] = "local"
+    method: ClassVar[Method] = METHODS[local]
     target: ClassVar[str] = "clients"
 
     step_size: float
@@ -50,15 +52,3 @@ class Local(Algorithm[State]):
     def model_count(self, task: Task) -> int:
         """Return the number of clients."""
         return task.clients
-
-    def initialise(self, models: Array, task: Task) -> State:
-        """Start from the given models (..., m, d)."""
-        return State(models, None, None)
-
-    def step(self, state: State, task: Task, randomness: Randomness) -> State:
-        """Carry out one round."""
-        models = state.models
-        clients = draw_participants(self.participation, task.clients, models, randomness.participation)
-        descent = Descent(self.step_size, self.local_steps)
-        points, _, _ = task.local_steps(rows(models, clients), clients, randomness.gradient, descent)
-        return State(replace_rows(models, clients, points), clients, clients)

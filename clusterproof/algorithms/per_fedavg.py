@@ -3,50 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-import numpy as np
-
-from clusterproof.algorithms.averaging import average_by_cluster, check_averaging
-from clusterproof.algorithms.base import Algorithm, State, Task
-from clusterproof.algorithms.participation import draw_participants
-from clusterproof.algorithms.weighting import client_weights, require_sizes
-from clusterproof.common.arrays import Array, array_namespace, rows
+from clusterproof.algorithms.averaging import check_averaging
+from clusterproof.algorithms.base import State, Task
+from clusterproof.algorithms.from_method import MethodAlgorithm
+from clusterproof.common.arrays import Array
 from clusterproof.common.randomness import Randomness
 from clusterproof.common.validation import check_choice, check_number
-
-
-def personal_step(
-    task: Task, points: Array, clients: Array, generator: np.random.Generator, inner_step_size: float
-) -> Array:
-    """Return v = w - alpha grad phi_i(w) of clients (..., k) at their points w, (..., k, d)."""
-    return points - inner_step_size * task.gradients(points, clients, generator)
-
-
-def meta_descent(
-    task: Task,
-    points: Array,
-    clients: Array,
-    generator: np.random.Generator,
-    *,
-    step_size: float,
-    inner_step_size: float,
-    local_steps: int,
-    second_order: bool = False,
-) -> Array:
-    """Return the points (..., k, d) of clients (..., k) after the local steps that ``PerFedAvg`` states."""
-    for _ in range(local_steps):
-        ahead = personal_step(task, points, clients, generator, inner_step_size)
-        gradient = task.gradients(ahead, clients, generator)
-        if second_order:
-            product = task.hessian_products(points, gradient, clients, generator)
-            gradient = gradient - inner_step_size * product
-        points = points - step_size * gradient
-    return points
+from clusterproof.methods.averaging import per_fedavg
+from clusterproof.methods.declaration import METHODS, Method
 
 
 @dataclass(frozen=True, kw_only=True)
-class PerFedAvg(Algorithm[State]):
+class PerFedAvg(MethodAlgorithm[State]):
     """FedAvg on the losses after one step of descent, phi_i(w - alpha grad phi_i(w)).
 
     A local step draws three independent batches D, D', D''::
@@ -84,7 +54,7 @@ class PerFedAvg(Algorithm[State]):
     """
 
     name: ClassVar[str] = "per-fedavg"
-    target: ClassVar[str] = "pooled"
+    method: ClassVar[Method] = METHODS[per_fedavg]
 
     step_size: float
     inner_step_size: float | None = None
@@ -102,32 +72,11 @@ class PerFedAvg(Algorithm[State]):
         kinds = ("first-order", "second-order")
         check_choice("gradient", self.gradient, kinds, remedy="'second-order' is exact")
 
-    def model_count(self, task: Task) -> int:
-        """Return 1."""
-        require_sizes(self.weighting, task)
-        return 1
-
-    def initialise(self, models: Array, task: Task) -> State:
-        """Start from the given model (..., 1, d)."""
-        return State(models, None, None)
-
-    def step(self, state: State, task: Task, randomness: Randomness) -> State:
-        """Carry out one round."""
-        models = state.models
-        clients = draw_participants(self.participation, task.clients, models, randomness.participation)
-        cluster = array_namespace(clients).zeros_like(clients)  # all clients train model 0
-        points = meta_descent(
-            task,
-            rows(models, cluster),
-            clients,
-            randomness.gradient,
-            step_size=self.step_size,
-            inner_step_size=self._inner,
-            local_steps=self.local_steps,
-            second_order=self.gradient == "second-order",
-        )
-        weights = client_weights(self.weighting, task, clients, models)
-        return State(average_by_cluster(points, cluster, models, weights), clients, cluster)
+    @property
+    def round_settings(self) -> dict[str, Any]:
+        """The settings of the method's round."""
+        first_order = self.gradient == "first-order"
+        return {"step_size": self.step_size, "inner_step_size": self._inner, "first_order": first_order}
 
     @property
     def has_personal_step(self) -> bool:
@@ -136,7 +85,7 @@ class PerFedAvg(Algorithm[State]):
 
     def personalise(self, points: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
         """Take the personal step from the received models ``points`` (..., k, d)."""
-        return personal_step(task, points, clients, randomness.gradient, self._inner)
+        return points - self._inner * task.gradients(points, clients, randomness.gradient)
 
     @property
     def _inner(self) -> float:

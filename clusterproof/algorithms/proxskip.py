@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from array_api_compat import device
-
-from clusterproof.algorithms.base import Algorithm, State, Task
-from clusterproof.algorithms.client_arrays import copies_for_clients, zeros_for_clients
-from clusterproof.common.arrays import Array, array_namespace, like
+from clusterproof.algorithms.base import State
+from clusterproof.algorithms.from_method import MethodAlgorithm
+from clusterproof.common.arrays import Array, like
 from clusterproof.common.randomness import Randomness
 from clusterproof.common.validation import check_number
+from clusterproof.methods.controls import proxskip
+from clusterproof.methods.declaration import METHODS, Method
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class SkippingState(State):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProxSkip(Algorithm[SkippingState]):
+class ProxSkip(MethodAlgorithm[SkippingState]):
     """Gradient steps of all clients on their own models, which are averaged with a probability.
 
     A round is one iteration of every client::
@@ -64,7 +64,8 @@ class ProxSkip(Algorithm[SkippingState]):
     """
 
     name: ClassVar[str] = "proxskip"
-    target: ClassVar[str] = "pooled"
+    method: ClassVar[Method] = METHODS[proxskip]
+    state: ClassVar[type[State]] = SkippingState
 
     step_size: float
     probability: float = 0.5
@@ -75,29 +76,7 @@ class ProxSkip(Algorithm[SkippingState]):
         remedy = "1 / sqrt(kappa) communicates least for a given accuracy"
         check_number("probability", self.probability, above=0, at_most=1, remedy=remedy)
 
-    def model_count(self, task: Task) -> int:
-        """Return 1."""
-        return 1
-
-    def initialise(self, models: Array, task: Task) -> SkippingState:
-        """Start all clients from the given model (..., 1, d)."""
-        personal = copies_for_clients(models, task.clients)
-        return SkippingState(models, None, None, personal, zeros_for_clients(models, task.clients))
-
-    def step(self, state: SkippingState, task: Task, randomness: Randomness) -> SkippingState:
-        """Carry out one iteration."""
-        xp = array_namespace(state.models)
-        clients = xp.arange(task.clients, device=device(state.models))
-        gradients = task.gradients(state.personal, clients, randomness.gradient)
-        points = state.personal - self.step_size * (gradients - state.controls)
-        mean = xp.mean(points, axis=-2, keepdims=True)
+    def drawn(self, state: SkippingState, randomness: Randomness) -> dict[str, Any]:
+        """Return the coin: whether the clients communicate, (..., 1, 1)."""
         coin = randomness.participation.random((*state.models.shape[:-2], 1, 1)) < self.probability
-        communicates = like(coin, state.models)
-        learnt = state.controls + self.probability / self.step_size * (mean - points)
-        return SkippingState(
-            models=mean,
-            clients=clients,
-            assignments=xp.zeros_like(clients),
-            personal=xp.where(communicates, mean, points),
-            controls=xp.where(communicates, learnt, state.controls),
-        )
+        return {"communicates": like(coin, state.models)}

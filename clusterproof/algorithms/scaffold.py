@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from clusterproof.algorithms.averaging import average_by_cluster, check_averaging, check_server_step_size
-from clusterproof.algorithms.base import Algorithm, Descent, State, Task
-from clusterproof.algorithms.client_arrays import zeros_for_clients
-from clusterproof.algorithms.participation import draw_participants
-from clusterproof.algorithms.weighting import client_weights, require_sizes
-from clusterproof.common.arrays import Array, array_namespace, replace_rows, rows
-from clusterproof.common.randomness import Randomness
+from clusterproof.algorithms.averaging import check_averaging, check_server_step_size
+from clusterproof.algorithms.base import State
+from clusterproof.algorithms.from_method import MethodAlgorithm
+from clusterproof.common.arrays import Array
 from clusterproof.common.validation import check_choice
+from clusterproof.methods.controls import scaffold
+from clusterproof.methods.declaration import METHODS, Method
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class ControlState(State):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scaffold(Algorithm[ControlState]):
+class Scaffold(MethodAlgorithm[ControlState]):
     """FedAvg whose clients correct their gradients by control variates.
 
     In a round a participant i of the set S starts at y = x and takes K steps
@@ -73,7 +72,8 @@ class Scaffold(Algorithm[ControlState]):
     """
 
     name: ClassVar[str] = "scaffold"
-    target: ClassVar[str] = "pooled"
+    method: ClassVar[Method] = METHODS[scaffold]
+    state: ClassVar[type[State]] = ControlState
 
     step_size: float
     local_steps: int = 1
@@ -87,34 +87,3 @@ class Scaffold(Algorithm[ControlState]):
         check_averaging(self)
         check_choice("option", self.option, ("I", "II"), remedy="'II' needs no further gradient")
         check_server_step_size(self.server_step_size)
-
-    def model_count(self, task: Task) -> int:
-        """Return 1."""
-        require_sizes(self.weighting, task)
-        return 1
-
-    def initialise(self, models: Array, task: Task) -> ControlState:
-        """Start from the given model (..., 1, d) with control variates of 0."""
-        zero = array_namespace(models).zeros_like(models)
-        return ControlState(models, None, None, zero, zeros_for_clients(models, task.clients))
-
-    def step(self, state: ControlState, task: Task, randomness: Randomness) -> ControlState:
-        """Carry out one round."""
-        xp, x, c = array_namespace(state.models), state.models, state.control
-        clients = draw_participants(self.participation, task.clients, x, randomness.participation)
-        cluster = xp.zeros_like(clients)  # all clients train model 0
-        c_i, received = rows(state.controls, clients), rows(x, cluster)
-        descent = Descent(self.step_size, self.local_steps)
-        y, _, steps = task.local_steps(received, clients, randomness.gradient, descent, corrections=c - c_i)
-        if self.option == "I":
-            c_new = task.gradients(received, clients, randomness.gradient)
-        else:
-            c_new = c_i - c + (received - y) / (steps * self.step_size)
-        mean = average_by_cluster(y, cluster, x, client_weights(self.weighting, task, clients, x))
-        return ControlState(
-            models=x + self.server_step_size * (mean - x),
-            clients=clients,
-            assignments=cluster,
-            control=c + xp.sum(c_new - c_i, axis=-2, keepdims=True) / task.clients,
-            controls=replace_rows(state.controls, clients, c_new),
-        )

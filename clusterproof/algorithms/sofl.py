@@ -8,6 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from clusterproof.algorithms import self_organising_map as som
+from clusterproof.algorithms.array_clients import ArrayClient
+from clusterproof.algorithms.averaging import check_proximal
 from clusterproof.algorithms.base import Algorithm, Descent, Task
 from clusterproof.algorithms.cfl import (
     STATIONARY,
@@ -16,9 +18,7 @@ from clusterproof.algorithms.cfl import (
     mean_and_largest,
     start_together,
 )
-from clusterproof.algorithms.fedprox import check_proximal
 from clusterproof.algorithms.participation import check_participation, draw_participants
-from clusterproof.algorithms.per_fedavg import meta_descent, personal_step
 from clusterproof.algorithms.second_clustering import cluster_winners
 from clusterproof.algorithms.weighting import check_weighting, client_weights, require_sizes
 from clusterproof.common.arrays import Array, like, rows, to_numpy
@@ -31,6 +31,7 @@ from clusterproof.common.validation import (
     check_descent,
     check_number,
 )
+from clusterproof.methods.averaging import meta_steps
 
 
 @dataclass(frozen=True)
@@ -188,20 +189,13 @@ class SoFL(Algorithm[DoubleState]):
         """Take the personal step of the training method."""
         if self.method != "per-fedavg":
             return points
-        return personal_step(task, points, clients, randomness.gradient, self.step_size / 2)
+        return points - self.step_size / 2 * task.gradients(points, clients, randomness.gradient)
 
     def _train(self, points: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
         """Return the models of participants (..., k) after local training from ``points``, (..., k, d)."""
         if self.method == "per-fedavg":
-            return meta_descent(
-                task,
-                points,
-                clients,
-                randomness.gradient,
-                step_size=self.step_size,
-                inner_step_size=self.step_size / 2,
-                local_steps=self.local_steps,
-            )
+            client = ArrayClient(task, clients, randomness.gradient, self.local_steps)
+            return meta_steps(client, points, self.step_size, self.step_size / 2, first_order=True)
         descent = Descent(self.step_size, self.local_steps, proximal=self.proximal)
         return task.local_steps(points, clients, randomness.gradient, descent).points
 

@@ -134,6 +134,8 @@ def starts_apart(method: Any, task: Mixture, seed: int, replicates: int | None) 
     return np.asarray(task.pooled_optimum + separation * drawn / np.sqrt(task.dimension))
 
 
+ONE_MODEL_PAGE = Defaults("quadratic", 100, None, ONE_MODEL, one_start)
+
 PAGES = {
     "cfl-mgd": Defaults("regression", 60, 500, REGRESSION, one_start),
     "ifca": Defaults("regression", 120, 500, REGRESSION, one_start),
@@ -144,9 +146,8 @@ PAGES = {
     "gradient-loss": Defaults("regression", 25, 40, RACE, starts_apart),
     "cfl": Defaults("quadratic", 150, None, CUT),
     "sofl": Defaults("quadratic", 60, None, MAP),
-    "fedavg": Defaults("quadratic", 100, None, ONE_MODEL, one_start),
-    "fedprox": Defaults("quadratic", 100, None, ONE_MODEL, one_start),
-    "scaffold": Defaults("quadratic", 100, None, ONE_MODEL, one_start),
+    **dict.fromkeys(("fedavg", "fedprox", "scaffold", "feddyn", "fednova", "fedavgm"), ONE_MODEL_PAGE),
+    **dict.fromkeys(("fedadam", "fedyogi", "ditto", "pfedme"), ONE_MODEL_PAGE),
     "fedlin": Defaults(
         "quadratic", 100, None, ONE_MODEL | {"step_size": 1 / 30}, one_start
     ),  # 1 / (6 L K), as printed

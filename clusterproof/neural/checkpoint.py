@@ -106,7 +106,7 @@ class Stored:
                 import torch
 
                 arrays[name] = torch.tensor(arrays[name], device=device)
-            state = _put_together(self.record["state"], arrays, state_class(algorithm))
+            state = _put_together(self.record["state"], arrays, algorithm.state_class())
             positions = _put_together(self.record["randomness"], arrays)
             streams = {name: _generator_at(position) for name, position in positions.items()}
             assignments = _put_together(self.record["assignments"], arrays)
@@ -265,12 +265,6 @@ def run_folder(out: str | os.PathLike[str], *, resume: bool) -> Iterator[Path]:
                 for path in made:
                     path.rmdir()
         raise
-
-
-def state_class(algorithm: Algorithm[StateT]) -> type[StateT]:
-    """Return the class of an algorithm's states, from the annotation of its ``initialise``."""
-    kind: type[StateT] = get_type_hints(type(algorithm).initialise)["return"]
-    return kind
 
 
 def laid_out(state: StateT) -> StateT:

@@ -35,7 +35,6 @@ from clusterproof.neural.checkpoint import (
     read_checkpoint,
     run_folder,
     save_checkpoint,
-    state_class,
 )
 from clusterproof.neural.configuration import DEFAULTS, NETWORKS, Configuration
 from clusterproof.neural.custom.module_network import own_network
@@ -322,7 +321,7 @@ def _start(seed: int, run: Assembly) -> Checkpoint:
     guard.check_models("draw_models", models, (count, task.dimension))
     state = algorithm.initialise(models, task)
     shape = (task.clients if algorithm.target == "clients" else count, task.dimension)
-    guard.check_state("initialise", state, state_class(algorithm), shape)
+    guard.check_state("initialise", state, algorithm.state_class(), shape)
     return Checkpoint(0, _laid_out(guard.name, state), np.full(task.clients, -1, dtype=np.int64), randomness)
 
 

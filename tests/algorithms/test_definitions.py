@@ -41,6 +41,13 @@ FORMS = {
     "scaffold": product(**WEIGHTS, option=("I", "II")),
     "per-fedavg": product(**WEIGHTS, gradient=("first-order", "second-order")),
     "fedbcd": product(variant=("penalised", "separate")),
+    "feddyn": product(**WEIGHTS),
+    "fednova": product(**WEIGHTS),
+    "fedavgm": product(**WEIGHTS, nesterov=(False, True)),
+    "fedadam": product(**WEIGHTS),
+    "fedyogi": product(**WEIGHTS),
+    "ditto": product(**WEIGHTS),
+    "pfedme": product(**WEIGHTS, theta=("continues", "restarts")),
     "ifca": product(averaging=("gradient", "model")),
     "cfl-mgd": [
         *product(

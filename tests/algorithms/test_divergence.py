@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from clusterproof.algorithms import ALGORITHMS
+from clusterproof.algorithms import ALGORITHMS, FedAdam, FedYogi
 from clusterproof.common import InvalidArgument
 from clusterproof.running import Diverged, run
 from clusterproof.synthetic import QuadraticMixture
@@ -47,7 +47,13 @@ def test_the_round_is_named_in_which_a_model_is_not_a_number(name, replicates):
 
 
 @pytest.mark.parametrize(
-    "kind", [kind for kind in ALGORITHMS.values() if "local_steps" in kind.__dataclass_fields__]
+    "kind",
+    [
+        kind
+        for kind in ALGORITHMS.values()
+        # a step of FedYogi's server does not grow with the clients' changes
+        if "local_steps" in kind.__dataclass_fields__ and kind not in (FedAdam, FedYogi)
+    ],
 )
 def test_a_step_that_is_too_large_ends_the_run_when_numbers_overflow(kind):
     options = {"momentum": 0.5} if kind.name == "cfl-mgd" else {}

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from clusterproof.algorithms import ALGORITHMS, GradientLoss
+from clusterproof.algorithms import ALGORITHMS, FedNova, GradientLoss
 from clusterproof.algorithms.base import Algorithm, Descent, Trained
 from clusterproof.algorithms.fpfc import FusionState, group_averages
 from clusterproof.common.randomness import Randomness
@@ -66,21 +66,27 @@ class _Clients(QuadraticMixture):
     ----------
     samples
         Number of samples of a mini-batch; None without batches.
+    by_epochs
+        Whether a local step is a pass over a client's mini-batches.
     """
 
     samples: int | None = None
+    by_epochs: bool = False
 
     @classmethod
-    def of(cls, task: ConformanceTask, settings: Mapping[str, Any]) -> Self:
+    def of(cls, task: ConformanceTask, settings: Mapping[str, Any], *, by_epochs: bool) -> Self:
         """Return the clients of a task."""
         given = task.to_quadratic_mixture()
         shown = {name: getattr(given, name) for name in ("hessians", "centers", "labels", "client_samples")}
-        return cls(**shown, samples=settings["batch_size"])
+        return cls(**shown, samples=settings["batch_size"], by_epochs=by_epochs)
 
     def local_steps(
         self, points: Any, clients: Any, generator: Any, descent: Descent, **others: Any
     ) -> Trained:
         """Carry out local steps; a pass over the samples is a step for each of them."""
+        if self.by_epochs and self.samples is not None:
+            batches = -(-np.asarray(self.client_samples)[clients] // self.samples)
+            descent = replace(descent, steps=descent.steps * batches[..., None])
         if descent.reshuffled:
             passes = descent.steps * np.asarray(self.client_samples)[clients][..., None]
             descent = replace(descent, reshuffled=False, steps=passes)
@@ -109,20 +115,22 @@ def from_algorithm(algorithm: str | type[Algorithm[Any]] | Algorithm[Any], **par
     make = of_name if isinstance(of_name, type) else functools.partial(replace, of_name)
     known = {one.name for one in fields(of_name)}
     needs = {"server-step": "server_step_size", "participation": "participation"}
-    supported = ("strengths", *(support for support, parameter in needs.items() if parameter in known))
+    supported = ["strengths", *(support for support, parameter in needs.items() if parameter in known)]
+    by_epochs = of_name is FedNova  # which is FedAvg where all clients take equally many steps
+    supported += ["batches"] * by_epochs
 
     class AlgorithmRun:
-        conform_options = MappingProxyType({"supports": supported, "dtype": "float64"})
+        conform_options = MappingProxyType({"supports": tuple(supported), "dtype": "float64"})
 
         def __init__(self, task: ConformanceTask, settings: Mapping[str, Any]) -> None:
-            names = {"local_epochs": "local_steps"}
+            names = {"local_epochs": "local_steps", "personal_epochs": "personal_steps"}
             given = {names.get(name, name): value for name, value in settings.items()}
             chosen = {name: value for name, value in given.items() if name in known}
             for pair, refused in INAPPLICABLE.items():
                 if pair in settings.items():
                     chosen = {name: value for name, value in chosen.items() if name not in refused}
             self._algorithm: Any = make(**chosen, **parameters)
-            self._task = _Clients.of(task, settings)
+            self._task = _Clients.of(task, settings, by_epochs=by_epochs)
             self._samples = task.samples
             count = self._algorithm.model_count(self._task)
             start = np.array([task.start] * count) if task.starts is None else task.starts

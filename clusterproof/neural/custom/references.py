@@ -16,10 +16,12 @@ from types import ModuleType
 from typing import Any, get_type_hints
 
 from clusterproof.algorithms import Algorithm, State
+from clusterproof.algorithms.from_method import algorithm_of
 from clusterproof.common import InvalidArgument
 from clusterproof.common.opened_files import watch
 from clusterproof.common.validation import error_text
 from clusterproof.files import TEXT, read_file
+from clusterproof.methods import METHODS
 from clusterproof.user_files import digests_of, is_of, load_file, load_named
 
 OWN = ("data", "network", "algorithm", "measure")
@@ -99,7 +101,7 @@ def own_algorithm(name: str) -> type[Algorithm[Any]]:
     Parameters
     ----------
     name
-        See ``references``; that of a concrete subclass of ``Algorithm``, a frozen dataclass.
+        See ``references``; that of a concrete subclass of ``Algorithm``, a frozen dataclass, or of a method.
 
     Raises
     ------
@@ -107,13 +109,18 @@ def own_algorithm(name: str) -> type[Algorithm[Any]]:
         If it cannot be imported, is not such a class, or does not annotate the class of its states.
     """
     kind = load_own("algorithm", name)
+    if inspect.isfunction(kind) and kind in METHODS:
+        return algorithm_of(kind)
     is_class = isinstance(kind, type) and issubclass(kind, Algorithm) and not inspect.isabstract(kind)
     is_complete = is_class and is_dataclass(kind) and isinstance(getattr(kind, "name", None), str)
     if not is_complete:
-        rule = "must be a frozen dataclass with a `name` and all methods of clusterproof.algorithms.Algorithm"
-        raise InvalidArgument("algorithm.name", name, rule, "see any algorithm of clusterproof.algorithms")
+        rule = (
+            "must be a function below @method, or it must be a frozen dataclass with a `name` and all methods of "
+            "clusterproof.algorithms.Algorithm"
+        )
+        raise InvalidArgument("algorithm.name", name, rule, "see notes/your-own-algorithm.md")
     try:
-        state = get_type_hints(kind.initialise).get("return")
+        state = kind.state_class()
     except Exception as error:  # any error of a user's annotations
         raise user_error(
             "algorithm", name, error, "must have annotations that can be read, and raised"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clusterproof.algorithms import ALGORITHMS, CFLMGD, Algorithm
+from clusterproof.algorithms.from_method import own_method
 from clusterproof.common import InvalidArgument
 from clusterproof.running import Trace
 
@@ -24,14 +25,15 @@ def dynamics_of(trace: Trace) -> Algorithm[Any]:
     """
     written = dict(trace.settings.get("dynamics") or trace.settings["algorithm"])
     name = written.pop("algorithm")
-    if name not in ALGORITHMS:
+    kind = ALGORITHMS.get(name) or own_method(name)
+    if kind is None:
         raise InvalidArgument(
             "trace",
             name,
             "must be a run of an algorithm whose dynamics are known",
             "let the algorithm's property `dynamics` give the one of this library whose recursion it follows",
         )
-    return ALGORITHMS[name](**written).dynamics
+    return kind(**written).dynamics
 
 
 def cfl_mgd_of(trace: Trace) -> CFLMGD:

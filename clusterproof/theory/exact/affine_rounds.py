@@ -1,7 +1,7 @@
 """Rounds on quadratics as affine maps: their matrices, whose spectral radius is the rate, and where they rest.
 
-With phi_i(w) = (w - b_i)' A_i (w - b_i) / 2 a round is an affine map of its state: a definition evaluated at 0 and at
-the vectors of a basis gives the map (``..._map``), which says where it rests. The closed forms (``..._rest``) are
+With phi_i(w) = (w - b_i)' A_i (w - b_i) / 2 a round is an affine map of its state: a method evaluated at 0 and at the
+vectors of a basis gives the map (``method_map``), which says where it rests. The closed forms (``..._rest``) are
 what claims compare with runs: if clients start from one model, a client's round is w -> w - Q_i (w - b_i), and the mean
 of these rests at a mean of the clients' optima weighted by matrices, (sum_i Q_i)^-1 sum_i Q_i b_i. FedAvg with one step
 has Q_i = eta A_i and rests at the exact optimum of the mean loss; any other Q_i moves the point, which is called client
@@ -18,16 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.linalg import inv, matrix_power, solve
 
-from clusterproof.theory.definitions.cfl_mgd import option_2_round
-from clusterproof.theory.definitions.fedavg import Functions, mean
-from clusterproof.theory.definitions.fedlin import fedlin_round
-from clusterproof.theory.definitions.fedprox import fedprox_round
-from clusterproof.theory.definitions.proxskip import proxskip_iteration
-from clusterproof.theory.definitions.scaffold import scaffold_round
+from clusterproof.methods.clustered import cfl_mgd_option_2
+from clusterproof.methods.declaration import METHODS
+from clusterproof.methods.exact import ExactClients, Functions, exact_clients
 
 
 def radius(matrix: np.ndarray) -> float:
@@ -77,95 +75,85 @@ def gradients_of(hessians: np.ndarray, centers: np.ndarray | None = None) -> Fun
     return [gradient_of(*pair) for pair in zip(hessians, centers, strict=True)]
 
 
-def averaging_map(
+def products_of(hessians: np.ndarray) -> list[Callable[[Any, np.ndarray], np.ndarray]]:
+    """Return each client's product of its Hessian, the same at all points, with vectors (d, any)."""
+
+    def product_of(hessian: np.ndarray) -> Callable[[Any, np.ndarray], np.ndarray]:
+        return lambda _, vectors: np.asarray(hessian @ vectors)
+
+    return list(map(product_of, hessians))
+
+
+def method_round(
+    rule: Callable[..., Any],
     hessians: np.ndarray,
-    centers: np.ndarray,
+    centers: np.ndarray | None = None,
     *,
-    step_size: float,
-    local_steps: int,
-    proximal: float = 0.0,
-    server_step_size: float = 1.0,
+    local_steps: int = 1,
     shares: np.ndarray | None = None,
-) -> RoundMap:
-    """FedAvg or, with a proximal term, FedProx on x, (d,)."""
-    gradients, steps = gradients_of(hessians, centers), [local_steps] * len(hessians)
+    **settings: Any,
+) -> tuple[Callable[[np.ndarray], np.ndarray], int]:
+    """Return a round of a method on its state as columns (n, any), and n.
 
-    def after(x: np.ndarray) -> np.ndarray:
-        return np.asarray(
-            fedprox_round(
-                gradients, x, step_size, steps, proximal, weights=shares, server_step=server_step_size
-            )
-        )
+    Parameters
+    ----------
+    rule
+        The method's round, such as ``methods.controls.scaffold``, in which all clients take part.
+    local_steps, settings
+        Its settings.
 
-    return map_of(after, hessians.shape[-1])
-
-
-def fedlin_map(
-    hessians: np.ndarray, *, step_size: float, local_steps: int, shares: np.ndarray | None = None
-) -> np.ndarray:
-    """FedLin on x, (d, d)."""
-    gradients, steps = gradients_of(hessians), [local_steps] * len(hessians)
-    after = map_of(
-        lambda x: np.asarray(fedlin_round(gradients, x, step_size, steps, weights=shares)), hessians.shape[-1]
-    )
-    return after.matrix
-
-
-def scaffold_map(
-    hessians: np.ndarray,
-    *,
-    step_size: float,
-    local_steps: int,
-    option: str,
-    server_step_size: float = 1.0,
-    shares: np.ndarray | None = None,
-) -> np.ndarray:
-    """SCAFFOLD on (x, c_1, ..., c_m) with c the mean of the c_i, ((1 + m) d, (1 + m) d)."""
-    clients, dimension, _ = hessians.shape
-    gradients, steps = gradients_of(hessians), [local_steps] * clients
-
-    def after(state: np.ndarray) -> np.ndarray:
-        x, *controls = state.reshape(1 + clients, dimension, -1)
-        moved, _, new = scaffold_round(
-            gradients,
-            x,
-            mean(controls, None if shares is None else list(shares)),
-            controls,
-            step_size,
-            steps,
-            option,
-            weights=shares,
-            server_step=server_step_size,
-        )
-        return np.concatenate([moved, *new])
-
-    return map_of(after, (1 + clients) * dimension).matrix
-
-
-def proxskip_map(
-    hessians: np.ndarray,
-    *,
-    step_size: float,
-    communicate: bool,
-    probability: float,
-    shares: np.ndarray | None = None,
-) -> np.ndarray:
-    """ProxSkip on (x_1, ..., x_m, h_1, ..., h_m) after a coin that says whether clients communicate, (2md, 2md).
-
-    On h_i of sum 0. The mean of the state follows the mean of the two maps with weights p and 1 - p, and its second
-    moment the mean of their Kronecker squares.
+    Returns
+    -------
+    tuple
+        The state is that of the method's states in their order, those of the clients as (m, d); the server's that are
+        means of the clients' are left out.
     """
-    clients, dimension, _ = hessians.shape
-    gradients = gradients_of(hessians)
+    method, (m, d) = METHODS[rule], hessians.shape[:2]
+    clients = exact_clients(
+        gradients_of(hessians, centers), [local_steps] * m, products=products_of(hessians)
+    )
+    if shares is not None:
+        clients = Groups(clients.participants, m, list(shares))
+    settings |= {name: [settings[name]] * m for name in method.of_each}
+    kept = [name for name in method.states if name not in method.averages]
+    sizes = [m * d if name in method.of_clients else d for name in kept]
 
     def after(state: np.ndarray) -> np.ndarray:
-        models, controls = state.reshape(2, clients, dimension, -1)
-        ends = proxskip_iteration(
-            gradients, list(models), list(controls), step_size, probability, communicate, weights=shares
-        )
-        return np.concatenate([*ends[0], *ends[1]])
+        parts: dict[str, Any] = dict(zip(kept, np.split(state, np.cumsum(sizes)[:-1]), strict=True))
+        for name in method.of_clients:
+            parts[name] = list(parts[name].reshape(m, d, -1))
+        for name, clients_state in method.averages.items():
+            parts[name] = clients.mean(parts[clients_state])
+        new = method.round(clients, parts, **settings)
+        return np.concatenate([np.reshape(new[name], (-1, state.shape[1])) for name in kept])
 
-    return map_of(after, 2 * clients * dimension).matrix
+    return after, sum(sizes)
+
+
+def method_map(rule: Callable[..., Any], *given: Any, **settings: Any) -> RoundMap:
+    """Return the map of a round of a method that is affine; the arguments are those of ``method_round``."""
+    return map_of(*method_round(rule, *given, **settings))
+
+
+def method_map_if_affine(rule: Callable[..., Any], *given: Any, **settings: Any) -> RoundMap | None:
+    """Return the map of a round of a method; None if a round is not affine, or overflows."""
+    after, size = method_round(rule, *given, **settings)
+    with np.errstate(all="ignore"):
+        found = map_of(after, size)
+        if not np.isfinite(found.matrix).all():
+            return None
+        tried = np.linspace(1, 2, size)[:, None]
+        expected, moved = found.matrix @ tried + found.offset[:, None], after(tried)
+    size_of_error = 1e-9 * max(np.abs(tried).max(), np.abs(expected).max())
+    return found if np.allclose(moved, expected, rtol=1e-6, atol=size_of_error) else None
+
+
+class Groups(ExactClients):
+    """Groups of equal clients in the place of the clients: the sum over these is N times the mean."""
+
+    def total(self, values: Any) -> Any:
+        """Return the sum over all clients, with a group as one of N."""
+        return self.count * self.mean(values)
 
 
 def round_map(
@@ -178,12 +166,13 @@ def round_map(
     reset_momentum: bool = False,
 ) -> RoundMap:
     """Option II of CFL-MGD in a fixed cluster on (chi, u), (2d,); on chi if every round starts from u = 0."""
-    gradients, dimension = gradients_of(hessians, centers), hessians.shape[-1]
+    clients = exact_clients(gradients_of(hessians, centers), [local_steps] * len(hessians))
+    dimension = hessians.shape[-1]
 
     def after(state: np.ndarray) -> np.ndarray:
         model, buffer = (state, 0 * state) if reset_momentum else np.split(state, 2)
-        (model,), (buffer,) = option_2_round(
-            gradients, [0] * len(gradients), [model], [buffer], step_size, momentum, local_steps
+        (model,), (buffer,) = cfl_mgd_option_2(
+            clients, [model], [buffer], step_size=step_size, momentum=momentum, chosen=[0] * len(hessians)
         )
         return model if reset_momentum else np.concatenate([model, buffer])
 

@@ -15,9 +15,10 @@ from math import ceil
 import numpy as np
 
 from clusterproof.common import InvalidArgument
+from clusterproof.methods.controls import proxskip, scaffold
+from clusterproof.methods.exact import descend
 from clusterproof.synthetic import NoisyQuadraticMixture, QuadraticMixture
 from clusterproof.theory.certificates.rounds import Algorithm, Round
-from clusterproof.theory.definitions.fedavg import descend
 from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.leaderboard.setting import Setting, TaskClass
 
@@ -96,20 +97,23 @@ def moments_of(
         added[:size, :size] = server**2 * noise.sum(axis=0) / clients**2
         return Moments(maps, added, np.append(start, 1.0), slice(0, size))
     if round_.algorithm is Algorithm.SCAFFOLD:
-        matrix = affine_rounds.scaffold_map(
+        matrix = affine_rounds.method_map(
+            scaffold,
             hessians,
             step_size=step,
             local_steps=round_.local_steps,
             option=str(round_.option),
             server_step_size=server,
-        )
+        ).matrix
         first = np.concatenate([start, -gradients.ravel()])
         return Moments(matrix[None], np.zeros_like(matrix), first, slice(0, size))
     probability = float(round_.probability or 1)
     maps = np.stack(
         [
             root
-            * affine_rounds.proxskip_map(hessians, step_size=step, communicate=met, probability=probability)
+            * affine_rounds.method_map(
+                proxskip, hessians, step_size=step, communicates=met, probability=probability
+            ).matrix
             for met, root in ((True, probability**0.5), (False, (1 - probability) ** 0.5))
         ]
     )

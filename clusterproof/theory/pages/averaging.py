@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
-
-import numpy as np
 
 from clusterproof.theory.bounds.hypotheses import Hypothesis, Value
-from clusterproof.theory.pages.facts import Facts, Next, Outcome, Rate, Rest, Result
-from clusterproof.theory.pages.one_model import error_facts, exact_rate, head, law_facts, on_every_run
+from clusterproof.theory.pages.facts import Facts, Next, Outcome, Result
+from clusterproof.theory.pages.method import rest_facts, rest_rate
+from clusterproof.theory.pages.one_model import error_facts, head, law_facts, on_every_run
 from clusterproof.theory.pages.theorem import Theorem, judge_all
 from clusterproof.theory.papers.fedavg.drift import DRIFT
 from clusterproof.theory.papers.fedprox import gain
@@ -86,23 +84,5 @@ def averaging_facts(of: AveragingRun) -> Facts:
     if name == "fedprox":
         more = Next("run fedavg", "no proximal term")
     results: list[Result] = [error_facts(of)]
-    results += [] if of.rest is None else [_rest(of)]
-    return Facts(task, run, (*results, _rate(of), law_facts(of)), theorems, others, (steps, more))
-
-
-def _rest(of: AveragingRun) -> Rest:
-    assert of.rest is not None
-    assumes = ("all clients",) * (of.participants < of.task.clients) + ("exact gradients",) * of.inexact
-    end = None
-    if of.random is None:
-        end = float(np.linalg.norm(of.path[-1] - of.rest.point, axis=-1).max())
-    return Rest("the rounds", of.rest.distance, end, of.unit, of.rest.radius, assumes)
-
-
-def _rate(of: AveragingRun) -> Rate:
-    name = "distance from where the rounds rest"
-    if of.rest is None:
-        sampled = getattr(of.algorithm, "reshuffle", False)
-        return Rate(name, reason="a step takes one sample" if sampled else "losses are not quadratic")
-    found = exact_rate(of, name, np.linalg.norm(of.path - of.rest.point, axis=-1), of.rest.radius)
-    return found if of.rest.distance else replace(found, of="error")
+    results += [] if of.rest is None else [rest_facts(of)]
+    return Facts(task, run, (*results, rest_rate(of), law_facts(of)), theorems, others, (steps, more))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterproof.algorithms.from_method import MethodAlgorithm
 from clusterproof.checker.claims.claim import REGISTRY
 from clusterproof.common import InvalidArgument
 from clusterproof.common.calls import checked
@@ -29,6 +30,7 @@ from clusterproof.theory.pages.measured import (
     run_facts,
     task_facts,
 )
+from clusterproof.theory.pages.method import method_facts
 from clusterproof.theory.pages.page import Page
 from clusterproof.theory.pages.personal import personal_facts
 from clusterproof.theory.pages.proxskip import skipping_facts
@@ -42,6 +44,7 @@ from clusterproof.theory.runs.cfl_mgd_and_ifca import ClusterRun
 from clusterproof.theory.runs.coins import RunOfCoins
 from clusterproof.theory.runs.fpfc import FusionRun
 from clusterproof.theory.runs.group_run import GroupRun
+from clusterproof.theory.runs.method import MethodRun
 from clusterproof.theory.runs.run import Run
 from clusterproof.theory.runs.scaffold_and_fedlin import CorrectedRun
 from clusterproof.theory.runs.sofl import ClusteredRun
@@ -95,7 +98,7 @@ def compare(task: Mixture, trace: Trace, claims: Sequence[str] | None = None) ->
             raise InvalidArgument(
                 "claims", name, "must be the id of a claim that bounds runs", "leave it out"
             )
-    run, page_of = Run(task, trace), PAGES.get(_dynamics(trace))
+    run, page_of = Run(task, trace), _page_of(trace)
     # theorems of CFL-MGD and IFCA are about as many models as clusters
     fits = trace.errors is not None and trace.models.shape[-2] == task.clusters
     with np.errstate(all="ignore"):  # a diverged run overflows
@@ -124,6 +127,18 @@ def short_facts(run: Run) -> Facts:
     results += [] if error is None else [error]
     why = "" if theorems else _why_none(run)
     return Facts(task_facts(run), run_facts(run), tuple(results), theorems, no_theorem=why)
+
+
+def _page_of(trace: Trace) -> tuple[type[Run], Callable[[Any], Facts | Page]] | None:
+    """Return what is known of a run and its page, or those of a method with one model; None where neither is."""
+    try:
+        followed = dynamics_of(trace)
+    except InvalidArgument:
+        return None
+    if followed.name in PAGES:
+        return PAGES[followed.name]
+    one_model = isinstance(followed, MethodAlgorithm) and trace.models.shape[-2] == 1
+    return (MethodRun, method_facts) if one_model else None
 
 
 def _why_none(run: Run) -> str:

@@ -7,11 +7,10 @@ from fractions import Fraction
 from typing import Annotated, Any
 
 from clusterproof.checker.claims import Function, Sides, Z, among, at_most, claim, functions, suppose
-from clusterproof.theory.definitions.cfl_mgd import option_1_round
-from clusterproof.theory.definitions.fedavg import Functions, fedavg_round, mean
-from clusterproof.theory.definitions.fedlin import fedlin_round
-from clusterproof.theory.definitions.proxskip import proxskip_iteration
-from clusterproof.theory.definitions.scaffold import scaffold_round
+from clusterproof.methods.averaging import fedavg
+from clusterproof.methods.clustered import cfl_mgd_option_1
+from clusterproof.methods.controls import fedlin, proxskip, scaffold
+from clusterproof.methods.exact import ExactClients, exact_clients, mean
 
 MU, SHARE = Fraction(1, 10), Fraction(1, 2)
 """Strong convexity of the losses, whose smoothness is 1; and l: two clusters with equally many clients."""
@@ -19,9 +18,14 @@ Loss = Annotated[Function, functions(smoothness=1, strong_convexity=MU)]
 Losses = Annotated[Function, functions(smoothness=1, strong_convexity=MU, count=2)]
 
 
-def gradients_of(f: Function) -> Functions:
-    """Return grad f_i of every client."""
-    return [client.gradient for client in f.parts]
+def clients_of(f: Function, steps: int = 1) -> ExactClients:
+    """Return the clients of both losses, with their numbers of local steps."""
+    return exact_clients([client.gradient for client in f.parts], [steps] * 2)
+
+
+def gradients_at(f: Function, point: Any) -> list[Any]:
+    """Return grad f_i of every client at a point."""
+    return [client.gradient(point) for client in f.parts]
 
 
 def mean_square(vectors: Sequence[Any], others: Sequence[Any]) -> Any:
@@ -37,7 +41,14 @@ def last_two_models(f: Function, momentum: Fraction, rounds: int) -> tuple[Any, 
     models, momenta, before = start, zero, start
     for _ in range(rounds):
         before = models
-        models, momenta = option_1_round([f.gradient], [0], models, momenta, 1, momentum, clients=1 / SHARE)
+        models, momenta = cfl_mgd_option_1(
+            exact_clients([f.gradient], [1], count=1 / SHARE),
+            models,
+            momenta,
+            step_size=1,
+            momentum=momentum,
+            chosen=[0],
+        )
     return models[0], before[0]
 
 
@@ -112,8 +123,8 @@ def fedavg_every_loss(
     Source
         Ours: the square of ``fedavg/drift``, which is tried on quadratics, by Young's inequality.
     """
-    end = fedavg_round(gradients_of(f), f.start, step_size, [steps] * 2)
-    zeta = mean_square([gradient(f.minimiser) for gradient in gradients_of(f)], [0, 0])
+    end = fedavg(clients_of(f, steps), f.start, step_size=step_size)
+    zeta = mean_square(gradients_at(f, f.minimiser), [0, 0])
     drift = step_size**2 * Fraction(steps * (steps - 1), 2)
     return at_most(
         mean_square([end], [f.minimiser]),
@@ -139,12 +150,10 @@ def fedlin_every_loss(f: Losses, steps: int = among(1, 2, 3)) -> Sides:
     Source
         Ours: ``fedlin/sharp`` is tried on quadratics, and its steps are proved for any N and K.
     """
-    step_size, gradients = Fraction(1, steps), gradients_of(f)
+    step_size = Fraction(1, steps)
     rate, whole = (1 - step_size * MU) ** (2 * steps), f.gradient(f.start)
-    end = fedlin_round(gradients, f.start, step_size, [steps] * 2)
-    apart = mean_square(
-        [each(f.start) - whole for each in gradients], [each(f.minimiser) for each in gradients]
-    )
+    end = fedlin(clients_of(f, steps), f.start, step_size=step_size)
+    apart = mean_square([each - whole for each in gradients_at(f, f.start)], gradients_at(f, f.minimiser))
     return at_most(
         mean_square([end], [f.minimiser]),
         contraction=rate * f.distance**2,
@@ -164,7 +173,7 @@ def fedlin_every_gap(f: Losses, steps: int = among(1, 2), rounds: int = among(1,
     """
     model = f.start
     for _ in range(rounds):
-        model = fedlin_round(gradients_of(f), model, Fraction(1, 6 * steps), [steps] * 2)
+        model = fedlin(clients_of(f, steps), model, step_size=Fraction(1, 6 * steps))
     return at_most(f(model) - f.minimum, rate=(1 - MU / 6) ** rounds * (f(f.start) - f.minimum))
 
 
@@ -185,16 +194,25 @@ def proxskip_every_loss(
     Source
         Ours: ``proxskip/sharp`` is tried on quadratics, and its step is proved for any N.
     """
-    gradients, star = gradients_of(f), f.minimiser
+    star = f.minimiser
     models, control = [f.point(), f.point()], f.point() - star
     controls = [control, -control]
 
     def psi(models: Sequence[Any], controls: Sequence[Any]) -> Any:
-        away = mean_square(controls, [gradient(star) for gradient in gradients])
+        away = mean_square(controls, gradients_at(f, star))
         return mean_square(models, [star, star]) + (step_size / probability) ** 2 * away
 
     met, skipped = [
-        psi(*proxskip_iteration(gradients, models, controls, step_size, probability, coin))
+        psi(
+            *proxskip(
+                clients_of(f),
+                models,
+                controls,
+                step_size=step_size,
+                probability=probability,
+                communicates=coin,
+            )
+        )
         for coin in (True, False)
     ]
     rate = max((1 - step_size * MU) ** 2, (1 - step_size) ** 2, 1 - probability**2)
@@ -218,13 +236,13 @@ def scaffold_every_loss(f: Losses, steps: int = among(1, 2, 3)) -> Sides:
     Source
         Ours: ``scaffold/sharp`` is tried on quadratics, and its steps are proved for any N and K.
     """
-    gradients, star, step_size = gradients_of(f), f.minimiser, Fraction(1, steps)
+    star, step_size = f.minimiser, Fraction(1, steps)
     control = f.point() - star
     before = [control, -control]  # c_i - c
 
     def psi(model: Any, control: Any, controls: Sequence[Any]) -> Any:
-        goals = [control + gradient(star) for gradient in gradients]
+        goals = [control + gradient for gradient in gradients_at(f, star)]
         return mean_square([model], [star]) + (steps * step_size) ** 2 * mean_square(controls, goals)
 
-    after = scaffold_round(gradients, f.start, 0 * star, before, step_size, [steps] * 2, "II")
+    after = scaffold(clients_of(f, steps), f.start, 0 * star, before, step_size=step_size)
     return at_most(psi(*after), rate=(1 - step_size * MU) ** (2 * steps) * psi(f.start, 0 * star, before))

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import numpy as np
 
 from clusterproof.checker.claims import Sides, at_most, claim, integers, suppose
+from clusterproof.methods.controls import fedlin
+from clusterproof.methods.exact import exact_clients
 from clusterproof.theory.bounds.round_theorems import RoundCase, contraction_theorem
-from clusterproof.theory.definitions.fedlin import fedlin_round
 from clusterproof.theory.exact.algebra import NotNegative
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, mean, squares, vector
 from clusterproof.theory.papers.scaffold.convex import QUARTER, UpToQuarter
@@ -20,7 +21,8 @@ from clusterproof.theory.papers.scaffold.rounds import LocalSteps, Pace, contrac
 
 def after_round(clients: PlanarClients, model: np.ndarray, step_size: Fraction, steps: int) -> np.ndarray:
     """Return x+ - x*, where all g_i* are 0, since FedLin's rounds do not depend on them."""
-    return np.asarray(fedlin_round(clients.functions(), model, step_size, [steps] * clients.clients))
+    of_clients = exact_clients(clients.functions(), [steps] * clients.clients)
+    return np.asarray(fedlin(of_clients, model, step_size=step_size))
 
 
 SHARP = contraction_theorem(

@@ -11,8 +11,8 @@ from math import sqrt
 from typing import Any
 
 from clusterproof.checker.claims import Q, Sides, Z, among, at_least, at_most, claim, suppose
-from clusterproof.theory.definitions.fedavg import mean
-from clusterproof.theory.definitions.fedprox import exact_fedprox_round
+from clusterproof.methods.averaging import fedprox
+from clusterproof.methods.exact import ExactClients, SolvingClient, mean
 
 
 def gain(proximal: Any, dissimilarity: Any, root: Any, smoothness: Any = 1) -> Any:
@@ -54,7 +54,8 @@ def theorem_4(
     rho = gain(float(proximal), dissimilarity, sqrt(drawn / 2))
     suppose("rho > 0", rho > 0)
     ends = [(one * other + proximal * model) / (one + proximal) for one, other in zip(a, b, strict=True)]
-    move = exact_fedprox_round([lambda _: ends[0], lambda _: ends[1]], model) - model
+    solving = ExactClients([SolvingClient(lambda _: ends[0]), SolvingClient(lambda _: ends[1])], count=2)
+    move = fedprox(solving, model, step_size=None, proximal=proximal) - model
     spread = mean([(end - mean(ends)) ** 2 for end in ends])
     after = mean(gradients) * move + mean(a) / 2 * (move**2 + spread / drawn)  # E f(w+) - f(w)
     return at_least(-after, gain=rho * mean(gradients) ** 2)

@@ -12,7 +12,8 @@ from fractions import Fraction
 from typing import Any
 
 from clusterproof.checker.claims import Q, Sides, among, at_most, claim, suppose
-from clusterproof.theory.definitions.fedavg import Functions, descend, fedavg_round, mean
+from clusterproof.methods.averaging import fedavg
+from clusterproof.methods.exact import Functions, descend, exact_clients, mean
 
 F = Fraction
 CURVATURE, CENTER, START = Q[0:1], among(F(0), F(1), F(2), F(4)), among(F(0), F(1), F(-3))
@@ -46,7 +47,7 @@ def path_of(gradients: Functions, start: Any, step: Any, rounds: int, steps: int
     path, model = [], start
     for _ in range(rounds):
         path += [[descend(each, model, step, k) for each in gradients] for k in range(steps)]
-        model = fedavg_round(gradients, model, step, [steps] * 2)
+        model = fedavg(exact_clients(gradients, [steps] * 2), model, step_size=step)
     return path
 
 

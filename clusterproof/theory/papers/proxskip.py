@@ -8,9 +8,10 @@ from fractions import Fraction
 from typing import Annotated, Any
 
 from clusterproof.checker.claims import Sides, at_most, claim, equal, known, rationals, suppose
+from clusterproof.methods.controls import proxskip
+from clusterproof.methods.exact import exact_clients
 from clusterproof.theory.bounds.hypotheses import Hypothesis
 from clusterproof.theory.bounds.round_theorems import RoundCase, contraction_theorem
-from clusterproof.theory.definitions.proxskip import proxskip_iteration
 from clusterproof.theory.exact.algebra import NotNegative
 from clusterproof.theory.exact.algebra import Share as Part
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients
@@ -139,14 +140,17 @@ def one_iteration(
 
     def after(communicates: bool, sign: int) -> Any:
         (x, along_x), (y, along_y) = [
-            proxskip_iteration(
-                [gradient(0, axis, sign), gradient(1, axis, sign)],
+            proxskip(
+                exact_clients(
+                    [gradient(0, axis, sign), gradient(1, axis, sign)],
+                    [1, 1],
+                    weights=[each / (number[0] + number[1]) for each in number],
+                ),
                 [one[axis] for one in models],
                 [one[axis] for one in controls],
-                weight * p,
-                p,
-                communicates,
-                weights=[each / (number[0] + number[1]) for each in number],
+                step_size=weight * p,
+                probability=p,
+                communicates=communicates,
             )
             for axis in range(2)
         ]

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property, partial
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from clusterproof.algorithms import Local
 from clusterproof.algorithms.fedbcd import DEFAULTS
 from clusterproof.theory.bounds.hypotheses import Hypothesis, all_met
-from clusterproof.theory.definitions.fedavg import descend
-from clusterproof.theory.definitions.fedbcd import fedbcd_round
-from clusterproof.theory.definitions.per_fedavg import per_fedavg_round
 from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.runs.run import AT_REST, Run
 
@@ -27,7 +24,7 @@ class Affine(NamedTuple):
     Attributes
     ----------
     after
-        A round, from its definition, of states that are the columns of a matrix (n d, any).
+        A round, from the text of its method, of states that are the columns of a matrix (n d, any).
     rest
         The fixed point in closed form, (n, d): of the server's model and, with FedBCD, the clients'; or of these alone.
     radius
@@ -70,7 +67,7 @@ class AffineRun(Run):
         make = {"per-fedavg": _per_fedavg, "fedbcd": _fedbcd, "local": _local}[self.algorithm.name]
         try:
             with np.errstate(all="ignore"):
-                after, rest = make(self, *self.quadratics)
+                after, rest = _round(self, *self.quadratics), make(self, *self.quadratics)
         except np.linalg.LinAlgError:  # no fixed point, or more than one
             return None
         if not np.isfinite(rest).all():
@@ -118,56 +115,36 @@ class AffineRun(Run):
         return gap if gap > AT_REST * self.size else 0.0
 
 
-Made = tuple[Callable[[np.ndarray], np.ndarray], np.ndarray]
-"""A round and its fixed point."""
+def _round(run: AffineRun, hessians: np.ndarray, centers: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    algorithm = run.algorithm
+    after, _ = affine_rounds.method_round(
+        algorithm.method.rule,
+        hessians,
+        centers,
+        local_steps=run.local_steps,
+        **algorithm.round_settings,
+    )
+    return after
 
 
-def _per_fedavg(run: AffineRun, hessians: np.ndarray, centers: np.ndarray) -> Made:
-    algorithm, count = run.algorithm, [run.local_steps] * len(hessians)
-    second, products = algorithm.gradient == "second-order", [partial(_times, each) for each in hessians]
-    gradients = affine_rounds.gradients_of(hessians, centers)
-
-    def after(model: np.ndarray) -> np.ndarray:
-        given = gradients, products, model, algorithm.step_size, count, run.inner_step
-        return np.asarray(per_fedavg_round(*given, not second, server_step=1))
-
-    steps = {"step_size": algorithm.step_size, "inner_step_size": run.inner_step}
+def _per_fedavg(run: AffineRun, hessians: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    steps = {"step_size": run.algorithm.step_size, "inner_step_size": run.inner_step}
+    second = run.algorithm.gradient == "second-order"
     rest = affine_rounds.per_fedavg_rest(
         hessians, centers, **steps, local_steps=run.local_steps, second_order=second
     )
-    return after, rest[None]
+    return rest[None]
 
 
-def _times(matrix: np.ndarray, _: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    return np.asarray(matrix @ vectors)
-
-
-def _fedbcd(run: AffineRun, hessians: np.ndarray, centers: np.ndarray) -> Made:
-    algorithm, strength, clients = run.algorithm, run.strength, range(len(hessians))
-    step, count, penalised = algorithm.step_size, run.local_steps, algorithm.variant == "penalised"
-    gradients = affine_rounds.gradients_of(hessians, centers)
-
-    def after(state: np.ndarray) -> np.ndarray:
-        model, *personal = state.reshape(1 + len(hessians), centers.shape[1], -1)
-        given = gradients, clients, model, personal, step, [count] * len(hessians), penalised, strength
-        moved, own = fedbcd_round(*given, server_step=algorithm.server_step_size)
-        return np.concatenate([moved, *own])
-
-    if penalised:
+def _fedbcd(run: AffineRun, hessians: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    algorithm, strength = run.algorithm, run.strength
+    if algorithm.variant == "penalised":
         common, personal = affine_rounds.fedbcd_rest(hessians, centers, proximal=strength)
     else:
-        common, personal = affine_rounds.fedbcd_separate_rest(
-            hessians, centers, step_size=step, local_steps=count, pull=strength
-        )
-    return after, np.concatenate([common[None], personal])
+        steps: dict[str, Any] = {"step_size": algorithm.step_size, "local_steps": run.local_steps}
+        common, personal = affine_rounds.fedbcd_separate_rest(hessians, centers, **steps, pull=strength)
+    return np.concatenate([common[None], personal])
 
 
-def _local(run: AffineRun, hessians: np.ndarray, centers: np.ndarray) -> Made:
-    gradients = affine_rounds.gradients_of(hessians, centers)
-
-    def after(state: np.ndarray) -> np.ndarray:
-        models = state.reshape(*centers.shape, -1)
-        steps = run.algorithm.step_size, run.local_steps
-        return np.concatenate([descend(*each, *steps) for each in zip(gradients, models, strict=True)])
-
-    return after, affine_rounds.local_rest(centers)
+def _local(_: AffineRun, __: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    return affine_rounds.local_rest(centers)

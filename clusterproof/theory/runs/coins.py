@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -90,9 +89,9 @@ def second_moments(of: OneModelRun) -> np.ndarray | None:
     read = np.concatenate([np.kron(share, np.eye(dimension)), np.zeros((dimension, size))], axis=1)
     # the mean of the h_i stays 0, which rounding of the second moments would not leave it
     centred = block_diag(np.eye(size), np.eye(size) - np.kron(np.tile(share, (count, 1)), np.eye(dimension)))
-    given: dict[str, Any] = {"step_size": of.algorithm.step_size, "probability": p, "shares": share}
+    rule, given = of.algorithm.method.rule, {**of.algorithm.round_settings, "shares": share}
     maps = [
-        affine_rounds.proxskip_map(groups.hessians, communicate=met, **given) @ centred
+        affine_rounds.method_map(rule, groups.hessians, communicates=met, **given).matrix @ centred
         for met in (True, False)
     ]
     moment, found = np.outer(start, start), []

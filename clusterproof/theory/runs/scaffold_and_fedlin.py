@@ -9,31 +9,18 @@ from typing import Any
 import numpy as np
 
 from clusterproof.algorithms import Scaffold
-from clusterproof.theory.exact import affine_rounds
-from clusterproof.theory.runs.one_model import OneModelRun
-
-LARGEST = 500
-"""Rows of the matrix of a round up to which its spectral radius is computed."""
+from clusterproof.theory.runs.method import MethodRun
 
 
-class CorrectedRun(OneModelRun):
+class CorrectedRun(MethodRun):
     """A run of SCAFFOLD or FedLin."""
 
     @cached_property
     def radius(self) -> float | None:
         """The spectral radius of a round on quadratics; None where it is not known, or its matrix large."""
-        groups, algorithm = self.groups, self.algorithm
-        if groups is None or self.random is not None or np.ptp(self.weights):
+        if self.random is not None or np.ptp(self.weights) or self.map is None:
             return None
-        given: dict[str, Any] = {"step_size": algorithm.step_size, "local_steps": algorithm.local_steps}
-        given["shares"] = groups.shares(self.weights)
-        if isinstance(algorithm, Scaffold):
-            if (1 + len(groups.hessians)) * self.task.dimension > LARGEST:
-                return None
-            given |= {"option": algorithm.option, "server_step_size": algorithm.server_step_size}
-        round_map = affine_rounds.scaffold_map if "option" in given else affine_rounds.fedlin_map
-        matrix = round_map(groups.hessians, **given)
-        return affine_rounds.radius(matrix) if np.isfinite(matrix).all() else None
+        return self.map.rate
 
     @property
     def control_weight(self) -> float:

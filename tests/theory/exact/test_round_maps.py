@@ -1,7 +1,7 @@
 """Fixed points and round maps of the algorithms that correct drift: golden values, long runs, and measured rounds.
 
 A round on quadratics is affine in the state: stepping the algorithm from the origin and from each unit vector gives
-its matrix, which shares nothing with those of the definitions.
+its matrix by arrays; the map of the method is read from its text, client by client.
 """
 
 from fractions import Fraction
@@ -15,6 +15,7 @@ from clusterproof.algorithms.base import State
 from clusterproof.algorithms.proxskip import SkippingState
 from clusterproof.algorithms.scaffold import ControlState
 from clusterproof.common import Randomness
+from clusterproof.methods.controls import proxskip
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.exact import affine_rounds
 
@@ -61,10 +62,6 @@ STATES = {
 PLAIN = (lambda z: State(z, None, None), lambda m: 1, ("models",))
 
 
-def averaging(hessians, **options):
-    return affine_rounds.averaging_map(hessians, 0 * hessians[:, 0], **options).matrix
-
-
 def measured_map(algorithm, task, randomness=None):
     """Matrix of a round, from one step from the origin and from every unit vector."""
     make, count, names = STATES.get(type(algorithm), PLAIN)
@@ -79,36 +76,26 @@ def measured_map(algorithm, task, randomness=None):
     return np.stack([moved(unit) - origin for unit in np.eye(size)], axis=1)
 
 
-MAPS = [
-    (FedAvg(**FIVE, server_step_size=0.7), lambda a: averaging(a, **FIVE, server_step_size=0.7)),
-    (FedProx(**FIVE, proximal=1), lambda a: averaging(a, **FIVE, proximal=1)),
-    (
-        FedProx(step_size=0.4, local_steps=MANY, proximal=1),
-        lambda a: averaging(a, step_size=0.4, local_steps=MANY, proximal=1),
-    ),
-    (FedLin(**FIVE), lambda a: affine_rounds.fedlin_map(a, **FIVE)),
-    *(
-        (
-            Scaffold(**FIVE, option=option, server_step_size=0.8),
-            lambda a, option=option: affine_rounds.scaffold_map(
-                a, **FIVE, option=option, server_step_size=0.8
-            ),
-        )
-        for option in ("I", "II")
-    ),
+ALGORITHMS = [
+    FedAvg(**FIVE, server_step_size=0.7),
+    FedProx(**FIVE, proximal=1),
+    FedProx(step_size=0.4, local_steps=MANY, proximal=1),
+    FedLin(**FIVE),
+    *(Scaffold(**FIVE, option=option, server_step_size=0.8) for option in ("I", "II")),
 ]
 
 
 @pytest.mark.parametrize("task", [TWO, DRAWN], ids=["scalars", "matrices"])
-@pytest.mark.parametrize(("algorithm", "closed"), MAPS, ids=lambda value: getattr(value, "name", None))
-def test_a_round_s_matrix_is_the_definition_s(algorithm, closed, task):
-    expected = closed(task.hessians)
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda value: value.name)
+def test_a_round_s_matrix_is_that_of_the_method(algorithm, task):
+    given = {"local_steps": algorithm.local_steps, **algorithm.round_settings}
+    expected = affine_rounds.method_map(algorithm.method.rule, task.hessians, **given).matrix
     np.testing.assert_allclose(measured_map(algorithm, task), expected, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("task", [TWO, DRAWN], ids=["scalars", "matrices"])
 @pytest.mark.parametrize("communicate", [True, False])
-def test_proxskip_s_round_is_the_definition_s_of_its_coin(task, communicate):
+def test_proxskip_s_round_is_that_of_the_method_and_its_coin(task, communicate):
     clients, dimension = task.clients, task.dimension
     size = clients * dimension
     seed = next(
@@ -124,10 +111,10 @@ def test_proxskip_s_round_is_the_definition_s_of_its_coin(task, communicate):
 
     origin = moved(np.zeros(2 * size))
     found = np.stack([moved(unit) - origin for unit in np.eye(2 * size)], axis=1)
-    closed = affine_rounds.proxskip_map(
-        task.hessians, step_size=0.5, communicate=communicate, probability=0.5
+    closed = affine_rounds.method_map(
+        proxskip, task.hessians, step_size=0.5, communicates=communicate, probability=0.5
     )
-    np.testing.assert_allclose(found, closed, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found, closed.matrix, rtol=0, atol=1e-12)
 
 
 def test_proxskip_s_radii_of_mean_and_second_moment():
@@ -135,7 +122,9 @@ def test_proxskip_s_radii_of_mean_and_second_moment():
     embedding = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, -1]], dtype=float)
     once, never = (
         np.linalg.pinv(embedding)
-        @ affine_rounds.proxskip_map(TWO.hessians, step_size=0.5, communicate=communicate, probability=0.5)
+        @ affine_rounds.method_map(
+            proxskip, TWO.hessians, step_size=0.5, communicates=communicate, probability=0.5
+        ).matrix
         @ embedding
         for communicate in (True, False)
     )

@@ -8,9 +8,10 @@ from fractions import Fraction
 from typing import Annotated, Any
 
 from clusterproof.checker.claims import Sides, at_most, claim, integers, rationals, suppose
+from clusterproof.methods.averaging import fedavg
+from clusterproof.methods.exact import exact_clients
 from clusterproof.theory.bounds.hypotheses import Hypothesis
 from clusterproof.theory.bounds.round_theorems import RoundCase, RoundTheorem
-from clusterproof.theory.definitions.fedavg import fedavg_round
 from clusterproof.theory.exact.algebra import NotNegative, Share
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, mean, squares, vector
 
@@ -94,7 +95,8 @@ def drift(
     step_size, at_optimum = pace / smoothness, clients.deviations(gradient_x, gradient_y)
     first = model = vector(x, y)
     for _ in range(rounds):
-        model = fedavg_round(clients.functions(at_optimum), model, step_size, [local_steps] * clients.clients)
+        of_clients = exact_clients(clients.functions(at_optimum), [local_steps] * clients.clients)
+        model = fedavg(of_clients, model, step_size=step_size)
     r, zeta = decay(step_size, convexity, local_steps), math.sqrt(mean(squares(at_optimum)))
     return at_most(
         math.sqrt(squares(model).item()),

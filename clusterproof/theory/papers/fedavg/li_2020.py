@@ -25,7 +25,8 @@ from clusterproof.checker.claims import (
     rationals,
     suppose,
 )
-from clusterproof.theory.definitions.fedavg import descend, fedavg_round, mean
+from clusterproof.methods.averaging import fedavg
+from clusterproof.methods.exact import descend, exact_clients, mean
 
 F = Fraction
 
@@ -203,7 +204,7 @@ def exact_bias(local_steps: int = Z[2:6], step: Fraction = PACE, center: Fractio
     """
     clients = ((F(1), F(-1)), (F(2), center), (F(4), F(1)))
     rest, gradients = rest_of(clients, step, local_steps), [gradient_of(a, b) for a, b in clients]
-    return equal((fedavg_round(gradients, rest, step, [local_steps] * 3), rest))
+    return equal((fedavg(exact_clients(gradients, [local_steps] * 3), rest, step_size=step), rest))
 
 
 @claim(

@@ -26,6 +26,7 @@ from clusterproof.checker.claims import (
     rationals,
     suppose,
 )
+from clusterproof.methods.controls import scaffold
 from clusterproof.theory.exact import affine_rounds
 
 LocalSteps = Annotated[int, integers(2, 20, upwards=True)]
@@ -152,7 +153,9 @@ def stationary_law(
     sums, gamma = sums_of(r, local_steps, between_one_and_count), float(length / curvature)
     variance = control_variance(sums, local_steps) if method == "II" else Fraction(1, fresh)
     hessians = np.full((clients, 1, 1), float(curvature))
-    matrix = affine_rounds.scaffold_map(hessians, step_size=gamma, local_steps=local_steps, option=method)
+    matrix = affine_rounds.method_map(
+        scaffold, hessians, step_size=gamma, local_steps=local_steps, option=method
+    ).matrix
     run_noise = float(sums.of_squares)  # variance of a client's noise, over gamma^2
     enters = np.zeros((1 + clients, 2 * clients))
     enters[0, :clients] = -gamma / clients * run_noise**0.5

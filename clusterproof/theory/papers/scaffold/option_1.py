@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from clusterproof.checker.claims import Sides, at_least, at_most, choice, claim, equal, integers, rationals
+from clusterproof.methods.controls import scaffold
 from clusterproof.theory.bounds.round_theorems import RoundCase, contraction_theorem
 from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.exact.algebra import AtLeastOne, NotNegative, Number, Share
@@ -255,7 +256,8 @@ def option_1_diverges(
         may expect. Their theorems do not state it: their step, restated, is at most 1 / (81 L K eta_g), which excludes
         this instance. At eta L = 1 the radius tends to more than 1 as a_2 -> 0 for every K >= 6.
     """
-    matrix = affine_rounds.scaffold_map(
-        np.array([[[1.0]], [[float(flat)]]]), step_size=float(pace), local_steps=local_steps, option="I"
+    hessians = np.array([[[1.0]], [[float(flat)]]])
+    after = affine_rounds.method_map(
+        scaffold, hessians, step_size=float(pace), local_steps=local_steps, option="I"
     )
-    return at_most(affine_rounds.radius(matrix), one=1)
+    return at_most(after.rate, one=1)

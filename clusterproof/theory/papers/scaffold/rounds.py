@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import numpy as np
 
 from clusterproof.checker.claims import integers, rationals, suppose
+from clusterproof.methods.controls import scaffold
+from clusterproof.methods.exact import descend, exact_clients
 from clusterproof.theory.bounds.round_theorems import RoundCase
-from clusterproof.theory.definitions.fedavg import descend
-from clusterproof.theory.definitions.scaffold import scaffold_round
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, mean, squares, vector
 
 Pace = Annotated[Fraction, rationals(0, 1, 4)]
@@ -58,7 +58,8 @@ def psi_and_next(clients: PlanarClients, start: Start, option: str, share: Any =
     """||x - x*||^2 + share (K eta)^2 mean ||c_i - c - g_i*||^2 before and after a round of SCAFFOLD."""
     step_size, steps = step_size_of(clients, start.pace, start.local_steps), start.local_steps
     before = vector(start.x, start.y), 0, list(clients.deviations(start.control_x, start.control_y))
-    after = scaffold_round(clients.functions(), *before, step_size, [steps] * clients.clients, option)
+    of_clients = exact_clients(clients.functions(), [steps] * clients.clients)
+    after = scaffold(of_clients, *before, step_size=step_size, option=option)
 
     def psi(model: np.ndarray, control: Any, controls: Any) -> Any:
         apart = mean(squares(np.array(controls) - control))

@@ -1,0 +1,406 @@
+"""The clients of a method as arrays of any library: what ``run`` and ``train`` carry a round out with.
+
+A value of the clients is an array with a row for each participant, (..., k, d), and a vector of the server has one row,
+(..., 1, d), so that a client's line of a method computes all clients at once. Local steps and sums of gradients stay
+undone until something needs each client's: a task may draw or compute the sum of them without the summands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from clusterproof.algorithms.averaging import average_by_cluster, choose_clusters, cluster_sizes, divide
+from clusterproof.algorithms.base import Descent, Task, Trained
+from clusterproof.common.arrays import Array, array_namespace, one_hot, rows, sums_by_cluster
+from clusterproof.common.randomness import Randomness
+
+
+class Undone:
+    """An array that is computed when something is computed with it."""
+
+    __array_ufunc__ = None  # so that NumPy asks this class, not the entries
+
+    @cached_property
+    def array(self) -> Array:
+        """The array, (..., k, d)."""
+        raise NotImplementedError
+
+    def __add__(self, other: Any) -> Array:
+        return self.array + done(other)
+
+    def __radd__(self, other: Any) -> Array:
+        return other + self.array
+
+    def __sub__(self, other: Any) -> Array:
+        return self.array - done(other)
+
+    def __rsub__(self, other: Any) -> Array:
+        return other - self.array
+
+    def __mul__(self, other: Any) -> Array:
+        return self.array * done(other)
+
+    def __rmul__(self, other: Any) -> Array:
+        return other * self.array
+
+    def __truediv__(self, other: Any) -> Array:
+        return self.array / done(other)
+
+    def __rtruediv__(self, other: Any) -> Array:
+        return other / self.array
+
+    def __pow__(self, other: Any) -> Array:
+        return self.array**other
+
+    def __neg__(self) -> Array:
+        return -self.array
+
+
+def done(value: Any) -> Any:
+    """Return the array of what is undone, and any other value as it is."""
+    return value.array if isinstance(value, Undone) else value
+
+
+@dataclass(frozen=True, eq=False)
+class Received(Undone):
+    """The model of each client's cluster."""
+
+    models: Array
+    chosen: Array
+
+    @cached_property
+    def array(self) -> Array:
+        """The models, (..., k, d)."""
+        return rows(self.models, self.chosen)
+
+
+@dataclass(frozen=True, eq=False)
+class Gradients(Undone):
+    """The gradients of clients at the models that they received."""
+
+    client: ArrayClient
+    received: Received
+
+    @cached_property
+    def array(self) -> Array:
+        """The gradients, (..., k, d)."""
+        return self.client.gradient(self.received.array)
+
+    def sums(self) -> Array:
+        """Return their sums over each cluster's participants, (..., P, d)."""
+        client, received = self.client, self.received
+        if client.sums is not None and client.sums[0] is received.chosen:
+            return client.sums[1]
+        return client.task.gradient_sums(received.models, client.clients, received.chosen, client.generator)
+
+
+@dataclass(frozen=True, eq=False)
+class Ends(Undone):
+    """The clients' models after local steps from the models that they received; ``buffers`` with momentum."""
+
+    client: ArrayClient
+    received: Received
+    descent: Descent
+    buffers: Array | None = None
+    summed: Any = None
+
+    @cached_property
+    def trained(self) -> Trained:
+        """What the clients have after their local steps."""
+        momenta = None if self.buffers is None else rows(self.buffers, self.received.chosen)
+        return self.client.trained(self.received.array, self.descent, buffers=momenta)
+
+    @cached_property
+    def array(self) -> Array:
+        """The models, (..., k, d)."""
+        return self.trained.points
+
+    def sums(self, weights: Array | None) -> Array:
+        """Return the sums of the models over each cluster's participants, (..., P, d)."""
+        return self.both_sums(weights)[0]
+
+    def both_sums(self, weights: Array | None) -> tuple[Array, Array | None]:
+        """Return the sums of models and of buffers, for which clients train once."""
+        if self.summed is None:
+            client, received = self.client, self.received
+            found = client.task.local_sums(
+                received.models,
+                client.clients,
+                received.chosen,
+                client.generator,
+                self.descent,
+                buffers=self.buffers,
+                weights=weights,
+            )
+            object.__setattr__(self, "summed", found)
+        sums: tuple[Array, Array | None] = self.summed
+        return sums
+
+
+@dataclass(frozen=True, eq=False)
+class Half(Undone):
+    """The models (0) or the buffers (1) after local steps with momentum."""
+
+    ends: Ends
+    part: int
+
+    @cached_property
+    def array(self) -> Array:
+        """The vectors, (..., k, d)."""
+        return self.ends.trained[self.part]
+
+    def sums(self, weights: Array | None) -> Any:
+        """Return their sums over each cluster's participants, (..., P, d)."""
+        return self.ends.both_sums(weights)[self.part]
+
+
+class ArrayClient:
+    """What the participants of a round can do, all of them at once.
+
+    Parameters
+    ----------
+    task, clients, generator
+        The task, the participants (..., k), and the source of their samples.
+    asked
+        Number of local steps that is asked for, each of which is as many gradient steps as the task has in one.
+    reshuffled
+        Whether a local step is a pass over the stored samples in a new order.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        clients: Array,
+        generator: np.random.Generator,
+        asked: int,
+        *,
+        reshuffled: bool = False,
+    ) -> None:
+        self.task, self.clients, self.generator = task, clients, generator
+        self.asked, self.reshuffled = asked, reshuffled
+        self.sums: tuple[Array, Array] | None = None
+        self._taken: Any = None
+        self._pending: Ends | None = None
+
+    @property
+    def steps(self) -> Any:
+        """Number of gradient steps that a client took, or each, (..., k, 1)."""
+        if self._pending is not None:
+            _ = self._pending.trained
+        return self.asked if self._taken is None else self._taken
+
+    def gradient(self, points: Any) -> Any:
+        """Return the gradients of all clients at their points, or at the server's model."""
+        if isinstance(points, Received):
+            return Gradients(self, points)
+        return self.task.gradients(self._at_each(points), self.clients, self.generator)
+
+    def product(self, points: Any, directions: Any) -> Array:
+        """Return the products of the clients' Hessians at points with directions."""
+        points, directions = self._at_each(points), self._at_each(directions)
+        return self.task.hessian_products(points, directions, self.clients, self.generator)
+
+    def descend(
+        self,
+        start: Any,
+        step_size: float,
+        plus: Any = None,
+        pull: Any = None,
+        to: Any = None,
+        along: Callable[[Any], Any] | None = None,
+    ) -> Any:
+        """Return the models after the local steps y <- y - step_size (g(y) + plus + pull (y - to)).
+
+        ``along`` is another direction in place of the gradient g, a function of the points.
+        """
+        received = start if isinstance(start, Received) else self._received(start)
+        if received is None or plus is not None or along is not None or not (pull is None or to is start):
+            return self.steps_of(self.asked, start, step_size, plus, pull, to, along)
+        self._pending = Ends(self, received, self._descent(self.asked, step_size, pull))
+        return self._pending
+
+    def steps_of(
+        self,
+        count: int,
+        start: Any,
+        step_size: float,
+        plus: Any = None,
+        pull: Any = None,
+        to: Any = None,
+        along: Callable[[Any], Any] | None = None,
+    ) -> Any:
+        """Return the models after another number of local steps."""
+        if along is not None:
+            return self._along(count, self._at_each(start), step_size, plus, pull, to, along)
+        anchors = None if pull is None or to is start else self._at_each(to)
+        corrections = None if plus is None else self._at_each(plus)
+        descent = self._descent(count, step_size, pull)
+        return self.trained(self._at_each(start), descent, anchors=anchors, corrections=corrections).points
+
+    def descend_with_momentum(
+        self, start: Received, buffer: Received, step_size: float, momentum: float, delayed: bool = False
+    ) -> Any:
+        """Return models [0] and buffers [1] after the local steps u <- momentum u + g(y), y <- y - step_size u.
+
+        If ``delayed``, y moves along the u of the step before.
+        """
+        if not delayed:
+            ends = Ends(self, start, Descent(step_size, self.asked, momentum), buffers=buffer.models)
+            return Half(ends, 0), Half(ends, 1)
+        points, carried = start.array, buffer.array
+        for _ in range(self.asked):
+            points, carried = points - step_size * carried, momentum * carried + self.gradient(points)
+        return points, carried
+
+    def trained(self, points: Array, descent: Descent, **options: Any) -> Trained:
+        """Carry out local steps, and keep how many gradient steps they were."""
+        found = self.task.local_steps(points, self.clients, self.generator, descent, **options)
+        self._pending, self._taken = None, found.steps
+        return found
+
+    def _descent(self, count: int, step_size: float, pull: Any) -> Descent:
+        return Descent(step_size, count, proximal=pull or 0.0, reshuffled=self.reshuffled)
+
+    def _along(
+        self, count: int, points: Array, step_size: float, plus: Any, pull: Any, to: Any, direction: Any
+    ) -> Array:
+        for _ in range(count):
+            step = direction(points)
+            step = step if plus is None else step + plus
+            points = points - step_size * (step if pull is None else step + pull * (points - to))
+        return points
+
+    def _received(self, start: Any) -> Received | None:
+        """Return a vector of the server as the model that all clients received; None for vectors of the clients."""
+        if isinstance(start, Undone) or start.shape[-2] != 1:
+            return None
+        return Received(start, array_namespace(self.clients).zeros_like(self.clients))
+
+    def _at_each(self, vector: Any) -> Array:
+        """Return a row for each client."""
+        if isinstance(vector, Undone):
+            return vector.array
+        if vector.shape[-2] == self.clients.shape[-1]:
+            return vector
+        return rows(vector, array_namespace(self.clients).zeros_like(self.clients))
+
+
+class ArrayClients:
+    """All participants of a round as one value.
+
+    Parameters
+    ----------
+    task
+        The task.
+    clients
+        Participants, (..., k).
+    randomness
+        The streams of the run.
+    weights
+        Weights of the participants in a mean, (..., k); equal if None.
+    local_steps, reshuffled
+        ``asked`` and ``reshuffled`` of ``ArrayClient``.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        clients: Array,
+        randomness: Randomness,
+        weights: Array | None = None,
+        local_steps: int = 1,
+        *,
+        reshuffled: bool = False,
+    ) -> None:
+        self.task, self.clients, self.weights = task, clients, weights
+        self._randomness = randomness
+        self._client = ArrayClient(task, clients, randomness.gradient, local_steps, reshuffled=reshuffled)
+
+    @property
+    def count(self) -> int:
+        """Number of all clients (N)."""
+        return self.task.clients
+
+    def each(self, line: Callable[..., Any], *values: Any) -> Any:
+        """Return what a line gives of all clients, and of their values."""
+        return line(self._client, *values)
+
+    def map(self, line: Callable[..., Any], *values: Any) -> Any:
+        """Return what a line gives of the clients' values."""
+        return line(*map(done, values))
+
+    def to_all(self, vector: Array) -> Array:
+        """Return a vector of the server as all clients receive it."""
+        return vector
+
+    def mean(self, values: Any) -> Any:
+        """Return the mean of the clients' vectors, (..., 1, d), or of numbers."""
+        if isinstance(values, Ends) and values.received.models.shape[-2] == 1:
+            return values.sums(self.weights) / self._whole()
+        values = done(values)
+        if isinstance(values, int | float):  # the same of every client
+            return values
+        if values.shape[-2] == 1:  # the server's
+            return values
+        xp = array_namespace(values)
+        if self.weights is None:
+            return xp.mean(values, axis=-2, keepdims=True)
+        return xp.sum(self.weights[..., None] * values, axis=-2, keepdims=True) / self._whole()
+
+    def total(self, values: Any) -> Array:
+        """Return the sum of the clients' vectors, (..., 1, d)."""
+        values = done(values)
+        return array_namespace(values).sum(values, axis=-2, keepdims=True)
+
+    def where(self, holds: Array, one: Any, other: Any) -> Array:
+        """Return the one value of the clients where something holds, (..., 1, 1), and the other elsewhere."""
+        one, other = done(one), done(other)
+        return array_namespace(one).where(holds, one, other)
+
+    def sign(self, value: Array) -> Array:
+        """Return the sign of every entry of a vector of the server."""
+        return array_namespace(value).sign(value)
+
+    def _whole(self) -> Any:
+        """Return the sum of the participants' weights, or their number."""
+        if self.weights is None:
+            return self.clients.shape[-1]
+        return array_namespace(self.weights).sum(self.weights, axis=-1)[..., None, None]
+
+    # ---- with a model for each cluster
+
+    def chosen(self, models: Array, *, and_sum: bool = False) -> Array:
+        """Return the number of the model that each client chooses, that of least loss, (..., k).
+
+        If the round then only needs the sums of the gradients there (``and_sum``), the task may compute both at once.
+        """
+        if not and_sum:
+            return choose_clusters(self.task, models, self.clients, self._randomness.assignment)
+        self._client.sums = self.task.choose_and_sum(models, self.clients, self._randomness)
+        return self._client.sums[0]
+
+    def received(self, models: Array, chosen: Array) -> Received:
+        """Return the model of each client's cluster."""
+        return Received(models, chosen)
+
+    def mean_by(self, values: Any, chosen: Array, kept: Array) -> Array:
+        """Return the mean of each cluster's participants, (..., P, d); a cluster without keeps what it has."""
+        if isinstance(values, Ends | Half):
+            sizes = cluster_sizes(chosen, kept.shape[-2], dtype=kept.dtype, weights=self.weights)
+            return divide(values.sums(self.weights), sizes, kept)
+        return average_by_cluster(done(values), chosen, kept, self.weights)
+
+    def total_by(self, values: Any, chosen: Array, models: Array) -> Array:
+        """Return the sum over each cluster's participants, (..., P, d), 0 without."""
+        if isinstance(values, Gradients):
+            return values.sums()
+        return sums_by_cluster(done(values), one_hot(chosen, models.shape[-2], dtype=models.dtype))
+
+    def each_cluster(self, line: Callable[..., Any], *values: Any) -> Any:
+        """Return what a line gives of every cluster's values."""
+        return line(*values)

@@ -1,0 +1,68 @@
+"""FedAvg (McMahan et al., 2017)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from clusterproof.algorithms.averaging import check_averaging, check_server_step_size
+from clusterproof.algorithms.base import State
+from clusterproof.algorithms.from_method import MethodAlgorithm
+from clusterproof.common.validation import InvalidArgument
+from clusterproof.methods.averaging import fedavg
+from clusterproof.methods.declaration import METHODS, Method
+
+
+@dataclass(frozen=True, kw_only=True)
+class FedAvg(MethodAlgorithm[State]):
+    """Participants train the server's model locally, and the server averages their models.
+
+    With the models y_i that the participants reach from x::
+
+        x <- x + server_step_size * mean of (y_i - x)
+
+    Parameters
+    ----------
+    step_size
+        Step size (eta), positive.
+    local_steps
+        Gradient steps of a client in a round; with ``reshuffle``, passes over its samples.
+    participation
+        Fraction of clients in a round, in (0, 1].
+    weighting
+        What a client counts in an average: ``"clients"``, one, or ``"samples"``, n_i / n.
+    server_step_size
+        Of the server (eta_g), positive; 1 takes the mean of the models.
+    reshuffle
+        Whether a local step is the gradient of one sample, and a pass takes the client's samples in a new uniform
+        random order. With a server step size this is NASTYA, whose own is step_size * n_i * server_step_size.
+
+    Raises
+    ------
+    InvalidArgument
+        If a parameter is outside its range; in the first round, if the task has no samples to reshuffle.
+
+    Notes
+    -----
+    McMahan et al. (2017), Algorithm 1, whose weights are n_k / n. NASTYA is that of Sadiev et al. (2022), Algorithm 3
+    without compression, which was read. The model array has P = 1.
+    """
+
+    name: ClassVar[str] = "fedavg"
+    method: ClassVar[Method] = METHODS[fedavg]
+
+    step_size: float
+    local_steps: int = 1
+    participation: float = 1.0
+    weighting: str = "clients"
+    server_step_size: float = 1.0
+    reshuffle: bool = False
+
+    def __post_init__(self) -> None:
+        """Validate the parameters."""
+        check_averaging(self)
+        check_server_step_size(self.server_step_size)
+        if not isinstance(self.reshuffle, bool):
+            raise InvalidArgument(
+                "reshuffle", self.reshuffle, "must be True or False", "leave it out for False"
+            )

@@ -1,0 +1,81 @@
+"""FedDyn: losses whose linear terms the rounds learn (Acar et al., 2021)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from clusterproof.algorithms.averaging import check_averaging
+from clusterproof.algorithms.base import State
+from clusterproof.algorithms.from_method import MethodAlgorithm
+from clusterproof.common.arrays import Array
+from clusterproof.common.validation import check_number
+from clusterproof.methods.controls import feddyn
+from clusterproof.methods.declaration import METHODS, Method
+
+
+@dataclass(frozen=True)
+class LinearState(State):
+    """State of FedDyn.
+
+    Attributes
+    ----------
+    offset
+        The server's h, (..., 1, d), the mean of all L_i while all clients take part.
+    linear
+        Every client's gradient L_i of its linear term, (..., m, d).
+    """
+
+    offset: Array
+    linear: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class FedDyn(MethodAlgorithm[LinearState]):
+    """FedAvg whose clients add a linear and a quadratic term to their losses, so that all rest at the common optimum.
+
+    A participant starts at y = x and takes K steps y <- y - step_size * (grad phi_i(y) - L_i + alpha (y - x)). Then::
+
+        L_i <- L_i - alpha (y_i - x)
+        h <- h - alpha / m * sum of (y_i - x)
+        x <- mean of y_i - h / alpha
+
+    All L_i and h start at 0; absent clients keep their L_i.
+
+    Parameters
+    ----------
+    step_size
+        Step size of the clients, positive.
+    alpha
+        Coefficient of the quadratic term, positive.
+    local_steps
+        Gradient steps of a client in a round (K); the paper minimises exactly.
+    participation
+        Fraction of clients in a round, in (0, 1].
+    weighting
+        What a client counts in the mean of the models: ``"clients"``, one, or ``"samples"``, n_i / n.
+
+    Raises
+    ------
+    InvalidArgument
+        If a parameter is outside its range.
+
+    Notes
+    -----
+    Acar, Zhao, Navarro, Mattina, Whatmough and Saligrama (2021), Algorithm 1, restated. The model array has P = 1.
+    """
+
+    name: ClassVar[str] = "feddyn"
+    method: ClassVar[Method] = METHODS[feddyn]
+    state: ClassVar[type[State]] = LinearState
+
+    step_size: float
+    alpha: float = 0.1
+    local_steps: int = 1
+    participation: float = 1.0
+    weighting: str = "clients"
+
+    def __post_init__(self) -> None:
+        """Validate the parameters."""
+        check_averaging(self)
+        check_number("alpha", self.alpha, above=0, remedy="0.1 is common")

@@ -1,0 +1,61 @@
+"""FedNova: means of changes a step (Wang et al., 2020)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from clusterproof.algorithms.averaging import check_averaging, check_server_step_size
+from clusterproof.algorithms.base import State
+from clusterproof.algorithms.from_method import MethodAlgorithm
+from clusterproof.methods.averaging import fednova
+from clusterproof.methods.declaration import METHODS, Method
+
+
+@dataclass(frozen=True, kw_only=True)
+class FedNova(MethodAlgorithm[State]):
+    """FedAvg whose server divides each client's change by its number of steps K_i.
+
+    With the models y_i that the participants reach from x, and tau the mean of K_i::
+
+        x <- x + server_step_size * tau * mean of (y_i - x) / K_i
+
+    Where all clients take equally many steps this is FedAvg; they do not in training by epochs.
+
+    Parameters
+    ----------
+    step_size
+        Step size of the clients, positive.
+    local_steps
+        Local steps of a client in a round; in training by epochs K_i is as many times its number of batches.
+    server_step_size
+        Of the server, positive.
+    participation
+        Fraction of clients in a round, in (0, 1].
+    weighting
+        What a client counts in both means: ``"clients"``, one, or ``"samples"``, n_i / n.
+
+    Raises
+    ------
+    InvalidArgument
+        If a parameter is outside its range.
+
+    Notes
+    -----
+    Wang, Liu, Liang, Joshi and Poor (2020), with plain gradient steps, where a_i = K_i; restated. The model array has
+    P = 1.
+    """
+
+    name: ClassVar[str] = "fednova"
+    method: ClassVar[Method] = METHODS[fednova]
+
+    step_size: float
+    local_steps: int = 1
+    server_step_size: float = 1.0
+    participation: float = 1.0
+    weighting: str = "clients"
+
+    def __post_init__(self) -> None:
+        """Validate the parameters."""
+        check_averaging(self)
+        check_server_step_size(self.server_step_size)

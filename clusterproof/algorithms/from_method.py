@@ -1,0 +1,164 @@
+"""Algorithms whose rounds are those of a method: their classes have its settings, and keep its states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, make_dataclass
+from functools import cache
+from typing import Any, ClassVar, TypeVar, get_type_hints
+
+from clusterproof.algorithms.array_clients import ArrayClients, done
+from clusterproof.algorithms.averaging import check_averaging
+from clusterproof.algorithms.base import Algorithm, State, Task
+from clusterproof.algorithms.client_arrays import zeros_for_clients
+from clusterproof.algorithms.participation import draw_participants
+from clusterproof.algorithms.weighting import client_weights, require_sizes
+from clusterproof.common.arrays import Array, array_namespace, replace_rows, rows
+from clusterproof.common.randomness import Randomness
+from clusterproof.common.validation import InvalidArgument
+from clusterproof.methods.declaration import METHODS, Method, Real
+
+StateT = TypeVar("StateT", bound=State)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodAlgorithm(Algorithm[StateT]):
+    """An algorithm that carries out the rounds of a method.
+
+    A subclass has the settings of the method as fields, and ``local_steps``, ``participation``, ``weighting`` and
+    ``reshuffle`` where it lets the user choose them.
+    """
+
+    target: ClassVar[str] = "pooled"
+
+    method: ClassVar[Method]
+    """The method."""
+
+    state: ClassVar[type[State]] = State
+    """Class of the states, whose fields beside those of ``State`` are the method's states beside the model."""
+
+    def model_count(self, task: Task) -> int:
+        """Return 1."""
+        require_sizes(getattr(self, "weighting", "clients"), task)
+        return 1
+
+    @classmethod
+    def state_class(cls) -> type[State]:
+        """Return ``state``, unless a subclass has states of its own."""
+        return cls.state if cls.initialise is MethodAlgorithm.initialise else super().state_class()
+
+    def initialise(self, models: Array, task: Task) -> StateT:
+        """Return where the method's states start from a model of the server, (..., 1, d)."""
+        settings = self.round_settings
+        kept = {
+            name: start_of(
+                models, self.method.start(name, settings), task.clients * self._is_of_clients(name)
+            )
+            for name in self.method.states
+            if name != "model"
+        }
+        made: StateT = self._made(kept.pop("models", models), None, None, kept)
+        return made
+
+    def step(self, state: StateT, task: Task, randomness: Randomness) -> StateT:
+        """Carry out one round."""
+        x, tables = state.models, self._tables(state)
+        participation = getattr(self, "participation", 1.0)
+        clients = draw_participants(participation, task.clients, x, randomness.participation)
+        everyone = clients.shape[-1] == task.clients
+        on = ArrayClients(
+            task,
+            clients,
+            randomness,
+            client_weights(getattr(self, "weighting", "clients"), task, clients, x),
+            getattr(self, "local_steps", 1),
+            reshuffled=getattr(self, "reshuffle", False),
+        )
+        own = [] if everyone else self.method.of_clients
+        given = {name: rows(table, clients) if name in own else table for name, table in tables.items()}
+        settings = self.round_settings | self.drawn(state, randomness)
+        after = {name: done(value) for name, value in self.method.round(on, given, **settings).items()}
+        after |= {name: replace_rows(tables[name], clients, after[name]) for name in own}
+        models = after.pop("model", None)
+        if models is None:
+            models = after.pop("models") if "models" in after else on.mean(after[self.method.states[0]])
+        cluster = clients if models.shape[-2] > 1 else array_namespace(clients).zeros_like(clients)
+        made: StateT = self._made(models, clients, cluster, after)
+        return made
+
+    @property
+    def round_settings(self) -> dict[str, Any]:
+        """The settings of the method's round."""
+        return {name: getattr(self, name) for name in self.method.settings if hasattr(self, name)}
+
+    def drawn(self, state: StateT, randomness: Randomness) -> dict[str, Any]:
+        """Return what is drawn for a round, such as a coin; by default nothing."""
+        return {}
+
+    def _is_of_clients(self, name: str) -> bool:
+        return name in self.method.of_clients
+
+    def _tables(self, state: Any) -> dict[str, Array]:
+        return {name: getattr(state, "models" if name == "model" else name) for name in self.method.states}
+
+    def _made(self, models: Array, clients: Any, cluster: Any, kept: dict[str, Array]) -> Any:
+        return self.state(models, clients, cluster, **kept)
+
+
+def start_of(models: Array, start: Any, clients: int) -> Array:
+    """Return where a state starts: ``"model"`` or a number, with a row for each client if there are ``clients``."""
+    zero = zeros_for_clients(models, clients) if clients else array_namespace(models).zeros_like(models)
+    if start == 0:
+        return zero
+    return zero + (models if isinstance(start, str) else start)
+
+
+def own_method(name: str) -> type[MethodAlgorithm[Any]] | None:
+    """Return the class of a method that a user declared, by its name; None if there is none."""
+    found = [rule for rule, method in METHODS.items() if method.name == name]
+    return algorithm_of(found[-1]) if found else None
+
+
+@cache
+def algorithm_of(rule: Callable[..., Any]) -> type[MethodAlgorithm[Any]]:
+    """Return the class of a method that a user wrote: its settings, and how many and which clients take part.
+
+    Raises
+    ------
+    InvalidArgument
+        If the function is not declared to be a method.
+    """
+    if rule not in METHODS:
+        name = getattr(rule, "__name__", type(rule).__name__)
+        raise InvalidArgument("algorithm", name, "must be a method", "write @method('my-method') above it")
+    method, kinds = METHODS[rule], get_type_hints(rule, include_extras=True)
+    kinds = {name: float if kind == Real else kind for name, kind in kinds.items()}
+    extra = [name for name in method.states if name not in ("model", "models")]
+    state = make_dataclass("MethodState", [(name, Any) for name in extra], bases=(State,), frozen=True)
+    settings = [
+        (name, kinds.get(name, float), *([field(default=each.default)] * (each.default is not each.empty)))
+        for name, each in method.settings.items()
+    ]
+    shared = [
+        ("local_steps", int, field(default=1)),
+        ("participation", float, field(default=1.0)),
+        ("weighting", str, field(default="clients")),
+    ]
+    known = {name for name, *_ in settings}
+    made = make_dataclass(
+        "".join(part.capitalize() for part in method.name.split("-")),
+        [*settings, *(each for each in shared if each[0] not in known)],
+        bases=(MethodAlgorithm,),
+        namespace={
+            "name": method.name,
+            "method": method,
+            "state": state,
+            "target": "pooled" if "models" not in method.states else "clients",
+            "__doc__": rule.__doc__,
+            "__post_init__": check_averaging,
+            "__module__": rule.__module__,
+        },
+        frozen=True,
+        kw_only=True,
+    )
+    return made

@@ -1,0 +1,93 @@
+"""pFedMe: proximal points of the clients' losses (T. Dinh et al., 2020)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from clusterproof.algorithms.averaging import check_averaging
+from clusterproof.algorithms.base import State
+from clusterproof.algorithms.from_method import MethodAlgorithm
+from clusterproof.common.arrays import Array
+from clusterproof.common.validation import check_choice, check_count, check_number
+from clusterproof.methods.declaration import METHODS, Method
+from clusterproof.methods.personal import pfedme
+
+
+@dataclass(frozen=True)
+class PersonalState(State):
+    """State of pFedMe.
+
+    Attributes
+    ----------
+    personal
+        Every client's own model, (..., m, d).
+    """
+
+    personal: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class PFedMe(MethodAlgorithm[PersonalState]):
+    """Descent on the Moreau envelopes of the clients' losses, whose proximal points are the clients' own models.
+
+    A participant starts at w = theta = x and repeats K times::
+
+        inner_steps times theta <- theta - step_size * (grad phi_i(theta) + lam (theta - w))
+        w <- w - outer_step_size * lam (w - theta)
+
+    and the server moves by x <- (1 - mix) x + mix * mean of w_i.
+
+    Parameters
+    ----------
+    step_size
+        Step size of the inner steps, positive.
+    lam
+        Coefficient of the pull of theta to w (lambda), positive.
+    inner_steps
+        Gradient steps for a proximal point.
+    outer_step_size
+        Step size of w, positive.
+    mix
+        What of the way to the mean the server goes (beta), positive.
+    theta
+        ``"continues"``: theta starts where it was; ``"restarts"``: at w.
+    local_steps
+        Outer steps of a client in a round (K).
+    participation
+        Fraction of clients in a round, in (0, 1].
+    weighting
+        What a client counts in the mean: ``"clients"``, one, or ``"samples"``, n_i / n.
+
+    Raises
+    ------
+    InvalidArgument
+        If a parameter is outside its range.
+
+    Notes
+    -----
+    T. Dinh, Tran and Nguyen (2020), Algorithm 1, restated. ``models`` holds x, P = 1; the last theta_i are in the state
+    as ``personal``.
+    """
+
+    name: ClassVar[str] = "pfedme"
+    method: ClassVar[Method] = METHODS[pfedme]
+    state: ClassVar[type[State]] = PersonalState
+
+    step_size: float
+    lam: float = 1.0
+    inner_steps: int = 5
+    outer_step_size: float = 0.1
+    mix: float = 1.0
+    theta: str = "continues"
+    local_steps: int = 1
+    participation: float = 1.0
+    weighting: str = "clients"
+
+    def __post_init__(self) -> None:
+        """Validate the parameters."""
+        check_averaging(self)
+        for name in ("lam", "outer_step_size", "mix"):
+            check_number(name, getattr(self, name), above=0, remedy="leave it out for the default")
+        check_count("inner_steps", self.inner_steps, at_least=1, remedy="5 is common")
+        check_choice("theta", self.theta, ("continues", "restarts"), remedy="the default is 'continues'")

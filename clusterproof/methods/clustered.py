@@ -1,0 +1,122 @@
+"""Methods with a model for each cluster, of which clients choose theirs: IFCA and CFL-MGD."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterproof.methods.declaration import Real
+
+
+def ifca(clients: Any, models: Any, *, step_size: Real, averaging: str = "gradient", chosen: Any) -> Any:
+    """IFCA: Algorithm 1 of Ghosh, Chung, Yin and Ramchandran (2020), after line 8, the choice.
+
+    With gradient averaging a step of size gamma along 1/m times the sum of the members' gradients, line 15; else the
+    means of the members' models after their local steps, of which an empty cluster keeps its own, line 18.
+    """
+    received = clients.received(models, chosen)
+    if averaging == "model":
+        ends = clients.each(lambda client, own: client.descend(own, step_size), received)
+        return clients.mean_by(ends, chosen, models)
+    sent = clients.each(lambda client, own: client.gradient(own), received)
+    sums = clients.total_by(sent, chosen, models)
+    return clients.each_cluster(lambda model, total: model - step_size * total / clients.count, models, sums)
+
+
+def mean_gradients(clients: Any, models: Any, chosen: Any, divisors: Any) -> Any:
+    """Return the sums of the members' gradients over the number of all clients, or over ``divisors``, one each: (5)."""
+    sent = clients.each(lambda client, own: client.gradient(own), clients.received(models, chosen))
+    sums = clients.total_by(sent, chosen, models)
+    if divisors is None:
+        return clients.each_cluster(lambda total: total / clients.count, sums)
+    return clients.each_cluster(lambda total, number: total / number, sums, divisors)
+
+
+def moved(clients: Any, models: Any, buffers: Any, step_size: Any) -> Any:
+    """Return the models after a step along the clusters' buffers."""
+    return clients.each_cluster(lambda model, buffer: model - step_size * buffer, models, buffers)
+
+
+def cfl_mgd_option_1(
+    clients: Any,
+    models: Any,
+    momenta: Any,
+    *,
+    step_size: Real,
+    momentum: Real,
+    chosen: Any,
+    divisors: Any = None,
+) -> Any:
+    """CFL-MGD, option I: Algorithm 1 of Zhao et al. (2023), the momentum the server's: (9), second line of (32)."""
+    means = mean_gradients(clients, models, chosen, divisors)
+    momenta = clients.each_cluster(lambda buffer, mean: momentum * buffer + mean, momenta, means)
+    return moved(clients, models, momenta, step_size), momenta
+
+
+def delayed_option_1(
+    clients: Any,
+    models: Any,
+    momenta: Any,
+    pending: Any,
+    *,
+    step_size: Real,
+    momentum: Real,
+    chosen: Any,
+    divisors: Any = None,
+) -> Any:
+    """Option I as printed: line 9 has the mean gradient of the round before, ``pending``."""
+    means = mean_gradients(clients, models, chosen, divisors)
+    momenta = clients.each_cluster(lambda buffer, late: momentum * buffer + late, momenta, pending)
+    return moved(clients, models, momenta, step_size), momenta, means
+
+
+def client_momenta_option_1(
+    clients: Any,
+    models: Any,
+    momenta: Any,
+    pending: Any,
+    *,
+    step_size: Real,
+    momentum: Real,
+    chosen: Any,
+    divisors: Any,
+    delayed: bool = False,
+) -> Any:
+    """Option I with the clients' momenta: lines 7 to 9 of Algorithm 1, and 15, after which members have their mean."""
+
+    def line_9(buffer: Any, own: Any, late: Any) -> Any:
+        return momentum * buffer + (late if delayed else own)
+
+    received = clients.received(models, chosen)
+    gradients = clients.each(lambda client, own: client.gradient(own), received)
+    own = clients.map(line_9, momenta, gradients, pending)
+    sums = clients.total_by(own, chosen, models)
+    means = clients.each_cluster(lambda total, number: total / number, sums, divisors)
+    zero = clients.each_cluster(lambda model: 0 * model, models)
+    shared = clients.received(clients.mean_by(own, chosen, zero), chosen)
+    return moved(clients, models, means, step_size), shared, gradients if delayed else pending
+
+
+def cfl_mgd_option_2(
+    clients: Any,
+    models: Any,
+    momenta: Any,
+    *,
+    step_size: Real,
+    momentum: Real,
+    chosen: Any,
+    delayed: bool = False,
+) -> Any:
+    """CFL-MGD, option II: u before chi in local steps, (4) and lines 17 to 21; the members' means (10), line 16.
+
+    If ``delayed``, the two equations of line 20 follow one another as they are printed.
+    """
+    ends = clients.each(
+        lambda client, model, buffer: client.descend_with_momentum(
+            model, buffer, step_size, momentum, delayed
+        ),
+        clients.received(models, chosen),
+        clients.received(momenta, chosen),
+    )
+    after = clients.map(lambda end: end[0], ends)
+    buffers = clients.map(lambda end: end[1], ends)
+    return clients.mean_by(after, chosen, models), clients.mean_by(buffers, chosen, momenta)

@@ -1,0 +1,267 @@
+"""The clients of a method, one after the other: in the kernel's language, for numbers, symbols, points and arrays.
+
+A value of the clients is a list with an entry for each participant of the round, in the same order; nothing is changed
+in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Functions = Sequence[Callable[[Any], Any]]
+
+
+def add_up(values: Sequence[Any]) -> Any:
+    """Return the sum of one or more vectors."""
+    return sum(values[1:], start=values[0])
+
+
+def mean(values: Sequence[Any], weights: Sequence[Any] | None = None) -> Any:
+    """Return the sum of p_i v_i; the p_i, of sum 1, are equal if None."""
+    if weights is None:
+        return add_up(values) / len(values)
+    return add_up([weight * value for weight, value in zip(weights, values, strict=True)])
+
+
+def descend(gradient: Callable[[Any], Any], start: Any, step_size: Any, steps: Any) -> Any:
+    """Return where gradient steps lead."""
+    for _ in range(steps):
+        start = start - step_size * gradient(start)  # w <- w - eta grad l(w)
+    return start
+
+
+def descend_with_momentum(
+    gradient: Callable[[Any], Any],
+    start: Any,
+    buffer: Any,
+    step_size: Any,
+    momentum: Any,
+    steps: Any,
+    delayed: bool = False,
+) -> tuple[Any, Any]:
+    """Return where steps with momentum lead, and the buffer, which is updated before the model, or ``delayed``."""
+    for _ in range(steps):
+        after = momentum * buffer + gradient(start)
+        start = start - step_size * (buffer if delayed else after)
+        buffer = after
+    return start, buffer
+
+
+def members(values: Sequence[Any], chosen: Sequence[int], cluster: int) -> Sequence[Any]:
+    """Return the values of a cluster's participants."""
+    return [value for value, own in zip(values, chosen, strict=True) if own == cluster]
+
+
+def shares(weights: Sequence[Any] | None, chosen: Sequence[int], cluster: int) -> Sequence[Any] | None:
+    """Return the weights of a cluster's participants, over their sum; None where all are equal."""
+    if weights is None:
+        return None
+    own = members(weights, chosen, cluster)
+    return [weight / sum(own) for weight in own]
+
+
+@dataclass(frozen=True)
+class ExactClient:
+    """What a client can do.
+
+    Attributes
+    ----------
+    gradient
+        The gradient of its loss, a function of a model.
+    steps
+        Number of its local steps (K).
+    loss
+        Its loss, a function of a model.
+    product
+        Its Hessian at a model times a vector, a function of both.
+    path, path_with_momentum
+        Make the local steps of a gradient: ``descend`` and ``descend_with_momentum``.
+    """
+
+    gradient: Any
+    steps: Any = 1
+    loss: Any = None
+    product: Any = None
+    path: Any = None
+    path_with_momentum: Any = None
+
+    @property
+    def asked(self) -> Any:
+        """Number of local steps that is asked for, each of which is one gradient step here."""
+        return self.steps
+
+    def descend(
+        self,
+        start: Any,
+        step_size: Any,
+        plus: Any = None,
+        pull: Any = None,
+        to: Any = None,
+        along: Any = None,
+    ) -> Any:
+        """Return the model after the local steps y <- y - step_size (g(y) + plus + pull (y - to)).
+
+        ``along`` is another direction in place of the gradient g, a function of a model.
+        """
+        return self.steps_of(self.steps, start, step_size, plus, pull, to, along)
+
+    def steps_of(
+        self,
+        count: Any,
+        start: Any,
+        step_size: Any,
+        plus: Any = None,
+        pull: Any = None,
+        to: Any = None,
+        along: Any = None,
+    ) -> Any:
+        """Return the model after another number of steps than K."""
+        gradient = self.gradient if along is None else along
+
+        def direction(y: Any) -> Any:
+            found = gradient(y)
+            if plus is not None:
+                found = found + plus
+            return found if pull is None else found + pull * (y - to)
+
+        return self.path(direction, start, step_size, count)
+
+    def descend_with_momentum(
+        self, start: Any, buffer: Any, step_size: Any, momentum: Any, delayed: Any = False
+    ) -> Any:
+        """Return model and buffer after the local steps u <- momentum u + g(y), y <- y - step_size u.
+
+        If ``delayed``, y moves along the u of the step before.
+        """
+        return self.path_with_momentum(self.gradient, start, buffer, step_size, momentum, self.steps, delayed)
+
+    def choice(self, models: Any) -> Any:
+        """Return the number of the model with the least loss, ties to the first."""
+        return min(range(len(models)), key=lambda cluster: self.loss(models[cluster]))
+
+
+@dataclass(frozen=True)
+class SolvingClient:
+    """A client who minimises its local objective exactly, in place of local steps from the model that it receives.
+
+    Attributes
+    ----------
+    minimiser
+        The function w^t -> argmin f(w) + mu / 2 ||w - w^t||^2.
+    """
+
+    minimiser: Any
+
+    def descend(self, start: Any, step_size: Any, pull: Any, to: Any) -> Any:  # noqa: ARG002 - of steps
+        """Return the minimiser."""
+        return self.minimiser(start)
+
+
+@dataclass(frozen=True)
+class ExactClients:
+    """All participants of a round as one value.
+
+    Attributes
+    ----------
+    participants
+        An ``ExactClient`` each.
+    count
+        Number of all clients (N).
+    weights
+        Weights p_i in a mean, of sum 1; None where they are equal.
+    """
+
+    participants: Any
+    count: Any
+    weights: Any = None
+
+    def each(self, line: Any, *values: Any) -> Any:
+        """Return what a line gives of every client, and of its own among the values."""
+        return [line(*one) for one in zip(self.participants, *values, strict=True)]
+
+    def map(self, line: Any, *values: Any) -> Any:
+        """Return what a line gives of every client's own among the values."""
+        return [line(*one) for one in zip(*values, strict=True)]
+
+    def to_all(self, vector: Any) -> Any:
+        """Return a vector of the server as every client receives it."""
+        return [vector for _ in self.participants]
+
+    def mean(self, values: Any) -> Any:
+        """Return the mean of the clients' vectors."""
+        return mean(values, self.weights)
+
+    def total(self, values: Any) -> Any:
+        """Return the sum of the clients' vectors."""
+        return add_up(values)
+
+    def where(self, holds: Any, one: Any, other: Any) -> Any:
+        """Return the one value of the clients, or the other."""
+        return one if holds else other
+
+    def sign(self, value: Any) -> Any:
+        """Return the sign of every entry of a vector of the server."""
+        return 1 * (value > 0) - 1 * (value < 0)
+
+    # ---- with a model for each cluster
+
+    def chosen(self, models: Any) -> Any:
+        """Return the number of the model that each client chooses, that of least loss."""
+        return [client.choice(models) for client in self.participants]
+
+    def received(self, models: Any, chosen: Any) -> Any:
+        """Return the model of each client's cluster."""
+        return [models[cluster] for cluster in chosen]
+
+    def mean_by(self, values: Any, chosen: Any, kept: Any) -> Any:
+        """Return the mean of each cluster's participants; a cluster without keeps what it has."""
+        sent = [members(values, chosen, cluster) for cluster in range(len(kept))]
+        weights = [shares(self.weights, chosen, cluster) for cluster in range(len(kept))]
+        return [
+            mean(own, each) if own else before for own, each, before in zip(sent, weights, kept, strict=True)
+        ]
+
+    def total_by(self, values: Any, chosen: Any, models: Any) -> Any:
+        """Return the sum over each cluster's participants, 0 without."""
+        sent = [members(values, chosen, cluster) for cluster in range(len(models))]
+        return [add_up(own) if own else 0 * model for own, model in zip(sent, models, strict=True)]
+
+    def each_cluster(self, line: Any, *values: Any) -> Any:
+        """Return what a line gives of every cluster's values."""
+        return [line(*one) for one in zip(*values, strict=True)]
+
+
+def exact_clients(
+    gradients: Functions,
+    steps: Any,
+    *,
+    weights: Any = None,
+    count: Any = None,
+    losses: Any = None,
+    products: Any = None,
+) -> ExactClients:
+    """Return clients with these gradients as one value.
+
+    Parameters
+    ----------
+    gradients
+        A function of a model for each participant.
+    steps
+        Number of local steps of each (K_i).
+    weights
+        Weights p_i in a mean, of sum 1; equal if None.
+    count
+        Number of all clients (N); if None, all take part.
+    losses, products
+        As ``loss`` and ``product`` of ``ExactClient``, one for each.
+    """
+    size = len(gradients)
+    participants = [
+        ExactClient(gradient, count_of, loss, product, descend, descend_with_momentum)
+        for gradient, count_of, loss, product in zip(
+            gradients, steps, losses or [None] * size, products or [None] * size, strict=True
+        )
+    ]
+    return ExactClients(participants, size if count is None else count, weights)

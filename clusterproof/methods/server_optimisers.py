@@ -1,0 +1,69 @@
+"""Methods whose server takes the clients' mean change for a gradient: with momentum, and with entrywise steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterproof.methods.declaration import Real, method
+
+
+@method("fedavgm")
+def fedavgm(
+    clients: Any,
+    model: Any,
+    buffer: Any,
+    *,
+    step_size: Real,
+    momentum: Real = 0.9,
+    nesterov: bool = False,
+    server_step_size: Real = 1,
+) -> Any:
+    """FedAvgM: Hsu, Qi and Brown (2019), FedAvg with momentum on the server; restated.
+
+    With ``nesterov`` the server moves along Delta + beta v.
+    """
+    delta = model - clients.mean(clients.each(lambda client: client.descend(model, step_size)))
+    buffer = momentum * buffer + delta
+    return model - server_step_size * (delta + momentum * buffer if nesterov else buffer), buffer
+
+
+@method("fedadam", v=lambda tau: tau**2)
+def fedadam(
+    clients: Any,
+    model: Any,
+    m: Any,
+    v: Any,
+    *,
+    step_size: Real,
+    eta: Real = 0.1,
+    beta1: Real = 0.9,
+    beta2: Real = 0.99,
+    tau: Real = 0.001,
+) -> Any:
+    """FedAdam: Algorithm 2 of Reddi, Charles, Zaheer, Garrett, Rush, Konecny et al. (2021); restated."""
+    delta = clients.mean(clients.each(lambda client: client.descend(model, step_size))) - model
+    square = delta * delta
+    m = beta1 * m + (1 - beta1) * delta
+    v = beta2 * v + (1 - beta2) * square
+    return model + eta * m / (v**0.5 + tau), m, v
+
+
+@method("fedyogi", v=lambda tau: tau**2)
+def fedyogi(
+    clients: Any,
+    model: Any,
+    m: Any,
+    v: Any,
+    *,
+    step_size: Real,
+    eta: Real = 0.1,
+    beta1: Real = 0.9,
+    beta2: Real = 0.99,
+    tau: Real = 0.001,
+) -> Any:
+    """FedYogi: Algorithm 2 of Reddi, Charles, Zaheer, Garrett, Rush, Konecny et al. (2021); restated."""
+    delta = clients.mean(clients.each(lambda client: client.descend(model, step_size))) - model
+    square = delta * delta
+    m = beta1 * m + (1 - beta1) * delta
+    v = v - (1 - beta2) * square * clients.sign(v - square)
+    return model + eta * m / (v**0.5 + tau), m, v
