@@ -30,6 +30,10 @@ PAGES = Path(__file__).parent / "pages"
 MOST_LINES, WIDTH = 45, 80
 
 SETTINGS = {
+    **{
+        name: ["--participation 0.5 --local-steps 1", "--task regression --rounds 10 --replicates 3"]
+        for name in ("feddyn", "fednova", "fedavgm", "fedadam", "fedyogi", "ditto", "pfedme")
+    },
     "cfl-mgd": [
         "--replicates 1 --momentum 0.9 --rounds 30",
         "--data population --replicates 4 --rounds 12",
