@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.running import Trace
+from clusterproof.running.matching import in_order_of_clusters
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.pages.page import Page
 from clusterproof.theory.runs.bound import sharpest_bounds
@@ -40,6 +41,8 @@ def record_of(task: Mixture, trace: Trace, seconds: float, target: str, page: Pa
         JSON has null for numbers that are not finite.
     """
     count = 0 if trace.errors is None else trace.errors.shape[-1]
+    if target == "clusters" and trace.errors is not None and count == task.clusters:
+        trace = in_order_of_clusters(trace, np.asarray(task.optima))
     if target == "clients":
         rows = "clients of cluster"
         groups = [np.flatnonzero(task.labels == cluster) for cluster in range(task.clusters)]

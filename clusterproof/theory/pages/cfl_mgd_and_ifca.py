@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from clusterproof.checker.claims.claim import REGISTRY
+from clusterproof.running.matching import models_of
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.gaussian import SHARES
 from clusterproof.theory.bounds.hypotheses import Hypothesis, Value, unmet
@@ -197,10 +198,16 @@ def _theorem_d(run: ClusterRun) -> tuple[Outcome, TraceBound | None, list[Compar
 
 
 def _choices(run: ClusterRun) -> Choices:
-    """Return which clusters were found, how many choices were wrong, and how probable one is at the start."""
+    """Return which clusters were found, how many choices were wrong, and how probable one is at the start.
+
+    A model is that of the cluster whose optimum its start is nearest to, unless clients end in other models of theirs.
+    """
     task, trace = run.task, run.trace
-    last, took_part = trace.last_assignments.reshape(-1, task.clients), trace.assignments >= 0
-    wrong, total = int((took_part & (trace.assignments != trace.labels)).sum()), int(took_part.sum())
+    ended, took_part = trace.last_assignments.reshape(-1, task.clients), run.votes >= 0
+    of_cluster = models_of(ended, trace.labels, task.clusters)
+    chosen = np.where(took_part, np.take_along_axis(of_cluster[None], np.maximum(run.votes, 0), axis=2), -1)
+    last = np.where(ended >= 0, np.take_along_axis(of_cluster, np.maximum(ended, 0), axis=1), -1)
+    wrong, total = int((took_part & (chosen != trace.labels)).sum()), int(took_part.sum())
     lost = tuple(_lost_clusters(last, trace.labels, task.clusters))
     chance = None
     if isinstance(task, RegressionMixture) and task.data == "fresh":

@@ -14,6 +14,7 @@ from clusterproof.common import InvalidArgument
 from clusterproof.common.calls import checked
 from clusterproof.common.validation import check_list
 from clusterproof.running import Trace
+from clusterproof.running.matching import in_order_of_clusters
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.pages.averaging import averaging_facts
@@ -105,7 +106,9 @@ def compare(task: Mixture, trace: Trace, claims: Sequence[str] | None = None) ->
         if page_of is None or not hasattr(task, "optima") or (page_of[0] is ClusterRun and not fits):
             found: Facts | Page = short_facts(run)
         else:
-            found = page_of[1](page_of[0](task, trace))
+            of_clusters = page_of[0] is ClusterRun and bool(np.isfinite(trace.models[0]).all())
+            ordered = in_order_of_clusters(trace, np.asarray(task.optima)) if of_clusters else trace
+            found = page_of[1](page_of[0](task, ordered))
     page = found if isinstance(found, Page) else Page(found)
     if page.picture is None and trace.errors is not None:
         page = replace(page, picture=error_picture(run))

@@ -109,7 +109,8 @@ class Outcome:
     @property
     def ratio(self) -> float | None:
         """``allowed`` over ``measured``; None where one is missing, or rounding."""
-        if self.allowed is None or not self.measured or self.allowed <= 0:
+        rounding = self.reason == "rounding"
+        if rounding or self.allowed is None or not self.measured or self.allowed <= 0:
             return None
         return self.allowed / self.measured
 

@@ -220,7 +220,9 @@ def _law(one: Law, facts: Facts) -> list[str]:
         if one.unmet is None:
             return [word("laws", one.reason)]
         exact = "law" if one.kind == "law" else "path"
-        return [f"There is no comparison with an exact {exact}: {need_words(one.unmet)}."]
+        said = [f"There is no comparison with an exact {exact}: {need_words(one.unmet)}."]
+        one_run = one.unmet.name == "runs" and facts.run.runs == 1
+        return [*said, *["In Python, assert_same_law takes one run, too."] * one_run]
     if one.outcome == "follows":
         return [f"The {follow} {_followed(one)}."]
     if one.kind == "law":
