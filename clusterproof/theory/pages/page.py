@@ -114,9 +114,14 @@ class Page:
         """Return the facts as nested dicts and lists, for JSON."""
         found: dict[str, Any] = _plain(asdict(self.facts))
         found["results"] = [{"kind": type(one).__name__, **_plain(asdict(one))} for one in self.facts.results]
-        told = zip(self.facts.theorems, found["theorems"], strict=True)
-        found["theorems"] = [{**shown, "ratio": one.ratio} for one, shown in told]
+        found["theorems"] = [_outcome(one) for one in self.facts.theorems]
+        found["others"] = [_outcome(one) for one in self.facts.others]
         return found
+
+
+def _outcome(one: Outcome) -> dict[str, Any]:
+    hypotheses = [{**_plain(asdict(each)), "met": each.met} for each in one.hypotheses]
+    return {**_plain(asdict(one)), "hypotheses": hypotheses, "ratio": one.ratio}
 
 
 def _row(one: Outcome) -> tuple[Any, ...]:

@@ -61,7 +61,7 @@ def _parts(facts: Facts, told: Told) -> Iterator[str]:
 def title(facts: Facts) -> str:
     """Return algorithm, task, and numbers of runs and rounds."""
     name = facts.run.algorithm
-    algorithm = word("algorithms", name) if facts.run.library else name
+    algorithm = table("algorithms").get(name, name) if facts.run.library else name
     task = table("tasks").get(facts.task.kind, facts.task.kind)  # a task of the user's has its own name
     return f"{algorithm} on {task}: {many(facts.run.runs, 'run')} of {many(facts.run.rounds, 'round')}"
 
@@ -87,6 +87,15 @@ def name_of(claim: str) -> str:
     if known is not None and not str(known.module).startswith("clusterproof."):
         return claim
     return word("theorems", claim)
+
+
+def quantity_of(one: Outcome, name: str) -> str:
+    """Return the words for a quantity; a claim of the user's has quantities of its own."""
+    return (
+        table("quantities").get(name, f"the {name}")
+        if name_of(one.claim) == one.claim
+        else word("quantities", name)
+    )
 
 
 def _label(group: Sequence[Outcome]) -> str:
@@ -264,8 +273,9 @@ def theorem_words(group: Sequence[Outcome], told: set[str], *, brief: bool = Fal
 
 def _names(theorems: Sequence[Outcome]) -> str:
     """Name theorems with their sources, those of one source together."""
-    names = [_label(list(group)) for _, group in groupby(theorems, key=lambda one: one.source)]
-    return ", and ".join(names)
+    groups = [list(group) for _, group in groupby(theorems, key=lambda one: one.source)]
+    labels = [_label(group) for group in groups]
+    return ", and ".join(labels) if any(len(group) > 1 for group in groups) else joined(labels)
 
 
 def _numbers(one: Outcome) -> dict[str, Any]:
@@ -285,11 +295,11 @@ def _first(one: Outcome, told: dict[str, Any]) -> str:
         return filled(word("reasons", "refused here" if here else one.reason), told)
     if one.unmet is not None:
         return f"{need_words(one.unmet)}."
-    quantity = word("quantities", one.quantity)
+    quantity = quantity_of(one, one.quantity)
     if one.worst is not None:
         high, limit = apart(one.worst.measured, one.worst.allowed)
         cluster = "" if one.worst.cluster is None else f" in cluster {one.worst.cluster}"
-        what = word("quantities", one.worst.quantity)
+        what = quantity_of(one, one.worst.quantity)
         return f"{what} is {high} after round {one.worst.round}{cluster}, where {limit} is allowed."
     if one.allowed is None:
         return ""

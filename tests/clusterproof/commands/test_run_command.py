@@ -240,6 +240,9 @@ def test_a_run_of_fpfc_is_compared_with_its_own_theorem(capsys: Capture) -> None
         found = told[f"fpfc/{row}"]
         assert [found["measured"], found["allowed"]] == pytest.approx(expected)
         assert found["ratio"] == pytest.approx(expected[1] / expected[0])
+    needs = told["fpfc/theorem-1-models"]["hypotheses"]
+    assert [each["name"] for each in needs if each["met"]] == [each["name"] for each in needs]
+    assert {"rho", "q"} <= {each["name"] for each in needs}
     assert main(["check", "--trace", "run"]) == 0
     held = [line.split()[0] for line in capsys.readouterr().out.splitlines() if "  holds  " in line]
     assert held == ["fpfc/one-term", "fpfc/repaired-duals", "fpfc/repaired-mapping"]

@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clusterproof import theory
+from clusterproof import checker, theory
 from clusterproof.algorithms import ALGORITHMS
 from clusterproof.commands.application import main
 from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.synthetic.softmax import SoftmaxMixture
+from clusterproof.theorem import at_most
 from clusterproof.theory.pages.facts import ErrorFacts, GroupFacts
-from clusterproof.theory.pages.glossary import filled, word
+from clusterproof.theory.pages.glossary import filled, table, word
 from clusterproof.theory.pages.page import Page
 
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?(?![\w])")
@@ -203,7 +204,7 @@ def fits(page: str) -> None:
     lines = page.splitlines()
     assert len(lines) <= MOST_LINES
     assert max(map(len, lines)) <= WIDTH
-    assert lines[1] == "" != lines[2]
+    assert "" in lines[1:3]
 
 
 def test_every_algorithm_has_a_golden_page() -> None:
@@ -237,6 +238,39 @@ def test_a_name_without_a_meaning_is_an_error() -> None:
         word("symbols", "a quantity that nobody explained")
     with pytest.raises(KeyError):
         filled("The number is {nobody's}.", {"somebody's": 1.0})
+
+
+def test_every_algorithm_and_every_claim_on_runs_has_a_name() -> None:
+    assert set(ALGORITHMS) <= set(table("algorithms"))
+    own = {name for name, claim in checker.REGISTRY.items() if claim.module.startswith("clusterproof.")}
+    assert {name.partition("#")[0] for name in table("theorems")} <= own
+    assert {name for name in own if checker.REGISTRY[name].bound is not None} <= set(table("theorems"))
+
+
+def state_height(allowed: int) -> None:
+    """State a claim that heights 1, 2, ... are at most a number."""
+
+    def bound(task: Any, trace: Any) -> theory.TraceBound:
+        measured = np.arange(1.0, trace.rounds + 2)[:, None]
+        return theory.TraceBound(
+            np.full((trace.rounds + 1, 1), allowed), measured=measured, quantity="height"
+        )
+
+    @checker.claim(f"mine/height-{allowed}", bound=bound)
+    def height() -> Any:
+        """A bound on a height."""
+        return at_most(1, one=1)
+
+
+def test_a_users_claim_has_its_own_quantity(registry: Any) -> None:
+    task = QuadraticMixture.random(clusters=2, clients=6, dimension=2)
+    trace = run(ALGORITHMS["fedavg"](step_size=0.1), task, rounds=4)  # type: ignore[call-arg]
+    for allowed in (0, 9):
+        state_height(allowed)
+    page = theory.compare(task, trace, ["mine/height-0", "mine/height-9"])
+    assert [one.outcome for one in page.theorems[-2:]] == ["is broken", "holds"]
+    assert "the height" in str(page)
+    assert "mine/height-9" in page.verbose()
 
 
 def test_no_control_flow_depends_on_a_sentence() -> None:
