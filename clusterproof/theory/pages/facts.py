@@ -311,8 +311,8 @@ class Rest:
         Of the point from the common optimum, exactly; None where that is not told.
     end
         Distance of the last models from it; None where chance moves the run.
-    size
-        Length that rounding is relative to.
+    rounding
+        Length up to which ``end`` is rounding.
     factor
         By which the distance shrinks in a round after many rounds; None where it is not known.
     assumes
@@ -324,7 +324,7 @@ class Rest:
     point: str
     distance: float | None
     end: float | None
-    size: float
+    rounding: float
     factor: float | None
     assumes: tuple[str, ...] = ()
     constants: Mapping[str, float] = field(default_factory=dict)

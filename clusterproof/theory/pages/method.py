@@ -10,6 +10,7 @@ from clusterproof.algorithms import ALGORITHMS
 from clusterproof.theory.pages.facts import Facts, Next, Rate, Rest, Result
 from clusterproof.theory.pages.one_model import error_facts, exact_rate, head, law_facts
 from clusterproof.theory.runs.method import MethodRun
+from clusterproof.theory.runs.one_model import MEASURED
 
 
 def method_facts(of: MethodRun) -> Facts:
@@ -34,7 +35,7 @@ def rest_facts(of: MethodRun) -> Rest:
     end = None
     if of.random is None:
         end = float(np.linalg.norm(of.path[-1] - of.rest.point, axis=-1).max())
-    return Rest("the rounds", of.rest.distance, end, of.unit, of.rest.radius, assumes)
+    return Rest("the rounds", of.rest.distance, end, MEASURED * of.unit, of.rest.radius, assumes)
 
 
 def rest_rate(of: MethodRun) -> Rate:

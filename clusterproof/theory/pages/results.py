@@ -157,7 +157,7 @@ def _rest(one: Rest, facts: Facts) -> list[str]:
         ]
     if one.end is None:
         return said
-    near = one.end <= max(one.size, SETTLED * (one.distance or 0.0))
+    near = one.end <= max(one.rounding, SETTLED * (one.distance or 0.0))
     said.append("The run ends there." if near else f"The run ends {short(one.end)} from there.")
     if one.factor is not None and facts.result(Rate) is None:
         said.append(f"After many rounds the exact factor of a round is {one.factor:.4f}.")

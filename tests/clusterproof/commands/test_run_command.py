@@ -26,7 +26,7 @@ from clusterproof.theory.pages.facts import GroupFacts
 
 Capture = pytest.CaptureFixture[str]
 SMALL = "--task quadratic --clients 4 --dimension 2 --rounds 3"
-OPTION = re.compile(r"(?m)^│ (--[a-z-]+)")
+OPTION = re.compile(r"(?m)^│ (--[a-z0-9-]+)")
 
 
 @pytest.fixture(autouse=True)

@@ -49,6 +49,7 @@ def test_where_it_rests_and_how_fast_by_rounds_of_the_library(algorithm: Any, ro
         path.append(after(path[-1]))
     assert found.distance == pytest.approx(float(np.linalg.norm(rest - optimum)))
     assert found.end == pytest.approx(float(np.linalg.norm(path[-1] - rest)), abs=1e-12)
+    assert found.rounding < 1e-6  # a length that the page may call none
     first, last = (float(np.linalg.norm(path[at] - optimum)) for at in (0, -1))
     assert (error.start, error.end) == pytest.approx((first, last))
     half = rounds // 2
