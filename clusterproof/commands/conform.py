@@ -39,7 +39,7 @@ def conform(
     implementation
         MODULE:NAME or FILE.py:NAME, a function or class of (task, settings), or an Algorithm.
     algorithm
-        Name of the definition, such as scaffold.
+        Name of the definition, such as scaffold; or MODULE:NAME or FILE.py:NAME of your method.
     settings
         NAME=VALUE, fixed for all runs, such as option=I; may be given again.
     dtype
@@ -73,9 +73,10 @@ def conform(
         raise InvalidArgument("as", None, "must be given", f"{remedy}; --list prints all")
     in_child("implementation", implementation)
     start = import_object(implementation)
+    held = import_object(algorithm, "as") if ":" in algorithm else algorithm
     chosen = values_from_texts("set", settings)
     given = None if supports is None else [name for name in supports.split(",") if name]
-    report = hold(start, algorithm, settings=chosen, supports=given, dtype=dtype, loss=loss)
+    report = hold(start, held, settings=chosen, supports=given, dtype=dtype, loss=loss)
     if report.verdict == "unusable":
         terminal.complain(report.sentence)
     else:

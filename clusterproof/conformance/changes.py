@@ -109,7 +109,7 @@ def _written(text: str, changes: Mapping[Span, Sequence[str]]) -> str:
 def changed_functions(run: Any) -> Mapping[str, Callable[..., Any]]:
     """Return the functions of a run's definition by their names, with the run's changes of them and of places."""
     functions = functions_of((type(run).rule, *run.calls))
-    given = {*parameters(type(run).rule), "rows", "gradients before steps", "gradients of a step"}
+    given = {*run.arguments(), "rows", "gradients before steps", "gradients of a step"}
     given |= {f"{when} {name}" for when in ("first", "new") for name in run.states}
     changes = [(key, each) for made in run.changes for key, each in made.items() if key not in given]
     if not changes:

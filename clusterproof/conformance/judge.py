@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.algorithms.base import Algorithm
+from clusterproof.algorithms.from_method import algorithm_of
 from clusterproof.common.calls import checked
 from clusterproof.common.validation import check_name, check_number
 from clusterproof.conformance.adapters.library import from_algorithm
@@ -31,6 +32,7 @@ from clusterproof.conformance.probes import (
 from clusterproof.conformance.report import Check, Localisation, Report
 from clusterproof.conformance.settings import check_declared, check_settings, find_definition
 from clusterproof.conformance.tolerance import first_difference, unit
+from clusterproof.methods import METHODS
 
 EARLY = 6
 """The number of rounds of a run within which rounding in single precision shows in double precision."""
@@ -39,7 +41,7 @@ EARLY = 6
 @checked
 def conform(
     start: Start | Algorithm[Any] | type[Algorithm[Any]],
-    algorithm: str,
+    algorithm: str | Callable[..., Any],
     *,
     settings: Mapping[str, Any] | None = None,
     supports: Iterable[str] | None = None,
@@ -60,7 +62,7 @@ def conform(
         (N, d), ``run.personal`` (N, d) and ``run.assignments`` (N,) are compared if the run has them. The mapping
         ``start.conform_options``, if there is one, gives ``supports``, ``dtype`` and ``loss`` where they are None.
     algorithm
-        Name of the definition, see ``definitions.DEFINITIONS``.
+        Name of the definition, see ``definitions.DEFINITIONS``, or a method: a function below ``@method``.
     settings
         Settings that are fixed for all probes, such as ``{"option": "I"}``.
     supports
@@ -98,6 +100,8 @@ def conform(
             and value in definition.variants.get(field.name, ())
         }
         settings = {**options, **(settings or {})}
+    if callable(start) and start in METHODS:
+        start = algorithm_of(start)
     if isinstance(start, Algorithm) or (isinstance(start, type) and issubclass(start, Algorithm)):
         start = from_algorithm(start)
     chosen = check_settings(definition, settings or {})
@@ -282,7 +286,7 @@ def _with_checks(report: Report, further: Sequence[Check]) -> Report:
 
 
 @checked
-def assert_conforms(start: Any, algorithm: str, **options: Any) -> Report:
+def assert_conforms(start: Any, algorithm: str | Callable[..., Any], **options: Any) -> Report:
     """Raise unless an implementation conforms; the options are those of ``conform``.
 
     Raises

@@ -1,10 +1,11 @@
 """What ``conform`` is called with: names of algorithms, settings and supports."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from clusterproof.common.validation import (
     InvalidArgument,
+    brief,
     check_choice,
     check_count,
     check_instance,
@@ -14,21 +15,43 @@ from clusterproof.common.validation import (
 )
 from clusterproof.conformance.definitions import DECLARED, DEFINITIONS, Definition
 from clusterproof.conformance.definitions.base import SCHEDULES
+from clusterproof.conformance.definitions.of_method import MethodDefinition, definition_of
+from clusterproof.conformance.known_mistakes import SLIPS
 from clusterproof.conformance.probes import SUPPORTS
+from clusterproof.methods import METHODS
 
 LOSSES = ("quadratic", "cross-entropy")
 
 
-def find_definition(algorithm: str) -> type[Definition]:
-    """Return the definition of an algorithm.
+def find_definition(algorithm: str | Callable[..., Any]) -> type[Definition]:
+    """Return the definition of an algorithm, by its name, or of a method from its text.
 
     Raises
     ------
     InvalidArgument
-        If there is none of that name; the message proposes the nearest.
+        If there is none of that name; the message proposes the nearest. If a method has the name of an algorithm of
+        this library.
     """
+    if not isinstance(algorithm, str) and algorithm in METHODS:
+        return _declared_method(algorithm)
+    if not isinstance(algorithm, str):
+        rule = "must be the name of a definition, or a method, a function below @method"
+        raise InvalidArgument("algorithm", brief(algorithm), rule, "write a name such as 'scaffold'")
     check_name("algorithm", algorithm, list(DEFINITIONS))
     return DEFINITIONS[algorithm]
+
+
+def _declared_method(rule: Callable[..., Any]) -> type[Definition]:
+    """Return the definition of a method, which is then known by its name."""
+    name = METHODS[rule].name
+    if name in DEFINITIONS and not issubclass(DEFINITIONS[name], MethodDefinition):
+        remedy = f"write algorithm={name!r}, or name yours otherwise"
+        raise InvalidArgument(
+            "algorithm", name, "must not be the name of an algorithm of this library", remedy
+        )
+    DEFINITIONS[name] = definition_of(rule)
+    SLIPS[name] = {}
+    return DEFINITIONS[name]
 
 
 def check_settings(definition: type[Definition], settings: Mapping[str, Any]) -> dict[str, Any]:

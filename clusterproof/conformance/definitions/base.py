@@ -142,6 +142,11 @@ class Definition:
         return {name: np.array(getattr(self, name), dtype=float) for name in self.quantities}
 
     @classmethod
+    def arguments(cls) -> tuple[str, ...]:
+        """Return the names of what a round is given, each of which a change may change."""
+        return parameters(cls.rule)
+
+    @classmethod
     def defaults(cls) -> dict[str, Any]:
         """Return every setting that the rule has, with its default: of words those with a choice."""
         lacking = {name for name, argument in READ_BY.items() if argument not in parameters(cls.rule)}
