@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -84,21 +83,29 @@ def _gap(tried: Tried, instance: dict[str, Any]) -> Fraction:
 def _solved(
     tried: Tried, start: dict[str, Any], names: Sequence[str], stream: np.random.Generator
 ) -> dict[str, Any] | None:
-    """Solve one equation after the other for a quantity each; None if one has no solution in fractions."""
-    instance, left = start, list(names)
-    for _ in range(AT_ONCE):
-        if _residual(tried, instance) is None:
-            return instance
-        for name in sorted(left, key=lambda _: stream.random()):
-            roots = list(_roots(partial(_gap, tried), instance, name))
-            allowed = [each for each in roots if tried.space.ranges[name].holds(each, instance)]
-            if allowed:
-                instance = {**instance, name: allowed[int(stream.integers(len(allowed)))]}
-                left.remove(name)
-                break
-        else:
-            return None
-    return instance
+    """Solve the equations for so many quantities; None if they have no solution in fractions."""
+    shuffled = sorted(names, key=lambda _: stream.random())
+    for count in range(1, min(AT_ONCE, len(names)) + 1):
+        found = _with_solution(tried, start, shuffled[:count])
+        if found is not None and missed(tried.statement, found) is None:
+            return found
+    return None
+
+
+def _with_solution(tried: Tried, instance: dict[str, Any], names: Sequence[str]) -> dict[str, Any] | None:
+    """Give quantities the values at which as many equations are met, the first one by the first quantity."""
+    if not names:
+        return instance
+    *others, last = names
+
+    def gap(moved: dict[str, Any]) -> Fraction:
+        """Return by how much the last equation is missed where those before it are met by the other quantities."""
+        met = _with_solution(tried, moved, others)
+        return Fraction(0) if met is None else _gap(tried, met)
+
+    allowed = tried.space.ranges[last]
+    roots = sorted(_roots(gap, instance, last), key=lambda root: not allowed.holds(root, instance))
+    return _with_solution(tried, {**instance, last: roots[0]}, others) if roots else None
 
 
 def _roots(gap: Gap, instance: dict[str, Any], name: str) -> Iterator[Fraction]:
