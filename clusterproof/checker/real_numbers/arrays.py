@@ -328,6 +328,11 @@ def _norm(values: Any, ord: Any = None, axis: Any = None, keepdims: bool = False
         return reduced(lambda entries: largest(map(abs, entries)))(x, axis=axis, keepdims=keepdims)
     if ord == 2 and axis is None:
         return _singular_values(x, compute_uv=False)[0]
+    if is_vector and type(ord) in (int, Fraction) and ord > 0:
+        powers = entrywise(lambda x: power(abs(x), ord), 1)
+        return entrywise(lambda x: power(x, divide(1, ord)), 1)(
+            reduced(add_up)(powers(x), axis=axis, keepdims=keepdims)
+        )
     raise NoValue(f"numpy.linalg.norm of order {ord}")
 
 
@@ -386,6 +391,7 @@ REDUCED: dict[str, Callable[..., Any]] = {
     "std": lambda values, ddof=0: root(_variance(values, ddof)), "argmax": _place(">"), "argmin": _place("<"),
     "ptp": lambda values: largest(values) - least(values),
 }  # fmt: skip
+WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "intp")
 NUMPY: dict[Any, Any] = (
     {getattr(np, name): _moves(getattr(np, name)) for name in MOVES.split()}
     | {getattr(np, name): entrywise(function, 1) for name, function in ENTRIES.items()}
@@ -403,7 +409,9 @@ NUMPY: dict[Any, Any] = (
         np.dot: matmul, np.matmul: matmul, np.isclose: _all_close,
         np.allclose: lambda *values, **named: bool(np.all(_all_close(*values, **named))),
         np.einsum: lambda words, *values: np.einsum(words, *(np.asarray(array(each), dtype=object) for each in values)),
-        np.round: lambda x, decimals=0: entrywise(lambda v: round(v, decimals), 1)(x), np.float64: Float, np.int64: Int,
+        **{getattr(np, name): Int for name in WHOLE},
+        np.float32: Float, np.float16: Float, np.longdouble: Float, np.float64: Float,
+        np.round: lambda x, decimals=0: entrywise(lambda v: round(v, decimals), 1)(x),
         np.ndarray: np.ndarray, np.integer: np.integer, np.bool_: bool,
     }
     | LINEAR

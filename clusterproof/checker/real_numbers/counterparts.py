@@ -56,6 +56,8 @@ TABLES: Mapping[Any, Any] = {**NUMPY, **FUNCTIONS, **WORDS}
 """By a live function, what stands for it."""
 AGREEMENT = Fraction(1, 10**9)
 """How far a constant of the module may be from what its source gives: further, it was changed."""
+LIBRARIES = {*sys.stdlib_module_names, "numpy", "scipy", "torch", "hypothesis"}
+"""Packages whose classes are not rewritten."""
 OF_CLASSES = ("__dict__", "__weakref__", "__module__", "__doc__", "__annotations__", "__slots__", "__repr__")
 """Members of classes that are left out."""
 SAFE = (Outside, ValueError, ArithmeticError, StopIteration, RuntimeError, AssertionError)
@@ -133,7 +135,7 @@ class Counterparts:
             return functools.partial(self.of(value.func, {}, name), *parts, **named)
         if type(value) is _CACHED:
             return self.function(value.__wrapped__)
-        if isinstance(value, type) and value.__module__ not in sys.stdlib_module_names:
+        if isinstance(value, type) and value.__module__.partition(".")[0] not in LIBRARIES:
             return self.kind(value)
         raise NoValue(_full_name(value, name))
 

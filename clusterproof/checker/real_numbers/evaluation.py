@@ -22,6 +22,8 @@ from clusterproof.checker.real_numbers.sides import Sides, compared
 
 PRECISIONS = (128, 512, 2048)
 """Bits that are tried in turn."""
+UNKNOWN = "has no rigorous value"
+"""What is said of a function whatever the instance is."""
 OF_LINE = "the hypothesis of this line"
 """What an instance does not meet at which only this line says nothing."""
 DIGITS = 5
@@ -108,7 +110,7 @@ def _try(statement: Statement, evaluate: Callable[[], Any], bits: int) -> Any:
             None, f"{undecided} is not decided with {bits} bits{_place(undecided, statement)}", again=True
         )
     except NoValue as unknown:
-        return Answer(None, f"{unknown} has no rigorous value{_place(unknown, statement)}")
+        return Answer(None, f"{unknown} {UNKNOWN}{_place(unknown, statement)}")
     except OutOfFuel:
         return Answer(None, f"over the real numbers it takes more than {FUEL} steps")
     except Outside as outside:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+import flint
 import numpy as np
 
 from clusterproof.checker.claims import sides as claimed
@@ -18,9 +19,12 @@ from clusterproof.checker.claims.rounding import TOLERANCE
 from clusterproof.checker.claims.sides import Outside
 from clusterproof.checker.real_numbers.arrays import array
 from clusterproof.checker.real_numbers.functions import add_up, largest, least
-from clusterproof.checker.real_numbers.interval import NoValue, ball_of
+from clusterproof.checker.real_numbers.interval import NoValue, Undecided, ball_of
 from clusterproof.checker.real_numbers.operators import COMPARISONS, OPERATIONS, plain
 from clusterproof.common.calls import exposed
+
+SAME_BITS = 1500
+"""Bits after the point to which two sides agree that are taken as equal."""
 
 
 @dataclass(frozen=True)
@@ -78,10 +82,21 @@ class Sides:
         tolerance: Any = self.rounding
         if tolerance is None:
             tolerance = 0 if exact else OPERATIONS["__multiply"](Fraction(str(TOLERANCE)), self._unit())
-        over = [gap > tolerance for gap in gaps]  # each of them must be certain
+        over = [self._exceeds(gap, tolerance) for gap in gaps]  # each of them must be certain
         return any(over), self.pairs[
             max(range(len(gaps)), key=lambda place: float(ball_of(gaps[place]).mid()))
         ]
+
+    def _exceeds(self, gap: Any, tolerance: Any) -> bool:
+        """Return whether a gap is too large; one of which the last precision gives no digit is not."""
+        try:
+            return bool(gap > tolerance)
+        except Undecided:
+            excess = ball_of(OPERATIONS["__subtract"](gap, tolerance))
+            nothing = (1 + ball_of(self._unit())) * flint.arb(2) ** -SAME_BITS
+            if excess < nothing and excess > -nothing:
+                return False
+            raise
 
     def _gap(self, pair: Pair) -> Any:
         gap = OPERATIONS["__subtract"](pair.left, pair.right)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,11 @@ from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.real_numbers.evaluation import OF_LINE, Answer, over_the_reals
 from clusterproof.checker.search.evaluation import Evaluation
 
+APPROXIMATE = (
+    "scipy.integrate", "scipy.optimize", "scipy.interpolate", "scipy.sparse.linalg", "scipy.differentiate",
+    "scipy.signal", "sklearn", "cvxpy", "torch",
+)  # fmt: skip
+"""Modules whose results have errors of their method, which no change of digits shows."""
 EXACT = {"comb", "factorial", "gcd", "isqrt", "lcm", "perm", "prod", "floor", "ceil", "trunc"}
 """Functions of ``math`` that give whole numbers."""
 
@@ -107,29 +112,56 @@ def is_inexact(statement: Statement, evaluation: Evaluation, name: str) -> bool:
 @cache
 def computes_in_floats(function: Any) -> bool:
     """Return whether a function, or what it names, names NumPy, floats or functions that return them."""
-    seen: set[int] = set()
+    values, names = _named_by(function)
+    of_math = {name for name in names if hasattr(math, name)}
+    return not values or any(_gives_floats(value, of_math) for value in values)
 
-    def reads(code: CodeType, known: Mapping[str, Any]) -> bool:
+
+@cache
+def approximation_in(function: Any) -> str:
+    """Return a module that a function names whose results have errors other than those of rounding; empty if none."""
+    values, names = _named_by(function)
+    packages = [value for value in values if isinstance(value, ModuleType)]
+    for package in packages:  # grows by the modules within them
+        within = [getattr(package, name, None) for name in names if not name.startswith("_")]
+        values = [*values, *within]
+        packages.extend(each for each in within if isinstance(each, ModuleType) and each not in packages)
+    modules = {str(getattr(value, "__module__", None) or getattr(value, "__name__", "")) for value in values}
+    return next((each for each in sorted(modules | names) if each.startswith(APPROXIMATE)), "")
+
+
+def _named_by(function: Any) -> tuple[list[Any], set[str]]:
+    """Return the values and names that a function, and what it names, names; no value if it has no code."""
+    seen: dict[int, CodeType] = {}
+    values: list[Any] = []
+    names: set[str] = set()
+
+    def read(code: CodeType, known: Mapping[str, Any]) -> None:
         if id(code) in seen:
-            return False
-        seen.add(id(code))
+            return
+        seen[id(code)] = code
+        names.update(code.co_names)
+        values.extend(each for each in code.co_consts if isinstance(each, float))
         for each in code.co_consts:
-            if isinstance(each, float) or (isinstance(each, CodeType) and reads(each, known)):
-                return True
-        names = [known.get(name, float if name == "float" else None) for name in code.co_names]
-        of_math = {name for name in code.co_names if hasattr(math, name)}
-        return any(_gives_floats(value, of_math) or reads_inner(value, known) for value in names)
+            if isinstance(each, CodeType):
+                read(each, known)
+        for name in code.co_names:
+            add(known.get(name, float if name == "float" else None), known)
 
-    def reads_inner(value: Any, known: Mapping[str, Any]) -> bool:
+    def add(value: Any, known: Mapping[str, Any]) -> None:
+        values.append(value)
         inner = getattr(getattr(value, "function", value), "__code__", None)
-        own = not (getattr(value, "__module__", None) or "").startswith("clusterproof.checker.")
-        return inner is not None and own and reads(inner, getattr(value, "__globals__", known))
+        if inner is not None and not (getattr(value, "__module__", None) or "").startswith(
+            "clusterproof.checker."
+        ):
+            read(inner, getattr(value, "__globals__", known))
 
     code = getattr(function, "__code__", None)
-    cells = [each.cell_contents for each in getattr(function, "__closure__", None) or ()]
-    if code is None or any(_gives_floats(each, set()) or reads_inner(each, {}) for each in cells):
-        return True
-    return reads(code, function.__globals__)
+    if code is not None:
+        for cell in getattr(function, "__closure__", None) or ():
+            add(cell.cell_contents, {})
+        read(code, function.__globals__)
+    return values, names
 
 
 def _gives_floats(value: Any, of_math: set[str]) -> bool:

@@ -22,6 +22,7 @@ from clusterproof.checker.claims.judge import Conclusion, judge
 from clusterproof.checker.claims.ranges import Drawn, Instance, Interval, Range
 from clusterproof.checker.claims.rounding import FLOOR, as_floats, unit_of
 from clusterproof.checker.claims.sides import Sides
+from clusterproof.checker.search.confirmation import approximation_in
 from clusterproof.checker.search.evaluation import Evaluation, Evaluator
 from clusterproof.common.randomness import generator
 from clusterproof.common.work_limit import TooMuchWork, limited_lines
@@ -83,6 +84,8 @@ def by_margin(evaluator: Evaluator, evaluation: Evaluation, name: str, magnitude
     """
     sides, instance = evaluation.lines[name], evaluation.instance
     assert isinstance(sides, Sides)  # others need no digits
+    if method := approximation_in(evaluator.statement.function):
+        return f"{method} has errors of its method, which are none of rounding"
     if evaluation.judged[name].exact:
         return "its whole numbers come from floats, or may have wrapped around"
     if not _is_finite(sides):

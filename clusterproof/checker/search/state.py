@@ -14,7 +14,7 @@ from clusterproof.checker.claims.drawing import FARTHEST
 from clusterproof.checker.claims.sides import Excluded, Outside
 from clusterproof.checker.claims.space import Space
 from clusterproof.checker.claims.statement import Statement
-from clusterproof.checker.real_numbers.evaluation import steps_taken
+from clusterproof.checker.real_numbers.evaluation import UNKNOWN, steps_taken
 from clusterproof.checker.search.confirmation import confirmed, is_certain, is_inexact, of_real_numbers
 from clusterproof.checker.search.evaluation import Evaluation, Evaluator
 from clusterproof.checker.search.findings import Findings
@@ -276,7 +276,7 @@ class Tried:
             if isinstance(line, Excluded):
                 findings.excluded[line.hypothesis] += 1
                 continue
-            findings.unanswered += bool(evaluation.judged[name].why)
+            findings.unanswered += UNKNOWN in evaluation.judged[name].why
             findings.keep(evaluation, name, line, probing=self.probing)
         for name in evaluation.broken:
             findings, judged = self.lines[name], evaluation.judged[name]

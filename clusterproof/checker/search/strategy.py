@@ -15,6 +15,7 @@ from clusterproof.checker.search.maximise import change_entries, go_far, refine
 from clusterproof.checker.search.repeated import DECIDED, decide_settings, unlikely
 from clusterproof.checker.search.shrink import simplify
 from clusterproof.checker.search.state import LEAST, LOOKING, Tried
+from clusterproof.common.work_limit import SPENT
 
 REFINED = 8
 """Share of the evaluations, one of so many, by which the neighbourhood of the tightest instance is looked at."""
@@ -42,6 +43,8 @@ def search(
     tried = Tried(evaluator)
     try:
         explore(tried, wanted)
+        if tried.work.is_spent and not tried.coverage.stopped:
+            tried.stop(tried.last, SPENT)
         for name, findings in tried.lines.items():
             tried.confirm(name, LEAST)
             if statement.random:

@@ -1,0 +1,93 @@
+"""Violations in floats where the real numbers say nothing: what the margin takes, and what it leaves."""
+
+import math
+import platform
+from typing import Annotated, Any
+
+import numpy as np
+import pytest
+import scipy.integrate
+from toy_claims import decided
+
+from clusterproof.checker import Kind
+from clusterproof.checker.claims import Sides, at_most, integers, reals
+from clusterproof.checker.report.tables import count_table, refuted_words, sentence, summary
+from clusterproof.checker.search.margin import MODES
+
+pytestmark = pytest.mark.usefixtures("registry")
+Digit = Annotated[int, integers(1, 50)]
+
+
+def noise(n: int) -> np.ndarray:
+    return np.random.default_rng(n).normal(size=10)
+
+
+def far(n: Digit) -> Sides:
+    return at_most(np.abs(noise(n)).max() + 1, 1.5)
+
+
+def close(n: Digit) -> Sides:
+    return at_most(np.abs(noise(n)).max() * 0 + 1 + 1e-9, 1.0, rounding=0.0)
+
+
+def whole(n: Digit) -> Sides:
+    return at_most(int(np.sum(noise(n) < 9)), 9)
+
+
+def infinite(n: Digit) -> Sides:
+    return at_most(math.inf if noise(n)[0] < 9 else 0.0, 1.0)
+
+
+def integral(a: Annotated[float, reals(1, 1e5)]) -> Sides:
+    """The integral of e^(-x^2) over [-a, a] is at least .8 of sqrt(pi), where quadrature misses the peak."""
+    value = scipy.integrate.quad(lambda x: math.exp(-x * x), -a, a)[0]
+    return at_most(0.8 * math.sqrt(math.pi), value)
+
+
+def cancelling(n: Digit) -> Sides:
+    """The variance of numbers about 1e8 is at least 0; their squares have 1 as their last digit."""
+    x = noise(n) * 1e-3 + 1e8
+    return at_most(-(np.mean(x**2) - np.mean(x) ** 2), 0.0)
+
+
+def test_what_is_far_beyond_rounding_is_violated_in_floats_and_counts_as_no_false_statement() -> None:
+    found = decided(far)
+    assert (found.verdict, found.basis, found.word) == (Kind.VIOLATED, "floats", "violated in floats")
+    assert "violated in floats, not proved" in str(sentence(found, None))
+    assert refuted_words([found]) == ""
+    assert "1 violated in floats" in summary([found], 0, 0, 1.0)
+    head, row = count_table([found], None)[:2]
+    assert dict(zip(head.split("  "), row.split("  "), strict=True))["violated"] == "0"
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (whole, "its whole numbers come from floats"), (infinite, "a side is not finite in floats"),
+        (integral, "scipy.integrate has errors of its method"), (cancelling, "not confirmed"),
+    ],
+)  # fmt: skip
+def test_what_may_be_none_is_inconclusive_with_the_reason(function: Any, why: str) -> None:
+    found = decided(function)
+    assert (found.verdict, found.counterexample) == (Kind.INCONCLUSIVE, None)
+    assert why in found.reason
+    assert "has no rigorous value (line " in found.reason
+
+
+def test_a_difference_that_the_author_excludes_counts_only_if_rounding_does_not_explain_it() -> None:
+    assert decided(close).word == "violated in floats"
+
+
+def test_this_processors_rounding_modes_are_known_and_differ() -> None:
+    import ctypes
+
+    library, third = ctypes.CDLL(None), []
+    before = library.fegetround()
+    for mode in MODES[platform.machine()].values():
+        assert library.fesetround(mode) == 0
+        try:
+            third.append(1.0 / float(np.array([3.0]).sum()))
+        finally:
+            library.fesetround(before)
+    down, up, _ = third
+    assert down < up
