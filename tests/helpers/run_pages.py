@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from clusterproof.running import Trace
-from clusterproof.theory.pages.facts import Outcome
+from clusterproof.theory.pages.outcomes import Outcome
 from clusterproof.theory.pages.page import Page
 
 Kind = TypeVar("Kind")

@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterator, Mapping
 
 from clusterproof.theory.bounds.hypotheses import Hypothesis, Value
-from clusterproof.theory.pages.facts import Facts, Next, Outcome, Result
+from clusterproof.theory.pages.facts import Facts, Next, Result
 from clusterproof.theory.pages.method import rest_facts, rest_rate
 from clusterproof.theory.pages.one_model import error_facts, head, law_facts, on_every_run
+from clusterproof.theory.pages.outcomes import Outcome
 from clusterproof.theory.pages.theorem import Theorem, judge_all
 from clusterproof.theory.papers.fedavg.drift import DRIFT
 from clusterproof.theory.papers.fedprox import gain

@@ -10,9 +10,10 @@ import numpy as np
 from clusterproof.algorithms.bipartition import cosine_similarities
 from clusterproof.theory.bounds.hypotheses import Hypothesis, all_met
 from clusterproof.theory.bounds.trace_bound import ROUNDING
-from clusterproof.theory.pages.facts import CutFacts, Cuts, Facts, Next, Outcome, Result
+from clusterproof.theory.pages.facts import CutFacts, Cuts, Facts, Next, Result
 from clusterproof.theory.pages.grouped import IN_GROUPS, rest_facts
 from clusterproof.theory.pages.measured import error_facts, group_facts, run_facts, task_facts
+from clusterproof.theory.pages.outcomes import Outcome
 from clusterproof.theory.pages.theorem import Theorem, judge_all
 from clusterproof.theory.runs.cfl import CutRun
 

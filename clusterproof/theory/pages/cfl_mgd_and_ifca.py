@@ -14,7 +14,7 @@ from clusterproof.theory.bounds.gaussian import SHARES
 from clusterproof.theory.bounds.hypotheses import Hypothesis, Value, unmet
 from clusterproof.theory.bounds.setting import largest_radius
 from clusterproof.theory.bounds.trace_bound import ROUNDING, Compared, TraceBound, largest_length
-from clusterproof.theory.pages.facts import Choices, Facts, Law, Lost, Next, Outcome, Rate, Result, Worst
+from clusterproof.theory.pages.facts import Choices, Facts, Law, Lost, Next, Rate, Result
 from clusterproof.theory.pages.judging import (
     count,
     judged,
@@ -30,6 +30,7 @@ from clusterproof.theory.pages.measured import (
     start_curve,
     task_facts,
 )
+from clusterproof.theory.pages.outcomes import Outcome, Worst
 from clusterproof.theory.pages.page import Page
 from clusterproof.theory.pages.picture import Curve, ErrorPicture
 from clusterproof.theory.pages.theorem import Theorem, judge_all

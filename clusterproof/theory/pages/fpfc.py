@@ -14,9 +14,10 @@ from clusterproof.common import InvalidArgument
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.bounds.hypotheses import Hypothesis, Value, unmet
 from clusterproof.theory.bounds.numbers import short
-from clusterproof.theory.pages.facts import Above, Facts, GroupFacts, Next, Outcome, Result, Told
+from clusterproof.theory.pages.facts import Facts, GroupFacts, Next, Result, Told
 from clusterproof.theory.pages.judging import named, refused
 from clusterproof.theory.pages.measured import group_facts, run_facts, task_facts
+from clusterproof.theory.pages.outcomes import Above, Outcome
 from clusterproof.theory.pages.page import Page
 from clusterproof.theory.pages.picture import Curve, ResidualPicture, Role
 from clusterproof.theory.papers.fpfc.theorem_1 import Constants

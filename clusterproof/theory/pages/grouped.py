@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clusterproof.theory.bounds.hypotheses import Hypothesis
-from clusterproof.theory.pages.facts import Outcome, Rest, Result
+from clusterproof.theory.pages.facts import Rest, Result
 from clusterproof.theory.pages.measured import comes_to_rest
+from clusterproof.theory.pages.outcomes import Outcome
 from clusterproof.theory.pages.personal import departure
 from clusterproof.theory.pages.theorem import Theorem
 from clusterproof.theory.runs.group_run import GroupRun

@@ -12,7 +12,8 @@ from clusterproof.algorithms import ALGORITHMS
 from clusterproof.running import purity
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.hypotheses import Value
-from clusterproof.theory.pages.facts import ErrorFacts, GroupFacts, Outcome, Rate, RunFacts, TaskFacts
+from clusterproof.theory.pages.facts import ErrorFacts, GroupFacts, Rate, RunFacts, TaskFacts
+from clusterproof.theory.pages.outcomes import Outcome
 from clusterproof.theory.pages.picture import Curve, ErrorPicture
 from clusterproof.theory.papers.cfl_mgd.on_runs import variances
 from clusterproof.theory.runs.factor import rounds_above

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from clusterproof.theory.pages.facts import Facts, Outcome
+from clusterproof.theory.pages.facts import Facts
+from clusterproof.theory.pages.outcomes import Outcome
 from clusterproof.theory.pages.picture import ErrorPicture, ResidualPicture
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Page:
 
     def verbose(self) -> str:
         """Return the page with every theorem, every hypothesis and the meaning of every symbol."""
-        from clusterproof.theory.pages.words import verbose_page
+        from clusterproof.theory.pages.verbose import verbose_page
 
         return verbose_page(self.facts, self.further())
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from clusterproof.theory.bounds.hypotheses import Hypothesis, Value
 from clusterproof.theory.bounds.round_theorems import RoundTheorem
-from clusterproof.theory.pages.facts import Facts, Next, Outcome
+from clusterproof.theory.pages.facts import Facts, Next
 from clusterproof.theory.pages.one_model import (
     allowed_by,
     compare_all,
@@ -19,6 +19,7 @@ from clusterproof.theory.pages.one_model import (
     largest_factor,
     law_facts,
 )
+from clusterproof.theory.pages.outcomes import Outcome
 from clusterproof.theory.pages.theorem import Theorem, judge_all
 from clusterproof.theory.papers import fedlin
 from clusterproof.theory.papers.scaffold.option_1 import SHARP_OPTION_1

@@ -11,10 +11,11 @@ from clusterproof.algorithms.cfl import STATIONARY, mean_and_largest
 from clusterproof.algorithms.self_organising_map import decayed
 from clusterproof.theory.bounds.hypotheses import Hypothesis, Value, all_met
 from clusterproof.theory.bounds.trace_bound import ROUNDING
-from clusterproof.theory.pages.facts import Facts, Next, Outcome, Result, Told
+from clusterproof.theory.pages.facts import Facts, Next, Result, Told
 from clusterproof.theory.pages.grouped import rest_facts
 from clusterproof.theory.pages.judging import judged_events
 from clusterproof.theory.pages.measured import error_facts, group_facts, run_facts, task_facts
+from clusterproof.theory.pages.outcomes import Outcome
 from clusterproof.theory.pages.theorem import Theorem, judge_all
 from clusterproof.theory.papers.sofl.elbow import ALLOWED, COUNTS
 from clusterproof.theory.runs.sofl import ClusteredRun

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from clusterproof.theory.bounds.hypotheses import Hypothesis, Value, all_met
-from clusterproof.theory.pages.facts import Outcome
 from clusterproof.theory.pages.judging import named
+from clusterproof.theory.pages.outcomes import Outcome
 
 
 @dataclass(frozen=True)

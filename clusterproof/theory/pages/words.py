@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby
-from string import Formatter
-from typing import Any, Literal, get_args
+from collections.abc import Iterator
+from typing import Literal, get_args
 
-from clusterproof.checker.claims.claim import REGISTRY
 from clusterproof.theory.bounds.hypotheses import Value
-from clusterproof.theory.bounds.numbers import apart, many, short
-from clusterproof.theory.pages.facts import Facts, Outcome, OutcomeWord, RunFacts, TaskFacts
-from clusterproof.theory.pages.glossary import filled, shown, table, word
-from clusterproof.theory.pages.layout import LABEL, block, joined, paragraph, rows, sizes
+from clusterproof.theory.bounds.numbers import many, short
+from clusterproof.theory.pages.facts import Facts, RunFacts, TaskFacts
+from clusterproof.theory.pages.glossary import shown, table, word
+from clusterproof.theory.pages.layout import LABEL, block, paragraph, sizes
+from clusterproof.theory.pages.outcomes import Outcome
 from clusterproof.theory.pages.picture import ErrorPicture, ResidualPicture
-from clusterproof.theory.pages.results import need_words, result_blocks
+from clusterproof.theory.pages.results import result_blocks
+from clusterproof.theory.pages.theorem_words import ORDER, alike, names_of, theorem_table, theorem_words
 from clusterproof.theory.runs.run import FEWEST_RUNS
-
-ORDER: dict[OutcomeWord, tuple[str, str]] = {
-    "is broken": ("is broken", "are broken"),
-    "holds": ("holds", "hold"),
-    "inconclusive": ("is inconclusive", "are inconclusive"),
-    "says nothing": ("says nothing", "say nothing"),
-    "does not apply": ("does not apply", "do not apply"),
-}
-"""The outcomes by importance, of one theorem and of several."""
 
 Told = Literal["all", "not in the table", "that apply", "in doubt"]
 """Which theorems have a paragraph."""
@@ -44,13 +34,14 @@ USUAL |= {"loss_reduction", "trigger"}
 def page(facts: Facts) -> str:
     """Return the page: with a paragraph for each theorem, if these fit."""
     for told in get_args(Told):
-        text = "\n".join(_parts(facts, told))
+        text = "\n".join(parts(facts, told))
         if text.count("\n") < MOST_LINES:
             break
     return text
 
 
-def _parts(facts: Facts, told: Told) -> Iterator[str]:
+def parts(facts: Facts, told: Told) -> Iterator[str]:
+    """Yield the blocks of a page, with paragraphs of some of its theorems."""
     yield from (paragraph(title(facts)), "", paragraph(answer(facts)), "", *_about(facts))
     if facts.theorems:
         yield from ("", *_theorems(facts, told))
@@ -77,29 +68,8 @@ def answer(facts: Facts) -> str:
             continue
         ratios = [one.ratio for one in found if one.ratio is not None]
         within = f", within a factor of {short(max(ratios), 2)}" if outcome == "holds" and ratios else ""
-        said.append(f"{_names(found)} {verbs[len(found) > 1]}{within}.")
+        said.append(f"{names_of(found)} {verbs[len(found) > 1]}{within}.")
     return " ".join(said)
-
-
-def name_of(claim: str) -> str:
-    """Return the name of a theorem; a claim of the user's is called by its id."""
-    known = REGISTRY.get(claim.partition("#")[0])
-    if known is not None and not str(known.module).startswith("clusterproof."):
-        return claim
-    return word("theorems", claim)
-
-
-def quantity_of(one: Outcome, name: str) -> str:
-    """Return the words for a quantity; a claim of the user's has quantities of its own."""
-    return (
-        table("quantities").get(name, f"the {name}")
-        if name_of(one.claim) == one.claim
-        else word("quantities", name)
-    )
-
-
-def _label(group: Sequence[Outcome]) -> str:
-    return f"{joined([name_of(one.claim) for one in group])} ({word('sources', group[0].source)})"
 
 
 def _about(facts: Facts) -> Iterator[str]:
@@ -207,125 +177,6 @@ def _in_table(one: Outcome) -> bool:
     return one.outcome == "holds" and not (one.reason or more or any(each.count for each in one.above))
 
 
-def theorem_table(theorems: Sequence[Outcome]) -> str:
-    """Return the table of theorems."""
-    cells: list[tuple[str, ...]] = [("Theorem", "source", "outcome", "allowed", "measured", "ratio")]
-    for one in theorems:
-        numbers = [_cell(one.allowed, 3), _cell(one.measured, 3), _cell(one.ratio, 2)]
-        cells.append((name_of(one.claim), word("sources", one.source), one.outcome, *numbers))
-    return rows(cells, right=(3, 4, 5))
-
-
-def _cell(value: float | None, digits: int) -> str:
-    return "-" if value is None else short(value, digits)
-
-
-def alike(theorems: Sequence[Outcome]) -> list[list[Outcome]]:
-    """Join theorems with the same outcome for the same reason, of which there is one thing to say."""
-    groups: list[list[Outcome]] = []
-    for one in theorems:
-        found = next((group for group in groups if _same(group[0], one)), None)
-        if found is None:
-            groups.append([one])
-        else:
-            found.append(one)
-    return groups
-
-
-def _same(one: Outcome, other: Outcome) -> bool:
-    """Whether one sentence says all about both theorems."""
-    if (one.outcome, one.reason) != (other.outcome, other.reason):
-        return False
-    more = (set(one.constants) | set(other.constants)) & set(table("more"))
-    if more or one.reason in table("remarks"):
-        return False
-    if one.outcome == "does not apply" and not one.reason:
-        return one.unmet == other.unmet is not None
-    names = [name for _, name, _, _ in Formatter().parse(table("reasons").get(one.reason, "{}"))]
-    return not any(name is not None for name in names) and bool(one.reason)
-
-
-def theorem_words(group: Sequence[Outcome], told: set[str], *, brief: bool = False) -> str:
-    """Return the paragraph about a theorem, or about several with the same outcome for the same reason.
-
-    ``told`` has the sentences about numbers that the page has; they are not repeated. A ``brief`` paragraph of a
-    theorem that holds leaves the numbers of the table out, and is empty if there are no others.
-    """
-    one, several, known = group[0], len(group) > 1, _numbers(group[0])
-    verb = ORDER[one.outcome][several]
-    in_table = brief and one.outcome == "holds" and one.reason not in table("reasons")
-    first = "" if in_table else _first(one, known)
-    if several:
-        first = first.replace("it needs", "they need", 1)
-    name = _names(group)
-    said = [f"{name} {verb}: {first}" if first else f"{name} {verb}."]
-    if one.reason in table("remarks"):
-        said.append(filled(word("remarks", one.reason), known))
-    if one.reason not in table("reasons") and one.above:
-        said.append(_above(one))
-    more = [filled(sentence, known) for name, sentence in table("more").items() if name in one.constants]
-    said += [sentence for sentence in more if sentence not in told]
-    told.update(more)
-    if one.remedy:
-        said.append(f"To decide, try {one.remedy}.")
-    return "" if in_table and not any(said[1:]) else " ".join(filter(None, said))
-
-
-def _names(theorems: Sequence[Outcome]) -> str:
-    """Name theorems with their sources, those of one source together."""
-    groups = [list(group) for _, group in groupby(theorems, key=lambda one: one.source)]
-    labels = [_label(group) for group in groups]
-    return ", and ".join(labels) if any(len(group) > 1 for group in groups) else joined(labels)
-
-
-def _numbers(one: Outcome) -> dict[str, Any]:
-    """Return all numbers of an outcome by name."""
-    known: dict[str, Any] = {"measured": one.measured, "allowed": one.allowed, "start": one.start}
-    if one.above:
-        known |= {"count": one.above[-1].count, "runs": one.above[-1].runs, "may": one.above[-1].allowed}
-    for hypothesis in one.hypotheses:
-        known.setdefault(hypothesis.name, hypothesis.actual)
-    return known | dict(one.constants)
-
-
-def _first(one: Outcome, told: dict[str, Any]) -> str:
-    """Return the sentence after the outcome."""
-    if one.reason in table("reasons"):
-        here = one.reason == "refused" and one.constants.get("here") is not None
-        return filled(word("reasons", "refused here" if here else one.reason), told)
-    if one.unmet is not None:
-        return f"{need_words(one.unmet)}."
-    quantity = quantity_of(one, one.quantity)
-    if one.worst is not None:
-        high, limit = apart(one.worst.measured, one.worst.allowed)
-        cluster = "" if one.worst.cluster is None else f" in cluster {one.worst.cluster}"
-        what = quantity_of(one, one.worst.quantity)
-        return f"{what} is {high} after round {one.worst.round}{cluster}, where {limit} is allowed."
-    if one.allowed is None:
-        return ""
-    if one.outcome == "is broken" and one.measured is not None:
-        high, limit = apart(one.measured, one.allowed)
-        return f"{quantity} is {high}, and {limit} is allowed."
-    if one.outcome == "says nothing" and one.start is not None:
-        return f"it allows {quantity} to be {short(one.allowed)}, and the runs start at {short(one.start)}."
-    times = (
-        ""
-        if one.ratio is None or one.reason == "rounding"
-        else f", {short(one.ratio, 2)} times what is measured"
-    )
-    return f"{quantity} may be up to {short(one.allowed)} at the end{times}."
-
-
-def _above(one: Outcome) -> str:
-    """Say how many runs are above a bound; nothing of a sure bound that no run is above."""
-    if not any(each.allowed for each in one.above):
-        return ""
-    parts = [
-        f"{each.count or 'none'} of {each.runs} {each.when} ({short(each.allowed)} may)" for each in one.above
-    ]
-    return f"Runs above the bound: {joined(parts)}."
-
-
 def _next(facts: Facts) -> str:
     cells = [
         ("" if number else "Next", f"clusterproof {one.command}", word("next", one.shows))
@@ -337,60 +188,6 @@ def _next(facts: Facts) -> str:
         head = f"{label:<{LABEL}}{command:<{width}}  "
         lines.append(paragraph(shows, head, " " * len(head)))
     return "\n".join(lines)
-
-
-# ---- what --verbose adds
-
-
-def verbose_page(facts: Facts, further: Sequence[Outcome]) -> str:
-    """Return the page, the theorems beside it, every hypothesis, every number, and the meaning of every symbol."""
-    parts, others = list(_parts(facts, "all")), [*facts.others, *further]
-    if others:
-        parts += ["", "Further theorems", theorem_table(others)]
-        said = set[str]()
-        parts += [paragraph(theorem_words(group, said), "", "  ") for group in alike(others)]
-    every = [*facts.theorems, *others]
-    if needs := list(_hypothesis_rows(every)):
-        parts += ["", "Hypotheses", rows([("theorem", "met", "here", "needs"), *needs])]
-    if numbers := list(_number_rows(every)):
-        parts += ["", "Numbers", rows([("theorem", "name", "value"), *numbers], right=(2,))]
-    parts += ["", "Symbols", rows(list(_symbol_rows(facts, every)))]
-    return "\n".join(parts)
-
-
-def _hypothesis_rows(theorems: Sequence[Outcome]) -> Iterator[tuple[str, ...]]:
-    for one in theorems:
-        for each in one.hypotheses:
-            required, actual = each.sides()
-            term = f"{each.term} = " if each.term else ""
-            needed = f"{each.name} {each.relation} {term}{required}"
-            if isinstance(each.required, bool):
-                name = each.name if each.required == (each.relation == "=") else f"not {each.name}"
-                needed, actual = word("properties", name), "yes" if each.met else "no"
-            yield name_of(one.claim), "yes" if each.met else "no", actual, needed
-
-
-def _number_rows(theorems: Sequence[Outcome]) -> Iterator[tuple[str, ...]]:
-    for one in theorems:
-        for name, value in one.constants.items():
-            if isinstance(value, int | float) and not isinstance(value, bool):
-                yield name_of(one.claim), name, shown(name, value)
-
-
-def _symbol_rows(facts: Facts, theorems: Sequence[Outcome]) -> Iterator[tuple[str, str]]:
-    """Yield every symbol of the page with its meaning."""
-    names = {"d", *facts.task.constants}
-    for one in theorems:
-        names |= {name for name, value in one.constants.items() if isinstance(value, int | float)}
-        names |= {each.name for each in one.hypotheses if each.numeric}
-    for result in facts.results:
-        names |= set(getattr(result, "constants", {}))
-    for name in names:
-        word("symbols", name)  # a name without a meaning is an error
-    return ((name, meaning) for name, meaning in table("symbols").items() if name in names)
-
-
-# ---- the caption of the picture
 
 
 def caption(facts: Facts, picture: ErrorPicture | ResidualPicture | None) -> str:

@@ -15,8 +15,9 @@ from clusterproof.common import InvalidArgument
 from clusterproof.running import Trace, run
 from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
 from clusterproof.theory.pages.cfl_mgd_and_ifca import lemma_2_on_run
-from clusterproof.theory.pages.facts import Choices, ErrorFacts, Law, Lost, Outcome, Rate, Worst
+from clusterproof.theory.pages.facts import Choices, ErrorFacts, Law, Lost, Rate
 from clusterproof.theory.pages.judging import outcome_of
+from clusterproof.theory.pages.outcomes import Outcome, Worst
 from clusterproof.theory.pages.page import Page
 
 CFL_MGD = CFLMGD(step_size=1.0, momentum=0.5)

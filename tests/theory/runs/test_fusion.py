@@ -15,8 +15,9 @@ from clusterproof.algorithms import FPFC
 from clusterproof.running import run
 from clusterproof.synthetic import LogisticMixture, QuadraticMixture
 from clusterproof.theory.pages.compare import compare
-from clusterproof.theory.pages.facts import Above, GroupFacts, Outcome, Told
+from clusterproof.theory.pages.facts import GroupFacts, Told
 from clusterproof.theory.pages.fpfc import held
+from clusterproof.theory.pages.outcomes import Above, Outcome
 from clusterproof.theory.pages.page import Page
 from clusterproof.theory.papers.fpfc.theorem_1 import Constants, printed_needs
 
