@@ -295,7 +295,7 @@ def path_of(each: Example, scale: Fraction = Fraction(1)) -> Path:
         measured, bound = each.sides(problem(trace))
         line, whole = at_most(measured, scale * bound), at_most(0, scale * bound)
     both = Sides((*line.slacks, *whole.slacks))
-    (path,) = entries_of(trace, both, evaluation.facts, bounds=True)
+    (path,) = entries_of(trace, both, evaluation.now.facts, bounds=True)
     return path
 
 

@@ -3,11 +3,11 @@ from .claims.claim import Claim as Claim
 from .claims.claim import catalogue as catalogue
 from .claims.claim import claim as claim
 from .claims.claim import find_claim as find_claim
+from .claims.kind import Kind as Kind
 from .claims.load import load_claims as load_claims
 from .claims.statistics import Confidence as Confidence
 from .report.code import code_of as code_of
 from .report.decide import check as check
 from .report.replay import replay as replay
-from .report.verdict import Kind as Kind
 from .report.verdict import Line as Line
 from .report.verdict import Verdict as Verdict

@@ -8,6 +8,7 @@ import shlex
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,11 +18,11 @@ from cyclopts import Parameter
 from clusterproof import checker
 from clusterproof.checker import Claim, Kind, Verdict
 from clusterproof.checker.claims.claim import matching
-from clusterproof.checker.claims.in_language import may_be_rewritten
+from clusterproof.checker.freeze import may_be_rewritten
 from clusterproof.checker.report import tables as reports
 from clusterproof.checker.report.stored_evidence import require_writable
 from clusterproof.checker.report.verdict import HOLDS, line_of
-from clusterproof.commands import check_evidence, engine, terminal
+from clusterproof.commands import check_child, check_evidence, engine, terminal
 from clusterproof.commands.check_page import page
 from clusterproof.commands.check_unit import evaluate
 from clusterproof.common import InvalidArgument
@@ -124,53 +125,46 @@ def check(
             rule = f"cannot be combined with {clash[0]}"
             raise InvalidArgument(option, value, rule, "leave one of the two out")
     output = sys.stdout  # which a user's file may replace
-    names, files, stated = terminal.ids_and_files(ids)
+    names, files = terminal.split_names(ids)
     if replay:
-        return check_evidence.print_replay(_chosen(names, paper, stated, True), ids, evidence)
+        return check_evidence.print_replay(*check_evidence.recorded_claims(names, files, paper, evidence))
     if trace is not None:
-        return _compare(names, trace)
+        return _compare(terminal.ids_and_files(ids)[0], trace)
     check_seed(seed)
     check_count("seeds", seeds, at_least=1, at_most=engine.MOST, remedy="give a number of seeds")
     kinds = frozenset() if fail_on is None else reports.read_kinds(fail_on)
-    if ids or paper or all_claims:
-        chosen, on_a_page = _chosen(names, paper, stated, all_claims), False
-    else:
-        chosen, on_a_page = [claim for claim in checker.catalogue() if claim.headline], not verbose
+    headlines = not (ids or paper or all_claims)
+    on_a_page = headlines and not verbose
     json_printed = json_file == Path("-")
     json_file = None if json_printed else json_file
     terminal.check_outputs(json=json_file, evidence=evidence)
-    if (
-        evidence is None and terminal.STANDARD_INPUT in ids
-    ):  # not the cache, where no later text would find it
-        evidence = terminal.standard_input().parent / "evidence"
-    if evidence is not None:
-        require_writable({each.paper for each in chosen}, evidence)
-    started, every_seed = time.perf_counter(), range(seed, seed + seeds)
-    recorded = check_evidence.Recorded(evidence, every_seed, search=search)
+    started = time.perf_counter()
+    folder = None if evidence is None else str(evidence)
+    order = check_child.Order(names, files, paper, all_claims, seed, seeds, folder, search)
+    said = check_child.answers(order) if files else _answers(order, headlines=headlines)
     known: list[Verdict] = []
     shown: list[Verdict] = []
     failures: list[str] = []
+    heard = Heard()
     interrupted = False
-    listed = {*names, *itertools.chain(*stated)}
-    width, longest = terminal.columns(), max((len(claim.id) for claim in chosen), default=0)
+    chosen = _begun(said)
+    width, longest = terminal.columns(), max(map(len, chosen), default=0)
     with contextlib.redirect_stdout(sys.stderr if json_printed else output):
         if verbose and chosen:
             terminal.show(reports.heading(longest, width))
         with terminal.progress(len(chosen), lines=True) as advance:
-            advance(0, chosen[0].id if chosen else "")
-            for index, answer in _until_interrupted(
-                _in_order(_evaluate(chosen, files, every_seed, recorded))
-            ):
+            advance(0, chosen[0] if chosen else "")
+            for index, answer in _until_interrupted(_in_order(heard.answers(said))):
                 if answer is None:
                     interrupted = True
                     break
-                advance(index + 1, chosen[index + 1].id if index + 1 < len(chosen) else "")
+                advance(index + 1, chosen[index + 1] if index + 1 < len(chosen) else "")
                 if isinstance(answer, str):
-                    failures.append(f"{chosen[index].id}: the check failed with {answer}")
+                    failures.append(f"{chosen[index]}: the check failed with {answer}")
                     continue
                 known.append(answer)
                 if json_file is not None:
-                    report = reports.to_json(reports.report(known, seed))
+                    report = reports.to_json(reports.report(known, seed, heard.sources))
                     write_whole("json", json_file, report.encode())
                 lines = [name.partition("#")[2] for name in names if name.startswith(f"{answer.claim}#")]
                 named = [line_of(answer, line) for line in lines]
@@ -178,12 +172,12 @@ def check(
                 for one in [] if on_a_page else named or [answer]:
                     if verbose:
                         terminal.show(reports.row(one, longest, width))
-                    elif one.verdict not in HOLDS or one.claim in listed:
+                    elif one.verdict not in HOLDS or one.claim in (*names, *heard.stated):
                         terminal.show(reports.sentence(one, width))
                     else:
                         continue
-                    if remark := _remark(one):
-                        print(reports.wrap(f"  {remark}", width, "  "))
+                    if heard.remarks.get(index):
+                        print(reports.wrap(f"  {heard.remarks[index]}", width, "  "))
                     sys.stdout.flush()  # Ctrl-C in a call of compiled code may end this process at once
         faults = [f"{one.claim}: {one.word}, which --fail-on names" for one in shown if one.word in kinds]
         for fault in [*failures, *faults]:
@@ -195,7 +189,7 @@ def check(
                 print("", *reports.count_table(shown, width), sep="\n")
             used = seed if seeds == 1 else f"{seed} to {seed + seeds - 1}"
             print(reports.summary(shown, len(failures), used, time.perf_counter() - started, width))
-        for sentence in recorded.sentences():
+        for sentence in heard.sentences:
             print(reports.wrap(sentence, width))
         if not on_a_page:
             given = [*ids, *(["--paper", paper] if paper else []), *(["--all"] if all_claims else [])]
@@ -203,12 +197,71 @@ def check(
                 own = [name for name in ids if name.endswith((".py", "/")) or name == terminal.STANDARD_INPUT]
                 print(_next(given, own, shown))
     if json_printed:
-        print(reports.to_json(reports.report(known, seed)), end="", file=output)
+        print(reports.to_json(reports.report(known, seed, heard.sources)), end="", file=output)
     if interrupted:
         terminal.complain(f"interrupted; {len(chosen) - len(known)} of {len(chosen)} claims have no verdict")
         return 130
-    recorded.end()
     return 1 if failures or faults else 0
+
+
+@dataclass
+class Heard:
+    """What is said besides verdicts.
+
+    Attributes
+    ----------
+    stated, sources
+        Claims of users' files, and the texts of these; None for the catalogue.
+    remarks
+        By the index of a claim.
+    sentences
+        What was replayed, and what was searched again.
+    """
+
+    stated: list[str] = field(default_factory=list)
+    sources: dict[str, Any] | None = None
+    remarks: dict[int, str] = field(default_factory=dict)
+    sentences: list[str] = field(default_factory=list)
+
+    def answers(self, said: Iterator[tuple[str, Any]]) -> Iterator[tuple[int, Verdict | str]]:
+        """Yield the verdicts and failures, by the index of their claim."""
+        for kind, content in said:
+            if kind == "verdict":
+                index, verdict, self.remarks[index] = content
+                yield index, verdict
+            elif kind == "failure":
+                yield content
+            elif kind == "stated":
+                self.stated += content
+            elif kind == "sources":
+                self.sources = content
+            else:
+                self.sentences += content
+
+
+def _begun(said: Iterator[tuple[str, Any]]) -> list[str]:
+    """Return the ids of the claims that are checked, the first of what is said."""
+    kind, content = next(said, ("chosen", []))
+    assert kind == "chosen"
+    return list(content)
+
+
+def _answers(order: check_child.Order, *, headlines: bool) -> Iterator[tuple[str, Any]]:
+    """Yield what ``check_child.answers`` does of claims of the catalogue, in this process."""
+    if headlines:
+        chosen = [claim for claim in checker.catalogue() if claim.headline]
+    else:
+        chosen = chosen_of(order.ids, order.paper, [], order.all_claims)
+    folder = None if order.evidence is None else Path(order.evidence)
+    if folder is not None:
+        require_writable({each.paper for each in chosen}, folder)
+    seeds = range(order.seed, order.seed + order.seeds)
+    recorded = check_evidence.Recorded(folder, seeds, search=order.search)
+    yield "chosen", [claim.id for claim in chosen]
+    for index, answer in evaluated(chosen, [], seeds, recorded):
+        yield ("failure", (index, answer)) if isinstance(answer, str) else ("verdict", (index, answer, ""))
+    recorded.end()
+    yield "said", recorded.sentences()
 
 
 def _until_interrupted(
@@ -233,7 +286,7 @@ def _in_order(answers: Iterator[tuple[int, Verdict | str]]) -> Iterator[tuple[in
             place = next(following)
 
 
-def _chosen(
+def chosen_of(
     names: Sequence[str], paper: str | None, stated: Sequence[Sequence[str]], all_claims: bool
 ) -> list[Claim[..., Any]]:
     """Return the requested claims; without --all, long checks only if their full id is given.
@@ -267,7 +320,7 @@ def _chosen(
     return list(chosen.values())
 
 
-def _evaluate(
+def evaluated(
     chosen: Sequence[Claim[..., Any]], files: Sequence[str], seeds: range, recorded: check_evidence.Recorded
 ) -> Iterator[tuple[int, Verdict | str]]:
     """Yield each claim's index with its verdict or error: what is replayed, then what is searched, on all cores."""
@@ -283,7 +336,7 @@ def _evaluate(
         yield places[place], answer
 
 
-def _remark(verdict: Verdict) -> str:
+def remark(verdict: Verdict) -> str:
     """Say what keeps a consistent claim of a user's file from being certified, if its author can change it."""
     own = verdict.paper != "falsify" and file_of(checker.find_claim(verdict.claim).module) is not None
     if not own or verdict.verdict is not Kind.CONSISTENT or not may_be_rewritten(verdict.outside):

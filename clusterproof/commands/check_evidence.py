@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import fnmatch
 import hashlib
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,11 @@ from typing import Any
 from clusterproof.checker import Claim, Kind, Verdict
 from clusterproof.checker.claims.claim import find_claim
 from clusterproof.checker.report.recorded import Replayed, record_of, replay_verdict
-from clusterproof.checker.report.rests_on import digest_of
 from clusterproof.checker.report.sentences import plural
 from clusterproof.checker.report.stored_evidence import (
     SHIPPED,
     Kept,
+    lines_without_evidence,
     read_evidence,
     replay_evidence,
     require_writable,
@@ -55,12 +56,15 @@ class Recorded:
         Those that were believed, by claim.
     stale
         Why others were not, by claim.
+    old
+        Claims of the catalogue whose record is of other files than there are now.
     """
 
     def __init__(self, folder: Path | None, seeds: range = FIRST, *, search: bool = False) -> None:
         self.folder, self.seeds = folder, seeds
         self.records: dict[str, dict[str, Any]] = {}
         self.stale: dict[str, str] = {}
+        self.old: list[str] = []
         self.counts: Counter[str] = Counter()
         self.kept: dict[tuple[str, Path], Kept] = {}
         self.searches = search or seeds != FIRST
@@ -112,11 +116,15 @@ class Recorded:
             kept = self.kept[place]
             for record in kept.verdicts:
                 if record["claim"] == claim.id:
-                    found = replay_verdict(record, kept.evidence)
+                    shipped = folder == SHIPPED
+                    found = replay_verdict(record, kept, shipped=shipped)
+                    if found.stale and not shipped:
+                        found = Replayed(None, "the files that it runs have changed, or are not known")
                     if found.verdict is None:
                         self.stale[claim.id] = found.why
                     else:
                         self.records[claim.id] = record
+                        self.old += [claim.id] if found.stale else []
                         self.counts.update(shown=found.shown, again=found.again, recorded=found.recorded)
                     return found
         return None
@@ -134,6 +142,11 @@ class Recorded:
                 f"kernel replayed {self.counts['shown']}, {self.counts['again']} were evaluated again at an instance, "
                 f"and {self.counts['recorded']} are only recorded. --search searches again."
             )
+        if self.old:
+            said.append(
+                f"Searched with other files than there are now: {', '.join(self.old)}. "
+                "clusterproof check --all --search --evidence FOLDER searches them again."
+            )
         said += [f"{claim} was searched again: {why}." for claim, why in self.stale.items()]
         return said
 
@@ -144,8 +157,11 @@ def usual_folder(claim: Claim[..., Any]) -> Path | None:
     None for a user without a home directory.
     """
     file = file_of(claim.module)
-    if file is None:
-        return SHIPPED
+    return SHIPPED if file is None else folder_of(file)
+
+
+def folder_of(file: str) -> Path | None:
+    """Return the folder of the records of a user's file; None for a user without a home directory."""
     name = hashlib.sha256(str(Path(file).resolve()).encode()).hexdigest()[:16]
     try:
         return user_cache() / "evidence" / name
@@ -153,33 +169,76 @@ def usual_folder(claim: Claim[..., Any]) -> Path | None:
         return None
 
 
-def print_replay(chosen: Sequence[Claim[..., Any]], ids: Sequence[str], folder: Path | None) -> int:
-    """Print a line a record, and the counts; return the exit status.
+def recorded_claims(
+    names: Sequence[str], files: Sequence[str], paper: str | None, evidence: Path | None
+) -> tuple[list[str], list[str], dict[str, Path]]:
+    """Return the claims whose records are meant, what was named, and by claim the folder of its records.
+
+    Parameters
+    ----------
+    names, files
+        Ids of claims, lines, patterns and papers; and files of claims, which are not read.
+    paper, evidence
+        Options of ``check``.
+
+    Raises
+    ------
+    InvalidArgument
+        If a folder is none, or a name matches no record.
+    """
+    if evidence is not None and not evidence.is_dir():
+        rule = "must be a folder of evidence"
+        raise InvalidArgument("evidence", str(evidence), rule, "write it without --replay first")
+    folders = [evidence] if evidence else [folder_of(file) for file in files] or [SHIPPED]
+    found: dict[str, Path] = {}
+    for folder in [each for each in folders if each is not None]:
+        for path in sorted(folder.glob("*.json")):
+            kept = read_evidence(path.stem, folder)
+            claims = [*kept.texts, *(each["claim"] for each in (*kept.evidence, *kept.verdicts))]
+            found |= dict.fromkeys(sorted({*claims}), folder)
+    chosen: dict[str, None] = {}
+    for name in names:
+        pattern = name.partition("#")[0]
+        own = [
+            each for each in found if fnmatch.fnmatchcase(each, pattern) or each.partition("/")[0] == pattern
+        ]
+        if not own and ("/" not in name or {*pattern} & {*"*?["}):
+            raise InvalidArgument("id", name, "must have a record", "leave --replay out to search it")
+        chosen |= dict.fromkeys(own or [pattern])
+    found |= {name: folders[0] or SHIPPED for name in chosen if name not in found}
+    several = [each for each in (chosen if names else found) if paper in (None, each.partition("/")[0])]
+    return several, [*names, *files], found
+
+
+def print_replay(chosen: Sequence[str], ids: Sequence[str], folders: Mapping[str, Path]) -> int:
+    """Print a line a record, and the counts; return the exit status. Nothing of a user's is imported.
 
     Parameters
     ----------
     chosen
-        The claims.
+        Ids of the claims.
     ids
         What was named: lines of claims, which alone are then replayed of them, claims, patterns and files. Claims
         without evidence are listed if anything was named, else counted.
-    folder
-        Of the evidence; None for that of the catalogue.
+    folders
+        By claim, the folder of its paper's file.
     """
-    if folder is not None and not folder.is_dir():
-        rule = "must be a folder of evidence"
-        raise InvalidArgument("evidence", str(folder), rule, "write it without --replay first")
     started = time.process_time()
-    kept = {paper: read_evidence(paper, folder or SHIPPED) for paper in {each.paper for each in chosen}}
+    kept = {
+        place: read_evidence(*place) for place in {(name.partition("/")[0], folders[name]) for name in chosen}
+    }
     words: Counter[Kind] = Counter()
     searched: list[str] = []
+    missing: list[str] = []
     for claim in chosen:
-        found = list(replay_evidence(claim, kept[claim.paper].evidence))
-        if asked := [name for name in ids if name.startswith(f"{claim.id}#")]:
+        own = kept[claim.partition("/")[0], folders[claim]]
+        found = list(replay_evidence(claim, own))
+        missing += lines_without_evidence(claim, own)
+        if asked := [name for name in ids if name.startswith(f"{claim}#")]:
             found = [each for each in found if each.claim in asked]
             searched += [name for name in asked if name not in {each.claim for each in found}]
         elif not found:
-            searched.append(claim.id)
+            searched.append(claim)
         for each in found:
             words[each.word] += 1
             why = f": {_printable(each.why)}" if each.why else ""
@@ -189,15 +248,9 @@ def print_replay(chosen: Sequence[Claim[..., Any]], ids: Sequence[str], folder: 
     print(f"replayed in {time.process_time() - started:.2f} s of processor time, nothing was searched")
     if searched:
         print("only searched:", ", ".join(searched) if ids else f"{len(searched)} of {len(chosen)} claims")
-    stale = [
-        claim.id
-        for claim in chosen
-        for record in kept[claim.paper].verdicts
-        if record["claim"] == claim.id and record["digest"] != digest_of(claim)
-    ]
-    if stale:
-        print(f"recorded, but what they rest on has changed since: {', '.join(stale)}")
-    return 1 if words[Kind.INCONCLUSIVE] or stale else 0
+    if missing:
+        print(f"recorded as shown by the kernel, but without evidence: {', '.join(map(_printable, missing))}")
+    return 1 if words[Kind.INCONCLUSIVE] or missing else 0
 
 
 def _printable(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from clusterproof import checker
 from clusterproof.checker import Verdict
-from clusterproof.checker.kernel import Word as Kind
+from clusterproof.checker.claims.kind import Kind
 from clusterproof.checker.report import tables as report
 from clusterproof.checker.report.verdict import HOLDS
 

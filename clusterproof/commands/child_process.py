@@ -78,15 +78,20 @@ def in_child(argument: str, *codes: str | None) -> None:
                 process.kill()
         if report.exists():
             raise Finished(int(report.read_text()))
+    raise ended_early(argument, given, process.returncode)
+
+
+def ended_early(argument: str, given: Sequence[str], status: int) -> Exception:
+    """Return the error that a child ended before the command was done."""
     from clusterproof.common import InvalidArgument  # imports numpy, which --help does without
 
-    if process.returncode < 0:
-        rule = f"was ended by {signal.Signals(-process.returncode).name} before the command was done"
+    if status < 0:
+        rule = f"was ended by {signal.Signals(-status).name} before the command was done"
         remedy = "look for too little memory, or for compiled code that fails"
     else:
-        rule = f"ended the process with exit status {process.returncode} before the command was done"
+        rule = f"ended the process with exit status {status} before the command was done"
         remedy = "remove sys.exit and os._exit"
-    raise InvalidArgument(argument, ", ".join(given), rule, remedy)
+    return InvalidArgument(argument, ", ".join(given), rule, remedy)
 
 
 def carry_out(order: Mapping[str, Any], main: Callable[[Sequence[str]], int]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 import sys
 import textwrap
@@ -16,7 +17,6 @@ from cyclopts import Parameter
 from clusterproof import checker
 from clusterproof.checker import Claim, Line, Verdict, code_of, kernel
 from clusterproof.checker.claims.claim import arguments_of
-from clusterproof.checker.claims.in_language import statement_of
 from clusterproof.checker.export.latex import of_verdict
 from clusterproof.checker.report import tables as report
 from clusterproof.checker.report.replay import find_line, in_fractions
@@ -93,7 +93,7 @@ def show(
             verdict = _verdict(claim, claim_id)
             terminal.show(report.sentence(_with_inconclusive_lines(verdict), width))
             if len(verdict.lines) == 1:
-                _print_wrapped(f"  {_rests_on(verdict, claim)}", width)
+                _print_wrapped(f"  {_rests_on(verdict, claim, verdict.text)}", width)
             print()
         except Exception as error:  # the statement is printed all the same
             failure = error
@@ -105,6 +105,7 @@ def show(
     if verdict is not None and json_file is not None:
         write_whole("json", json_file, report.to_json(report.report([verdict], verdict.seed)).encode())
     if verdict is not None:
+        _show_text(verdict)
         _show_lines(verdict, claim, width)
         _show_counterexample(verdict, width)
     _show_repair(claim, width)
@@ -130,6 +131,12 @@ def _with_inconclusive_lines(verdict: Verdict) -> Verdict:
     return replace(verdict, reason=f"{some}; {verdict.reason}")
 
 
+def _show_text(verdict: Verdict) -> None:
+    """Print the text that the kernel reads: what is proved is proved of it."""
+    if verdict.text:
+        print(f"\nThe text that the kernel reads\n{textwrap.indent(verdict.text.rstrip(), '    ')}")
+
+
 def _show_lines(verdict: Verdict, claim: Claim[..., Any], width: int) -> None:
     """Print the verdict of each line of several."""
     if len(verdict.lines) > 1:
@@ -139,20 +146,19 @@ def _show_lines(verdict: Verdict, claim: Claim[..., Any], width: int) -> None:
             repairs = "" if line.repaired_by == verdict.repaired_by else ", ".join(line.repaired_by)
             reason = line.reason + (f"; repaired by {repairs}" if repairs else "")
             _print_wrapped(f"    {name}  {line.verdict}: {reason}", width)
-            _print_wrapped(f"        {_rests_on(line, claim)}", width)
+            _print_wrapped(f"        {_rests_on(line, claim, verdict.text)}", width)
 
 
-def _rests_on(line: Line, claim: Claim[..., Any]) -> str:
+def _rests_on(line: Line, claim: Claim[..., Any], text: str) -> str:
     """Return the evidence of a line in words, or why the kernel replays none."""
     if line.evidence is not None:
-        rule, digest = line.evidence["rule"], line.evidence["digest"][:12]
-        return f"evidence: {rule}, {size_of(line.evidence)} bytes, of the statement {digest}"
+        rule, digest = line.evidence["rule"], hashlib.sha256(text.encode()).hexdigest()[:12]
+        return f"evidence: {rule}, {size_of(line.evidence)} bytes, of the text {digest}"
     if line.outside:
         return f"not in the kernel's language: {line.outside}"
     statement, key = find_line(claim, line.name)
-    language = statement_of(statement)
-    evidence = {"rule": "signs", "line": key, "digest": language.digest, "witness": {}}
-    why = kernel.replay(language, evidence).why
+    record = {"statement": statement.name, "line": key, "rule": "signs", "witness": {}}
+    why = kernel.judge(text, [record]).why[0] if text else "the claim has no text"
     return f"no evidence: only searched; on symbols, {why}"
 
 

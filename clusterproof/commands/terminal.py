@@ -222,6 +222,13 @@ def load(files: Sequence[str]) -> list[list[str]]:
     return stated
 
 
+def split_names(names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the names that are no files, and the files, those of folders included; none of them is read."""
+    names = [each for name in names for each in (files_in(name) if name.endswith("/") else [name])]
+    files = [name for name in dict.fromkeys(names) if name.endswith(".py") or name == STANDARD_INPUT]
+    return [name for name in names if name not in files], files
+
+
 def ids_and_files(
     names: Sequence[str], most: int | None = None, argument: str = "file"
 ) -> tuple[list[str], list[str], list[list[str]]]:
@@ -249,9 +256,7 @@ def ids_and_files(
     from clusterproof.commands.child_process import in_child
     from clusterproof.common import InvalidArgument
 
-    names = [each for name in names for each in (files_in(name) if name.endswith("/") else [name])]
-    files = [name for name in dict.fromkeys(names) if name.endswith(".py") or name == STANDARD_INPUT]
-    ids = [name for name in names if name not in files]
+    ids, files = split_names(names)
     if most is not None and len(ids) > most:
         rule = "must be a Python file of claims"
         raise InvalidArgument("file", ids[most], rule, "give a name that ends in .py")

@@ -14,13 +14,13 @@ from clusterproof.algorithms import Algorithm
 from clusterproof.checker.claims.claim import Claim, facts_of_lines
 from clusterproof.checker.claims.expectation import FEWEST, Expectation
 from clusterproof.checker.claims.judge import Entries
+from clusterproof.checker.claims.kind import Kind
 from clusterproof.checker.claims.places import called
 from clusterproof.checker.claims.ranges import Range, drawn, example_of, integers
 from clusterproof.checker.claims.rounding import TOLERANCE
 from clusterproof.checker.claims.sides import Sides, at_most, suppose, with_unit
 from clusterproof.checker.claims.space import Replicates, Stream, mark_of
 from clusterproof.checker.claims.statement import Statement, name_of
-from clusterproof.checker.kernel import Word as Kind
 from clusterproof.checker.report.code import literal
 from clusterproof.checker.report.decide import decide
 from clusterproof.checker.report.verdict import Verdict

@@ -1,36 +1,82 @@
 """Statements of a test in the kernel's language, evidence about them, and a limit on the time that a replay takes."""
 
-import linecache
 import resource
 import signal
+import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NoReturn
 
 from clusterproof.checker import kernel
+from clusterproof.checker.claims.claim import Claim, facts_of_lines
 from clusterproof.checker.claims.class_ranges import Known, OfClass
-from clusterproof.checker.claims.in_language import statement_of
 from clusterproof.checker.claims.statement import Statement
+from clusterproof.checker.freeze import Frozen, freeze
+from clusterproof.checker.freeze.texts import Text
 from clusterproof.checker.kernel.numbers import write
 
-INCONCLUSIVE = kernel.Word.INCONCLUSIVE
+OPEN = kernel.Word.OPEN
 
 
-def in_language(function: Callable[..., Any]) -> kernel.Statement:
-    """Return what a function states, in the language."""
-    return statement_of(Statement("", function))
+@dataclass(frozen=True)
+class Shown:
+    """What a record shows, and if nothing why."""
+
+    word: kernel.Word
+    why: str = ""
 
 
-def shown(function: Callable[..., Any], rule: str, line: Any = "", **data: Any) -> kernel.Shown:
-    """Replay a record about a function; what is not of the language is inconclusive."""
+def claim_of(statement: Statement) -> Claim[..., Any]:
+    """Return a claim of one statement."""
+    options: dict[str, Any] = {"label": "", "bound": None, "tight": False, "says_nothing": "", "quick": True}
+    return Claim("test/one", statement.function, statement, of_lines=facts_of_lines(), **options)
+
+
+def frozen_of(function: Callable[..., Any]) -> Frozen:
+    """Return the text of what a function states."""
+    return freeze(claim_of(Statement("", function)))
+
+
+def text_with(function: Callable[..., Any]) -> tuple[Text, str]:
+    """Return a text in which a function is defined, and its name there."""
+    used: frozenset[str] = frozenset()
+    while True:
+        written = Text(used, [])
+        name = written.name(function, "function", None)
+        if written.asked <= used:
+            return written, name
+        used |= written.asked
+
+
+def in_language(function: Callable[..., Any]) -> kernel.Claim:
+    """Return what a function states, as the kernel reads it."""
+    frozen = frozen_of(function)
+    if frozen.text is None:
+        raise kernel.Refused(frozen.outside[""])
+    return kernel.read(frozen.text)
+
+
+def replayed(claim: kernel.Claim, record: Any) -> Shown:
+    """Return what a record shows of a claim."""
     try:
-        statement = in_language(function)
+        return Shown(kernel.show(claim, record)[1])
     except kernel.Refused as refused:
-        return kernel.Shown(INCONCLUSIVE, str(refused))
+        return Shown(OPEN, str(refused))
+
+
+def shown(function: Callable[..., Any], rule: str, line: Any = "", **data: Any) -> Shown:
+    """Replay a record about a function; what is not of the language is open."""
+    try:
+        claim = in_language(function)
+    except kernel.Refused as refused:
+        return Shown(OPEN, str(refused))
     with at_most_seconds(5):
-        return kernel.replay(statement, {"digest": statement.digest, "rule": rule, "line": line, **data})
+        return replayed(claim, {"statement": "", "rule": rule, "line": line, **data})
 
 
 def read_instance(of: Statement, code: dict[str, Any]) -> dict[str, Any]:
@@ -96,9 +142,15 @@ def blocks_of(file: Path) -> Iterator[tuple[str, str, str]]:
         yield first, evidence, "\n".join([names, *(line for line in lines if not line.startswith("> ")), ""])
 
 
+SOURCES = tempfile.TemporaryDirectory()
+
+
 def executed(source: str, place: str) -> dict[str, Any]:
-    """Return what a source defines, as if a file with that name had it."""
-    linecache.cache[place] = len(source), None, source.splitlines(keepends=True), place
-    names: dict[str, Any] = {"__name__": Path(place).stem}
-    exec(compile(source, place, "exec", dont_inherit=True), names)
-    return names
+    """Return what a source defines, as a file with that name."""
+    file = Path(tempfile.mkdtemp(dir=SOURCES.name), place).with_suffix(".py")
+    file.write_text(source, encoding="utf-8")
+    module = ModuleType(f"executed_{file.parent.name}_{file.stem}")
+    module.__file__ = str(file)
+    sys.modules[module.__name__] = module
+    exec(compile(source, str(file), "exec", dont_inherit=True), vars(module))
+    return vars(module)

@@ -13,8 +13,9 @@ import numpy_federated
 import pytest
 import test_exact_points as exact_points
 import test_rounds_of_definitions as rounds
+from kernel_statements import text_with
 
-from clusterproof.checker import REGISTRY, kernel
+from clusterproof.checker import REGISTRY
 from clusterproof.common.discovery import modules_below
 from clusterproof.conformance import DEFINITIONS, changes
 from clusterproof.conformance.observation import Observed, observe
@@ -181,4 +182,4 @@ def test_nothing_is_noticed_of_the_definition_itself(module: str) -> None:
 @pytest.mark.parametrize("module", MODULES)
 def test_a_definition_is_of_the_kernel_s_language(module: str) -> None:
     for name in functions_of(module):
-        kernel.Source({}, lambda value: value).load(getattr(MODULES[module], name), name)
+        text_with(getattr(MODULES[module], name))

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar, get_type_hints
 
 from clusterproof.checker.claims.judge import Conclusion
+from clusterproof.checker.claims.kind import Kind
 from clusterproof.checker.claims.statement import Statement, name_of
-from clusterproof.checker.kernel import Word
 from clusterproof.common import InvalidArgument
 from clusterproof.common.discovery import Registry, modules_below
 from clusterproof.common.validation import check_instance
@@ -278,8 +278,8 @@ def claim(
             "id", id, "must be paper/name in lower case", "write it such as my-paper/lemma-1"
         )
     of_lines = facts_of_lines(judges=judges, failure=failure, repaired_by=repaired_by, ill_posed=ill_posed)
-    if expected and expected.partition(",")[0] not in (*Word,):
-        rule = f"must begin with one of {', '.join(Word)}"
+    if expected and expected.partition(",")[0] not in (*Kind,):
+        rule = f"must begin with one of {', '.join(Kind)}"
         raise InvalidArgument("expected", expected, rule, "leave it out")
 
     def decorate(function: Callable[P, R]) -> Claim[P, R]:

@@ -154,12 +154,12 @@ class Decided(Fact):
         if not isinstance(self.slack, Symbolic) or self.equation:
             return super().__bool__()
         evaluation = running()
-        known = [decided is self for asked, decided in evaluation.path if asked is self]
+        known = [decided is self for asked, decided in evaluation.now.path if asked is self]
         if known:
             return known[0]
         holds = evaluation.decide()
         smaller: Any = sides_of(self.slack)
-        evaluation.path.append((self, self if holds else Decided(smaller[1] - smaller[0], not self.strict)))
+        evaluation.add(path=((self, self if holds else Decided(smaller[1] - smaller[0], not self.strict)),))
         return holds
 
     def exact(self) -> int:
@@ -250,7 +250,7 @@ def plain(holds: Any) -> Any:
     """Return a comparison as the kernel's; one that was branched on is true or false."""
     if type(holds) is not Decided:
         return holds
-    if any(asked is holds and decided is not holds for asked, decided in running().path):
+    if any(asked is holds and decided is not holds for asked, decided in running().now.path):
         return False
     return Fact(holds.slack, holds.strict, holds.equation)
 

@@ -1,4 +1,4 @@
-"""The referee's folder: for each line that the kernel decides its source, its evidence, a page, and a file for Rocq."""
+"""The referee's folder: for each line that the kernel decides its text, its evidence, a page, and a file for Rocq."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from typing import Any
 
 from clusterproof.checker import kernel
 from clusterproof.checker.claims.claim import Claim
-from clusterproof.checker.claims.statement import Statement
+from clusterproof.checker.claims.kind import Kind
 from clusterproof.checker.export.latex import page
 from clusterproof.checker.export.rocq import rocq_file
-from clusterproof.checker.export.source_files import Sources
-from clusterproof.checker.kernel import Refused, Word
+from clusterproof.checker.kernel import Refused
 from clusterproof.checker.report.stored_evidence import SHIPPED, read_evidence, replay_evidence
 from clusterproof.common import InvalidArgument
 from clusterproof.common.atomic import naming_folder, write_whole
@@ -50,28 +49,22 @@ class Decided:
     ----------
     name
         ``paper/name``, of several lines ``paper/name#line``.
-    claim, statement, record
-        What it is of, and the record.
+    claim, text, record
+        What it is of, the claim's text, and the record.
     word
         That it supports.
     """
 
     name: str
     claim: Claim[..., Any]
-    statement: Statement
+    text: str
     record: dict[str, Any]
-    word: Word
+    word: Kind
 
     @property
     def folder(self) -> str:
         """Name of its folder, which is one of a Python package, too."""
         return re.sub(r"\W+", "_", self.name).strip("_")
-
-    @property
-    def ill_posed(self) -> bool:
-        """Whether the line is ill-posed if it is violated."""
-        line = ": ".join(filter(None, (self.record["statement"], self.record["line"])))
-        return bool(self.claim.of_line(line)["ill_posed"])
 
 
 def decided(claim: Claim[..., Any], evidence: Path | None = None) -> Iterator[Decided]:
@@ -84,13 +77,11 @@ def decided(claim: Claim[..., Any], evidence: Path | None = None) -> Iterator[De
     evidence
         Folder of the records; None for those that are shipped.
     """
-    records = [
-        each for each in read_evidence(claim.paper, evidence or SHIPPED).evidence if each["claim"] == claim.id
-    ]
-    statements = {each.name: each for each in claim.statements}
-    for record, replayed in zip(records, replay_evidence(claim, records), strict=True):
-        if replayed.word is not Word.INCONCLUSIVE:
-            yield Decided(replayed.claim, claim, statements[record["statement"]], record, replayed.word)
+    kept = read_evidence(claim.paper, evidence or SHIPPED)
+    records = kept.of(claim.id)
+    for record, replayed in zip(records, replay_evidence(claim.id, kept), strict=True):
+        if replayed.word is not Kind.INCONCLUSIVE:
+            yield Decided(replayed.claim, claim, kept.texts[claim.id], record, replayed.word)
 
 
 def write_folder(decisions: Sequence[Decided], out: Path) -> dict[str, str]:
@@ -123,19 +114,11 @@ def write_folder(decisions: Sequence[Decided], out: Path) -> dict[str, str]:
     missing = {}
     for each in decisions:
         folder = out / each.folder
-        sources = Sources(each.statement)
-        files: dict[str, str] = dict(sources.write())
-        facts = {
-            "name": each.name,
-            "ill_posed": each.ill_posed,
-            "says_nothing": bool(each.claim.says_nothing),
-        }
-        files["evidence.json"] = json.dumps(facts | each.record, indent=1) + "\n"
-        files["statement.tex"] = page(each.claim, each.statement, each.record, str(each.word))
+        files = {"claim.txt": each.text}
+        files["evidence.json"] = json.dumps({"name": each.name} | each.record, indent=1) + "\n"
+        files["statement.tex"] = page(each.claim, each.text, each.record, str(each.word))
         try:
-            files[f"{each.folder}.v"] = rocq_file(
-                each.claim, each.statement, each.record, str(each.word), sources.source()
-            )
+            files[f"{each.folder}.v"] = rocq_file(each.claim, each.text, each.record, str(each.word))
         except (Refused, InvalidArgument, NotImplementedError) as error:
             missing[each.name] = str(error)
         for name, text in files.items():

@@ -17,7 +17,6 @@ from clusterproof.checker.export.expressions import (
 )
 from clusterproof.checker.kernel.evaluation import Outside, Refused, running
 from clusterproof.checker.kernel.induction import aim_at, like, solved
-from clusterproof.checker.kernel.operations import unchanged
 from clusterproof.checker.kernel.polynomials import Fact, Many, Quotient, constant
 from clusterproof.checker.kernel.vocabulary import facts_of
 
@@ -113,7 +112,7 @@ def known(record: Record, make: Callable[[], Any], says: Callable[[Any], Any]) -
         found.append(like(value, (in_place(record, each) for each in _numbers(value))))
         return found[-1], _facts(says(found[-1]))
 
-    with unchanged((make, says)):
+    with running().undecided():
         aim_at(_following(record, unknown.paths, made))
         state, unknown.leaves, unknown.said = _unknown(record, found[0], says)
     record.unknowns.append(unknown)
@@ -143,12 +142,12 @@ def iterate(
             for _ in (unknown.passed, *unknown.state):
                 running().fresh()
             state = like(start, iter(unknown.state))
-            running().facts.extend(fact for fact in unknown.before if id(fact) in record.said)
+            running().add(facts=tuple(fact for fact in unknown.before if id(fact) in record.said))
         value = step(state) if entries is None else step(state, _entry(record, entries))
         after = like(value, (in_place(record, each) for each in _numbers(value)))
         return after, _facts(invariant(after, unknown.passed + 1))
 
-    with unchanged((step, invariant)):
+    with running().undecided():
         aim_at(_following(record, unknown.start, at_the_start))
         aim_at(_following(record, unknown.paths, in_a_round))
         state, unknown.leaves, unknown.said = _unknown(record, start, lambda s: invariant(s, rounds))
@@ -173,7 +172,7 @@ def _following(
 
     def shown() -> list[Fact]:
         outer, record.unknowns = record.unknowns, []
-        before = {id(fact) for fact in running().known}
+        before = {id(fact) for fact in running().now.known}
         value, facts = follow()
         path = path_to(record, _numbers(value), facts, before)
         paths.append(path)
@@ -186,7 +185,7 @@ def _following(
 
 def path_to(record: Record, values: Any, shown: Sequence[Fact], before: set[int] | None = None) -> Path:
     """Return the path that an evaluation has followed since some facts were known."""
-    known = running().known
+    known = running().now.known
     own = [fact for fact in known if id(fact) not in record.said | (before or set())]
     return Path(list(record.unknowns), own, known, list(values), shown)
 
@@ -202,16 +201,16 @@ def _facts(said: Any) -> list[Fact]:
 
 
 def _say(record: Record, facts: Sequence[Fact]) -> None:
-    running().facts.extend(facts)
+    running().add(facts=tuple(facts))
     record.said |= {id(fact) for fact in facts}
 
 
 def _unknown(record: Record, form: Any, says: Any) -> tuple[Any, list[Expression], list[Fact]]:
     """Return a state of fresh quantities, these, and what is said of it; equations that determine one are noted."""
     leaves = [fresh(record) for _ in _numbers(form)]
-    state, branches = like(form, iter(leaves)), len(running().path)
+    state, branches = like(form, iter(leaves)), len(running().now.path)
     facts = _facts(says(state))
-    if len(running().path) > branches:
+    if len(running().now.path) > branches:
         raise Refused("what is said of a state branches: that has no file for Rocq")
     names = {record.places[leaf.parts[0]]: leaf.parts[0] for leaf in leaves}
     for fact in facts:

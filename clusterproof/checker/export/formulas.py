@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,12 +12,10 @@ from functools import partial as partial_of
 from types import FrameType
 from typing import Any
 
-from clusterproof.checker.claims.in_language import WORDS, statement_of
-from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.export import following
 from clusterproof.checker.export.expressions import Expression, Record, Symbolic, of_number, plain, quantity
 from clusterproof.checker.export.following import Path
-from clusterproof.checker.kernel import vocabulary
+from clusterproof.checker.kernel.definitions import WORDS
 from clusterproof.checker.kernel.evaluation import (
     Evaluation,
     Outside,
@@ -30,8 +27,8 @@ from clusterproof.checker.kernel.evaluation import (
 )
 from clusterproof.checker.kernel.numbers import Abstract, absolute, compare, number
 from clusterproof.checker.kernel.polynomials import Fact, Many, Quotient
+from clusterproof.checker.kernel.reading import read
 from clusterproof.checker.kernel.spaces import Choice, Interval, OfClass, Range, Tuples, hull, value_of
-from clusterproof.checker.kernel.statement import Statement as Stated
 from clusterproof.checker.kernel.vocabulary import Sides
 
 
@@ -100,27 +97,26 @@ class Exporter:
 
     Parameters
     ----------
-    statement
-        Of a claim.
+    text, name
+        Of a claim, and one of its statements.
     evidence
         A record, whose integers ``listed`` have a value in each case, while the choices ``between`` are symbols, and
         ``states`` is the number of those that stand for states.
     """
 
-    def __init__(self, statement: Statement, evidence: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, text: str, name: str, evidence: Mapping[str, Any] | None = None) -> None:
         self._evidence = evidence or {}
         self._record = Record()
         self._words: dict[int, Any] = {}
-        self._lower: dict[int, Any] = {}
         self._terms: dict[int, Any] = {}
-        words = WORDS | {own: self._of(own) for own in WORDS} | {builtins.abs: self._absolute}
-        self.stated: Stated = statement_of(statement, words)
+        words = {own: self._of(own, known) for own, known in WORDS.items()} | {"abs": self._absolute}
+        self.stated = read(text, words).statements[name]
         between = self._evidence.get("between", ())
         self.ranges = {n: hull(r) if n in between else r for n, r in self.stated.space.ranges.items()}
 
     # ---- the words of a claim, which keep what they are given
 
-    def _of(self, word: Callable[..., Any]) -> Callable[..., Any]:
+    def _of(self, word: str, known: Callable[..., Any]) -> Callable[..., Any]:
         own: dict[str, Callable[..., Any]] = {
             "suppose": self._suppose,
             "given": self._given,
@@ -130,8 +126,7 @@ class Exporter:
             "known": self._known,
             "iterate": self._iterate,
         }
-        known = WORDS[word]
-        make = own.get(known.__name__)
+        make = own.get(word)
         if make is None:
             return known
 
@@ -141,17 +136,16 @@ class Exporter:
         return said
 
     def _suppose(self, known: Callable[..., Any], name: Any, holds: Any = None) -> None:
-        facts = running().facts
-        before = len(facts)
+        before = len(running().now.facts)
         if holds is None:
             name, holds = "", name
         text = name if type(name) is str else ""
         try:
             known(text, plain(holds))
         except Outside:
-            facts.append(text)
+            running().add(facts=(text,))
             raise
-        self._words |= {id(fact): text for fact in facts[before:]}
+        self._words |= {id(fact): text for fact in running().now.facts[before:]}
 
     def _given(self, known: Callable[..., Any], name: Any, holds: Any, make: Callable[[], Any]) -> Any:
         return known(name, plain(holds), make)
@@ -160,8 +154,9 @@ class Exporter:
         expressed = {name: self._expressed(value) for name, value in terms.items()}
         options = {name: terms[name] for name in ("failure", "rounding", "decrease_from") if name in terms}
         line: Sides = known(*map(self._expressed, sides), **(expressed | options))
-        self._lower[id(line)] = line, known is vocabulary.at_least
-        self._terms[id(line)] = [(name, value) for name, value in expressed.items() if name not in options]
+        self._terms[id(line.entries)] = [
+            (name, value) for name, value in expressed.items() if name not in options
+        ]
         return line
 
     def _equal(self, known: Callable[..., Any], *pairs: Any, rounding: Any = None) -> Sides:
@@ -220,7 +215,7 @@ class Exporter:
             evaluation = Evaluation(decisions=decisions)
             formulas = self._evaluated(line, chosen, evaluation, on_symbols=True)
             decisions = evaluation.next_decisions()
-            if formulas.sides is not None or not evaluation.path:
+            if formulas.sides is not None or not evaluation.now.path:
                 yield formulas
 
     def hypotheses(self, line: str, chosen: Mapping[str, Any]) -> Formulas:
@@ -243,7 +238,7 @@ class Exporter:
         partial: bool = False,
     ) -> Formulas:
         self._record = record = Record()
-        for kept in (self._words, self._lower, self._terms):
+        for kept in (self._words, self._terms):
             kept.clear()
         quantities: list[Quantity] = []
         instance: dict[str, Any] = {}
@@ -259,8 +254,9 @@ class Exporter:
             count = sum(not q.options for q in quantities)
             record.whole_part = partial_of(following.whole_part, record)
             record.width = count + (self._evidence.get("states", 0) if on_symbols else 0)
-            evaluation.spare = list(range(count, record.width))
-            evaluation.states = frozenset(evaluation.spare)
+            spare = tuple(range(count, record.width))
+            evaluation.now = replace(evaluation.now, spare=spare)
+            evaluation.states = frozenset(spare)
             places = itertools.count()
             for q in quantities:
                 own = q.expression.value
@@ -276,11 +272,11 @@ class Exporter:
                     if not partial:
                         raise
                     value = None
-                found = value.get(line) if type(value) is dict else value
+                found = (value or {}).get(line)
                 shown: list[Fact] = []
                 if type(found) is Sides:
                     sides = found
-                    evaluation.path += [(fact, fact) for fact in sides.facts]
+                    evaluation.add(path=tuple((fact, fact) for fact in sides.facts))
                     shown = [Fact(slack, equation=sides.equation) for slack in sides.slacks]
                 path = following.path_to(record, (), shown)
         del record.branches[:ends]
@@ -288,8 +284,8 @@ class Exporter:
             (each, False) if isinstance(each, str) else (self._words.get(id(each), ""), each)
             for each in (path.own if on_symbols else path.known)
         )
-        lower = self._lower.get(id(found), (None, False))[1]
-        terms = tuple(self._terms.get(id(found), ()))
+        lower = sides is not None and sides.sign == ">="
+        terms = () if sides is None else tuple(self._terms.get(id(sides.entries), ()))
         return Formulas(tuple(quantities), texts, hypotheses, sides, lower, terms, record, path)
 
     def _quantity(

@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any
 
 from clusterproof.checker.claims.claim import Claim, find_claim
-from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.export.expressions import Expression, sides_of
 from clusterproof.checker.export.formulas import Exporter, Formulas
 from clusterproof.checker.kernel.evaluation import Refused
@@ -47,17 +46,17 @@ def text_of(text: str) -> str:
     return re.sub(r"[^\x00-\x7f]", lambda found: f"[U+{ord(found[0]):04X}]", escaped)
 
 
-def page(claim: Claim[..., Any], statement: Statement, record: Mapping[str, Any], word: str) -> str:
+def page(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word: str) -> str:
     """Return a document."""
-    return DOCUMENT % body(claim, statement, record, word)
+    return DOCUMENT % body(claim, text, record, word)
 
 
-def body(claim: Claim[..., Any], statement: Statement, record: Mapping[str, Any], word: str) -> str:
+def body(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word: str) -> str:
     """Return what may be pasted into a draft: the claim in a theorem environment, and what decides it."""
     line = ": ".join(filter(None, (record["statement"], record["line"])))
     parts = [*_stated(claim, line), rf"\noindent\textbf{{{word.capitalize()}.}}"]
     try:
-        parts += list(_evidence(statement, record))
+        parts += list(_evidence(text, record))
     except (Refused, TypeError, AttributeError):
         parts.append(r"The evidence is in \texttt{evidence.json}.")
     return "\n".join(parts)
@@ -111,7 +110,6 @@ def _table(rows: Iterable[tuple[str, Any]]) -> Iterator[str]:
 def of_verdict(verdict: Verdict) -> str:
     """Return what may be pasted into a draft: each line that the kernel decides, else the claim and its verdict."""
     claim = find_claim(verdict.claim)
-    statements = {each.name: each for each in claim.statements}
     several = verdict.lines or (verdict,)
     decided = [line for line in several if line.evidence is not None]
     if not decided:
@@ -121,20 +119,20 @@ def of_verdict(verdict: Verdict) -> str:
     for line in decided:
         record = line.evidence
         assert record is not None
-        parts.append(body(claim, statements[record["statement"]], record, str(line.verdict)))
+        parts.append(body(claim, verdict.text, record, str(line.verdict)))
     return "\n\n".join(parts)
 
 
-def _evidence(statement: Statement, record: Mapping[str, Any]) -> Iterator[str]:
+def _evidence(text: str, record: Mapping[str, Any]) -> Iterator[str]:
     rule = record["rule"]
     if rule == "instance":
-        yield from _counterexample(Exporter(statement), record)
+        yield from _counterexample(Exporter(text, record["statement"]), record)
     elif rule == "dual":
         yield from _multipliers(record)
     else:
         yield SHOWN[rule]
         if rule in ("signs", "squares"):
-            exporter = Exporter(statement, record)
+            exporter = Exporter(text, record["statement"], record)
             yield from _formula(next(exporter.paths(record["line"], next(exporter.cases()))))
 
 

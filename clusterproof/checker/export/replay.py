@@ -3,10 +3,9 @@
 Run it by ``python3 -I -S replay.py``.
 
 Nothing is installed and nothing is searched: clusterproof/checker/kernel/ has all that runs, on Python's standard
-library. Each folder with an evidence.json has the statement's source beside it.
+library. Each folder with an evidence.json has the claim's text beside it, which Python never runs.
 """
 
-import importlib
 import json
 import sys
 from pathlib import Path
@@ -16,19 +15,15 @@ if __name__ == "__main__":
     sys.path.insert(0, str(HERE))
     sys.dont_write_bytecode = True
 
-from clusterproof.checker.kernel import Source, induction, replay, vocabulary  # noqa: E402 - found by the lines above
+from clusterproof.checker.kernel import judge  # noqa: E402 - found by the lines above
 
 
 def word_of(folder: Path) -> tuple[str, str, str]:
-    """Return a record's claim, and the word that it supports."""
+    """Return a line's name, and the verdict that its record shows, or why it shows none."""
     record = json.loads((folder / "evidence.json").read_text())
-    words = vars(vocabulary) | {"iterate": induction.iterate, "known": induction.known}
-    known = [value for value in words.values() if callable(value)]
-    source = Source({id(value): value for value in known}, lambda value: value)
-    statement = importlib.import_module(f"{folder.name}.statement").statement(source)
-    shown = replay(statement, record, says_nothing=record["says_nothing"])
-    word = "ill-posed" if record["ill_posed"] and shown.word == "violated" else str(shown.word)
-    return record["name"], word, shown.why
+    name = record.pop("name")
+    said = judge((folder / "claim.txt").read_text(), [record])
+    return name, str(said.lines.get((record["statement"], record["line"]), "open")), said.why[0]
 
 
 if __name__ == "__main__":

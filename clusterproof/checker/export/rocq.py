@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from clusterproof.checker.claims.claim import Claim
-from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.export.formulas import Exporter
 from clusterproof.checker.export.rocq_dual import dual
 from clusterproof.checker.export.rocq_symbols import RULES
@@ -60,21 +59,17 @@ Open Scope R_scope.
 """
 
 
-def rocq_file(
-    claim: Claim[..., Any], statement: Statement, record: Mapping[str, Any], word: str, source: str
-) -> str:
+def rocq_file(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word: str) -> str:
     """Write the file of a record.
 
     Parameters
     ----------
-    claim, statement
+    claim, text
         Of which the record is.
     record
         Evidence.
     word
         That it supports.
-    source
-        The statement's source.
 
     Raises
     ------
@@ -82,7 +77,8 @@ def rocq_file(
         If the statement has no formula.
     """
     rule = record["rule"]
-    body = dual(statement, record) if rule == "dual" else RULES[rule](Exporter(statement, record), record)
+    exporter = Exporter(text, record["statement"], record)
+    body = dual(text, record) if rule == "dual" else RULES[rule](exporter, record)
     line = ": ".join(filter(None, (record["statement"], record["line"])))
     means = {
         "vacuous": "That it holds shows that the claim says nothing of the algorithm: "
@@ -95,7 +91,7 @@ def rocq_file(
         f'One line of this claim, which it does not decide alone: "{claim.title}"' if line else claim.title,
         *(["", claim.text] if record["statement"] else []),
         "",
-        source,
+        text,
         "",
         f"What is shown: {SHOWN[rule]}",
         BELIEVED,

@@ -7,14 +7,13 @@ from fractions import Fraction
 from math import lcm
 from typing import Any
 
-from clusterproof.checker.claims.in_language import WORDS, statement_of
-from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.export.rocq_text import comment, every, listed, rational
-from clusterproof.checker.kernel import vocabulary
+from clusterproof.checker.kernel.definitions import WORDS
 from clusterproof.checker.kernel.evaluation import Outside, limited
 from clusterproof.checker.kernel.functions import problem
 from clusterproof.checker.kernel.interpolation import FunctionClass
 from clusterproof.checker.kernel.numbers import number, read, write
+from clusterproof.checker.kernel.reading import read as read_text
 from clusterproof.checker.kernel.spaces import OfClass
 from clusterproof.checker.kernel.traces import Trace
 from clusterproof.checker.kernel.vocabulary import Least, Sides
@@ -132,23 +131,20 @@ def _condition(trace: Trace, name: str, form: Form, writer: Writer) -> str:
     return f"{comment(name)} {writer.form(form)}"
 
 
-def dual(statement: Statement, record: Mapping[str, Any]) -> list[str]:
+def dual(text_of_claim: str, record: Mapping[str, Any]) -> list[str]:
     """Write a theorem for each setting, path and entry of the line."""
     compared: list[tuple[Sides, Any, bool]] = []
 
     def noting(known: Callable[..., Sides]) -> Callable[..., Sides]:
         def compare(measured: Any, *allowed: Any, words: Any = None, **terms: Any) -> Sides:
             line = known(measured, *allowed, **terms)
-            compared.append((line, measured, known is vocabulary.at_least))
+            compared.append((line, measured, line.sign == ">="))
             return line
 
         return compare
 
-    words = {
-        w: noting(own) if own in (vocabulary.at_most, vocabulary.at_least) else own
-        for w, own in WORDS.items()
-    }
-    stated = statement_of(statement, words)
+    noted = {name: noting(WORDS[name]) for name in ("at_most", "at_least")}
+    stated = read_text(text_of_claim, {**WORDS, **noted}).statements[record["statement"]]
     name = stated.space.function
     assert name is not None
     of_class = stated.space.ranges[name]
@@ -164,7 +160,7 @@ def dual(statement: Statement, record: Mapping[str, Any]) -> list[str]:
                 trace = Followed(plain.groups, plain.reach, decisions)
                 compared.clear()
                 try:
-                    lines, evaluation = stated.lines({**setting, name: problem(trace)})
+                    lines, evaluation = stated.evaluated({**setting, name: problem(trace)})
                 except Outside:
                     lines, evaluation = {}, None
                 decisions = trace.next_decisions()
@@ -176,7 +172,7 @@ def dual(statement: Statement, record: Mapping[str, Any]) -> list[str]:
                     (m, low) for line, m, low in compared if line.slacks is sides.slacks
                 )
                 several = list(measured) if type(measured) in (list, tuple) else [measured]
-                facts = trace.facts([*evaluation.facts, *sides.facts])
+                facts = trace.facts([*evaluation.now.facts, *sides.facts])
                 for entry, slack, proof in zip(
                     several * len(sides.slacks), sides.slacks, next(paths), strict=False
                 ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -13,10 +14,11 @@ import numpy as np
 from clusterproof.checker.claims.class_ranges import OfClass
 from clusterproof.checker.claims.sides import Excluded, Outside, Sides
 from clusterproof.checker.claims.statement import Statement
-from clusterproof.checker.text_kernel import Refused, vocabulary
-from clusterproof.checker.text_kernel import evaluation as of_kernel
-from clusterproof.checker.text_kernel import rules as kernel_rules
-from clusterproof.checker.text_kernel.numbers import write
+from clusterproof.checker.kernel import Refused, vocabulary
+from clusterproof.checker.kernel import evaluation as of_kernel
+from clusterproof.checker.kernel import statement as of_text
+from clusterproof.checker.kernel.functions import problem
+from clusterproof.checker.kernel.numbers import write
 from clusterproof.common.randomness import generator
 from clusterproof.common.work_limit import TooMuchWork, limited_lines
 
@@ -39,23 +41,18 @@ class Evaluated:
 def evaluated(statement: Statement, claim: str) -> list[Evaluated]:
     """Evaluate the live function on a few instances, always the same ones."""
     found: list[Evaluated] = []
-    if statement.random:
+    ranges = statement.space.ranges.values()
+    if statement.random or any(each.drawn and not isinstance(each, OfClass) for each in ranges):
         return found
-    try:
-        with limited_lines(LINES):
-            for instance in _instances(statement, claim):
+    with suppress(TooMuchWork), limited_lines(LINES), suppress(Exception):  # a range, too, may raise
+        for instance in _instances(statement, claim):
+            with suppress(Exception):  # the search names what a function raises
                 try:
                     found.append(Evaluated(instance, statement.lines(instance)))
                 except Outside:
                     found.append(Evaluated(instance, None))
-                except TooMuchWork:
-                    raise
-                except Exception:
-                    continue
-                if sum(each.lines is not None for each in found) == INSTANCES:
-                    break
-    except TooMuchWork:
-        pass
+            if sum(each.lines is not None for each in found) == INSTANCES:
+                break
     return found
 
 
@@ -71,11 +68,27 @@ def _instances(statement: Statement, claim: str) -> Iterator[Mapping[str, Any]]:
 
 
 def line_names(found: list[Evaluated]) -> tuple[str, ...]:
-    """Return the names of the lines that were seen first; of a single line the empty name."""
-    return next((tuple(each.lines) for each in found if each.lines is not None), ("",))
+    """Return the names of the lines that were seen first, of a single line the empty name; none if none were seen."""
+    return next((tuple(each.lines) for each in found if each.lines is not None), ())
 
 
-def require_agreement(statement: Statement, own: kernel_rules.Statement, found: list[Evaluated]) -> None:
+def names_on_symbols(own: of_text.Statement) -> tuple[str, ...]:
+    """Return the names of the lines that a text gives on symbols, where no instance gave any; none if it gives none."""
+    with of_kernel.limited(), suppress(Exception):
+        if (name := own.space.function) is None:
+            instance, _, begun = next(iter(own.space.symbolic()))
+            record = begun([])
+        else:
+            setting = next(iter(own.space.every(left_out=name)))
+            of_class: Any = own.space.ranges[name]
+            instance, record = {**setting, name: problem(of_class.trace(setting, []))}, of_kernel.Evaluation()
+        with of_kernel.evaluating(record):
+            value = own.value(instance)
+        return tuple(value) if type(value) is dict else ("",)
+    return ()
+
+
+def require_agreement(statement: Statement, own: of_text.Statement, found: list[Evaluated]) -> None:
     """Require that a text says of each instance what the live function does.
 
     Raises

@@ -8,11 +8,19 @@ from typing import Any
 
 from clusterproof.checker.claims.claim import Claim
 from clusterproof.checker.claims.statement import Statement
-from clusterproof.checker.freeze.agreement import Evaluated, evaluated, line_names, require_agreement
+from clusterproof.checker.freeze.agreement import (
+    Evaluated,
+    evaluated,
+    line_names,
+    names_on_symbols,
+    require_agreement,
+)
 from clusterproof.checker.freeze.sources import quoted
 from clusterproof.checker.freeze.texts import TRIED, Text
-from clusterproof.checker.text_kernel import Refused, read
-from clusterproof.checker.text_kernel.evaluation import limited, printable
+from clusterproof.checker.kernel import Refused, read
+from clusterproof.checker.kernel.definitions import WORDS, Vocabulary
+from clusterproof.checker.kernel.evaluation import limited, printable
+from clusterproof.checker.kernel.statement import Statement as Stated
 
 FUEL = 20_000_000
 """Steps that reading the definitions of all tries may take."""
@@ -36,12 +44,24 @@ class Frozen:
     outside: Mapping[str, str]
     lines: Mapping[str, tuple[str, ...]]
 
+    def statement(self, name: str, words: Vocabulary = WORDS) -> Stated:
+        """Return a statement as the kernel reads it, with these words.
+
+        Raises
+        ------
+        Refused
+            If it is not of the language; the message says where, why and what to write.
+        """
+        if self.text is None or name in self.outside:
+            raise Refused(self.outside[name])
+        return read(self.text, words).statements[name]
+
 
 class Tried:
     """The instances at which statements are evaluated, each statement once, when its caches are empty."""
 
-    def __init__(self, claim: Claim[..., Any]) -> None:
-        self._claim = claim
+    def __init__(self, claim: Claim[..., Any], lines: Mapping[str, tuple[str, ...]]) -> None:
+        self._claim, self._lines = claim, dict(lines)
         self._found: dict[str, list[Evaluated]] = {}
 
     def instances(self, statement: Statement) -> list[Evaluated]:
@@ -50,33 +70,55 @@ class Tried:
             self._found[statement.name] = evaluated(statement, self._claim.id)
         return self._found[statement.name]
 
+    def are_unknown(self, statement: Statement, read: Stated) -> bool:
+        """Return whether names of lines were not known, and the text gives others than it was written with."""
+        if line_names(self.instances(statement)) or statement.name in self._lines:
+            return False
+        self._lines[statement.name] = names_on_symbols(read) or ("",)
+        return self._lines[statement.name] != read.lines
+
+    def given(self, statement: Statement) -> tuple[str, ...]:
+        """Return the names that were given of a statement's lines."""
+        return self._lines.get(statement.name) or ("",)
+
     def lines(self, statement: Statement) -> tuple[str, ...]:
-        """Return the names of a statement's lines."""
-        return line_names(self.instances(statement))
+        """Return the names of a statement's lines: those that were seen, else those that were given."""
+        return line_names(self.instances(statement)) or self.given(statement)
 
 
-def freeze(claim: Claim[..., Any]) -> Frozen:
-    """Write the text of a claim."""
-    tried = Tried(claim)
+def freeze(claim: Claim[..., Any], lines: Mapping[str, tuple[str, ...]] | None = None) -> Frozen:
+    """Write the text of a claim.
+
+    Parameters
+    ----------
+    claim
+        Of the running program.
+    lines
+        Names of the lines of statements, where a search has seen them.
+    """
+    tried = Tried(claim, lines or {})
     outside: dict[str, str] = {}
     while True:
         text = _written(claim, tried, outside)
-        lines = {each.name: tried.lines(each) for each in claim.statements}
         if text is None:
-            return Frozen(None, outside, lines)
+            return Frozen(None, outside, {each.name: tried.given(each) for each in claim.statements})
+        names = {each.name: tried.lines(each) for each in claim.statements}
         try:
             stated = read(text).statements
         except Refused as refused:
-            return Frozen(None, outside | {claim.statements[0].name: str(refused)}, lines)
+            return Frozen(None, {each.name: str(refused) for each in claim.statements}, names)
+        inside = [each for each in claim.statements if each.name not in outside]
+        unknown = [each.name for each in inside if tried.are_unknown(each, stated[each.name])]
+        if unknown:
+            continue
         further = {}
-        for each in claim.statements:
-            if each.name not in outside:
-                try:
-                    require_agreement(each, stated[each.name], tried.instances(each))
-                except Refused as refused:
-                    further[each.name] = str(refused)
+        for each in inside:
+            try:
+                require_agreement(each, stated[each.name], tried.instances(each))
+            except Refused as refused:
+                further[each.name] = str(refused)
         if not further:
-            return Frozen(text, outside, lines)
+            return Frozen(text, outside, names)
         outside |= further
 
 
@@ -150,3 +192,8 @@ def _statement(text: Text, claim: Claim[..., Any], stated: Statement, tried: Tri
 def _names(names: Sequence[str]) -> str:
     """Write a tuple of texts."""
     return f"({', '.join(map(quoted, names))}{',' if len(names) == 1 else ''})"
+
+
+def may_be_rewritten(why: str) -> bool:
+    """Return whether a statement that is not in the language may be stated otherwise by its author."""
+    return bool(why) and not why.endswith(TRIED)

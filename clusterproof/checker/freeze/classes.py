@@ -10,7 +10,7 @@ from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
 from clusterproof.checker.freeze.files import File, file_of
-from clusterproof.checker.text_kernel import Refused
+from clusterproof.checker.kernel import Refused
 
 MADE = ("__init__", "__eq__", "__repr__", "__hash__", "__setattr__", "__delattr__")
 """What ``dataclass`` makes: it must be its own."""
@@ -32,6 +32,8 @@ def class_node(kind: type) -> tuple[ast.ClassDef, File]:
     """
     place = kind.__qualname__
     module = sys.modules.get(kind.__module__)
+    if kind.__module__ == "builtins":
+        raise Refused(f"{place} is not of the language")
     if not is_dataclass(kind) or type(kind) is not type or kind.__mro__[1:] != (object,):
         raise Refused(f"{place} is not of the language: a record is a frozen dataclass without a base")
     if not isinstance(getattr(module, "__file__", None), str):

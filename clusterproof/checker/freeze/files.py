@@ -9,7 +9,7 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, cast
 
-from clusterproof.checker.text_kernel import Refused
+from clusterproof.checker.kernel import Refused
 
 SCOPES = ast.FunctionDef | ast.Lambda | ast.ListComp | ast.GeneratorExp | ast.DictComp | ast.SetComp
 """Nodes within which names are variables of their own."""

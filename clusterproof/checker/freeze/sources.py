@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clusterproof.checker.freeze.files import SCOPES, File
-from clusterproof.checker.text_kernel import Refused
+from clusterproof.checker.kernel import Refused
 
 WORDED = ("at_most", "at_least", "equal")
 """Words with a sentence for the report, which a text leaves out."""
@@ -133,12 +133,22 @@ class Writer(ast.NodeTransformer):
         self.edits.append(((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset), text))
         return ast.copy_location(ast.parse(text, mode="eval").body, node)
 
-    def written(self, name: str) -> str:
+    def placed(self, node: Any, refused: Refused) -> Refused:
+        """Return an error that says where something outside of the language stands."""
+        if self.scope.file is None or ".py, " in str(refused):
+            return refused
+        return Refused(f"{self.scope.file.name}, line {node.lineno}: {refused}")
+
+    def written(self, node: Any) -> str:
         """Return what a name that is loaded is in the text."""
+        name: str = node.id
         kind = self.scope.kind(name)
         if kind == "local":
             return name
-        own = self.name(name, kind == "cell")
+        try:
+            own = self.name(name, kind == "cell")
+        except Refused as refused:
+            raise self.placed(node, refused) from None
         first = own.partition(".")[0]
         if any(first in kinds and kinds[first] == "local" for kinds in self.scope.kinds):
             raise Refused(f"{first} is the name of a variable, too: rename the variable")
@@ -146,7 +156,7 @@ class Writer(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> Any:
         """Write a name as the text has it."""
-        own = self.written(node.id) if isinstance(node.ctx, ast.Load) else node.id
+        own = self.written(node) if isinstance(node.ctx, ast.Load) else node.id
         return node if own == node.id else self.replace(node, own)
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
@@ -157,7 +167,10 @@ class Writer(ast.NodeTransformer):
             path.insert(0, inner.attr)
             inner = inner.value
         if isinstance(inner, ast.Name) and self.scope.kind(inner.id) != "local":
-            found = self.attribute([inner.id, *path])
+            try:
+                found = self.attribute([inner.id, *path])
+            except Refused as refused:
+                raise self.placed(node, refused) from None
             if found is not None:
                 own, used = found
                 self.asked |= {*path[used:]}
@@ -168,7 +181,7 @@ class Writer(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> Any:
         """Leave the sentence of a line out, if to make it does nothing."""
         worded = isinstance(node.func, ast.Name) and self.scope.kind(node.func.id) == "global"
-        worded = worded and self.written(node.func.id) in WORDED  # type: ignore[attr-defined]  # a name
+        worded = worded and self.written(node.func) in WORDED
         before: Any = node.args[-1] if node.args else node.func
         for each in [*node.keywords]:
             if worded and each.arg == "words" and _does_nothing(each.value):

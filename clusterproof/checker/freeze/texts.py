@@ -12,6 +12,7 @@ import copy
 import gc
 import importlib
 import importlib.util
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
@@ -38,13 +39,14 @@ from clusterproof.checker.freeze.sources import (
     write_function,
 )
 from clusterproof.checker.freeze.vocabulary import WORDS
-from clusterproof.checker.text_kernel import Refused
-from clusterproof.checker.text_kernel.grammar import MODULES, floating
-from clusterproof.checker.text_kernel.library import LIBRARY
-from clusterproof.checker.text_kernel.reading import ANNOTATIONS, ENDING, Definitions
-from clusterproof.checker.text_kernel.reading import WORDS as KERNEL_WORDS
-from clusterproof.checker.text_kernel.records import Record
-from clusterproof.checker.text_kernel.spaces import CLASSES, RANGES
+from clusterproof.checker.kernel import Refused
+from clusterproof.checker.kernel.definitions import ANNOTATIONS, ENDING, RESERVED, Definitions
+from clusterproof.checker.kernel.definitions import WORDS as KERNEL_WORDS
+from clusterproof.checker.kernel.grammar import MODULES, REMEDIES, floating
+from clusterproof.checker.kernel.language import Compiler
+from clusterproof.checker.kernel.library import LIBRARY
+from clusterproof.checker.kernel.ranges import CLASSES, RANGES
+from clusterproof.checker.kernel.records import Record
 
 CACHED = type(lru_cache(lambda: None))
 KINDS = {kind.__name__: name for name, kind in CLASSES.items()}
@@ -274,18 +276,14 @@ class Text:
         """Return what writes a node with the names of the text."""
 
         def name(own: str, cell: bool) -> str:
-            place = f"{scope.file.name}: " if scope.file else ""
             if cell and own in cells:
                 return self.name(cells[own], own, None)
             if own not in known:
-                raise Refused(f"{place}the name {own} is not of the language")
+                raise Refused(f"the name {own} is not of the language")
             value = known[own]
             if type(value) is ModuleType:
-                raise Refused(f"{place}{own} is a module: name what is used of it")
-            try:
-                return self.name(value, own, home if home is not None and own in home else None)
-            except Refused as refused:
-                raise _placed_error(refused, place) from None
+                raise Refused(f"{own} is a module: name what is used of it")
+            return self.name(value, own, home if home is not None and own in home else None)
 
         def attribute(path: Sequence[str]) -> tuple[str, int] | None:
             value: Any = cells.get(path[0], known.get(path[0]))
@@ -300,7 +298,12 @@ class Text:
                 return None
             if value is MISSING or type(value) is ModuleType:
                 raise Refused(f"{'.'.join(path)} is not of the language")
-            return self.name(value, path[place - 1], vars(holder)), place
+            last, said = path[place - 1], ".".join(path[:place])
+            try:
+                return self.name(value, last, vars(holder)), place
+            except Refused as refused:
+                why = str(refused)
+                raise Refused(f"{said}{why.removeprefix(last)}" if why.startswith(last) else why) from None
 
         return Writer(scope, name, attribute, shared=shared)
 
@@ -319,6 +322,12 @@ class Text:
         if type(builtin) is not dict or type(function.__globals__) is not dict:
             raise Refused(f"{code.co_name}: its module has a namespace of its own kind")
         known = {**builtin, **function.__globals__}
+        for each in ast.walk(node):
+            if isinstance(each, tuple(REMEDIES)) and not isinstance(each, ast.Yield | ast.YieldFrom):
+                raise Refused(
+                    f"{Path(code.co_filename).name}, line {getattr(each, 'lineno', node.lineno)}: "
+                    f"{type(each).__name__} is not of the language: {REMEDIES[type(each)]}"
+                )
         scope = Scope(file)
         writer = self._writer(scope, known, function.__globals__, cells, shared=shared)
         made = copy.deepcopy(node)
@@ -327,7 +336,11 @@ class Text:
             made.decorator_list = []
         made = writer.function(made, own)
         self.asked |= writer.asked
-        place = f"{Path(code.co_filename).name}, {code.co_name}"
+        try:
+            Compiler(RESERVED).visit(copy.deepcopy(made))
+        except Refused as refused:  # its line is one of the file
+            raise Refused(f"{Path(code.co_filename).name}, {refused}") from None
+        place = f"{Path(code.co_filename).name}, line {code.co_firstlineno}, {code.co_name}"
         made.args.defaults = [self._default(each, place) for each in function.__defaults__ or ()]
         named = function.__kwdefaults__ or {}
         made.args.kw_defaults = [
@@ -377,9 +390,8 @@ class Text:
         try:
             with self.unless_refused():
                 text = self.function(function, node.name, shared=shared)
-        except Refused as refused:
-            said = " ".join(str(refused).encode("ascii", "replace").decode().split())
-            text = f"def {node.name}(*values, **named):\n    raise  # {said[:80]}"
+        except Refused:
+            text = f"def {node.name}(*values, **named):\n    raise  # its source is not of the language"
         decorator = "property" if shared else "" if type(member) is FunctionType else type(member).__name__
         return f"@{decorator}\n{text}" if decorator else text
 
@@ -482,13 +494,9 @@ def _integer(value: int) -> str:
     return str(value) if value.bit_length() < 10_000 else hex(value)
 
 
-def _placed_error(refused: Refused, place: str) -> Refused:
-    return refused if "line " in str(refused) or ".py" in str(refused) else Refused(f"{place}{refused}")
-
-
 def _shown(value: Any) -> str:
     try:
-        text = repr(value)
+        text = re.sub(" at 0x[0-9a-f]+", "", repr(value))  # the same in each process
     except Exception:  # whatever its text is made of
         return f"a {type(value).__name__}"
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,41 +1,52 @@
-"""The kernel: it alone says certified, vacuous and an exact violated, of a statement and a piece of evidence.
+"""The kernel: it alone says certified, vacuous, ill-posed and violated, of a text and records of evidence.
 
-It imports the standard library only, and trusts nobody who searches. Read it in this order:
+It imports the standard library only, and trusts nobody who searches, freezes or stores. How a text is read:
+
+1. A text is a list of definitions, each name once: a name is that of the text, of the vocabulary, of the library, or
+   nothing. It consists of printable ASCII, and no string goes over a line.
+2. A value is an int, fraction, text, truth value, None, tuple, list, dictionary, record, generator, function, symbol,
+   fact or line. A fact about symbols and a line have no truth value, and no dictionary has a key written twice.
+3. ``NAME = e`` is the value of e, evaluated once with fuel. It is settled: there is no list, generator or closure in
+   it.
+4. A class is a frozen record of its annotated fields, with properties and methods; records are equal if their fields
+   are.
+5. A function is as in Python, of the nodes in ``grammar.NAMES``: no exceptions, imports, sets, floats, ``is`` (but of
+   None), or attributes with ``_``.
+6. ``/`` of ints is the fraction. Every step costs fuel, and spent fuel decides nothing. Nothing settled changes, so
+   that two calls give the same value.
+7. A statement is a function f, ranges R1, ..., Rn of its quantities (an end may be a function of earlier ones), the
+   names L of its lines, and a role. ``outside(...)`` is a statement that is not of the language, and stays open.
+8. An instance is x in R1 x ... x Rn. f(x) is outside (a ``suppose`` fails), or a dictionary with exactly the lines L,
+   each of them two sides, or excluded (the hypothesis of ``given``, or one supposed in it, fails); one line may stand
+   alone.
+9. A line is *certified* if it holds for every x where f(x) is not outside and the line is not excluded, and there is
+   such an x; *violated* if it does not for one such x (*ill-posed* if it is listed so); *vacuous* if there is no such
+   x, or if it is certified and the claim says that it says nothing; else *open*.
+10. A claim is violated (ill-posed) if a line is. It is open if a line of its statements is open, vacuous if one is
+    vacuous, and certified if these and all lines of its lemmas are certified; else open. Its steps decide nothing.
+
+Read the modules in this order; each rule is one theorem against these sentences.
 
 ======================================================  ================================================================
-``words``                                               replay a record of evidence, and say the word
+``words``                                               judge a text, by records of evidence
+``evidence``                                            what a record must be, field by field
+``reading``, ``definitions``, ``ranges``                from a text to its claim
 ``rules``                                               what each kind of evidence must show
 ``induction``                                           loops of any number of rounds, by their invariants
 ``positivity``                                          the three theorems on polynomials that the rules use
-``spaces``, ``statement``, ``vocabulary``               quantities, a claim's function on them, suppose and at_most
-``grammar``, ``language``                               the Python in which a claim is proved, and how it is compiled
-``source``, ``loading``, ``records``                    from a function and what it names to the language
-``operations``, ``library``                             operators and Python's functions there
+``statement``, ``spaces``, ``vocabulary``               a function on its quantities, suppose and at_most
+``grammar``, ``expressions``, ``language``              the Python of a text, and how it is compiled
+``operations``, ``library``, ``records``                operators and Python's functions there, and frozen records
 ``numbers``, ``polynomials``                            exact numbers, and symbols
 ``interpolation``                                       the conditions of a class of functions
 ``worlds``, ``traces``, ``listed``, ``functions``       every function of a class, and one that is known at some points
-``evaluation``                                          fuel, and what was supposed
+``evaluation``                                          fuel, and what is known at each place
 ======================================================  ================================================================
 """
 
 from clusterproof.checker.kernel.evaluation import FUEL, Refused
-from clusterproof.checker.kernel.loading import End, Source
-from clusterproof.checker.kernel.spaces import Choice, Interval, OfClass, Space, Tuples
+from clusterproof.checker.kernel.reading import Claim, read
 from clusterproof.checker.kernel.statement import Statement
-from clusterproof.checker.kernel.words import Shown, replay
-from clusterproof.checker.kernel.words import Word as Word
+from clusterproof.checker.kernel.words import Judgement, Word, judge, show
 
-__all__ = [
-    "FUEL",
-    "Choice",
-    "End",
-    "Interval",
-    "OfClass",
-    "Refused",
-    "Shown",
-    "Source",
-    "Space",
-    "Statement",
-    "Tuples",
-    "replay",
-]
+__all__ = ["FUEL", "Claim", "Judgement", "Refused", "Statement", "Word", "judge", "read", "show"]

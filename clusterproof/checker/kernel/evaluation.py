@@ -1,21 +1,27 @@
-"""One evaluation: its fuel, and what was supposed and divided by; a replay is made of evaluations only."""
+"""One evaluation: its fuel, and what is known at each place of it; a replay is made of evaluations only."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 FUEL = 1_250_000
-"""Steps that the replay of one piece of evidence may take: operations, weighted by the length of their numbers."""
+"""Steps that reading a text, or judging one piece of evidence, may take: operations, weighted by the length of their
+numbers."""
 FORKS = 8
 """Comparisons of symbols that may be branched on, on one path."""
+LONGEST = 300
+"""Most characters of a reason."""
 
 
 class Refused(Exception):
-    """No proof may do this, or the evidence does not show it; the message says why."""
+    """No proof may do this, or the evidence does not show it; the message says why, in one printable line."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(printable(why))
 
 
 class Outside(Exception):
@@ -26,57 +32,86 @@ class OutOfFuel(Refused):
     """The replay took more steps than it may."""
 
 
+def printable(text: str) -> str:
+    """Return a text in one line, cut to ``LONGEST``, with escapes for what a terminal does not show."""
+    shown = text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in shown)
+
+
+@dataclass(frozen=True)
+class Context:
+    """What is known at one place of an evaluation. It never changes: who leaves a place returns to what was known.
+
+    Attributes
+    ----------
+    facts
+        Comparisons of symbols, or of quantities that depend on a function of a class, that were supposed.
+    path
+        The comparisons that were branched on, and the facts that they are on this path.
+    divisors
+        Symbols that were divided by, each of which a proof must show to be other than zero.
+    spare
+        Symbols that stand for nothing yet, of which rounds take those for the state to which they lead.
+    integers
+        Places of the symbols that stand for integers.
+    """
+
+    facts: tuple[Any, ...] = ()
+    path: tuple[tuple[Any, Any], ...] = ()
+    divisors: tuple[Any, ...] = ()
+    spare: tuple[Any, ...] = ()
+    integers: frozenset[int] = frozenset()
+
+    @property
+    def known(self) -> list[Any]:
+        """What was supposed, and what was decided on the path."""
+        return [*self.facts, *(fact for _, fact in self.path)]
+
+
 @dataclass
 class Evaluation:
     """What one call of a claim's function leaves behind besides its value.
 
     Attributes
     ----------
-    facts
-        Comparisons of symbols, or of quantities that depend on a function of a class, that were supposed.
-    divisors
-        Symbols that were divided by, each of which a proof must show to be other than zero.
-    kept
-        Lists and dictionaries that may not change, by identity: those that caches returned.
+    now
+        What is known at the place that is evaluated.
+    states
+        Places of the symbols that rounds may take.
     decisions
         Whether each comparison of symbols that is branched on holds, in their order, on the path that is followed;
         None where there is no path, and branches have no formula.
-    path
-        The comparisons that were branched on, and the facts that they are on this path.
-    spare, states
-        Symbols that stand for nothing yet, of which rounds take those for the state to which they lead; and the places
-        of all of these.
-    integers
-        Places of the symbols that stand for integers.
+    asked
+        Number of these comparisons so far.
     goals
         What an induction must show besides the lines.
     taken
         The most symbols that were taken at once.
+    own
+        Within a part of which it is not decided whether it runs, or how often: the lists, dictionaries and generators
+        that were made in it, by identity. Only these may change there. None elsewhere, where all may.
     """
 
-    facts: list[Any] = field(default_factory=list)
-    divisors: list[Any] = field(default_factory=list)
-    kept: dict[int, Any] = field(default_factory=dict)
-    decisions: list[bool] | None = None
-    path: list[tuple[Any, Any]] = field(default_factory=list)
-    asked: int = 0
-    spare: list[Any] = field(default_factory=list)
+    now: Context = field(default_factory=Context)
     states: frozenset[int] = frozenset()
-    integers: frozenset[int] = frozenset()
+    decisions: list[bool] | None = None
+    asked: int = 0
     goals: list[Any] = field(default_factory=list)
     taken: int = 0
+    own: dict[int, Any] | None = None
+
+    def add(self, **further: Any) -> None:
+        """Know more at the place that is evaluated."""
+        self.now = replace(self.now, **{name: getattr(self.now, name) + new for name, new in further.items()})
 
     def fresh(self) -> Any:
         """Return a symbol that stands for nothing yet."""
-        if not self.spare:
+        if not self.now.spare:
             raise Refused("a number of rounds is a symbol: the rule induction shows it, with more states")
-        self.taken = max(self.taken, len(self.states) - len(self.spare) + 1)
-        return self.spare.pop(0)
-
-    @property
-    def known(self) -> list[Any]:
-        """What was supposed, and what was decided on the path."""
-        return [*self.facts, *(fact for _, fact in self.path)]
+        first, *others = self.now.spare
+        self.now = replace(self.now, spare=tuple(others))
+        self.taken = max(self.taken, len(self.states) - len(others))
+        return first
 
     def decide(self) -> bool:
         """Return whether the comparison that is branched on now holds on the path: first it does."""
@@ -92,6 +127,15 @@ class Evaluation:
     def next_decisions(self) -> list[bool] | None:
         """Return the first decisions of the next path; None after the last one."""
         return following((self.decisions or [])[: self.asked])
+
+    @contextmanager
+    def undecided(self) -> Iterator[None]:
+        """Evaluate a part of which it is not decided whether it runs: nothing that was there before may change."""
+        outer, self.own = self.own, {}
+        try:
+            yield
+        finally:
+            self.own = outer
 
 
 def following(decisions: list[bool]) -> list[bool] | None:
@@ -117,7 +161,7 @@ def spend(steps: int) -> None:
     if left is not None:
         left[0] -= steps
         if left[0] < 0:
-            raise OutOfFuel("the replay takes more steps than it may")
+            raise OutOfFuel("it takes more steps than it may")
 
 
 @contextmanager
@@ -157,9 +201,25 @@ def running() -> Evaluation:
     return found
 
 
-def changed(value: Any) -> Any:
-    """Return a list or dictionary that is about to change, unless a cache returned it."""
+def made(value: Any) -> Any:
+    """Return a list, dictionary or generator that was made just now: where it is made it may change."""
     found = _EVALUATION.get()
-    if found is not None and id(value) in found.kept:
-        raise Refused("what a cache returned, or given(...) takes, is changed: copy it first")
+    if found is not None and found.own is not None:
+        found.own[id(value)] = value
+    return value
+
+
+def changed(value: Any) -> Any:
+    """Return a list, dictionary or generator that is about to change.
+
+    Raises
+    ------
+    Refused
+        If it was made before a part of which it is not decided whether it runs.
+    """
+    found = _EVALUATION.get()
+    if found is not None and found.own is not None and id(value) not in found.own:
+        raise Refused(
+            "what was made before given(...), known(...) or a round changes in it, or is used up: make it there"
+        )
     return value

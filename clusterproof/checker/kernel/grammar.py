@@ -6,8 +6,6 @@ import ast
 import math
 from fractions import Fraction
 
-from clusterproof.checker.kernel.evaluation import Refused
-
 NAMES = """
     Module FunctionDef Lambda arguments arg Return Raise Expr Pass Assign AnnAssign AugAssign
     For While If IfExp Break Continue Name Load Store Constant JoinedStr FormattedValue Tuple List Dict ListComp
@@ -15,7 +13,9 @@ NAMES = """
     Compare unaryop boolop operator cmpop
 """
 NODES = tuple(getattr(ast, name) for name in NAMES.split())
-"""What a function may consist of."""
+"""What a text may consist of."""
+MODULES = ("functools", "itertools", "math")
+"""Whose functions a text names by ``math.comb``."""
 OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "__add",
     ast.Sub: "__subtract",
@@ -72,25 +72,3 @@ def call(function: str, *arguments: ast.expr) -> ast.Call:
 def weight(*nodes: ast.AST) -> ast.Constant:
     """Return what code costs whenever it runs, beside the operations that count themselves: its length."""
     return ast.Constant(sum(1 for node in nodes for _ in ast.walk(node)) // 8)
-
-
-def require_plain(annotation: ast.expr | None, place: str, *, lazy: bool = True) -> None:
-    """Require an annotation that does nothing; those of nested functions are evaluated if they are not ``lazy``."""
-    active: tuple[type[ast.AST], ...] = (
-        ast.Call,
-        ast.Yield,
-        ast.YieldFrom,
-        ast.Await,
-        ast.NamedExpr,
-        ast.Lambda,
-    )
-    active += () if lazy else (ast.Attribute, ast.Subscript, ast.BinOp)
-    for part in ast.walk(annotation) if annotation else ():
-        if isinstance(part, active):
-            line = getattr(part, "lineno", "?")
-            raise Refused(f"{place}, line {line}: an annotation that computes something: leave it out")
-
-
-def is_text(node: ast.stmt) -> bool:
-    """Return whether a statement is a docstring or another text that does nothing."""
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

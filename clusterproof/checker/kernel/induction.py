@@ -16,7 +16,7 @@ from typing import Any
 
 from clusterproof.checker.kernel.evaluation import Outside, Refused, proving, running, spend
 from clusterproof.checker.kernel.numbers import Abstract, whole
-from clusterproof.checker.kernel.operations import each, unchanged
+from clusterproof.checker.kernel.operations import each
 from clusterproof.checker.kernel.polynomials import Fact, Many, Polynomial, Quotient, constant, plus
 from clusterproof.checker.kernel.positivity import (
     Ends,
@@ -67,7 +67,7 @@ def iterate(step: Any, start: Any, rounds: Any, *, invariant: Any = None) -> Any
         return start
     if invariant is None:
         raise Refused("a symbol stands where a number of rounds must be: give iterate(...) an invariant")
-    with unchanged((step, invariant)):
+    with running().undecided():
         try:
             return _after(_Loop(step, start, invariant), rounds)
         except Outside as outside:
@@ -86,12 +86,12 @@ def _after(loop: _Loop, rounds: Any) -> Any:
 
     def in_a_round() -> list[Fact]:
         passed = record.fresh()
-        record.facts += [passed >= 0, passed <= count - 1]
+        record.add(facts=(passed >= 0, passed <= count - 1))
         state, entry = loop.unknown(passed), []
         if entries is not None:
             entry = [record.fresh()]
-            record.facts += [] if entries.low is None else [entry[0] >= entries.low]
-            record.facts += [] if entries.high is None else [entry[0] <= entries.high]
+            record.add(facts=() if entries.low is None else (entry[0] >= entries.low,))
+            record.add(facts=() if entries.high is None else (entry[0] <= entries.high,))
         after = loop.step(state, *entry)
         if _form(after) != _form(loop.start):
             raise Refused("a step returns a state of another form than it takes")
@@ -123,7 +123,7 @@ def known(make: Callable[[], Any], says: Callable[[Any], Any]) -> Any:
         return loop.says(found[-1], 0)
 
     loop = _Loop(make, None, lambda value, _: says(value))
-    with unchanged((make, says)):
+    with running().undecided():
         try:
             aim_at(value_says)
             return _Loop(make, found[0], loop.invariant).unknown(0)
@@ -137,19 +137,17 @@ def aim_at(shown: Callable[[], list[Fact]]) -> None:
     What is supposed, decided, divided by or taken for a state on the way is given up.
     """
     record = running()
-    parts = (record.facts, record.path, record.divisors, record.spare)
-    before, integers = [list(part) for part in parts], record.integers
-    decisions, asked = record.decisions, record.asked
+    before, decisions, asked = record.now, record.decisions, record.asked
     path: list[bool] | None = []
-    while path is not None:
-        record.decisions, record.asked = path, 0
-        facts = tuple(shown())
-        record.goals.append(Goal(facts, tuple(record.known), tuple(record.divisors[len(before[2]) :])))
-        path = record.next_decisions()
-        for part, old in zip(parts, before, strict=True):
-            part[:] = old
-        record.integers = integers
-    record.decisions, record.asked = decisions, asked
+    try:
+        while path is not None:
+            record.now, record.decisions, record.asked = before, path, 0
+            facts = tuple(shown())
+            divided = record.now.divisors[len(before.divisors) :]
+            record.goals.append(Goal(facts, tuple(record.now.known), divided))
+            path = record.next_decisions()
+    finally:
+        record.now, record.decisions, record.asked = before, decisions, asked
 
 
 @dataclass(frozen=True)
@@ -161,13 +159,18 @@ class _Loop:
     def says(self, state: Any, passed: Any) -> list[Fact]:
         """Return the facts that the invariant is of a state."""
         record = running()
-        before, divided = (len(record.facts), len(record.goals)), len(record.divisors)
-        found = self.invariant(state, passed)
-        by_symbols = any(any(powers) for divisor in record.divisors[divided:] for powers in divisor.top)
-        if (len(record.facts), len(record.goals)) != before or by_symbols:
+        before, goals = record.now, len(record.goals)
+        try:
+            found = self.invariant(state, passed)
+        finally:
+            after, record.now = record.now, before
+        divisors = after.divisors[len(before.divisors) :]
+        by_symbols = any(any(powers) for divisor in divisors for powers in divisor.top)
+        if after.facts != before.facts or len(record.goals) != goals or by_symbols:
             raise Refused(
                 "an invariant supposes nothing, divides by no symbol and has no rounds: multiply it out"
             )
+        record.add(path=after.path[len(before.path) :])
         facts: list[Fact] = []
         for part in found if type(found) in (tuple, list) else (found,):
             spend(1)
@@ -181,14 +184,14 @@ class _Loop:
         """Return symbols for a state of which the invariant is known; what an equation determines is put in place."""
         record = running()
         leaves = [record.fresh() for _ in range(_form(self.start).count("x"))]
-        state, branches = like(self.start, iter(leaves)), len(record.path)
+        state, branches = like(self.start, iter(leaves)), len(record.now.path)
         facts = self.says(state, passed)
-        ends = {} if len(record.path) > branches else dict(filter(None, map(solved, facts)))
+        ends = {} if len(record.now.path) > branches else dict(filter(None, map(solved, facts)))
         if ends:
             places = [next(iter(leaf.top)).index(1) for leaf in leaves]
             state = like(self.start, (ends.get(at, leaf) for at, leaf in zip(places, leaves, strict=True)))
             facts = self.says(state, passed)
-        record.facts += [fact for fact in facts if fact.slack.top or not fact.equation]
+        record.add(facts=tuple(fact for fact in facts if fact.slack.top or not fact.equation))
         return state
 
 

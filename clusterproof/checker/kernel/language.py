@@ -1,6 +1,6 @@
-"""The language: which Python a claim may be written in so that something can be proved of it, and how it is compiled.
+"""The language: which Python a text may be written in, and how it is compiled.
 
-A function of the language is pure and exact. Its source is parsed; every node must be one of ``NODES``; operators,
+A function of the language is pure and exact. The text is parsed; every node must be one of ``NODES``; operators,
 comparisons, attributes, subscripts and loops become calls of the kernel's own functions, which admit exact numbers and
 count their steps. What is left has no attribute, no import and no handler of exceptions, and runs without builtins.
 """
@@ -9,170 +9,35 @@ from __future__ import annotations
 
 import ast
 import copy
-from typing import Any
 
-from clusterproof.checker.kernel.evaluation import Refused
-from clusterproof.checker.kernel.grammar import (
-    NODES,
-    OPERATORS,
-    REMEDIES,
-    SIGNS,
-    call,
-    floating,
-    is_text,
-    require_plain,
-    weight,
-)
+from clusterproof.checker.kernel.expressions import Expressions
+from clusterproof.checker.kernel.grammar import call, weight
 
 
-class Compiler(ast.NodeTransformer):
-    """Check every node of a function's tree, and replace what the kernel does itself.
-
-    Parameters
-    ----------
-    place
-        Of an error message: the file's name.
-    modules
-        Names in the function's module that are modules, such as ``math``.
-    worded
-        Names there of the vocabulary's functions, whose ``words`` may be a function, which nothing calls here.
-    lazy
-        Whether the module's annotations are not evaluated.
-    """
-
-    def __init__(self, place: str, modules: frozenset[str], worded: frozenset[str], *, lazy: bool) -> None:
-        self.place, self.modules, self.worded, self.lazy = place, modules, worded, lazy
-
-    def refuse(self, node: Any, what: str) -> Refused:
-        """Return the error that says where something outside of the language stands."""
-        return Refused(f"{self.place}, line {getattr(node, 'lineno', '?')}: {what}")
-
-    def visit(self, node: ast.AST) -> Any:
-        """Check and rewrite a node."""
-        if not isinstance(node, NODES):
-            remedy = REMEDIES.get(type(node), "write it in other words")
-            raise self.refuse(node, f"{type(node).__name__} is not of the language: {remedy}")
-        if isinstance(node, ast.ListComp | ast.GeneratorExp | ast.DictComp):
-            vars(node.generators[-1])["weighed"] = weight(node)
-        made = super().visit(node)
-        if isinstance(made, ast.AST) and isinstance(node, ast.expr | ast.stmt):
-            ast.copy_location(made, node)
-        return made
-
-    def name(self, node: Any, name: str) -> str:
-        """Return a name, and refuse those that the kernel's own functions have."""
-        if name.startswith("__"):
-            raise self.refuse(node, f"the name {name}: a name must not begin with two underscores")
-        return name
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        """Keep a name."""
-        self.name(node, node.id)
-        return node
-
-    def visit_Constant(self, node: ast.Constant) -> ast.AST:
-        """Keep an int, a text, a truth value or None."""
-        if type(node.value) is float:
-            raise self.refuse(node, floating(node.value))
-        if type(node.value) not in (int, str, bool, type(None)):
-            raise self.refuse(node, f"{node.value!r} is not of the language")
-        return node
-
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
-        """Join texts and numbers; a text of anything else is a sentence, which has no value."""
-        parts: list[ast.expr] = []
-        for each in node.values:
-            if isinstance(each, ast.FormattedValue):
-                plain = each.format_spec is None and each.conversion == -1
-                if any(
-                    isinstance(part, ast.FormattedValue) for part in getattr(each.format_spec, "values", ())
-                ):
-                    raise self.refuse(node, "a format that is computed")
-                value = self.visit(each.value)
-                parts.append(value if plain else call("__formatted", value))
-            else:
-                parts.append(self.visit(each))
-        return call("__text", *parts)
-
-    # ---- operators
-
-    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        """Compute by the kernel's operators."""
-        if type(node.op) not in OPERATORS:
-            raise self.refuse(node, f"the operator {type(node.op).__name__} is not of the language")
-        if isinstance(node.op, ast.Pow) and type(getattr(node.right, "value", None)) is float:
-            raise self.refuse(node, "powers have whole exponents: compare squares in place of roots")
-        return call(OPERATORS[type(node.op)], self.visit(node.left), self.visit(node.right))
-
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-        """Negate by the kernel's operator; ``not`` asks for a truth value, which symbols refuse."""
-        value = self.visit(node.operand)
-        if isinstance(node.op, ast.Not):
-            return ast.UnaryOp(node.op, value)
-        if not isinstance(node.op, ast.USub):
-            raise self.refuse(node, f"the operator {type(node.op).__name__} is not of the language")
-        return call("__negative", value)
-
-    def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        """Compare by the kernel's function, of a chain one pair after the other."""
-        values = [node.left, *node.comparators]
-        for op, value in zip(node.ops, node.comparators, strict=True):
-            none = isinstance(value, ast.Constant) and value.value is None
-            if isinstance(op, ast.Is | ast.IsNot) and not none:
-                raise self.refuse(node, "`is` tells objects apart: compare by ==")
-        left, *others = (self.visit(value) for value in values)
-        signs = [ast.Constant(SIGNS[type(op)]) for op in node.ops]
-        if len(signs) == 1:
-            return call("__compare", signs[0], left, others[0])
-        later = [ast.Lambda(ast.arguments([], [], None, [], [], None, []), other) for other in others]
-        return call("__chain", left, ast.Tuple(list[ast.expr](signs), ast.Load()), *later)
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """Look an attribute up by the kernel's function, and one of a module by its name."""
-        if node.attr.startswith("_"):
-            raise self.refuse(node, f"the attribute {node.attr}: it must not begin with an underscore")
-        if not isinstance(node.ctx, ast.Load):
-            raise self.refuse(node, f".{node.attr} is changed: values of the language do not change")
-        if isinstance(node.value, ast.Name) and node.value.id in self.modules:
-            return ast.Name(f"{node.value.id}.{node.attr}", ast.Load())
-        return call("__attribute", self.visit(node.value), ast.Constant(node.attr))
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        """Look an entry up by the kernel's function."""
-        return call("__item", self.visit(node.value), self.visit(node.slice))
-
-    def visit_Slice(self, node: ast.Slice) -> ast.AST:
-        """Make a slice."""
-        ends = (node.lower, node.upper, node.step)
-        return call("__slice", *(ast.Constant(None) if end is None else self.visit(end) for end in ends))
-
-    def visit_Dict(self, node: ast.Dict) -> ast.AST:
-        """Check the keys."""
-        keys: list[ast.expr | None] = [
-            None if key is None else call("__key", self.visit(key)) for key in node.keys
-        ]
-        values = [
-            self.visit(value) if key else call("__either", ast.Dict([], []), self.visit(value))
-            for key, value in zip(keys, node.values, strict=True)
-        ]
-        return ast.Dict(keys, values)
-
-    def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
-        """Check the keys."""
-        generators = [self.visit(each) for each in node.generators]
-        return ast.DictComp(call("__key", self.visit(node.key)), self.visit(node.value), generators)
-
-    # ---- assignments, loops and calls
+class Compiler(Expressions, ast.NodeTransformer):
+    """Check every node of a tree, and replace what the kernel does itself."""
 
     def target(self, node: ast.expr) -> ast.expr:
         """Check what is assigned to: names, and tuples of names."""
         if isinstance(node, ast.Name):
-            self.name(node, node.id)
+            self.variable(node, node.id)
         elif isinstance(node, ast.Tuple | ast.List):
             node.elts = [self.target(each) for each in node.elts]
         else:
             raise self.refuse(node, "only names, tuples of names and single entries are assigned to")
         return node
+
+    def shape(self, node: ast.expr) -> ast.expr:
+        """Return the shape of a target, as of ``operations.unpacked``."""
+        if isinstance(node, ast.Tuple | ast.List):
+            return ast.Tuple([self.shape(each) for each in node.elts], ast.Load())
+        return ast.Constant(None)
+
+    def entries(self, several: ast.expr, weighed: ast.Constant, target: ast.expr) -> ast.expr:
+        """Return what a loop takes its entries from."""
+        if isinstance(target, ast.Name):
+            return call("__each", self.visit(several), weighed)
+        return call("__each_unpacked", self.visit(several), weighed, self.shape(target))
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         """Assign to names, tuples of names, or one entry."""
@@ -182,15 +47,21 @@ class Compiler(ast.NodeTransformer):
         starred = isinstance(first, ast.Tuple) and any(isinstance(each, ast.Starred) for each in first.elts)
         if starred and not others:  # what is left is counted before it is unpacked
             for each in first.elts:  # type: ignore[attr-defined]  # a tuple
-                self.target(each.value if isinstance(each, ast.Starred) else each)
+                name = each.value if isinstance(each, ast.Starred) else each
+                if not isinstance(name, ast.Name):
+                    raise self.refuse(node, "beside a star only names are assigned to")
+                self.variable(name, name.id)
             return ast.Assign([first], call("__listed", value))
+        if others and not (all(isinstance(each, ast.Name) for each in node.targets) or _are_alike(node)):
+            raise self.refuse(node, "write each assignment in a line of its own")
+        if isinstance(first, ast.Tuple | ast.List):
+            value = call("__unpacked", value, self.shape(first))
         return ast.Assign([self.target(each) for each in node.targets], value)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         """Leave the annotation out."""
         if node.value is None or not isinstance(node.target, ast.Name):
             raise self.refuse(node, "an annotation that is more than one of a name with its value")
-        require_plain(node.annotation, self.place)
         return self.visit_Assign(ast.copy_location(ast.Assign([node.target], node.value), node))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
@@ -219,7 +90,8 @@ class Compiler(ast.NodeTransformer):
         """Count the repetitions."""
         weighed = weight(*node.body)
         body, other = ([self.visit(each) for each in block] for block in (node.body, node.orelse))
-        return ast.For(self.target(node.target), call("__each", self.visit(node.iter), weighed), body, other)
+        entries = self.entries(node.iter, weighed, node.target)
+        return ast.For(self.target(node.target), entries, body, other)
 
     def visit_While(self, node: ast.While) -> ast.AST:
         """Count the repetitions."""
@@ -232,17 +104,19 @@ class Compiler(ast.NodeTransformer):
         if node.is_async:
             raise self.refuse(node.target, "async is not of the language")
         conditions = [self.visit(each) for each in node.ifs]
-        entries = call("__each", self.visit(node.iter), vars(node).get("weighed", ast.Constant(0)))
+        entries = self.entries(node.iter, vars(node).get("weighed", ast.Constant(0)), node.target)
         return ast.comprehension(self.target(node.target), entries, conditions, is_async=0)
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
         """Refuse when it is reached: the function has no value there."""
-        if any(isinstance(each, ast.Yield | ast.YieldFrom | ast.NamedExpr) for each in ast.walk(node)):
-            raise self.refuse(node, "what is raised neither yields nor assigns")
+        if node.exc is not None:
+            raise self.refuse(node, "what is raised is left out: write raise")
         return ast.Expr(call("__fail"))
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
         """Yield entries, which are counted."""
+        if isinstance(node.value, ast.Constant):
+            raise self.refuse(node, "a text that does nothing: write a comment")
         if isinstance(node.value, ast.Yield):
             value = ast.Constant(None) if node.value.value is None else self.visit(node.value.value)
             return ast.Expr(ast.Yield(value))
@@ -255,27 +129,24 @@ class Compiler(ast.NodeTransformer):
         return ast.Starred(call("__each", self.visit(node.value)), node.ctx)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Call; a function that makes the words of a line is left out."""
-        worded = isinstance(node.func, ast.Name) and node.func.id in self.worded
-        keywords = [
-            each
-            for each in node.keywords
-            if not (worded and each.arg == "words" and ast.unparse(each.value).startswith("lambda:"))
-        ]
-        for each in keywords:
+        """Call."""
+        if len({each.arg for each in node.keywords if each.arg}) < sum(
+            bool(each.arg) for each in node.keywords
+        ):
+            raise self.refuse(node, "a call names an argument twice")
+        for each in node.keywords:
             each.value = self.visit(each.value)
             if each.arg is None:
                 each.value = call("__either", ast.Dict([], []), each.value)
             else:
                 self.name(node, each.arg)
-        return ast.Call(self.visit(node.func), [self.visit(each) for each in node.args], keywords)
+        return ast.Call(self.visit(node.func), [self.visit(each) for each in node.args], node.keywords)
 
     def visit_arguments(self, node: ast.arguments) -> ast.AST:
         """Check the names, and leave annotations out."""
         others = [each for each in (node.vararg, node.kwarg) if each]
         for each in (*node.posonlyargs, *node.args, *node.kwonlyargs, *others):
-            self.name(each, each.arg)
-            require_plain(each.annotation, self.place, lazy=self.lazy)
+            self.variable(each, each.arg)
             each.annotation = None
         node.defaults = [self.visit(each) for each in node.defaults]
         node.kw_defaults = [None if each is None else self.visit(each) for each in node.kw_defaults]
@@ -292,9 +163,38 @@ class Compiler(ast.NodeTransformer):
             raise self.refuse(
                 node, "decorators and parameters of types in a function are not of the language"
             )
-        require_plain(node.returns, self.place, lazy=self.lazy)
-        node.returns = None
-        weighed = weight(*node.body)
-        body = [self.visit(each) for each in node.body if not is_text(each)]
+        weighed, yields = weight(*node.body), _is_generator(node)
         step = ast.copy_location(ast.Expr(ast.copy_location(call("__step", weighed), node)), node)
-        return ast.FunctionDef(self.name(node, node.name), self.visit(node.args), [step, *body], [])
+        body, arguments = [self.visit(each) for each in node.body], self.visit(node.args)
+        if yields:
+            body = self.generator(node, arguments, body)
+        return ast.FunctionDef(self.variable(node, node.name), arguments, [step, *body], [])
+
+    def generator(self, node: ast.FunctionDef, own: ast.arguments, body: list[ast.stmt]) -> list[ast.stmt]:
+        """Let a function return a generator that the kernel knows was made there."""
+        several = [*own.posonlyargs, *own.args, *own.kwonlyargs, *filter(None, (own.vararg, own.kwarg))]
+        names = [each.arg for each in several]
+        inner = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
+        made = call("__made", call("__generator", *(ast.Name(name, ast.Load()) for name in names)))
+        statements = [ast.FunctionDef("__generator", inner, body, []), ast.Return(made)]
+        return [ast.copy_location(each, node) for each in statements]
+
+
+def _are_alike(node: ast.Assign) -> bool:
+    """Return whether a tuple that is written there is assigned to several tuples of as many names."""
+    written = [each for each in (node.value, *node.targets) if isinstance(each, ast.Tuple)]
+    names = [each for target in written[1:] for each in target.elts]
+    alike = len(written) == len(node.targets) + 1 and len({len(each.elts) for each in written}) == 1
+    return alike and all(isinstance(each, ast.Name) for each in names)
+
+
+def _is_generator(node: ast.FunctionDef) -> bool:
+    """Return whether a function, and not one within it, yields."""
+    waiting: list[ast.AST] = [*node.body]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(each, ast.FunctionDef | ast.Lambda):
+            waiting += ast.iter_child_nodes(each)
+    return False

@@ -7,14 +7,22 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from fractions import Fraction
-from types import MappingProxyType
+from types import GeneratorType, MappingProxyType
 from typing import Any
 
 from clusterproof.checker.kernel import numbers
-from clusterproof.checker.kernel.evaluation import Refused, spend
-from clusterproof.checker.kernel.numbers import Abstract, add, compare, key, multiply, number, whole, words
-from clusterproof.checker.kernel.operations import each, listed
+from clusterproof.checker.kernel.evaluation import Refused, made, spend
+from clusterproof.checker.kernel.numbers import (
+    Abstract,
+    add,
+    compare,
+    key,
+    multiply,
+    number,
+    whole,
+    words,
+)
+from clusterproof.checker.kernel.operations import each, listed, unpacked
 
 MISSING = object()
 
@@ -78,7 +86,11 @@ def _length(values: Any, /) -> int:
 
 
 def _dictionary(pairs: Any = (), /, **named: Any) -> dict[Any, Any]:
-    entries = each(pairs.items()) if isinstance(pairs, Mapping) else ((k, v) for k, v in each(pairs))
+    entries = (
+        each(pairs.items())
+        if isinstance(pairs, Mapping)
+        else (unpacked(pair, (None, None)) for pair in each(pairs))
+    )
     return {key(name): value for name, value in entries} | named
 
 
@@ -186,45 +198,55 @@ def _range(*ends: Any) -> range:
     return range(*(whole(end) for end in ends))
 
 
-LIBRARY: dict[Any, Callable[..., Any]] = {
-    builtins.abs: numbers.absolute,
-    builtins.all: _all,
-    builtins.any: _any,
-    builtins.bool: _truth,
-    builtins.dict: _dictionary,
-    builtins.divmod: _quotient_and_remainder,
-    builtins.enumerate: _number_of,
-    builtins.filter: _choose,
-    builtins.int: _rounded(int, 0),
-    builtins.len: _length,
-    builtins.list: lambda several=(), /: listed(several),
-    builtins.map: _apply,
-    builtins.max: _extreme(">"),
-    builtins.min: _extreme("<"),
-    builtins.range: _range,
-    builtins.reversed: _reversed,
-    builtins.round: _rounded(round),
-    builtins.sorted: _sort,
-    builtins.sum: _add_up,
-    builtins.tuple: lambda several=(), /: tuple(each(several)),
-    builtins.zip: _over(builtins.zip),
-    Fraction: numbers.fraction,
-    functools.reduce: _reduce,
-    itertools.accumulate: _accumulate,
-    itertools.chain: _over(itertools.chain),
-    itertools.combinations: _entries(itertools.combinations),
-    itertools.combinations_with_replacement: _entries(itertools.combinations_with_replacement),
-    itertools.pairwise: _over(itertools.pairwise),
-    itertools.permutations: _entries(itertools.permutations),
-    itertools.product: _entries(itertools.product),
-    itertools.repeat: _repeat,
-    math.ceil: _rounded(math.ceil),
-    math.comb: _combinations,
-    math.factorial: _factorial,
-    math.floor: _rounded(math.floor),
-    math.gcd: _whole_numbers(math.gcd),
-    math.isqrt: _whole_numbers(math.isqrt),
-    math.lcm: _whole_numbers(math.lcm),
-    math.prod: _multiply_up,
+def _made(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Keep in mind what a function makes that may change."""
+
+    def apply(*arguments: Any, **named: Any) -> Any:
+        value = function(*arguments, **named)
+        return made(value) if type(value) in (list, dict, GeneratorType) else value
+
+    return apply
+
+
+LIBRARY: dict[str, Callable[..., Any]] = {
+    "abs": numbers.absolute,
+    "all": _all,
+    "any": _any,
+    "bool": _truth,
+    "dict": _made(_dictionary),
+    "divmod": _quotient_and_remainder,
+    "enumerate": _made(_number_of),
+    "filter": _made(_choose),
+    "int": _rounded(int, 0),
+    "len": _length,
+    "list": lambda several=(), /: listed(several),
+    "map": _made(_apply),
+    "max": _extreme(">"),
+    "min": _extreme("<"),
+    "range": _range,
+    "reversed": _made(_reversed),
+    "round": _rounded(round),
+    "sorted": _made(_sort),
+    "sum": _add_up,
+    "tuple": lambda several=(), /: tuple(each(several)),
+    "zip": _made(_over(builtins.zip)),
+    "Fraction": numbers.fraction,
+    "functools.reduce": _reduce,
+    "itertools.accumulate": _made(_accumulate),
+    "itertools.chain": _made(_over(itertools.chain)),
+    "itertools.combinations": _made(_entries(itertools.combinations)),
+    "itertools.combinations_with_replacement": _made(_entries(itertools.combinations_with_replacement)),
+    "itertools.pairwise": _made(_over(itertools.pairwise)),
+    "itertools.permutations": _made(_entries(itertools.permutations)),
+    "itertools.product": _made(_entries(itertools.product)),
+    "itertools.repeat": _made(_repeat),
+    "math.ceil": _rounded(math.ceil),
+    "math.comb": _combinations,
+    "math.factorial": _factorial,
+    "math.floor": _rounded(math.floor),
+    "math.gcd": _whole_numbers(math.gcd),
+    "math.isqrt": _whole_numbers(math.isqrt),
+    "math.lcm": _whole_numbers(math.lcm),
+    "math.prod": _multiply_up,
 }
-"""By Python's own function, what stands for it in the language."""
+"""By name, what Python's own function is in the language."""

@@ -10,7 +10,13 @@ from fractions import Fraction
 from typing import Any
 
 from clusterproof.checker.kernel.evaluation import Refused, spend
-from clusterproof.checker.kernel.interpolation import Class, FunctionClass, OperatorClass, Triplet, slacks_of
+from clusterproof.checker.kernel.interpolation import (
+    Class,
+    FunctionClass,
+    OperatorClass,
+    Triplet,
+    slacks_of,
+)
 from clusterproof.checker.kernel.numbers import cost_of_sum, read, words
 from clusterproof.checker.kernel.worlds import Oracle, Point, World
 

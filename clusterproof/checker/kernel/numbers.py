@@ -12,7 +12,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.checker.kernel.evaluation import Refused, changed, spend
+from clusterproof.checker.kernel.evaluation import Refused, changed, made, spend
 
 LARGEST = 1 << 20
 """Bits of the largest power."""
@@ -126,7 +126,7 @@ def add(left: Any, right: Any) -> Any:
     """``left + right``, of numbers, of two lists or of two tuples."""
     if type(left) is type(right) and type(left) in (list, tuple):
         spend(1 + len(left) + len(right))
-        return left + right
+        return made(left + right)
     return _sum(left, right)
 
 
@@ -144,7 +144,7 @@ def multiply(left: Any, right: Any) -> Any:
     if type(left) in (list, tuple) or type(right) in (list, tuple):
         several, times = (left, right) if type(left) in (list, tuple) else (right, left)
         spend(1 + len(several) * max(0, whole(times)))
-        return several * whole(times)
+        return made(several * whole(times))
     return product(left, right)
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from types import FunctionType, GeneratorType, MappingProxyType
+from types import GeneratorType, MappingProxyType
 from typing import Any
 
 from clusterproof.checker.kernel import numbers
-from clusterproof.checker.kernel.evaluation import Refused, changed, running, spend
+from clusterproof.checker.kernel.evaluation import Refused, changed, made, spend
 from clusterproof.checker.kernel.numbers import Abstract, compare, key, same, whole, words
 
 
@@ -26,7 +24,7 @@ def each(several: Any, more: int = 0) -> Iterator[Any]:
     plain = (str, list, tuple, dict, range, GeneratorType, MappingProxyType)
     if type(several) not in plain and not isinstance(several, _VIEWS):
         raise Refused(f"{type(several).__name__} is not repeated over in the language")
-    return _counted(iter(several), 1 + more)
+    return _counted(iter(changed(several) if type(several) is GeneratorType else several), 1 + more)
 
 
 def _counted(entries: Iterator[Any], steps: int) -> Iterator[Any]:
@@ -43,7 +41,53 @@ _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items())
 
 def listed(several: Any) -> list[Any]:
     """Return the entries, to be unpacked."""
-    return list(each(several))
+    return made(list(each(several)))  # type: ignore[no-any-return]  # what it is given
+
+
+Shape = tuple[Any, ...]
+"""Of what is unpacked into several targets, for each None, or the shape of these if they are several again."""
+
+
+def unpacked(several: Any, shape: Shape) -> tuple[Any, ...]:
+    """Return the entries that are unpacked into as many targets."""
+    if type(several) in (tuple, list):
+        spend(1 + len(several))
+        entries = tuple(several)
+    else:
+        entries = tuple(each(several))
+    if len(entries) != len(shape):
+        raise Refused(f"{len(entries)} entries are unpacked into {len(shape)} names")
+    return tuple(
+        entry if inner is None else unpacked(entry, inner)
+        for entry, inner in zip(entries, shape, strict=True)
+    )
+
+
+def each_unpacked(several: Any, more: int, shape: Shape) -> Iterator[Any]:
+    """Return the entries as ``each`` does, each of them unpacked."""
+    return (unpacked(entry, shape) for entry in each(several, more))
+
+
+def dictionary(*parts: Any) -> dict[Any, Any]:
+    """``{key: value, **others}``, of keys and values in turn; the key of others is a function.
+
+    Raises
+    ------
+    Refused
+        If a key is written twice: a reader may see the first, and Python takes the last.
+    """
+    found: dict[Any, Any] = {}
+    written = set()
+    for name, value in zip(parts[::2], parts[1::2], strict=True):
+        if name is either:
+            found = either(found, value)
+            continue
+        own = key(name)
+        if own in written:
+            raise Refused(f"a dictionary has the key {own!r} twice")
+        written.add(own)
+        found[own] = value
+    return made(found)  # type: ignore[no-any-return]  # what it is given
 
 
 def chain(left: Any, signs: Sequence[str], *later: Callable[[], Any]) -> Any:
@@ -90,7 +134,7 @@ def item(several: Any, place: Any) -> Any:
         return several[whole(place)]
     part = several[place]
     spend(len(part))
-    return part
+    return made(part)
 
 
 def make_slice(*ends: Any) -> slice:
@@ -102,7 +146,7 @@ def either(left: Any, right: Any) -> Any:
     """``left | right``, of dictionaries, or of ints."""
     if type(left) in (dict, MappingProxyType) and type(right) in (dict, MappingProxyType):
         spend(1 + len(left) + len(right))
-        return {**left, **right}
+        return made({**left, **right})
     spend(1 + words(left) + words(right))
     both_truths = type(left) is type(right) is bool
     return bool(left or right) if both_truths else whole(left) | whole(right)
@@ -160,53 +204,6 @@ def put(value: Any, several: Any, place: Any) -> None:
         raise Refused(f"{type(several).__name__} does not change")
 
 
-def kept(value: Any) -> Any:
-    """Return what a cached function or property took or returned: all who ask share it, so nobody may change it."""
-    spend(1)
-    parts: Iterable[Any] = ()
-    if type(value) in (list, dict):
-        running().kept[id(value)] = value
-        parts = value.values() if type(value) is dict else value
-    elif type(value) is tuple or hasattr(value, "_values"):
-        parts = getattr(value, "_values", value)
-    elif not isinstance(value, Abstract | str | int | Fraction | type(None)):
-        raise Refused(f"a cached function takes and returns no {type(value).__name__}, which may change")
-    for part in parts:
-        kept(part)
-    return value
-
-
-@contextmanager
-def unchanged(function: Any) -> Iterator[None]:
-    """Refuse changes of all that a function can reach, and generators there: whether it is called is not decided."""
-    record = running()
-    before, reached = record.kept, dict(record.kept)
-    waiting: list[Any] = [function]
-    while waiting:
-        spend(1)
-        value = waiting.pop()
-        if id(value) in reached:
-            continue
-        if isinstance(value, Iterator):
-            raise Refused("given(...) takes what may be used up: pass a list")
-        if type(value) is FunctionType:
-            cells = [cell.cell_contents for cell in value.__closure__ or ()]
-            parts = [*cells, *(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
-        elif isinstance(value, type | Abstract) or (
-            hasattr(value, "_offers") and not hasattr(value, "_values")
-        ):
-            parts = []  # symbols, points and functions of a class hold nothing of the claim's
-        else:  # lists, records, views of a dictionary, methods of any
-            parts = gc.get_referents(value)
-        reached[id(value)] = value
-        waiting += parts
-    record.kept, after = dict(reached), reached.keys()
-    try:
-        yield
-    finally:
-        record.kept = before | {place: value for place, value in record.kept.items() if place not in after}
-
-
 def fail() -> None:
     """``raise``: the function has no value here."""
     raise Refused("the function raises an error here")
@@ -231,7 +228,7 @@ METHODS: dict[type, dict[str, Callable[[Any], Any]]] = {
     },
     str: {
         "count": lambda text: lambda part, /: _read_through(text).count(part),
-        "split": lambda text: lambda *by: _read_through(text).split(*by),
+        "split": lambda text: lambda *by: made(_read_through(text).split(*by)),
     },
     Fraction: {"numerator": lambda value: value.numerator, "denominator": lambda value: value.denominator},
     int: {"numerator": lambda value: value.numerator, "denominator": lambda value: value.denominator},
@@ -294,6 +291,10 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "__slice": make_slice,
     "__key": key,
     "__each": each,
+    "__each_unpacked": each_unpacked,
+    "__unpacked": unpacked,
+    "__made": made,
+    "__dictionary": dictionary,
     "__step": step,
 }
 """What the compiler calls in the place of operators, attributes, subscripts and loops."""

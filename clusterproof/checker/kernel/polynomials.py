@@ -8,7 +8,7 @@ first that none of them is zero anywhere.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from typing import Any, NoReturn
@@ -70,6 +70,8 @@ class Quotient(Abstract):
     @classmethod
     def symbol(cls, place: int, width: int) -> Quotient:
         """Return the symbol at a place."""
+        if not 0 <= place < width:
+            raise Refused("no symbol has this place")
         spend(1 + width)
         exponents = tuple(int(place == other) for other in range(width))
         return cls({exponents: Fraction(1)}, constant(1, width), width)
@@ -109,7 +111,7 @@ class Quotient(Abstract):
         other = self.lifted(other)
         if not other.top:
             raise Refused("division by zero")
-        running().divisors.append(other)
+        running().add(divisors=(other,))
         return Quotient(times(self.top, other.bottom), times(self.bottom, other.top), self.width)
 
     def __rtruediv__(self, other: Any) -> Quotient:
@@ -144,7 +146,7 @@ class Quotient(Abstract):
     def is_whole(self) -> bool:
         """Return whether it is made of symbols for integers by +, - and *."""
         places = {place for powers in self.top for place, power in enumerate(powers) if power}
-        whole = self.bottom == constant(1, self.width) and places <= running().integers
+        whole = self.bottom == constant(1, self.width) and places <= running().now.integers
         return whole and all(value.denominator == 1 for value in self.top.values())
 
     def __floordiv__(self, divisor: Any) -> Quotient:
@@ -152,8 +154,9 @@ class Quotient(Abstract):
             raise Refused("// of a symbol is of integers, by a positive number")
         record = running()
         found: Quotient = record.fresh()
-        record.integers |= {next(iter(found.top)).index(1)}
-        record.facts += [found * divisor <= self, self <= found * divisor + (divisor - 1)]
+        facts = found * divisor <= self, self <= found * divisor + (divisor - 1)
+        record.add(facts=facts)
+        record.now = replace(record.now, integers=record.now.integers | {next(iter(found.top)).index(1)})
         return found
 
     def is_zero(self) -> Fact:
@@ -178,11 +181,11 @@ class Fact(Abstract):
         if type(self.slack) is not Quotient or self.equation:
             raise Refused("whether symbols are equal is not branched on")
         record = running()
-        known = [decided is self for asked, decided in record.path if asked is self]
+        known = [decided is self for asked, decided in record.now.path if asked is self]
         if known:
             return known[0]
         holds = record.decide()
-        record.path.append((self, self if holds else Fact(-self.slack, strict=not self.strict)))
+        record.add(path=((self, self if holds else Fact(-self.slack, strict=not self.strict)),))
         return holds
 
 

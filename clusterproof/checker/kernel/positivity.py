@@ -21,8 +21,16 @@ from itertools import product
 from typing import Any
 
 from clusterproof.checker.kernel.evaluation import OutOfFuel, Refused, spend
-from clusterproof.checker.kernel.numbers import number, read, whole, words
-from clusterproof.checker.kernel.polynomials import Fact, Polynomial, Quotient, constant, plus, raised, times
+from clusterproof.checker.kernel.numbers import number, words
+from clusterproof.checker.kernel.polynomials import (
+    Fact,
+    Polynomial,
+    Quotient,
+    constant,
+    plus,
+    raised,
+    times,
+)
 
 Ends = tuple[Any, Any]
 """Least and largest value of a symbol, numbers or quotients of earlier symbols; None where there is none."""
@@ -206,8 +214,8 @@ def is_sum_of_squares(
     """
     total: Polynomial = {}
     for block in blocks:
-        basis = [_read(polynomial, width) for polynomial in block["basis"]]
-        matrix = [[Fraction(read(entry)) for entry in row] for row in block["matrix"]]
+        basis = [_polynomial(terms, width) for terms in block["basis"]]
+        matrix = [[Fraction(entry) for entry in row] for row in block["matrix"]]
         if len(basis) != len(matrix) or not is_positive_semidefinite(matrix):
             return False
         square: Polynomial = {}
@@ -215,19 +223,18 @@ def is_sum_of_squares(
             if matrix[i][j]:
                 square = plus(square, times(left, right), matrix[i][j])
         for place in block["factors"]:
-            if not 0 <= whole(place) < len(nonnegative):
+            if not 0 <= place < len(nonnegative):
                 raise Refused("a block with an unknown factor")
             square = times(square, nonnegative[place])
         total = plus(total, square)
     return total == target
 
 
-def _read(code: Any, width: int) -> Polynomial:
-    """Read a polynomial of evidence."""
+def _polynomial(terms: Sequence[tuple[Sequence[int], Any]], width: int) -> Polynomial:
+    """Return the sum of exponents with their coefficients."""
     total: Polynomial = {}
-    for exponents, coefficient in code:
-        powers = tuple(map(whole, exponents))
-        if len(powers) != width or min(powers, default=0) < 0:
+    for exponents, coefficient in terms:
+        if len(exponents) != width:
             raise Refused("a polynomial in other symbols")
-        total = plus(total, {powers: Fraction(read(coefficient))})
+        total = plus(total, {tuple(exponents): Fraction(coefficient)})
     return total

@@ -11,9 +11,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.checker.kernel.evaluation import Evaluation, OutOfFuel, Outside, Refused, evaluating, spend
+from clusterproof.checker.kernel.evaluation import (
+    Evaluation,
+    OutOfFuel,
+    Outside,
+    Refused,
+    evaluating,
+    spend,
+)
 from clusterproof.checker.kernel.functions import problem
-from clusterproof.checker.kernel.numbers import number, read, write
+from clusterproof.checker.kernel.numbers import number, write
 from clusterproof.checker.kernel.polynomials import Fact, Polynomial, Quotient, constant
 from clusterproof.checker.kernel.positivity import (
     Ends,
@@ -26,13 +33,13 @@ from clusterproof.checker.kernel.positivity import (
     slack_of,
 )
 from clusterproof.checker.kernel.spaces import Instance, OfClass
-from clusterproof.checker.kernel.statement import Line, Statement
+from clusterproof.checker.kernel.statement import Statement
 from clusterproof.checker.kernel.traces import Trace
-from clusterproof.checker.kernel.vocabulary import Excluded, Sides
+from clusterproof.checker.kernel.vocabulary import Line, Sides
 from clusterproof.checker.kernel.worlds import Form
 
 Data = Mapping[str, Any]
-"""What a record of evidence has besides its rule and statement."""
+"""What a record of evidence has besides its rule and line, decoded field by field."""
 
 
 def instance(statement: Statement, line: str, data: Data) -> bool:
@@ -43,9 +50,9 @@ def instance(statement: Statement, line: str, data: Data) -> bool:
 
 def _decided(statement: Statement, line: str, numbers: Instance) -> Line:
     """Return a line on numbers, on which every hypothesis is true or false."""
-    lines, evaluation = statement.lines(numbers)
+    lines, evaluation = statement.evaluated(numbers)
     sides = lines[line]
-    if evaluation.facts or (type(sides) is Sides and sides.facts):
+    if evaluation.now.facts or (type(sides) is Sides and sides.facts):
         raise Refused("a hypothesis that is not decided on numbers")
     return sides
 
@@ -88,17 +95,16 @@ def cases(statement: Statement, line: str, data: Data, states: int = 0) -> Itera
         decisions: list[bool] | None = []
         while decisions is not None:
             record = begun(decisions)
-            lines: Mapping[str, Line] = {line: Excluded()}
+            sides: Line | None = None
             with suppress(Outside):
-                lines, _ = statement.lines(each, record)
+                sides = statement.evaluated(each, record)[0][line]
             decisions = record.next_decisions()
-            sides = lines[line]
             if type(sides) is Sides:
-                facts = [*record.known, *sides.facts]
+                facts = [*record.now.known, *sides.facts]
                 if any(type(fact.slack) is not Quotient for fact in facts):
                     raise Refused("a hypothesis that is not about symbols")
                 own = bounded(box, facts, record.states)
-                require_divisors(record.divisors, facts, own)
+                require_divisors(record.now.divisors, facts, own)
                 yield Case(sides, own, facts, record)
 
 
@@ -178,8 +184,7 @@ def empty(statement: Statement, line: str, data: Data) -> bool:
         own: tuple[Fact, ...] = ()
         with evaluating() as evaluation:
             try:
-                value = statement.evaluate(each)
-                sides = value[line] if type(value) is dict else value
+                sides = statement.evaluate(each)[line]
                 own = sides.facts if type(sides) is Sides else ()
             except OutOfFuel:
                 raise
@@ -187,8 +192,8 @@ def empty(statement: Statement, line: str, data: Data) -> bool:
                 continue
             except Refused:  # what follows the hypotheses need be no formula
                 pass
-        facts = [*evaluation.facts, *own]
-        require_divisors(evaluation.divisors, [], box)
+        facts = [*evaluation.now.facts, *own]
+        require_divisors(evaluation.now.divisors, [], box)
         if not any(_fails(fact, box) for fact in facts):
             return False
     return True
@@ -232,13 +237,13 @@ def dual(statement: Statement, line: str, data: Data) -> bool:
         while decisions is not None:
             trace = of_class.trace(setting, decisions)
             try:
-                lines, evaluation = statement.lines({**setting, name: problem(trace)})
+                lines, evaluation = statement.evaluated({**setting, name: problem(trace)})
             except Outside:
-                lines, evaluation = {line: Excluded()}, Evaluation()
+                lines, evaluation = {}, Evaluation()
             decisions = trace.next_decisions()
-            sides = lines[line]
+            sides = lines.get(line)
             if type(sides) is Sides:
-                facts = [*evaluation.facts, *sides.facts]
+                facts = [*evaluation.now.facts, *sides.facts]
                 _require_multipliers(trace, sides, facts, next(paths, ()))
                 shown, supposed = shown + 1, supposed + len(facts) + len(trace.forked)
     return has_instance(statement, line, data) if supposed else shown > 0
@@ -261,14 +266,14 @@ def _require_multipliers(trace: Trace, sides: Sides, facts: Sequence[Fact], proo
     nonnegative, zero = trace.facts(facts)
     for slack, proof in zip(sides.slacks, proofs, strict=True):
         several = slack if type(slack) is tuple else (slack,)
-        weights = [Fraction(read(weight)) for weight in proof.get("weights", [1])]
+        weights = [Fraction(weight) for weight in proof.get("weights", [1])]
         if len(weights) != len(several) or min(weights) < 0 or sum(weights) != 1:
             raise Refused("the weights of the least are nonnegative and sum to 1")
         rest = trace.constant(0)
         for each, weight in zip(several, weights, strict=True):
             rest = rest + weight * (each if type(each) is Form else trace.constant(number(each)))
         for name, code in proof["multipliers"].items():
-            factor = Fraction(read(code))
+            factor = Fraction(code)
             if factor < 0 and name in nonnegative:
                 raise Refused(f"the multiplier of {name} is negative")
             rest = rest - factor * (nonnegative[name] if name in nonnegative else zero[name])

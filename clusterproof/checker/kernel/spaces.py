@@ -8,11 +8,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.checker.kernel.evaluation import Evaluation, Refused, evaluating, spend
+from clusterproof.checker.kernel.evaluation import (
+    Context,
+    Evaluation,
+    Outside,
+    Refused,
+    evaluating,
+    spend,
+)
 from clusterproof.checker.kernel.functions import Problem, problem
 from clusterproof.checker.kernel.interpolation import Class
 from clusterproof.checker.kernel.listed import Listed
-from clusterproof.checker.kernel.loading import End
 from clusterproof.checker.kernel.numbers import compare, number, read, whole, write
 from clusterproof.checker.kernel.polynomials import Many, Quotient
 from clusterproof.checker.kernel.positivity import Ends
@@ -21,13 +27,24 @@ from clusterproof.checker.kernel.traces import Trace
 Instance = Mapping[str, Any]
 
 
+@dataclass(frozen=True)
+class End:
+    """An end of a range that depends on earlier quantities: a function of those that it names."""
+
+    names: tuple[str, ...]
+    function: Callable[..., Any]
+
+
 def value_of(end: Any, so_far: Instance) -> Any:
     """Return an end's value, None if there is none."""
     if type(end) is not End:
         return end
     with evaluating() as evaluation:
-        value = end.function(*(so_far[name] for name in end.names))
-    if evaluation.facts or evaluation.divisors:
+        try:
+            value = end.function(*(so_far[name] for name in end.names))
+        except Outside as outside:
+            raise Refused(f"an end of a range has no hypotheses: {outside}") from None
+    if evaluation.now != Context():
         raise Refused("an end of a range has no hypotheses, and divides by numbers only")
     return value
 
@@ -48,10 +65,6 @@ class Interval:
     high: Any
     integers: bool
 
-    def __str__(self) -> str:
-        kind = "integers" if self.integers else "rationals"
-        return f"{kind} from {'-oo' if self.low is None else self.low} to {'oo' if self.high is None else self.high}"
-
     def ends(self, so_far: Instance) -> Ends:
         """Return the least and largest value."""
         return value_of(self.low, so_far), value_of(self.high, so_far)
@@ -61,14 +74,14 @@ class Interval:
         value = whole(read(code)) if self.integers else Fraction(read(code))
         low, high = self.ends(so_far)
         if not ((low is None or compare("<=", low, value)) and (high is None or compare("<=", value, high))):
-            raise Refused(f"{code} is none of the {self}")
+            raise Refused(f"{code} is not from {low} to {high}")
         return value
 
     def every(self, so_far: Instance) -> Sequence[Any]:
         """List the values."""
         low, high = self.ends(so_far)
         if not self.integers or low is None or high is None:
-            raise Refused(f"the {self} are no finite list")
+            raise Refused("the numbers are no finite list")
         return range(-(-low // 1), high // 1 + 1)
 
 
@@ -77,9 +90,6 @@ class Choice:
     """One of a few numbers, texts, truth values or None."""
 
     options: tuple[Any, ...]
-
-    def __str__(self) -> str:
-        return f"one of {', '.join(repr(write(option)) for option in self.options)}"
 
     def read(self, code: Any, so_far: Instance) -> Any:
         """Read the option that is written so."""
@@ -99,9 +109,6 @@ class Tuples:
 
     entries: Interval | Choice
     length: Any
-
-    def __str__(self) -> str:
-        return f"tuples of {self.length} {self.entries}"
 
     def read(self, code: Any, so_far: Instance) -> Any:
         """Read a list of entries."""
@@ -140,13 +147,6 @@ class OfClass:
     groups: tuple[tuple[int, type[Class], tuple[tuple[str, Any], ...]], ...]
     reach: Any = None
 
-    def __str__(self) -> str:
-        groups = [
-            f"{count} {kind.__name__}({', '.join(f'{name}={value}' for name, value in constants)})"
-            for count, kind, constants in self.groups
-        ]
-        return " + ".join(groups) + ("" if self.reach is None else f", started within {self.reach}")
-
     def _groups(self, so_far: Instance) -> list[tuple[int, Class]]:
         return [
             (count, kind(**{name: _constant(name, value_of(value, so_far)) for name, value in constants}))
@@ -163,7 +163,7 @@ class OfClass:
 
     def every(self, so_far: Instance) -> Sequence[Any]:
         """Refuse: a class is no list."""
-        raise Refused(f"{self} is no finite list")
+        raise Refused("a class is no finite list")
 
 
 def _constant(name: str, value: Any) -> Any:
@@ -180,9 +180,6 @@ class Space:
     """Quantities in order, by name."""
 
     ranges: Mapping[str, Range]
-
-    def __str__(self) -> str:
-        return "; ".join(f"{name}: {allowed}" for name, allowed in self.ranges.items())
 
     @property
     def function(self) -> str | None:
@@ -235,7 +232,9 @@ class Space:
         integers ``listed``, which have two ends, are cases of their own; ``between`` are choices of numbers for all
         between the least and the largest of which one symbol stands; ``spare`` further symbols are for states.
         """
-        ranges = {**self.ranges, **{n: hull(self.ranges[n]) for n in between}}
+        ranges = {**self.ranges, **{n: hull(self.ranges[n]) for n in between if n in self.ranges}}
+        if not {*listed, *between} <= ranges.keys():
+            raise Refused("a quantity that is listed, or taken between, is none of the statement")
         if not set(listed) <= {n for n, allowed in ranges.items() if type(allowed) is Interval}:
             raise Refused("only integers between two ends are listed")
         widths = {n: 0 if n in listed else _symbols(r, spare) for n, r in ranges.items()}
@@ -268,11 +267,9 @@ class Space:
 
         def begun(decisions: list[bool]) -> Evaluation:
             further = range(width - spare, width)
-            symbols = [Quotient.symbol(place, width) for place in further]
-            integers = frozenset(whole_ones)
-            return Evaluation(
-                decisions=decisions, spare=symbols, states=frozenset(further), integers=integers
-            )
+            symbols = tuple(Quotient.symbol(place, width) for place in further)
+            context = Context(spare=symbols, integers=whole_ones)
+            return Evaluation(context, frozenset(further), decisions)
 
         for instance, box in extended({}, [], list(self.ranges)):
             yield instance, [*box, *[(None, None)] * spare], begun
@@ -296,4 +293,4 @@ def _symbols(allowed: Range, spare: int) -> int:
             return 0
     if type(allowed) in (Interval, Choice):
         return int(type(allowed) is Interval)
-    raise Refused(f"{allowed}: there are no symbols for it")
+    raise Refused("a range for which there are no symbols")

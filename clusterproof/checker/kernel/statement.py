@@ -1,4 +1,4 @@
-"""A claim's function in the language, on its space: what evidence speaks of."""
+"""A statement: a function of the language on its space, the names of its lines, and its role."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from clusterproof.checker.kernel.evaluation import Evaluation, Refused, evaluating, spend
-from clusterproof.checker.kernel.loading import Source
 from clusterproof.checker.kernel.spaces import Instance, Space
-from clusterproof.checker.kernel.vocabulary import Excluded, Sides
-
-Line = Sides | Excluded
+from clusterproof.checker.kernel.vocabulary import Excluded, Line, Sides
 
 
 @dataclass(frozen=True)
@@ -23,62 +20,47 @@ class Statement:
     space
         The quantities.
     function
-        Of the language: takes the quantities, or records of them, to a line or to lines by name.
+        Of the language: takes the quantities, or records of them, to a line or to lines by name. None if the statement
+        is outside of the language.
     records
         By parameter of the function, the record that it takes and the record's quantities.
-    digest
-        SHA-256 of everything that the statement rests on.
+    lines
+        Names: every path through the function has these lines, and no others.
+    role
+        "statement"; "lemma", without which the claim is not certified; or "step", which it is certified without.
+    ill_posed
+        The lines that are ill-posed where they are violated.
     """
 
     space: Space
-    function: Callable[..., Any]
+    function: Callable[..., Any] | None
     records: Mapping[str, tuple[Any, tuple[str, ...]]]
-    digest: str
+    lines: tuple[str, ...]
+    role: str
+    ill_posed: tuple[str, ...] = ()
 
-    @classmethod
-    def of(
-        cls,
-        function: Any,
-        space: Callable[[Source], Space],
-        records: Mapping[str, tuple[type, tuple[str, ...]]],
-        source: Source,
-    ) -> Statement:
-        """Compile a function and its space.
-
-        Parameters
-        ----------
-        function
-            Of the running program.
-        space
-            Makes the space, whose ends it loads.
-        records
-            By parameter, a frozen dataclass and its quantities.
-        source
-            Loads them.
+    def evaluate(self, instance: Instance) -> dict[str, Line]:
+        """Return the lines, by name, within an evaluation that has begun; of a single one the empty name.
 
         Raises
         ------
+        Outside
+            If a hypothesis fails.
         Refused
-            If something is not of the language; the message says where, why and what to write.
+            If the function does what is not of the language, or returns other lines than are named.
         """
-        try:
-            own = source.load(function, "function")
-            of_records = {name: (source.load(kind, name), keys) for name, (kind, keys) in records.items()}
-            made = space(source)
-            text = str(made)
-        except Refused:
-            raise
-        except (
-            Exception
-        ) as error:  # such as a source that is nested too deeply, or a number of too many digits
-            raise Refused(f"the statement is not read: {type(error).__name__}") from error
-        written = [
-            f"{name}: {kind.__name__} of {', '.join(keys)}" for name, (kind, keys) in of_records.items()
-        ]
-        return cls(made, own, of_records, source.digest(text, *written))
+        value = self.value(instance)
+        lines = dict(value) if type(value) is dict else {"": value}
+        if any(type(line) not in (Sides, Excluded) for line in lines.values()):
+            raise Refused("the function returns no line: end it with at_most(...) or its like")
+        if lines.keys() != set(self.lines):
+            raise Refused(f"a path has the lines {', '.join(map(repr, lines))}, and not those that are named")
+        return lines
 
-    def evaluate(self, instance: Instance) -> Any:
-        """Call the function within an evaluation that has begun, and return what it returns."""
+    def value(self, instance: Instance) -> Any:
+        """Call the function within an evaluation that has begun, and return whatever it returns."""
+        if self.function is None:
+            raise Refused("the statement is outside of the language")
         spend(10)
         rest = dict(instance)
         records = {
@@ -86,33 +68,9 @@ class Statement:
         }
         return self.function(**rest, **records)
 
-    def lines(
+    def evaluated(
         self, instance: Instance, record: Evaluation | None = None
     ) -> tuple[dict[str, Line], Evaluation]:
-        """Evaluate the function.
-
-        Parameters
-        ----------
-        instance
-            Numbers or symbols.
-        record
-            Of an evaluation on symbols.
-
-        Returns
-        -------
-        lines, evaluation
-            By name, of a single one the empty name; and what was supposed and divided by.
-
-        Raises
-        ------
-        Outside
-            If a hypothesis fails.
-        Refused
-            If the function does what is not of the language, or returns no lines.
-        """
+        """Return the lines on numbers or symbols, and what was supposed and divided by."""
         with evaluating(record) as evaluation:
-            value = self.evaluate(instance)
-        lines = dict(value) if type(value) is dict else {"": value}
-        if not lines or any(type(line) not in (Sides, Excluded) for line in lines.values()):
-            raise Refused("the function returns no line: end it with at_most(...) or its like")
-        return lines, evaluation
+            return self.evaluate(instance), evaluation

@@ -12,7 +12,13 @@ from fractions import Fraction
 from typing import Any
 
 from clusterproof.checker.kernel.evaluation import Refused, following, spend
-from clusterproof.checker.kernel.interpolation import Class, FunctionClass, OperatorClass, Triplet, slacks_of
+from clusterproof.checker.kernel.interpolation import (
+    Class,
+    FunctionClass,
+    OperatorClass,
+    Triplet,
+    slacks_of,
+)
 from clusterproof.checker.kernel.numbers import cost_of_sum, words
 from clusterproof.checker.kernel.polynomials import Fact
 from clusterproof.checker.kernel.worlds import Form, Oracle, Point, World

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
-from typing import Any
+from typing import Any, NoReturn
 
 from clusterproof.checker.kernel.evaluation import Outside, Refused, running, spend
 from clusterproof.checker.kernel.numbers import Abstract, add, compare, number, subtract
-from clusterproof.checker.kernel.operations import Sentence, each, unchanged
+from clusterproof.checker.kernel.operations import Sentence, each
 from clusterproof.checker.kernel.polynomials import Fact
 
 
@@ -22,8 +22,15 @@ class Least(Abstract):
     numbers: tuple[Any, ...]
 
 
+class Untrue:
+    """What has no truth: a line holds or not of an instance, and is none of its conditions."""
+
+    def __bool__(self) -> NoReturn:
+        raise Refused("a line has no truth value: compare by <=, >= or ==, and join these")
+
+
 @dataclass(frozen=True, eq=False)
-class Sides:
+class Sides(Untrue):
     """A line: each entry's slack must be at least 0, or be 0 if ``equation``.
 
     Attributes
@@ -35,11 +42,20 @@ class Sides:
         Whether it is one.
     facts
         Comparisons of symbols that this line alone supposes.
+    sign
+        "<=", ">=" or "=", as the line is written.
+    entries
+        Of each entry what is measured, and the summands that it is compared with.
+    names
+        Of the summands.
     """
 
     slacks: tuple[Any, ...]
     equation: bool = False
     facts: tuple[Any, ...] = ()
+    sign: str = "<="
+    entries: tuple[tuple[Any, ...], ...] = ()
+    names: tuple[str, ...] = ()
 
     def is_broken(self) -> bool:
         """Return whether some entry does not hold, of numbers."""
@@ -48,8 +64,28 @@ class Sides:
 
 
 @dataclass(frozen=True)
-class Excluded:
-    """A line that the instance has not: a hypothesis that it alone has fails."""
+class Excluded(Untrue):
+    """A line that the instance has not: the hypothesis fails that it alone has."""
+
+    hypothesis: str
+
+
+Line = Sides | Excluded
+
+
+def facts_of(holds: Any) -> list[Fact] | None:
+    """Return the facts that a hypothesis is; None if it is false."""
+    if type(holds) is Fact:  # ``a and b`` is a where a does not hold on this path
+        decided = [fact for asked, fact in running().now.path if asked is holds]
+        return None if decided and decided[0] is not holds else [holds]
+    if type(holds) is Sides and holds.facts:
+        raise Refused("a hypothesis has no hypothesis of its own")
+    if type(holds) is Sides and holds.equation:
+        gaps = [gap.is_zero() if isinstance(gap, Abstract) else number(gap) == 0 for gap in holds.slacks]
+        return [gap for gap in gaps if type(gap) is Fact] if all(gap is not False for gap in gaps) else None
+    if type(holds) is not bool:
+        raise Refused(f"a hypothesis is {type(holds).__name__}, and no comparison")
+    return [] if holds else None
 
 
 def suppose(name: Any, holds: Any = None) -> None:
@@ -69,32 +105,14 @@ def suppose(name: Any, holds: Any = None) -> None:
     """
     if holds is None:  # suppose(n > 1)
         name, holds = "a hypothesis", name
-    if type(name) not in (str, Sentence):
-        raise Refused("a hypothesis needs its words: suppose('x > 0', x > 0)")
-    record = running()
     facts = facts_of(holds)
     if facts is None:
-        raise Outside(name if type(name) is str else "a hypothesis")
-    record.facts.extend(facts)
+        raise Outside(_in_words(name))
+    running().add(facts=tuple(facts))
 
 
-def facts_of(holds: Any) -> list[Fact] | None:
-    """Return the facts that a hypothesis is; None if it is false."""
-    if type(holds) is Fact:  # ``a and b`` is a where a does not hold on this path
-        decided = [fact for asked, fact in running().path if asked is holds]
-        return None if decided and decided[0] is not holds else [holds]
-    if type(holds) is Sides and holds.facts:
-        raise Refused("a hypothesis has no hypothesis of its own")
-    if type(holds) is Sides and holds.equation:
-        gaps = [gap.is_zero() if isinstance(gap, Abstract) else number(gap) == 0 for gap in holds.slacks]
-        return [gap for gap in gaps if type(gap) is Fact] if all(gap is not False for gap in gaps) else None
-    if type(holds) is not bool:
-        raise Refused(f"a hypothesis is {type(holds).__name__}, and no comparison")
-    return [] if holds else None
-
-
-def given(name: Any, holds: Any, make: Callable[[], Any]) -> Sides | Excluded:
-    """State a line that alone has a hypothesis.
+def given(name: Any, holds: Any, make: Callable[[], Any]) -> Line:
+    """State a line that alone has a hypothesis; what is supposed while it is made is one of that line, too.
 
     Parameters
     ----------
@@ -103,30 +121,34 @@ def given(name: Any, holds: Any, make: Callable[[], Any]) -> Sides | Excluded:
     make
         Returns the line, called if it holds. A comparison about a function of a class is decided both ways.
     """
-    if type(name) not in (str, Sentence):
-        raise Refused("a hypothesis needs its words: given('x > 0', x > 0, ...)")
+    words = _in_words(name)
     if type(holds) is Fact and hasattr(holds.slack, "decide"):
         holds = bool(holds)
     facts = facts_of(holds)
     if facts is None:
-        return Excluded()
-    supposed = running().facts
-    before = len(supposed)
+        return Excluded(words)
+    record = running()
+    before = record.now.facts
     try:
-        with unchanged(make) if facts else nullcontext():
+        with record.undecided() if facts else nullcontext():
             line = make()
-    except Outside:
-        if facts:  # whether it is reached is not decided
-            raise Refused(
-                "a hypothesis inside given(...) that depends on whether that of the line holds"
-            ) from None
-        raise
-    finally:  # what is supposed inside is supposed of this line only
-        own = supposed[before:]
-        del supposed[before:]
+    except Outside as outside:
+        return Excluded(str(outside))
+    finally:
+        own = record.now.facts[len(before) :]
+        record.now = replace(record.now, facts=before)
     if type(line) is not Sides:
         raise Refused("given(...) must return a line")
-    return Sides(line.slacks, line.equation, (*line.facts, *facts, *own))
+    return replace(line, facts=(*line.facts, *facts, *own))
+
+
+def _in_words(name: Any) -> str:
+    if type(name) not in (str, Sentence):
+        raise Refused("a hypothesis needs its words: suppose('x > 0', x > 0)")
+    return name if type(name) is str else "a hypothesis"
+
+
+# ---- the two sides
 
 
 def _shape(value: Any) -> tuple[int, ...]:
@@ -146,7 +168,7 @@ def _entries(value: Any) -> list[Any]:
     return [entry for part in each(value) for entry in _entries(part)]
 
 
-def _together(*values: Any) -> list[tuple[Any, ...]]:
+def _together(*values: Any) -> tuple[tuple[Any, ...], ...]:
     """Return the entries of several sides together; a single number stands for as many as the others have."""
     shapes = {shape for shape in map(_shape, values) if shape}
     if len(shapes) > 1 or any(0 in shape for shape in shapes):
@@ -154,7 +176,7 @@ def _together(*values: Any) -> list[tuple[Any, ...]]:
     size = prod(shapes.pop()) if shapes else 1
     spend(size * len(values))
     columns = [_entries(value) if _shape(value) else [value] * size for value in values]
-    return list(zip(*columns, strict=True))
+    return tuple(zip(*columns, strict=True))
 
 
 def _excess(measured: Any, allowed: Any) -> Any:
@@ -163,17 +185,19 @@ def _excess(measured: Any, allowed: Any) -> Any:
     return subtract(allowed, measured)
 
 
-def _sides(measured: Any, bound: tuple[Any, ...], terms: Mapping[str, Any]) -> list[tuple[Any, Any]]:
-    """Return each entry with the sum of what it is allowed."""
-    values = [*bound, *terms.values()]
-    if not values or len(bound) > 1 or (bound and "bound" in terms):
-        raise Refused("one summand may be without a name, which is bound")
-    return [(entry, reduce(add, allowed)) for entry, *allowed in _together(measured, *values)]
-
-
-def _exact(failure: Any, rounding: Any) -> None:
-    if failure is not None or rounding is not None:
+def _compared(
+    sign: str, measured: Any, bound: tuple[Any, ...], terms: Mapping[str, Any], exact: tuple[Any, ...]
+) -> Sides:
+    """Return the line that compares each entry with the sum of its summands."""
+    if any(each is not None for each in exact):
         raise Refused("a line with a probability or a tolerance is not exact")
+    named = dict(zip(("bound",), bound, strict=False)) | dict(terms)
+    if not named or len(bound) > 1 or (bound and "bound" in terms):
+        raise Refused("one summand may be without a name, which is bound")
+    entries = _together(measured, *named.values())
+    sums = [(entry, reduce(add, allowed)) for entry, *allowed in entries]
+    slacks = [subtract(entry, total) if sign == ">=" else _excess(entry, total) for entry, total in sums]
+    return Sides(tuple(slacks), sign=sign, entries=entries, names=tuple(named))
 
 
 def at_most(
@@ -186,8 +210,7 @@ def at_most(
     **terms: Any,
 ) -> Sides:
     """Conclude that measured <= the sum of the terms, entry by entry."""
-    _exact(failure, rounding)
-    return Sides(tuple(_excess(*pair) for pair in _sides(measured, allowed, terms)))
+    return _compared("<=", measured, allowed, terms, (failure, rounding))
 
 
 def at_least(
@@ -196,25 +219,21 @@ def at_least(
     failure: Any = None,
     rounding: Any = None,
     words: Any = None,
-    decrease_from: Any = None,
     **terms: Any,
 ) -> Sides:
     """Conclude that measured >= the sum of the terms, entry by entry."""
-    _exact(failure, rounding)
-    return Sides(tuple(subtract(m, b) for m, b in _sides(measured, allowed, terms)))
+    return _compared(">=", measured, allowed, terms, (failure, rounding))
 
 
 def equal(*pairs: Any, rounding: Any = None, words: Any = None) -> Sides:
     """Conclude that left = right for every pair, entry by entry."""
-    _exact(None, rounding)
-    gaps: list[Any] = []
-    for pair in pairs:
-        if type(pair) is not tuple or len(pair) != 2:
-            raise Refused("equal compares pairs, equal((left, right))")
-        gaps += [subtract(left, right) for left, right in _together(*pair)]
-    if not gaps:
-        raise Refused("nothing is compared")
-    return Sides(tuple(gaps), equation=True)
+    if rounding is not None:
+        raise Refused("a line with a tolerance is not exact")
+    if not pairs or any(type(pair) not in (tuple, list) or len(pair) != 2 for pair in pairs):
+        raise Refused("equal compares pairs, equal((left, right))")
+    entries = tuple(entry for pair in pairs for entry in _together(*pair))
+    gaps = tuple(subtract(left, right) for left, right in entries)
+    return Sides(gaps, equation=True, sign="=", entries=entries, names=("right",))
 
 
 def least(*values: Any) -> Any:
@@ -226,3 +245,14 @@ def least(*values: Any) -> Any:
     for value in others:
         best = value if compare("<", value, best) else best
     return best
+
+
+WORDS: dict[str, Callable[..., Any]] = {
+    "suppose": suppose,
+    "given": given,
+    "at_most": at_most,
+    "at_least": at_least,
+    "equal": equal,
+    "least": least,
+}
+"""By name, what a claim says of an instance."""

@@ -1,115 +1,150 @@
-"""The words, and who may say them: *certified*, *vacuous* and an exact *violated* are returned by ``replay`` alone."""
+"""Who says a verdict: a text and records of evidence go in, the verdicts on its claim and on each line come out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from clusterproof.checker.kernel import evidence
 from clusterproof.checker.kernel.evaluation import FUEL, Outside, Refused, limited
 from clusterproof.checker.kernel.induction import induction
-from clusterproof.checker.kernel.rules import RULES
-from clusterproof.checker.kernel.statement import Statement
+from clusterproof.checker.kernel.reading import Claim, read
+from clusterproof.checker.kernel.rules import RULES as WITHOUT_ROUNDS
+
+RULES = {**WITHOUT_ROUNDS, "induction": induction}
+Place = tuple[str, str]
+"""The name of a statement, and that of one of its lines."""
 
 
 class Word(StrEnum):
-    """What is said of a claim."""
+    """What the kernel says of a line, or of a claim."""
 
     CERTIFIED = "certified"
     """Every instance that meets the hypotheses holds, and there is one."""
-    CONSISTENT = "consistent"
-    """Not refuted on the instances that were tried."""
     VIOLATED = "violated"
-    """An instance meets the hypotheses and breaks the conclusion."""
-    VACUOUS = "vacuous"
-    """No instance meets the hypotheses."""
+    """One instance meets the hypotheses and breaks the line."""
     ILL_POSED = "ill-posed"
-    """The printed statement has no single meaning."""
-    INCONCLUSIVE = "inconclusive"
+    """The same, of a line whose author says that this shows that it has no single meaning."""
+    VACUOUS = "vacuous"
+    """No instance meets the hypotheses, or the claim's author says that it then says nothing."""
+    OPEN = "open"
     """Nothing is shown."""
 
 
 @dataclass(frozen=True)
-class Shown:
-    """What a piece of evidence shows.
+class Judgement:
+    """What the kernel says of a text.
 
     Attributes
     ----------
     word
-        certified, vacuous, violated or inconclusive.
+        Of the claim.
+    lines
+        Of each line.
     why
-        If inconclusive, what is missing.
+        Of each record why it shows nothing; empty if it shows something.
+    digest
+        SHA-256 of the text.
     """
 
     word: Word
-    why: str = ""
+    lines: Mapping[Place, Word]
+    why: tuple[str, ...]
+    digest: str
 
 
-WORDS = {
-    "instance": Word.VIOLATED,
-    "exhausted": Word.CERTIFIED,
-    "signs": Word.CERTIFIED,
-    "squares": Word.CERTIFIED,
-    "induction": Word.CERTIFIED,
-    "dual": Word.CERTIFIED,
-    "empty": Word.VACUOUS,
-}
-
-
-def replay(
-    statement: Statement, evidence: Mapping[str, Any], *, says_nothing: bool = False, fuel: int = FUEL
-) -> Shown:
-    """Say the word that a record of evidence supports.
+def judge(text: str, records: Iterable[Any], *, fuel: int = FUEL) -> Judgement:
+    """Judge the claim that a text states, by records of evidence.
 
     Parameters
     ----------
-    statement
-        What it must speak of: its digest is compared.
-    evidence
-        ``rule``, ``line``, ``digest``, and the rule's data.
-    says_nothing
-        Whether the statement is that a conclusion holds of everything, whatever its hypotheses: shown, it is vacuous.
+    text
+        Read as the head of the kernel says.
+    records
+        As JSON gives them: ``evidence`` says what each must be.
     fuel
-        Steps after which the replay stops.
+        Steps that reading the text, and each record, may take.
+
+    Raises
+    ------
+    Refused
+        If the text states no claim of the language; the message says where, why and what to write.
     """
-    if not isinstance(evidence, Mapping) or evidence.get("digest") != statement.digest:
-        return Shown(Word.INCONCLUSIVE, "the evidence is of another statement")
-    rule = (
-        (RULES | {"induction": induction}).get(evidence["rule"])
-        if type(evidence.get("rule")) is str
-        else None
-    )
-    if rule is None:
-        return Shown(Word.INCONCLUSIVE, "the rule is unknown")
+    claim = read(text, fuel=fuel)
+    lines = {
+        (name, line): Word.OPEN for name, statement in claim.statements.items() for line in statement.lines
+    }
+    why = []
+    for record in records:
+        try:
+            place, word = show(claim, record, fuel=fuel)
+        except Refused as refused:
+            why.append(str(refused))
+        else:
+            why.append("")
+            lines[place] = word
+    return Judgement(_together(claim, lines), lines, tuple(why), claim.digest)
+
+
+def show(claim: Claim, record: Any, *, fuel: int = FUEL) -> tuple[Place, Word]:
+    """Return the line of which a record shows something, and what it shows.
+
+    Raises
+    ------
+    Refused
+        If it shows nothing.
+    """
     with limited(fuel):
         try:
-            fields = _Fields(evidence)
-            shown, why = rule(statement, fields["line"], fields), "the evidence does not show it"
+            name, line, rule, data = _decoded(record)
+            statement = claim.statements.get(name)
+            if statement is None or line not in statement.lines:
+                raise Refused(f"the claim has no line {line!r} of a statement {name!r}")
+            if not RULES[rule](statement, line, data):
+                raise Refused("the evidence does not show it")
         except Outside as outside:
-            shown, why = False, f"the instance does not meet the hypothesis: {outside}"
-        except Refused as refused:
-            shown, why = False, str(refused)
-        except (
-            Exception
-        ) as error:  # where the function has no value, or the evidence another form, nothing is shown
-            shown, why = False, f"{type(error).__name__} {_first_words(error)}".rstrip()
-    if not shown:
-        return Shown(Word.INCONCLUSIVE, why)
-    word = WORDS[evidence["rule"]]
-    return Shown(Word.VACUOUS if says_nothing and word is Word.CERTIFIED else word)
+            raise Refused(f"the instance does not meet the hypothesis: {outside}") from None
+        except Refused:
+            raise
+        except Exception as error:  # where the function has no value nothing is shown
+            raise Refused(f"{type(error).__name__} {_message(error)}".rstrip()) from None
+    if rule == "instance":
+        return (name, line), Word.ILL_POSED if line in statement.ill_posed else Word.VIOLATED
+    return (name, line), Word.VACUOUS if rule == "empty" or claim.says_nothing else Word.CERTIFIED
 
 
-class _Fields(dict[str, Any]):
-    """The fields of a record of evidence."""
+def _decoded(record: Any) -> tuple[str, str, str, dict[str, Any]]:
+    """Return a record's statement, line, rule, and the rule's fields."""
+    if type(record) is not dict or not evidence.HEAD.keys() <= record.keys():
+        raise Refused(f"a record of evidence must have the fields {', '.join(evidence.HEAD)}")
+    name, line, rule = (decode(record[field]) for field, decode in evidence.HEAD.items())
+    if rule not in RULES:
+        raise Refused(f"the rule must be one of {', '.join(RULES)}")
+    rest = {field: code for field, code in record.items() if field not in evidence.HEAD}
+    return name, line, rule, evidence.FIELDS[rule](rest)
 
-    def __missing__(self, name: str) -> Any:
-        raise Refused(f"the evidence has no {name}")
 
-
-def _first_words(error: Exception) -> str:
-    """Return the beginning of an error's text; empty if it has none, as of a number that is too long to be written."""
+def _message(error: Exception) -> str:
+    """Return an error's text; empty if it has none, as of a number that is too long to be written."""
     try:
-        return str(error)[:200]
+        return str(error)
     except Exception:  # whatever its text is made of
         return ""
+
+
+def _together(claim: Claim, lines: Mapping[Place, Word]) -> Word:
+    """Return the verdict on a claim, by those on its lines."""
+    for word in (Word.VIOLATED, Word.ILL_POSED):
+        if word in lines.values():
+            return word
+    of_role = {
+        role: {word for (name, _), word in lines.items() if claim.statements[name].role == role}
+        for role in ("statement", "lemma")
+    }
+    if Word.OPEN in of_role["statement"]:
+        return Word.OPEN
+    if Word.VACUOUS in of_role["statement"]:
+        return Word.VACUOUS
+    return Word.CERTIFIED if of_role["lemma"] <= {Word.CERTIFIED} else Word.OPEN

@@ -11,7 +11,6 @@ import msgspec
 
 from clusterproof.checker.claims.claim import REGISTRY
 from clusterproof.checker.report.verdict import Verdict
-from clusterproof.user_files import file_of
 
 WIDTH = 100
 
@@ -31,7 +30,7 @@ def code_of(verdict: Verdict) -> str | None:
         return str(example["code"])
     written = literal(example)
     module = REGISTRY[verdict.claim].module if verdict.claim in REGISTRY else "__main__"
-    source = file_of(module)
+    source = verdict.file or None
     names = ["replay"] if source is None else ["load_claims", "replay"]
     lines = ["from math import inf, nan\n"] if re.search(r"\b(inf|nan)\b", written) else []
     lines += [f"from clusterproof import {', '.join(names)}\n"]

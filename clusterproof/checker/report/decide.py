@@ -13,12 +13,12 @@ import numpy as np
 from clusterproof.checker import kernel
 from clusterproof.checker.claims.claim import Claim, check_repairs, find_claim
 from clusterproof.checker.claims.class_ranges import class_of, require_members
-from clusterproof.checker.claims.in_language import language_of
 from clusterproof.checker.claims.judge import WHOLE
+from clusterproof.checker.claims.kind import Kind
 from clusterproof.checker.claims.rounding import as_float
 from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.claims.statistics import CLAIM_SIGNIFICANCE
-from clusterproof.checker.kernel import Word
+from clusterproof.checker.freeze import Frozen, freeze
 from clusterproof.checker.report import sentences
 from clusterproof.checker.report.limits_of_evidence import doubts_of, exclude_each_other
 from clusterproof.checker.report.verdict import FALSE, Line, Verdict, line_of, main_of, version, with_facts
@@ -30,8 +30,7 @@ from clusterproof.checker.search.strategy import begin, search
 from clusterproof.checker.search.worst_functions import WorstCase
 from clusterproof.common import InvalidArgument
 from clusterproof.common.validation import check_count, check_seed
-
-Kind = Word
+from clusterproof.user_files import file_of
 
 
 def check(claim_id: str, *, seed: int = 0, evaluations: int | None = None) -> Verdict:
@@ -74,19 +73,19 @@ def decide(
     """
     started = time.perf_counter()
     share = significance / len(claim.statements)
+    frozen = freeze(claim)
     searched: list[Tried] = []
     for each in claim.statements:
         if any(tried.interrupted for tried in searched):
-            searched.append(Tried(begin(each, seed, claim.id, share, evaluations)[0]))
+            searched.append(Tried(begin(each, seed, claim.id, share, evaluations)[0], frozen=frozen))
             searched[-1].interrupt()
         else:
-            searched.append(search(each, seed, claim.id, share, evaluations))
-    lines = [
-        line
-        for tried in searched
-        for language in [language_of(tried.statement)]
-        for line in _lines_of(claim, tried, language)
-    ]
+            searched.append(search(each, seed, claim.id, share, evaluations, frozen=frozen))
+    seen = {tried.statement.name: tuple(tried.lines) for tried in searched if tried.lines}
+    if any(frozen.lines[name] != lines for name, lines in seen.items()):
+        frozen = freeze(claim, seen)
+    stated = None if frozen.text is None else kernel.read(frozen.text)
+    lines = [line for tried in searched for line in _lines_of(claim, tried, frozen, stated)]
     if all(tried.lines for tried in searched):
         _require_lines(claim, [line.name for line in lines])
     lines = [with_facts(claim, line) for line in lines]
@@ -101,28 +100,33 @@ def decide(
         evaluations=evaluations,
         version=version(),
         interrupted=any(tried.interrupted for tried in searched),
+        text=frozen.text or "",
+        tight=claim.tight,
+        file=file_of(claim.module) or "",
         **vars(main)
         | {"reason": main.reason if main.verdict in FALSE else _joined(lines, main)}
         | {"repaired_by": claim.repaired_by},
     )
 
 
-def _lines_of(claim: Claim[..., Any], tried: Tried, language: kernel.Statement | str) -> Iterator[Line]:
+def _lines_of(
+    claim: Claim[..., Any], tried: Tried, frozen: Frozen, stated: kernel.Claim | None
+) -> Iterator[Line]:
     """Weigh the lines of a statement, each with the evidence that the kernel accepts."""
-    for key in list(tried.lines) or [""]:
+    name = tried.statement.name
+    for key in list(tried.lines) or [*frozen.lines[name]][:1]:
         if tried.interrupted:
             yield _line(claim, tried, key, None)
             continue
-        if isinstance(language, str):
-            yield replace(_line(claim, tried, key, None), outside=language)
+        if stated is None or name in frozen.outside:
+            yield replace(_line(claim, tried, key, None), outside=frozen.outside[name])
             continue
-        evidence = evidence_of(tried, key, language)
+        evidence = evidence_of(tried, key, stated)
         if evidence is None:
             yield _line(claim, tried, key, None)
             continue
-        shown = kernel.replay(language, evidence, says_nothing=bool(claim.says_nothing))
-        record = {"claim": claim.id, "statement": tried.statement.name, **evidence}
-        yield replace(_line(claim, tried, key, (shown.word, evidence)), evidence=record)
+        record, word = evidence
+        yield replace(_line(claim, tried, key, (Kind(word), record)), evidence=record)
 
 
 def _require_lines(claim: Claim[..., Any], names: Sequence[str]) -> None:
@@ -144,7 +148,7 @@ def _line(
     claim: Claim[..., Any],
     tried: Tried,
     key: str,
-    shown: tuple[kernel.Word, Mapping[str, Any]] | None,
+    shown: tuple[Kind, Mapping[str, Any]] | None,
 ) -> Line:
     """Weigh what was found of one of a statement's lines, and what the kernel says of its evidence."""
     findings = tried.lines.get(key, Findings())
@@ -241,7 +245,7 @@ def _without_instance(
     findings: Findings,
     key: str,
     name: str,
-    shown: tuple[kernel.Word, Mapping[str, Any]] | None,
+    shown: tuple[Kind, Mapping[str, Any]] | None,
 ) -> Line:
     """Weigh a line of which no instance was evaluated, or none that compares numbers."""
     on_symbols = shown is not None and not shown[1].get("listed")
@@ -262,7 +266,7 @@ def _without_instance(
     )
 
 
-def _refuted(claim: Claim[..., Any], tried: Tried, key: str, name: str, word: kernel.Word | None) -> Line:
+def _refuted(claim: Claim[..., Any], tried: Tried, key: str, name: str, word: Kind | None) -> Line:
     findings, statement = tried.lines[key], tried.statement
     found = findings.found
     assert found is not None
@@ -274,7 +278,7 @@ def _refuted(claim: Claim[..., Any], tried: Tried, key: str, name: str, word: ke
     used = judged.measured / judged.allowed if judged.allowed else math.inf
     return Line(
         name=name,
-        verdict=Kind.ILL_POSED if claim.of_line(name)["ill_posed"] else word or Kind.VIOLATED,
+        verdict=Kind.ILL_POSED if claim.of_line(name)["ill_posed"] else Kind.VIOLATED,
         basis="exact" if word else findings.basis if judged.interval is None else "statistics",
         reason=reason,
         measured=judged.measured,

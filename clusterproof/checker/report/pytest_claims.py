@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from clusterproof.checker.claims.claim import matching
+from clusterproof.checker.claims.kind import Kind
 from clusterproof.checker.claims.load import load_claims
-from clusterproof.checker.kernel import Word as Kind
 from clusterproof.checker.report.decide import check
 from clusterproof.checker.report.verdict import HOLDS
 from clusterproof.common import InvalidArgument

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
 import msgspec
 
+from clusterproof.checker import kernel
 from clusterproof.checker.claims.claim import Claim, find_claim
 from clusterproof.checker.claims.judge import WHOLE
-from clusterproof.checker.kernel import Word as Kind
+from clusterproof.checker.claims.kind import Kind
+from clusterproof.checker.freeze import freeze
 from clusterproof.checker.report.code import builtin
-from clusterproof.checker.report.replay import replay
-from clusterproof.checker.report.rests_on import digest_of
-from clusterproof.checker.report.stored_evidence import replay_evidence
+from clusterproof.checker.report.replay import find_line, replay
+from clusterproof.checker.report.rests_on import key_of
+from clusterproof.checker.report.stored_evidence import Kept
 from clusterproof.checker.report.verdict import FALSE, Line, Verdict, main_of, with_facts
 from clusterproof.common import InvalidArgument
 from clusterproof.common.work_limit import TooMuchWork, limited_lines
+from clusterproof.user_files import file_of
 
 QUICK = 200_000
 """Lines of Python up to which a line is evaluated again wherever its record is read."""
@@ -43,17 +46,20 @@ class Replayed:
     shown, again, recorded
         Numbers of its lines that the kernel has shown, that were evaluated again at one instance, and that are only
         recorded.
+    stale
+        Whether a line that the kernel does not show was searched with other files than there are now.
     """
 
     verdict: Verdict | None
     why: str = ""
+    stale: bool = False
     shown: int = 0
     again: int = 0
     recorded: int = 0
 
 
 def record_of(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict as plain values, with the digest of what its claim rests on."""
+    """Return a verdict as plain values, with the key of the files that its claim rests on where a text is not all."""
     lines = [_plain(each) for each in verdict.lines]
     for each, line in zip(lines, verdict.lines, strict=True):
         if _is_again_quick(verdict, line):
@@ -62,7 +68,11 @@ def record_of(verdict: Verdict) -> dict[str, Any]:
             each["tightness"].get(WHOLE, {}).pop("instance", None)
     return {
         "claim": verdict.claim,
-        "digest": digest_of(find_claim(verdict.claim)),
+        **(
+            {"files": key_of(find_claim(verdict.claim))}
+            if any(each.outside for each in verdict.lines)
+            else {}
+        ),
         "version": verdict.version,
         "seed": verdict.seed,
         "reason": verdict.reason,
@@ -84,8 +94,10 @@ def _plain(line: Line) -> dict[str, Any]:
     return said | {name: value for name, value in values.items() if value not in (DEFAULTS[name], [])}
 
 
-def verdict_of(record: Mapping[str, Any], evidence: Iterable[Mapping[str, Any]]) -> Verdict:
-    """Return a recorded verdict, its lines with their evidence; which word they give together is decided here.
+def verdict_of(record: Mapping[str, Any], kept: Kept) -> Verdict:
+    """Return a recorded verdict, its lines with their evidence; which verdict they give together is decided here.
+
+    Names and roles of lines are those of the claim's text, and of the claim where there is none.
 
     Raises
     ------
@@ -93,13 +105,19 @@ def verdict_of(record: Mapping[str, Any], evidence: Iterable[Mapping[str, Any]])
         If the record is none.
     """
     claim = find_claim(record["claim"])
-    kept = {
-        ": ".join(filter(None, (each["statement"], each["line"]))): dict(each)
-        for each in evidence
-        if each["claim"] == claim.id
+    evidence = {
+        ": ".join(filter(None, (each["statement"], each["line"]))): each for each in kept.of(claim.id)
     }
+    roles = {each.name: each.role for each in claim.statements}
     try:
-        lines = [_line(claim, each, kept) for each in record["lines"]]
+        lines = [
+            replace(
+                with_facts(claim, _line(each)),
+                evidence=evidence.get(each["name"]),
+                role=roles[find_line(claim, each["name"])[0].name],
+            )
+            for each in record["lines"]
+        ]
         return Verdict(
             **vars(main_of(lines)) | {"reason": record["reason"], "repaired_by": claim.repaired_by},
             claim=claim.id,
@@ -108,47 +126,82 @@ def verdict_of(record: Mapping[str, Any], evidence: Iterable[Mapping[str, Any]])
             seed=record["seed"],
             lines=tuple(lines),
             version=record["version"],
+            text=kept.texts.get(claim.id, ""),
+            tight=claim.tight,
+            file=file_of(claim.module) or "",
         )
-    except (LookupError, TypeError, AttributeError, msgspec.ValidationError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, AssertionError) as error:
         rule = f"must be a recorded verdict ({error})"
         raise InvalidArgument("evidence", claim.id, rule, "write it with --evidence FOLDER") from error
 
 
-def _line(claim: Claim[..., Any], record: Mapping[str, Any], kept: Mapping[str, dict[str, Any]]) -> Line:
-    said = {name: value for name, value in record.items() if name != "again"}
-    return replace(with_facts(claim, msgspec.convert(said, Line)), evidence=kept.get(record["name"]))
+def _line(record: Mapping[str, Any]) -> Line:
+    line = msgspec.convert({name: value for name, value in record.items() if name != "again"}, Line)
+    if not f"{line.reason}{line.outside}{line.only_where or ''}".isprintable():
+        raise ValueError("a reason is one line that can be printed")
+    return line
 
 
-def replay_verdict(record: Mapping[str, Any], evidence: list[dict[str, Any]]) -> Replayed:
-    """Replay a recorded verdict: certified, vacuous and exactly violated by the kernel, other lines at one instance.
+def replay_verdict(record: Mapping[str, Any], kept: Kept, *, shipped: bool = False) -> Replayed:
+    """Replay a recorded verdict: certified, vacuous and exactly violated by the kernel, others at one instance.
 
     Parameters
     ----------
     record
         Of ``record_of``.
-    evidence
-        Records of the same paper.
+    kept
+        What the file of its paper holds.
+    shipped
+        Whether it is a file of this package, whose violations in floats are replayed only where that is quick.
     """
     claim = find_claim(record["claim"])
-    if record["digest"] != digest_of(claim):
-        return Replayed(None, "what it rests on has changed")
-    verdict = verdict_of(record, evidence)
-    words = {each.claim.partition("#")[2]: each for each in replay_evidence(claim, evidence)}
+    try:
+        verdict = verdict_of(record, kept)
+    except InvalidArgument as error:
+        return Replayed(None, error.rule)
+    said = _judged(claim, verdict, kept)
+    if isinstance(said, str):
+        return Replayed(None, said)
+    key = key_of(claim) if any(line.outside for line in verdict.lines) else ""
+    stale = key is None or key != record.get("files", "")
     shown = again = 0
     for line, written in zip(verdict.lines, record["lines"], strict=True):
-        needs_kernel = line.verdict in (Kind.CERTIFIED, Kind.VACUOUS) or line.basis == "exact"
-        if needs_kernel or line.name in words:
-            word = words.get(line.name)
-            if word is None or word.word is not line.verdict:
+        word = said.get(line.name, kernel.Word.OPEN)
+        if word is not kernel.Word.OPEN:
+            if str(line.verdict) != str(word):
                 return Replayed(
-                    None, f"its evidence does not show it{(word and word.why and f': {word.why}') or ''}"
+                    None, f"the kernel says {word} of {line.name or 'it'}, and its record does not"
                 )
             shown += 1
-        elif written.get("again"):
+        elif line.verdict in (Kind.CERTIFIED, Kind.VACUOUS) or line.basis == "exact":
+            return Replayed(None, f"its evidence does not show {line.name or 'it'}")
+        elif (line.verdict in FALSE and not shipped) or (written.get("again") is True and not stale):
             if (difference := _difference(verdict, line)) is not None:
                 return Replayed(None, difference)
             again += 1
-    return Replayed(verdict, "", shown, again, len(verdict.lines) - shown - again)
+    return Replayed(verdict, "", stale, shown, again, len(verdict.lines) - shown - again)
+
+
+def _judged(claim: Claim[..., Any], verdict: Verdict, kept: Kept) -> dict[str, kernel.Word] | str:
+    """Return what the kernel says of each line, by the claim's text as it is now; or why that is not its record's."""
+    text, names = kept.texts.get(claim.id), [line.name for line in verdict.lines]
+    if text is None:
+        frozen = freeze(claim)
+        return {} if frozen.text is None else "its statement has changed"
+    try:
+        stated = kernel.read(text).statements
+    except kernel.Refused as refused:
+        return f"its text cannot be read: {refused}"
+    if freeze(claim, {name: each.lines for name, each in stated.items()}).text != text:
+        return "its statement has changed"
+    lines = {
+        (name, line): ": ".join(filter(None, (name, line)))
+        for name, each in stated.items()
+        for line in each.lines
+    }
+    if sorted(lines.values()) != sorted(names):
+        return "its record has other lines"
+    return {lines[place]: word for place, word in kernel.judge(text, kept.of(claim.id)).lines.items()}
 
 
 def _instance(line: Line) -> dict[str, Any] | None:

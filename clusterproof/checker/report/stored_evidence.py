@@ -6,15 +6,13 @@ Whether a recorded verdict is stale says ``recorded.py``.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from clusterproof.checker import kernel
-from clusterproof.checker.claims.claim import Claim, arguments_of
-from clusterproof.checker.claims.in_language import language_of
-from clusterproof.checker.kernel import Word as Kind
+from clusterproof.checker.claims.kind import Kind
 from clusterproof.checker.report.verdict import Verdict
 from clusterproof.common import InvalidArgument
 from clusterproof.common.atomic import check_writable, naming_folder, write_whole
@@ -22,7 +20,7 @@ from clusterproof.files import TEXT, parse_json, read_file
 
 SHIPPED = Path(__file__).parents[2] / "theory" / "evidence"
 """Evidence of the catalogue's claims."""
-NAMES = ("claim", "statement", "line", "rule", "digest")
+NAMES = ("claim", "statement", "line", "rule")
 """Texts of every record."""
 
 
@@ -38,7 +36,7 @@ class ReplayedRecord:
         *inconclusive* if the record shows nothing.
     why
         If so, what is missing.
-    rule, digest
+    rule
         Of the record.
     size
         Bytes of the record as JSON.
@@ -48,16 +46,34 @@ class ReplayedRecord:
     word: Kind
     why: str
     rule: str
-    digest: str
     size: int
 
 
 @dataclass(frozen=True)
 class Kept:
-    """What a paper's file holds: evidence, which the kernel replays, and recorded verdicts."""
+    """What a paper's file holds.
 
+    Attributes
+    ----------
+    texts
+        By claim, its text.
+    evidence
+        Records of its lines, which the kernel judges with the text.
+    verdicts
+        What a search found, as it was reported.
+    """
+
+    texts: dict[str, str]
     evidence: list[dict[str, Any]]
     verdicts: list[dict[str, Any]]
+
+    def of(self, claim: str) -> list[dict[str, Any]]:
+        """Return the records of a claim, as the kernel reads them."""
+        return [
+            {name: value for name, value in each.items() if name != "claim"}
+            for each in self.evidence
+            if each["claim"] == claim
+        ]
 
 
 def read_evidence(paper: str, folder: Path = SHIPPED) -> Kept:
@@ -71,20 +87,22 @@ def read_evidence(paper: str, folder: Path = SHIPPED) -> Kept:
     path = folder / f"{paper}.json"
     try:
         kept = parse_json(read_file(path, TEXT))
-        evidence, verdicts = kept["evidence"], kept["verdicts"]
-        if all(type(each[name]) is str for each in evidence for name in NAMES) and all(
-            type(each[name]) is str for each in verdicts for name in ("claim", "digest")
+        texts, evidence, verdicts = kept["texts"], kept["evidence"], kept["verdicts"]
+        if (
+            all(type(each[name]) is str for each in evidence for name in NAMES)
+            and all(type(each["claim"]) is str for each in verdicts)
+            and all(type(each) is str for each in texts.values())
         ):
-            return Kept(list(evidence), list(verdicts))
-        rule = f"must hold records of evidence, with texts for {', '.join(NAMES)}"
+            return Kept(dict(texts), list(evidence), list(verdicts))
+        rule = f"must hold texts of claims, and records of evidence with texts for {', '.join(NAMES)}"
     except FileNotFoundError:
-        return Kept([], [])
+        return Kept({}, [], [])
     except OSError as error:
         rule = f"must be a file that can be read ({error.strerror})"
     except ValueError as error:
         rule = f"must be the JSON of records of evidence ({error})"
-    except (TypeError, LookupError):
-        rule = "must be the JSON of records of evidence"
+    except (TypeError, LookupError, AttributeError):
+        rule = "must be the JSON of texts and records of evidence"
     raise InvalidArgument(
         "evidence", str(path), rule, "write it with `clusterproof check ID --evidence FOLDER`"
     )
@@ -137,13 +155,22 @@ def write_evidence(verdicts: Iterable[Verdict], records: Iterable[dict[str, Any]
     for paper, of_paper in papers.items():
         decided = {verdict.claim for verdict, _ in of_paper}
         kept = read_evidence(paper, folder)
-        found = [line.evidence for verdict, _ in of_paper for line in verdict.lines if line.evidence]
+        texts = {name: text for name, text in kept.texts.items() if name not in decided}
+        texts |= {verdict.claim: verdict.text for verdict, _ in of_paper if verdict.text}
+        found = [
+            {"claim": verdict.claim, **line.evidence}
+            for verdict, _ in of_paper
+            for line in verdict.lines
+            if line.evidence
+        ]
         parts = {
             "evidence": [each for each in kept.evidence if each["claim"] not in decided] + found,
             "verdicts": [each for each in kept.verdicts if each["claim"] not in decided]
             + [record for _, record in of_paper],
         }
-        text = ",\n".join(f'"{name}":[\n{_rows(part)}\n]' for name, part in parts.items())
+        rows = ",\n".join(f"{json.dumps(name)}:{json.dumps(texts[name])}" for name in sorted(texts))
+        written = ",\n".join(f'"{name}":[\n{_rows(part)}\n]' for name, part in parts.items())
+        text = f'"texts":{{\n{rows}\n}},\n{written}'
         write_whole("evidence", folder / f"{paper}.json", f"{{{text}}}\n".encode())
 
 
@@ -151,35 +178,44 @@ def _rows(records: Iterable[dict[str, Any]]) -> str:
     return ",\n".join(map(_written, sorted(records, key=lambda each: str(each["claim"]))))
 
 
-def replay_evidence(claim: Claim[..., Any], records: Sequence[dict[str, Any]]) -> Iterator[ReplayedRecord]:
-    """Replay a claim's records: nothing is searched, and no verdict is believed.
+def replay_evidence(claim: str, kept: Kept) -> Iterator[ReplayedRecord]:
+    """Judge the records of a claim by its text: nothing is imported or searched, and no verdict is believed.
 
     Parameters
     ----------
     claim
-        Whose statements are read from their source.
-    records
-        Of its paper; those of other claims are left out.
+        Its id.
+    kept
+        What its paper's file holds.
     """
-    statements = {each.name: each for each in claim.statements}
-    languages: dict[str, kernel.Statement | str] = {}
-    for record in (each for each in records if each["claim"] == claim.id):
-        of = record["statement"]
-        line = ": ".join(filter(None, (of, record["line"])))
-        if of in statements and of not in languages:
-            languages[of] = language_of(statements[of])
-        language = languages.get(of, "the claim has no such statement")
-        if isinstance(language, str):
-            shown = kernel.Shown(Kind.INCONCLUSIVE, f"not in the kernel's language: {language}")
-        else:
-            shown = kernel.replay(language, record, says_nothing=bool(claim.says_nothing))
-            if record["digest"] != language.digest:
-                again = (
-                    f"search it again with `clusterproof check {arguments_of(claim.id)} --evidence FOLDER`"
-                )
-                shown = replace(shown, why=f"{shown.why}: the statement has changed since; {again}")
-        word = (
-            Kind.ILL_POSED if shown.word is Kind.VIOLATED and claim.of_line(line)["ill_posed"] else shown.word
+    records, why, text = kept.of(claim), "", kept.texts.get(claim)
+    try:
+        read = None if text is None else kernel.read(text)
+    except kernel.Refused as refused:
+        read, why = None, f"its text cannot be read: {refused}"
+    for record in records:
+        line = ": ".join(filter(None, (record["statement"], record["line"])))
+        word, reason = Kind.INCONCLUSIVE, why or "the claim has no text"
+        if read is not None and read.name != claim:
+            reason = f"the text is of {read.name}"
+        elif read is not None:
+            try:
+                word, reason = Kind(kernel.show(read, record)[1]), ""
+            except kernel.Refused as refused:
+                reason = str(refused)
+        yield ReplayedRecord(
+            f"{claim}#{line}" if line else claim, word, reason, record["rule"], size_of(record)
         )
-        name = f"{claim.id}#{line}" if line else claim.id
-        yield ReplayedRecord(name, word, shown.why, record["rule"], record["digest"], size_of(record))
+
+
+def lines_without_evidence(claim: str, kept: Kept) -> list[str]:
+    """Return the lines of a claim that are recorded as shown by the kernel, and have no record of evidence."""
+    known = {": ".join(filter(None, (each["statement"], each["line"]))) for each in kept.of(claim)}
+    return [
+        f"{claim}#{line.get('name')}" if line.get("name") else claim
+        for record in kept.verdicts
+        if record["claim"] == claim
+        for line in record.get("lines", ())
+        if line.get("verdict") in (Kind.CERTIFIED, Kind.VACUOUS) or line.get("basis") == "exact"
+        if line.get("name") not in known
+    ]

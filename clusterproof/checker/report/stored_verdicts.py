@@ -15,7 +15,7 @@ def read_verdicts() -> dict[str, dict[str, Any]]:
     from clusterproof.checker.report.verdict import records
 
     verdicts = (
-        verdict_of(record, kept.evidence)
+        verdict_of(record, kept)
         for kept in _shipped()
         for record in kept.verdicts
         if record["claim"] in REGISTRY

@@ -6,7 +6,7 @@ import hashlib
 import platform
 import textwrap
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -14,7 +14,7 @@ import numpy as np
 from rich.text import Text
 
 from clusterproof.checker.claims.claim import FAILURES, REGISTRY, find_claim
-from clusterproof.checker.kernel import Word as Kind
+from clusterproof.checker.claims.kind import Kind
 from clusterproof.checker.report.code import builtin, code_of
 from clusterproof.checker.report.sentences import digits_apart, plural
 from clusterproof.checker.report.verdict import FLOATS, HOLDS, Line, Verdict, records, version
@@ -43,18 +43,10 @@ def to_json(value: Any) -> str:
     return msgspec.json.format(msgspec.json.encode(value, enc_hook=builtin), indent=2).decode() + "\n"
 
 
-def report(verdicts: Sequence[Verdict], seed: int) -> dict[str, Any]:
-    """Return verdicts with what they were computed from, as plain values.
-
-    Returns
-    -------
-    dict
-        ``claims``, one record a claim and, of several lines, one a line; ``times`` in seconds by claim; ``sources``,
-        text and SHA-256 of the users' files that state claims, with the texts of what they import from ``beside`` them;
-        ``versions``; ``seed``.
-    """
+def sources_of_claims(claims: Iterable[str]) -> dict[str, Any]:
+    """Return the texts of the users' files that state claims, as for ``report``."""
     files = dict.fromkeys(
-        file_of(find_claim(each.claim).module) for each in verdicts if each.paper != "falsify"
+        file_of(find_claim(each).module) for each in claims if not each.startswith("falsify/")
     )
     sources = {}
     for file in (each for each in files if each is not None):
@@ -64,6 +56,30 @@ def report(verdicts: Sequence[Verdict], seed: int) -> dict[str, Any]:
             "sha256": hashlib.sha256(text).hexdigest(),
             "beside": {name: text.decode() for name, text in beside},
         }
+    return sources
+
+
+def report(
+    verdicts: Sequence[Verdict], seed: int, sources: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return verdicts with what they were computed from, as plain values.
+
+    Parameters
+    ----------
+    verdicts, seed
+        What was found.
+    sources
+        Of ``sources_of_claims``, which is called if it is left out.
+
+    Returns
+    -------
+    dict
+        ``claims``, one record a claim and, of several lines, one a line; ``times`` in seconds by claim; ``sources``,
+        text and SHA-256 of the users' files that state claims, with the texts of what they import from ``beside`` them;
+        ``versions``; ``seed``.
+    """
+    if sources is None:
+        sources = sources_of_claims(each.claim for each in verdicts)
     return {
         "claims": [
             record | {"code": code_of(each)} for each in verdicts for record in map(dict, records(each))
@@ -99,8 +115,7 @@ def evidence(verdict: Verdict) -> str:
         tried = f"the simplest of {verdict.instances} instances that were tried"
         parts.append(tried if verdict.instances > 1 else "the first that was tried")
     if verdict.verdict in HOLDS:
-        tight = verdict.paper != "falsify" and find_claim(verdict.claim).tight
-        words = tightness_words(verdict.tightness, tight=tight)
+        words = tightness_words(verdict.tightness, tight=verdict.tight)
         where = f" in {verdict.name}" if verdict.name and words else ""
         parts.extend([f"{words[0]}{where}", *words[1:]] if words else [])
     if verdict.confidence is not None:

@@ -9,13 +9,12 @@ from importlib import metadata
 from typing import Any, TypeVar
 
 from clusterproof.checker.claims.claim import Claim, arguments_of, source_of
+from clusterproof.checker.claims.kind import Kind
 from clusterproof.checker.claims.statistics import Confidence
-from clusterproof.checker.kernel import Word
 from clusterproof.checker.report.sentences import plural
 from clusterproof.common import InvalidArgument
 from clusterproof.common.notebook import html_table
 
-Kind = Word
 L = TypeVar("L", bound="Line")
 
 HOLDS = (Kind.CERTIFIED, Kind.CONSISTENT)
@@ -131,6 +130,12 @@ class Verdict(Line):
         Of Clusterproof.
     interrupted
         Whether the user stopped the search, so that this is what was found until then.
+    text
+        The claim as the kernel reads it; empty if no statement is of the language.
+    tight
+        As in ``Claim``.
+    file
+        The user's file that states the claim; empty for one of the catalogue.
     """
 
     claim: str
@@ -142,6 +147,9 @@ class Verdict(Line):
     evaluations: int | None = None
     version: str = ""
     interrupted: bool = False
+    text: str = ""
+    tight: bool = False
+    file: str = ""
 
     @property
     def source(self) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
+from typing import Any
 
 from clusterproof.checker.claims.class_ranges import OfClass, class_of
 from clusterproof.checker.claims.drawn_functions import Known
-from clusterproof.checker.claims.in_language import BOUNDED, statement_of
 from clusterproof.checker.claims.ranges import Instance
 from clusterproof.checker.claims.space import Space
-from clusterproof.checker.kernel import Refused
+from clusterproof.checker.kernel import Refused, vocabulary
+from clusterproof.checker.kernel.definitions import WORDS
 from clusterproof.checker.search.instances import stream_of
 from clusterproof.checker.search.paths import paths_of
 from clusterproof.checker.search.state import Tried
@@ -22,6 +23,20 @@ SETTINGS = 64
 DRAWN = 12
 WITNESSES = 50
 """Drawn functions of which one must meet the hypotheses."""
+
+
+def _at_most_and_bound(measured: Any, *allowed: Any, words: Any = None, **terms: Any) -> vocabulary.Sides:
+    line, bound = vocabulary.at_most(measured, *allowed, **terms), vocabulary.at_most(0, *allowed, **terms)
+    return vocabulary.Sides((*line.slacks, *bound.slacks))
+
+
+def _at_least_and_bound(measured: Any, *allowed: Any, words: Any = None, **terms: Any) -> vocabulary.Sides:
+    line, bound = vocabulary.at_least(measured, *allowed, **terms), vocabulary.at_least(measured, 0)
+    return vocabulary.Sides((*line.slacks, *bound.slacks))
+
+
+BOUNDED = {**WORDS, "at_most": _at_most_and_bound, "at_least": _at_least_and_bound}
+"""Words with which a line's slacks are followed by the sides to which ratios are taken."""
 
 
 def decide(tried: Tried) -> Mapping[str, WorstCase]:
@@ -35,7 +50,7 @@ def decide(tried: Tried) -> Mapping[str, WorstCase]:
     settings, complete = _settings(tried, name)
     found: dict[str, list[AtSetting]] = {}
     try:
-        statement = statement_of(tried.statement, BOUNDED)
+        statement = tried.frozen.statement(tried.statement.name, BOUNDED)
         for setting in settings:
             paths = paths_of(statement, setting, bounds=True)
             for line in dict.fromkeys(line for path in paths for line in path):

@@ -20,23 +20,24 @@ MOST_STATES = 26
 """Most symbols for rounds, and the states to which they lead."""
 
 
-def evidence_of(tried: Tried, line: str, statement: kernel.Statement) -> dict[str, Any] | None:
-    """Return evidence that the kernel accepts for a line; None if none is found.
+def evidence_of(tried: Tried, line: str, claim: kernel.Claim) -> tuple[dict[str, Any], kernel.Word] | None:
+    """Return a record of evidence that the kernel accepts for a line, and what it shows; None if none is found.
 
     Parameters
     ----------
     tried
-        Of the same statement.
+        Of one of the claim's statements.
     line
         Its name; empty of a single one.
-    statement
-        In the language.
+    claim
+        As the kernel reads it.
     """
+    name = tried.statement.name
     with suppress(ValueError):  # more digits than Python writes
-        for data in _candidates(tried, line, statement):
-            evidence = {"line": line, "digest": statement.digest, **data}
-            if kernel.replay(statement, evidence).word is not kernel.Word.INCONCLUSIVE:
-                return evidence
+        for data in _candidates(tried, line, claim.statements[name]):
+            record = {"statement": name, "line": line, **data}
+            with suppress(kernel.Refused):
+                return record, kernel.show(claim, record)[1]
     return None
 
 

@@ -103,13 +103,13 @@ def paths_of(
         with limited():
             trace = of_class.trace(setting, decisions)
             try:
-                lines, evaluation = statement.lines({**setting, name: problem(trace)})
+                lines, evaluation = statement.evaluated({**setting, name: problem(trace)})
             except Outside:
                 pass
             else:
                 found.append(
                     {
-                        line: entries_of(trace, sides, evaluation.facts, bounds=bounds)
+                        line: entries_of(trace, sides, evaluation.now.facts, bounds=bounds)
                         for line, sides in lines.items()
                         if type(sides) is Sides
                     }

@@ -14,6 +14,7 @@ from clusterproof.checker.claims.drawing import FARTHEST
 from clusterproof.checker.claims.sides import Excluded, Outside
 from clusterproof.checker.claims.space import Space
 from clusterproof.checker.claims.statement import Statement
+from clusterproof.checker.freeze import Frozen
 from clusterproof.checker.real_numbers.evaluation import UNKNOWN, steps_taken
 from clusterproof.checker.search.confirmation import confirmed, is_certain, is_inexact, of_real_numbers
 from clusterproof.checker.search.evaluation import Evaluation, Evaluator
@@ -111,6 +112,8 @@ class Tried:
         Whether the neighbourhood of the tightest instance, or of an end of a range, is looked at.
     interrupted
         Whether the user has stopped the search.
+    frozen
+        The claim as the kernel reads it.
     """
 
     evaluator: Evaluator
@@ -127,6 +130,7 @@ class Tried:
     asking: tuple[str, ...] = ()
     probing: bool = False
     interrupted: bool = False
+    frozen: Frozen = field(default_factory=lambda: Frozen(None, {}, {}))
 
     @property
     def statement(self) -> Statement:

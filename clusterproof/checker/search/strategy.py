@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from clusterproof.checker.claims.class_ranges import class_of
 from clusterproof.checker.claims.statement import Statement
+from clusterproof.checker.freeze import Frozen
 from clusterproof.checker.real_numbers.evaluation import steps_taken
 from clusterproof.checker.search.confirmation import holds_over_the_reals, is_inexact
 from clusterproof.checker.search.evaluation import Evaluator
@@ -24,7 +25,13 @@ ENTRIES = 2
 
 
 def search(
-    statement: Statement, seed: int, claim: str, significance: float, evaluations: int | None = None
+    statement: Statement,
+    seed: int,
+    claim: str,
+    significance: float,
+    evaluations: int | None = None,
+    *,
+    frozen: Frozen | None = None,
 ) -> Tried:
     """Try a statement on its examples, on all instances or on drawn ones, until its evaluations are spent.
 
@@ -38,9 +45,11 @@ def search(
         Error probability that its intervals may have together.
     evaluations
         In place of the statement's own number of instances, or of repetitions if these are repeated.
+    frozen
+        The claim as the kernel reads it; without it no worst case of a class is searched.
     """
     evaluator, wanted = begin(statement, seed, claim, significance, evaluations)
-    tried = Tried(evaluator)
+    tried = Tried(evaluator, frozen=frozen or Frozen(None, {statement.name: "its text was not written"}, {}))
     try:
         explore(tried, wanted)
         if tried.work.is_spent and not tried.coverage.stopped:

@@ -1,7 +1,7 @@
 """Certificates as documents: the source of claims in the kernel's language, and the evidence that it replays.
 
-A document is checked without a solver. Nobody who wrote it is trusted: the kernel reads the source again, compares its
-digest with that of each record, and replays the record. Numbers of a rate or a bound stand in the source as fractions,
+A document is checked without a solver. Nobody who wrote it is trusted: the kernel reads the text of the source again,
+and replays each record. Numbers of a rate or a bound stand in the source as fractions,
 so that the claims say all that is proved.
 """
 
@@ -15,7 +15,6 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
@@ -24,9 +23,8 @@ import msgspec
 import clusterproof.theorem
 from clusterproof.checker import kernel
 from clusterproof.checker.claims.claim import REGISTRY, Claim, find_claim
-from clusterproof.checker.claims.in_language import statement_of
 from clusterproof.checker.claims.load import load_claims
-from clusterproof.checker.search.paths import paths_of
+from clusterproof.checker.freeze import freeze
 from clusterproof.common import InvalidArgument
 from clusterproof.common.atomic import write_whole
 from clusterproof.common.calls import checked
@@ -34,8 +32,6 @@ from clusterproof.files import read_file, unique_names
 from clusterproof.user_files import file_of, write_sources
 
 MAX_BYTES = 2**22
-SETTINGS = 1000
-"""Most settings of the quantities beside a function of a class."""
 IMPORTED = frozenset({"__future__", "clusterproof", "collections", "dataclasses", "fractions", "typing"})
 """Modules, and those below them, that the source of a certificate may import, beside files that it brings along."""
 CALLED = frozenset({*dir(clusterproof.theorem), "Fraction", "dataclass", "line", "step"})
@@ -93,27 +89,30 @@ class Document:
 
 
 def _failures(claims: Sequence[Claim[..., Any]], evidence: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    records = {(each.get("claim"), each.get("line")): each for each in evidence}
     if not claims:
         yield "there is no evidence"
     for claim in dict.fromkeys(claims):
-        statement = statement_of(claim.statements[0])
-        for line in _lines_of(statement):
-            record = records.get((claim.id, line))
-            shown = None if record is None else kernel.replay(statement, record, fuel=FUEL)
-            if shown is None or shown.word is not kernel.Word.CERTIFIED:
-                why = "there is no evidence" if shown is None else shown.why
+        frozen = freeze(claim)
+        if frozen.text is None:
+            yield f"{claim.id}: {next(iter(frozen.outside.values()))}"
+            continue
+        stated = kernel.read(frozen.text)
+        for line in stated.statements[""].lines:
+            why = "there is no evidence"
+            for each in evidence:
+                if (each.get("claim"), each.get("statement"), each.get("line")) == (claim.id, "", line):
+                    why = _why_not(stated, {name: value for name, value in each.items() if name != "claim"})
+            if why:
                 yield f"{claim.id}{f'#{line}' if line else ''}: {why}"
 
 
-def _lines_of(statement: kernel.Statement) -> list[str]:
-    """Return the names of a statement's lines."""
-    if statement.space.function is None:
-        cases = statement.space.symbolic()
-        return [line for each, _, begun in cases for line in statement.lines(each, begun([]))[0]]
-    settings = statement.space.every(left_out=statement.space.function)
-    paths = [path for setting in islice(settings, SETTINGS) for path in paths_of(statement, setting)]
-    return list(dict.fromkeys(line for path in paths for line in path))
+def _why_not(stated: kernel.Claim, record: dict[str, Any]) -> str:
+    """Return why a record does not certify its line; empty if it does."""
+    try:
+        _, word = kernel.show(stated, record, fuel=FUEL)
+    except kernel.Refused as refused:
+        return str(refused)
+    return "" if word is kernel.Word.CERTIFIED else f"it is {word}"
 
 
 @dataclass(frozen=True, kw_only=True)

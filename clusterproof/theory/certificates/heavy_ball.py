@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.checker.claims.in_language import statement_of
+from clusterproof.checker.freeze import freeze
 from clusterproof.checker.kernel.functions import problem
 from clusterproof.checker.kernel.interpolation import FunctionClass
 from clusterproof.checker.kernel.traces import Trace
@@ -249,10 +249,10 @@ def evidence_for(source: str) -> list[dict[str, Any]] | None:
     evidence = []
     with stated(source) as claims:
         for claim in claims:
-            statement = statement_of(claim.statements[0])
+            statement = freeze(claim).statement("")
             if (dual := multipliers(statement, "")) is None:
                 return None
-            evidence.append({"claim": claim.id, "line": "", "digest": statement.digest, **dual})
+            evidence.append({"claim": claim.id, "statement": "", "line": "", **dual})
     return evidence
 
 

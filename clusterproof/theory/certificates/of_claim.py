@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from clusterproof.checker import kernel
 from clusterproof.checker.claims.claim import arguments_of, find_claim
 from clusterproof.checker.claims.class_ranges import class_of
+from clusterproof.checker.claims.kind import Kind
 from clusterproof.checker.report.decide import check
 from clusterproof.common import InvalidArgument
 from clusterproof.theory.certificates.document import Document, NoCertificate
@@ -24,10 +24,12 @@ def certify_claim(claim_id: str) -> Document | NoCertificate:
         rule, remedy = "must be about every function of a class", "`clusterproof check` decides other claims"
         raise InvalidArgument("claim", claim.id, rule, remedy)
     verdict = check(claim_id)
-    if verdict.verdict is not kernel.Word.CERTIFIED:
+    if verdict.verdict is not Kind.CERTIFIED:
         where = f"see `clusterproof check {arguments_of(claim_id)}`"
         return NoCertificate(reason=f"{verdict.verdict}: {verdict.reason}; {where}")
     file = file_of(claim.module)
     texts = {} if file is None else {name: text.decode() for name, text in sources_of(file).items()}
     source = texts.pop(next(iter(texts))) if texts else ""
-    return Document(source, [dict(line.evidence) for line in verdict.lines if line.evidence], texts)
+    return Document(
+        source, [{"claim": claim.id, **line.evidence} for line in verdict.lines if line.evidence], texts
+    )

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.checker.claims.in_language import statement_of
 from clusterproof.checker.kernel.numbers import write
 from clusterproof.checker.kernel.positivity import is_positive_semidefinite
 from clusterproof.checker.search.paths import Coordinates, Terms, sum_of
-from clusterproof.theory.certificates.document import Document, stated
+from clusterproof.theory.certificates.document import Document
 from clusterproof.theory.certificates.rounds import (
     LANGUAGE,
     MAX_LOCAL_STEPS,
@@ -186,15 +185,13 @@ class RoundCertificate:
         multipliers = {own.get(name, name): write(value) for name, value in self.multipliers.items()}
         for (mean, apart), value in traced.crossed(self._rest(traced)).items():
             multipliers[f"hypothesis {width * mean + apart}"] = write(value)
-        with stated(source) as (claim,):
-            digest = statement_of(claim.statements[0]).digest
         still, points = [0], len(traced.trace.further)
         triplet: list[Any] = [still, still, 0]
         code = {"start": still, "solution": still, "minimum": 0, "further": [still] * points}
         record = {
             "claim": "certificate/round",
+            "statement": "",
             "line": "",
-            "digest": digest,
             "rule": "dual",
             "settings": [{"setting": {}, "paths": [[{"multipliers": multipliers}]]}],
             "witness": {"f": {**code, "triplets": [[triplet]]}},

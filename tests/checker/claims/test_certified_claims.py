@@ -12,8 +12,8 @@ import pytest
 from clusterproof import checker
 from clusterproof.checker import Kind
 from clusterproof.checker.claims import Sides
-from clusterproof.checker.claims.in_language import language_of
 from clusterproof.checker.claims.statement import Statement
+from clusterproof.checker.freeze import freeze
 from clusterproof.checker.report.decide import decide
 from clusterproof.checker.search.strategy import search
 
@@ -24,7 +24,7 @@ STEPS = [
     for claim in checker.catalogue()
     for step in claim.statements
     if step.role == "step" and (name := f"{claim.id}#{step.name}") != EXHAUSTED
-    if not isinstance(language_of(step), str)
+    if step.name not in freeze(claim).outside
 ]
 """Steps in the kernel's language without which their claims are what they are."""
 FORMULAS = [

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from clusterproof.checker.claims.claim import REGISTRY
+from clusterproof.checker.claims.kind import Kind
 from clusterproof.checker.kernel import Refused
-from clusterproof.checker.kernel import Word as Kind
 from clusterproof.checker.report.decide import decide
 from clusterproof.checker.report.replay import replay
 from clusterproof.checker.report.tables import to_json

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
+from kernel_statements import frozen_of
 
 from clusterproof.checker.claims import Q, Sides, Z, among, at_least, at_most, choice, integers, rationals
-from clusterproof.checker.claims.in_language import statement_of
 from clusterproof.checker.claims.ranges import Range
 from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.kernel import vocabulary
@@ -58,10 +58,11 @@ def test_the_claim_is_as_with_annotations() -> None:
     ) -> Sides:
         return at_most(step, 1, more=twice * n)
 
-    spaces = [statement_of(Statement("", each)) for each in (own, other)]
-    assert str(spaces[0].space) == str(spaces[1].space)
+    frozen = [frozen_of(each) for each in (own, other)]
+    assert frozen[0].text == str(frozen[1].text).replace("other", "own")
+    spaces = [each.statement("") for each in frozen]
     instance = {"n": 2, "step": F(1, 3)}
-    found = [each.lines(instance)[0][""] for each in spaces]
+    found = [each.evaluated(instance)[0][""] for each in spaces]
     for each in found:
         assert isinstance(each, vocabulary.Sides)
         assert each.slacks == (1 + 2 * 2 - F(1, 3),)
@@ -77,20 +78,22 @@ def made(text: str, folder: Path) -> Callable[..., Any]:
     return found
 
 
-def test_the_digest_is_of_the_range_and_not_of_what_is_tried_of_it(tmp_path: Path) -> None:
+def test_the_text_is_of_the_range_and_not_of_what_is_tried_of_it(tmp_path: Path) -> None:
     body = "    return at_most(x, 2)\n"
     texts = [f"def f(x=Q[0:{end}]):\n{body}" for end in ("1", "1:8", "2")]
     texts += [f"A = Q[0:1]\n\n\ndef f(x=A):\n{body}", f"def f(x=Q[0:]):\n{body}"]
-    digests = [statement_of(Statement("", made(text, tmp_path))).digest for text in texts]
-    assert digests[0] == digests[1] == digests[3]
-    assert len(set(digests)) == 3
+    found = [frozen_of(made(text, tmp_path)).text for text in texts]
+    assert None not in found
+    assert found[0] == found[1] == found[3]
+    assert len(set(found)) == 3
 
 
-def test_the_digest_is_of_an_end_that_depends_on_earlier_quantities(tmp_path: Path) -> None:
+def test_the_text_is_of_an_end_that_depends_on_earlier_quantities(tmp_path: Path) -> None:
     body = "    return at_most(m, 2 * n)\n"
     texts = [f"def f(n=Z[1:], m=Z[0 : lambda n: {end}]):\n{body}" for end in ("n", "n + 1")]
-    digests = [statement_of(Statement("", made(text, tmp_path))).digest for text in texts]
-    assert digests[0] != digests[1]
+    found = [frozen_of(made(text, tmp_path)).text for text in texts]
+    assert None not in found
+    assert found[0] != found[1]
 
 
 def test_a_call_must_give_every_quantity() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
+from kernel_statements import OPEN, frozen_of, in_language, replayed
 
 from clusterproof.checker.claims import (
     Function,
@@ -24,14 +25,11 @@ from clusterproof.checker.claims import (
     suppose,
 )
 from clusterproof.checker.claims.claim import find_claim
-from clusterproof.checker.claims.in_language import statement_of
-from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.export import folder
 from clusterproof.checker.export.formulas import Exporter
 from clusterproof.checker.export.rocq import IMPORTS
 from clusterproof.checker.export.rocq_dual import dual
 from clusterproof.checker.export.rocq_symbols import RULES
-from clusterproof.checker.kernel import Word, replay
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("coqc") is None, reason="no coqc (Debian: apt-get install coq)"),
@@ -60,11 +58,10 @@ def answer(
     prelude: Path, function: Callable[..., Any], record: dict[str, Any]
 ) -> subprocess.CompletedProcess[str]:
     """What coqc says of the file of a record of evidence, which nobody has replayed."""
-    statement, full = Statement("", function), {"line": "", "statement": "", **record}
+    text, full = frozen_of(function).text, {"line": "", "statement": "", **record}
+    assert text is not None
     lines = (
-        dual(statement, full)
-        if full["rule"] == "dual"
-        else RULES[full["rule"]](Exporter(statement, full), full)
+        dual(text, full) if full["rule"] == "dual" else RULES[full["rule"]](Exporter(text, "", full), full)
     )
     (prelude / "proof.v").write_text("\n".join([IMPORTS, *lines, "Print Assumptions theorems.", ""]))
     command = ["coqc", "-q", "-Q", ".", "Clusterproof", "proof.v"]
@@ -382,8 +379,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("function", "record"), RIGHT, ids=lambda value: getattr(value, "__name__", ""))
 def test_a_proof_is_accepted(prelude: Path, function: Any, record: Any) -> None:
-    stated = statement_of(Statement("", function))
-    assert replay(stated, {"digest": stated.digest, "line": "", **record}).word is not Word.INCONCLUSIVE
+    assert replayed(in_language(function), {"statement": "", "line": "", **record}).word is not OPEN
     found = answer(prelude, function, record)
     assert found.returncode == 0, found.stderr
     axioms = {line for line in found.stdout.splitlines() if line[:1].isalpha() and line != "Axioms:"}

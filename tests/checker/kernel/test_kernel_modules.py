@@ -74,10 +74,14 @@ def test_what_is_said_is_found() -> None:
         assert list(said(ast.parse(text))) == [], text
 
 
+PASSED_ON = {"checker/report/decide.py", "checker/report/judged.py", "checker/report/stored_evidence.py"}
+"""What turns the kernel's words into those of a report."""
+
+
 def test_nothing_but_the_kernel_says_certified_or_vacuous() -> None:
     found = {
         path.relative_to(ROOT).as_posix(): lines
         for path in OTHERS
         if (lines := list(said(ast.parse(path.read_text(encoding="utf-8")))))
     }
-    assert found == {}
+    assert found.keys() <= PASSED_ON, found

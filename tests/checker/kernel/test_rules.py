@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
-from kernel_statements import INCONCLUSIVE, blocks_of, executed, in_language, shown
+from kernel_statements import OPEN, blocks_of, executed, in_language, replayed, shown
 
-from clusterproof.checker import kernel
 from clusterproof.checker.claims import Sides, at_most, equal, functions, given, integers, suppose
 from clusterproof.checker.kernel import Word
 
@@ -83,7 +82,7 @@ def test_a_rule_shows_a_true_statement(function: str, rule: str, data: Any, word
     [(other, rule, data) for true, rule, data, _ in SHOWN for other in NEIGHBOURS.get(true, [])],
 )
 def test_the_same_evidence_does_not_show_a_false_neighbour(function: str, rule: str, data: Any) -> None:
-    assert shown(STATEMENTS[function], rule, **data).word is INCONCLUSIVE
+    assert shown(STATEMENTS[function], rule, **data).word is OPEN
 
 
 @pytest.mark.parametrize(
@@ -98,7 +97,7 @@ def test_the_same_evidence_does_not_show_a_false_neighbour(function: str, rule: 
     ],
 )
 def test_an_instance_that_does_not_break_the_line_is_refused(function: str, code: Any) -> None:
-    assert shown(STATEMENTS[function], "instance", instance=code).word is INCONCLUSIVE
+    assert shown(STATEMENTS[function], "instance", instance=code).word is OPEN
 
 
 # ---- hypotheses that no function meets, and those about points
@@ -160,7 +159,7 @@ def test_hypotheses_that_no_function_meets_certify_nothing(
     function: Any, multipliers: Any, witness: Any
 ) -> None:
     said = shown(function, "dual", settings=settings(**multipliers), **witness)
-    assert said.word is INCONCLUSIVE
+    assert said.word is OPEN
     assert (
         "hypothesis" in said.why if witness else "witness" in said.why
     )  # the multipliers are not what fails
@@ -169,14 +168,14 @@ def test_hypotheses_that_no_function_meets_certify_nothing(
 def test_a_witness_meets_hypotheses_about_points() -> None:
     for each in WITNESSES[1:]:
         said = shown(at_the_solution_and_away, "dual", settings=settings(**{"1": 1}), witness={"f": each})
-        assert said.word is INCONCLUSIVE
+        assert said.word is OPEN
 
 
 @pytest.mark.parametrize("function", [at_the_solution, at_the_solution_in_pairs, a_line_at_the_solution])
 def test_a_hypothesis_about_points_is_decided_at_an_instance(function: Any) -> None:
     for start in (1, 2):
         code = listed(start, (0, 0, 0), (start, 0, 0))
-        assert shown(function, "instance", instance={"f": code}).word is INCONCLUSIVE
+        assert shown(function, "instance", instance={"f": code}).word is OPEN
 
 
 # ---- evidence that is no evidence
@@ -184,21 +183,21 @@ def test_a_hypothesis_about_points_is_decided_at_an_instance(function: Any) -> N
 
 @pytest.mark.parametrize("rule", [None, "", "induction", 1, [], {}])
 def test_a_rule_that_is_none_is_refused(rule: Any) -> None:
-    assert shown(STATEMENTS["below_the_square"], rule).word is INCONCLUSIVE
+    assert shown(STATEMENTS["below_the_square"], rule).word is OPEN
 
 
 @pytest.mark.parametrize("line", [None, "other", 1, [], {}, pytest.param(10**5000, id="5000 digits")])
 def test_a_line_that_is_none_is_refused(line: Any) -> None:
-    assert shown(STATEMENTS["below_the_square"], "exhausted", line).word is INCONCLUSIVE
+    assert shown(STATEMENTS["below_the_square"], "exhausted", line).word is OPEN
 
 
 @pytest.mark.parametrize("evidence", [None, [], "evidence", 0])
 def test_what_is_no_record_shows_nothing(evidence: Any) -> None:
-    assert kernel.replay(in_language(STATEMENTS["one_over"]), evidence).word is INCONCLUSIVE
+    assert replayed(in_language(STATEMENTS["one_over"]), evidence).word is OPEN
 
 
 def test_a_field_that_is_missing_is_named() -> None:
-    assert shown(STATEMENTS["one_over"], "signs").why == "the evidence has no witness"
+    assert "witness" in shown(STATEMENTS["one_over"], "signs").why
 
 
 # ---- fuel
@@ -213,4 +212,4 @@ def clients(n: Clients) -> Sides:
 
 def test_an_instance_of_many_clients_is_stopped() -> None:
     assert shown(clients, "instance", instance={"n": 3}).word is Word.VIOLATED
-    assert shown(clients, "instance", instance={"n": 10**30}).word is INCONCLUSIVE
+    assert shown(clients, "instance", instance={"n": 10**30}).word is OPEN

@@ -52,8 +52,8 @@ def worst(allowed: Any, sides: Any, scale: Any = 1) -> Case:
         measured, bound = sides(problem(trace))
         line, whole = at_most(measured, scale * bound), at_most(0, scale * bound)
     both = Sides((*line.slacks, *whole.slacks))
-    (path,) = entries_of(trace, both, evaluation.facts, bounds=True)
-    return Case(path, line, evaluation.facts)
+    (path,) = entries_of(trace, both, evaluation.now.facts, bounds=True)
+    return Case(path, line, evaluation.now.facts)
 
 
 def descent(f, steps, step):

@@ -6,8 +6,8 @@ import random
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.checker.text_kernel import read
-from clusterproof.checker.text_kernel.evaluation import limited
+from clusterproof.checker.kernel import read
+from clusterproof.checker.kernel.evaluation import limited
 
 PROGRAMS = 200
 END = "claim('a/b')\nstatement('', f, {'n': integers(0, 9)}, {}, lines=('',), role='statement')\n"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clusterproof.checker.text_kernel import Refused, Word, judge
+from clusterproof.checker.kernel import Refused, Word, judge
 
 END = "\n\nclaim('a/b')\nstatement('', f, {}, {{}}, lines=('',), role='statement')\n"
 

@@ -9,7 +9,7 @@ from text_cases import CASES, loaded
 
 from clusterproof.checker.claims.claim import REGISTRY, claim
 from clusterproof.checker.freeze import freeze
-from clusterproof.checker.text_kernel import Word, judge
+from clusterproof.checker.kernel import Word, judge
 
 WRONG = {
     "F": {Word.CERTIFIED, Word.VACUOUS},

@@ -7,7 +7,7 @@ import csv
 import pytest
 from text_cases import CASES, records
 
-from clusterproof.checker.text_kernel import Refused, Word, judge, read
+from clusterproof.checker.kernel import Refused, Word, judge, read
 
 with (CASES / "texts.tsv").open() as file:
     TRUTHS = [(row["text"], row["truth"]) for row in csv.DictReader(file, delimiter="\t")]

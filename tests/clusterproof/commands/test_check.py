@@ -324,7 +324,8 @@ def test_show_says_what_the_lines_are_and_rest_on(
     for line in verdict.lines:
         assert line.evidence is not None
         size, rule = len(json.dumps(line.evidence, separators=(",", ":"))), line.evidence["rule"]
-        said = f"evidence: {rule}, {size} bytes, of the statement {line.evidence['digest'][:12]}"
+        digest = hashlib.sha256(verdict.text.encode()).hexdigest()
+        said = f"evidence: {rule}, {size} bytes, of the text {digest[:12]}"
         assert said in " ".join(pages["p/mixed"].split())
     # the first sentence counts inconclusive lines
     first, second = verdict.lines

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from clusterproof.checker.text_kernel.evaluation import Refused, spend
-from clusterproof.checker.text_kernel.numbers import read, words
+from clusterproof.checker.kernel.evaluation import Refused, spend
+from clusterproof.checker.kernel.numbers import read, words
 
 Decode = Callable[[Any], Any]
 """Returns what a field is, or raises ``Refused``."""

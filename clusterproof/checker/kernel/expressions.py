@@ -1,0 +1,166 @@
+"""How expressions of a text are compiled: operators, comparisons, attributes and displays are the kernel's own."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+from typing import Any
+
+from clusterproof.checker.kernel.evaluation import Refused
+from clusterproof.checker.kernel.grammar import (
+    MODULES,
+    NODES,
+    OPERATORS,
+    REMEDIES,
+    SIGNS,
+    call,
+    floating,
+    weight,
+)
+
+
+class Expressions(ast.NodeTransformer):
+    """Check every node of a tree, and replace what the kernel does itself.
+
+    Parameters
+    ----------
+    reserved
+        Names that no variable may have: a claim's words.
+    """
+
+    def __init__(self, reserved: Collection[str]) -> None:
+        self.reserved = reserved
+
+    def refuse(self, node: Any, what: str) -> Refused:
+        """Return the error that says where something outside of the language stands."""
+        return Refused(f"line {getattr(node, 'lineno', '?')}: {what}")
+
+    def visit(self, node: ast.AST) -> Any:
+        """Check and rewrite a node."""
+        if not isinstance(node, NODES):
+            remedy = REMEDIES.get(type(node), "write it in other words")
+            raise self.refuse(node, f"{type(node).__name__} is not of the language: {remedy}")
+        if isinstance(node, ast.ListComp | ast.GeneratorExp | ast.DictComp):
+            vars(node.generators[-1])["weighed"] = weight(node)
+        made = super().visit(node)
+        if isinstance(made, ast.AST) and isinstance(node, ast.expr | ast.stmt):
+            ast.copy_location(made, node)
+        return made
+
+    def name(self, node: Any, name: str) -> str:
+        """Return a name, and refuse those that the kernel's own functions have."""
+        if name.startswith("__"):
+            raise self.refuse(node, f"the name {name}: a name must not begin with two underscores")
+        return name
+
+    def variable(self, node: Any, name: str) -> str:
+        """Return the name of a variable, which must not hide a claim's word or a module."""
+        if name in self.reserved or name in MODULES:
+            raise self.refuse(node, f"the variable {name} has the name of a word of the language")
+        return self.name(node, name)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        """Keep a name."""
+        self.name(node, node.id)
+        return node
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        """Keep an int, a text, a truth value or None."""
+        if type(node.value) is float:
+            raise self.refuse(node, floating(node.value))
+        if type(node.value) not in (int, str, bool, type(None)):
+            raise self.refuse(node, f"{node.value!r} is not of the language")
+        return node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        """Join texts and numbers; a text of anything else is a sentence, which has no value."""
+        parts: list[ast.expr] = []
+        for each in node.values:
+            if isinstance(each, ast.FormattedValue):
+                plain = each.format_spec is None and each.conversion == -1
+                if any(
+                    isinstance(part, ast.FormattedValue) for part in getattr(each.format_spec, "values", ())
+                ):
+                    raise self.refuse(node, "a format that is computed")
+                value = self.visit(each.value)
+                parts.append(value if plain else call("__formatted", value))
+            else:
+                parts.append(self.visit(each))
+        return call("__text", *parts)
+
+    # ---- operators
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        """Compute by the kernel's operators."""
+        if type(node.op) not in OPERATORS:
+            raise self.refuse(node, f"the operator {type(node.op).__name__} is not of the language")
+        if isinstance(node.op, ast.Pow) and type(getattr(node.right, "value", None)) is float:
+            raise self.refuse(node, "powers have whole exponents: compare squares in place of roots")
+        return call(OPERATORS[type(node.op)], self.visit(node.left), self.visit(node.right))
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        """Negate by the kernel's operator; ``not`` asks for a truth value, which symbols refuse."""
+        value = self.visit(node.operand)
+        if isinstance(node.op, ast.Not):
+            return ast.UnaryOp(node.op, value)
+        if not isinstance(node.op, ast.USub):
+            raise self.refuse(node, f"the operator {type(node.op).__name__} is not of the language")
+        return call("__negative", value)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        """Compare by the kernel's function, of a chain one pair after the other."""
+        values = [node.left, *node.comparators]
+        for op, value in zip(node.ops, node.comparators, strict=True):
+            none = isinstance(value, ast.Constant) and value.value is None
+            if isinstance(op, ast.Is | ast.IsNot) and not none:
+                raise self.refuse(node, "`is` tells objects apart: compare by ==")
+        left, *others = (self.visit(value) for value in values)
+        signs = [ast.Constant(SIGNS[type(op)]) for op in node.ops]
+        if len(signs) == 1:
+            return call("__compare", signs[0], left, others[0])
+        later = [ast.Lambda(ast.arguments([], [], None, [], [], None, []), other) for other in others]
+        return call("__chain", left, ast.Tuple(list[ast.expr](signs), ast.Load()), *later)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """Look an attribute up by the kernel's function, and one of a module by its name."""
+        if node.attr.startswith("_"):
+            raise self.refuse(node, f"the attribute {node.attr}: it must not begin with an underscore")
+        if not isinstance(node.ctx, ast.Load):
+            raise self.refuse(node, f".{node.attr} is changed: values of the language do not change")
+        if isinstance(node.value, ast.Name) and node.value.id in MODULES:
+            return ast.Name(f"{node.value.id}.{node.attr}", ast.Load())
+        return call("__attribute", self.visit(node.value), ast.Constant(node.attr))
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """Look an entry up by the kernel's function."""
+        return call("__item", self.visit(node.value), self.visit(node.slice))
+
+    def visit_Slice(self, node: ast.Slice) -> ast.AST:
+        """Make a slice."""
+        ends = (node.lower, node.upper, node.step)
+        return call("__slice", *(ast.Constant(None) if end is None else self.visit(end) for end in ends))
+
+    def visit_Dict(self, node: ast.Dict) -> ast.AST:
+        """Make a dictionary, in which no key is written twice."""
+        parts: list[ast.expr] = []
+        for key, value in zip(node.keys, node.values, strict=True):
+            parts += [ast.Name("__either", ast.Load()) if key is None else self.visit(key), self.visit(value)]
+        return call("__dictionary", *parts)
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
+        """Check the keys."""
+        generators = [self.visit(each) for each in node.generators]
+        made = ast.DictComp(call("__key", self.visit(node.key)), self.visit(node.value), generators)
+        return call("__made", made)
+
+    def visit_List(self, node: ast.List) -> ast.AST:
+        """Make a list."""
+        return call("__made", ast.List([self.visit(each) for each in node.elts], ast.Load()))
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
+        """Make a list."""
+        return call("__made", self.generic_visit(node))  # type: ignore[arg-type]  # an expression
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
+        """Make a generator."""
+        return call("__made", self.generic_visit(node))  # type: ignore[arg-type]  # an expression

@@ -1,0 +1,175 @@
+"""The process that imports a user's file, freezes its claims and searches them; what it says, another one judges."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from clusterproof.checker import Verdict
+from clusterproof.checker.report.judged import judged
+from clusterproof.commands import child_process
+from clusterproof.common import InvalidArgument
+
+START = (
+    "import json, sys; order = json.loads(sys.argv.pop()); sys.path[:] = order['path']; "
+    "from clusterproof.commands import check_child; check_child.carry_out(order)"
+)
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be searched: names and files, and options of ``check``."""
+
+    ids: list[str]
+    files: list[str]
+    paper: str | None
+    all_claims: bool
+    seed: int
+    seeds: int
+    evidence: str | None
+    search: bool
+
+
+def answers(order: Order) -> Iterator[tuple[str, Any]]:
+    """Search in a child process, and yield what it says.
+
+    Yields
+    ------
+    tuple
+        ``"chosen"`` with the ids of the claims; ``"verdict"`` with the index of a claim, its verdict, judged by the
+        kernel of this process, and a remark; ``"failure"`` with an index and an error; ``"stated"`` with the claims of
+        the files; ``"sources"`` with their texts; ``"said"`` with sentences.
+
+    Raises
+    ------
+    InvalidArgument
+        If the child refuses what it is given, or ends before it is done.
+    """
+    if child_process.is_child:
+        yield from (_decoded(json.dumps([kind, content])) for kind, content in _search(order))
+        return
+    flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]  # as multiprocessing does
+    sys.stdout.flush()
+    receiving, sending = os.pipe()
+    whole = {
+        "path": list(map(str, sys.path)),
+        "parent": os.getpid(),
+        "pipe": sending,
+        "order": msgspec.to_builtins(order),
+    }
+    # -P: what lies in the working folder is imported only where it is in this process
+    command = [sys.executable, *flags, "-P", "-c", START, json.dumps(whole)]
+    with subprocess.Popen(command, pass_fds=(sending,)) as process:
+        os.close(sending)
+        done = interrupted = False
+        try:
+            with os.fdopen(receiving, encoding="utf-8") as messages:
+                while True:
+                    try:
+                        line = messages.readline()
+                    except (
+                        KeyboardInterrupt
+                    ):  # the child says what it knows, unless it is in a call of compiled code
+                        process.kill() if interrupted else process.terminate()
+                        interrupted = True
+                        continue
+                    if not line:
+                        break
+                    kind, content = _decoded(line)
+                    done = done or kind == "said"
+                    yield kind, content
+            process.wait()
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.wait()
+    if interrupted:
+        raise KeyboardInterrupt
+    if not done:
+        raise child_process.ended_early("file", order.files, process.returncode)
+
+
+def _decoded(line: str) -> tuple[str, Any]:
+    """Read a message of the child, which nobody trusts."""
+    try:
+        kind, content = msgspec.json.decode(line, type=tuple[str, Any])
+        if kind == "refused":
+            raise InvalidArgument(*msgspec.convert(content, tuple[str, Any, str, str]))
+        if kind == "verdict":
+            index, verdict, remark = msgspec.convert(content, tuple[int, Verdict, str])
+            return kind, (index, judged(verdict), remark)
+        if kind == "failure":
+            return kind, msgspec.convert(content, tuple[int, str])
+        if kind == "sources":
+            return kind, msgspec.convert(content, dict[str, Any])
+        return kind, msgspec.convert(content, list[str])
+    except (msgspec.ValidationError, msgspec.DecodeError) as error:
+        rule = f"must leave the process that searches it alone ({error})"
+        raise InvalidArgument(
+            "file", "the file of claims", rule, "remove what writes to its channels"
+        ) from error
+
+
+def carry_out(whole: Mapping[str, Any]) -> None:
+    """Search in the child, and write what is found to the parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent, which Ctrl-C reaches too, sends SIGTERM
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    from clusterproof.experiments.units import end_with
+
+    end_with(whole["parent"])
+    child_process.is_child = True
+    order = msgspec.convert(whole["order"], Order)
+    sys.argv[1:] = [*order.ids, *order.files]
+    with os.fdopen(whole["pipe"], "w", encoding="utf-8") as pipe:
+
+        def say(kind: str, content: Any) -> None:
+            pipe.write(json.dumps([kind, content]) + "\n")
+            pipe.flush()
+
+        try:
+            for kind, content in _search(order):
+                say(kind, content)
+        except KeyboardInterrupt:
+            say("said", [])
+        except InvalidArgument as error:
+            say("refused", [error.argument, str(error.value), error.rule, error.remedy])
+            say("said", [])
+
+
+def _search(order: Order) -> Iterator[tuple[str, Any]]:
+    from clusterproof.checker.report import tables
+    from clusterproof.checker.report.code import builtin
+    from clusterproof.checker.report.stored_evidence import require_writable
+    from clusterproof.commands import check, check_evidence, terminal
+
+    ids, files, stated = terminal.ids_and_files([*order.ids, *order.files])
+    chosen = check.chosen_of(ids, order.paper, stated, order.all_claims)
+    folder = None if order.evidence is None else Path(order.evidence)
+    if (
+        folder is None and terminal.STANDARD_INPUT in order.files
+    ):  # not the cache, where no later text would find it
+        folder = terminal.standard_input().parent / "evidence"
+    if folder is not None:
+        require_writable({each.paper for each in chosen}, folder)
+    seeds = range(order.seed, order.seed + order.seeds)
+    recorded = check_evidence.Recorded(folder, seeds, search=order.search)
+    yield "chosen", [claim.id for claim in chosen]
+    yield "stated", [name for own in stated for name in own]
+    yield "sources", tables.sources_of_claims(name for own in stated for name in own)
+    for index, answer in check.evaluated(chosen, files, seeds, recorded):
+        if isinstance(answer, str):
+            yield "failure", [index, answer]
+        else:
+            plain = msgspec.to_builtins(answer, enc_hook=builtin, str_keys=True)
+            yield "verdict", [index, plain, check.remark(answer)]
+    recorded.end()
+    yield "said", recorded.sentences()
