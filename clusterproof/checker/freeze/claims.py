@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clusterproof.checker.claims.claim import Claim
+from clusterproof.checker.claims.class_ranges import OfClass
 from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.freeze.agreement import (
     Evaluated,
@@ -170,6 +171,9 @@ def _statement(text: Text, claim: Claim[..., Any], stated: Statement, tried: Tri
     space = stated.space
     if space.stream or space.replicates:
         raise Refused(f"random numbers: {TRIED}")
+    for name, allowed in space.ranges.items():
+        if allowed.drawn and not isinstance(allowed, OfClass):
+            raise Refused(f"{name}: objects that a function draws: {TRIED}")
     function = text.name(stated.function, stated.function.__name__, None)
     ranges = [f"    {quoted(name)}: {text.range(allowed, name)},\n" for name, allowed in space.ranges.items()]
     records = ", ".join(

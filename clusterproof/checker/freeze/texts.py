@@ -414,8 +414,6 @@ class Text:
             if allowed.distance is not None:
                 parts.append(f"distance={self.end(allowed.distance, name)}")
             return f"member({', '.join(parts)})"
-        if allowed.drawn:
-            raise Refused(f"{name}: objects that a function draws: {TRIED}")
         raise Refused(f"{name}: NumPy arrays are not of the language: state sequences(...)")
 
     def _group(self, group: Any, name: str) -> str:
