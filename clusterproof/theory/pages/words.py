@@ -66,7 +66,8 @@ def answer(facts: Facts) -> str:
         found = [one for one in facts.theorems if one.outcome == outcome]
         if not found:
             continue
-        ratios = [one.ratio for one in found if one.ratio is not None]
+        bounds = [one for one in found if one.reason not in table("reasons")]
+        ratios = [one.ratio for one in bounds if one.ratio is not None]
         within = f", within a factor of {short(max(ratios), 2)}" if outcome == "holds" and ratios else ""
         said.append(f"{names_of(found)} {verbs[len(found) > 1]}{within}.")
     return " ".join(said)
