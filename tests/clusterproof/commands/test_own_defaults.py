@@ -1,5 +1,6 @@
 """A default that a class of the user's states is kept by every command, and shown where the run is shown."""
 
+import ast
 import json
 import re
 from dataclasses import fields
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import clusterproof
 from clusterproof.algorithms import ALGORITHMS
 from clusterproof.commands.application import main
 from clusterproof.experiments import synthetic_runs
@@ -111,3 +113,41 @@ def test_the_caption_of_its_figure_lists_its_parameters(
     assert main(["run", reference, "--rounds", "2", "--plot", "run.svg"]) == 0
     (caption,) = re.findall(r"(?s)<dc:description>(.*?)</dc:description>", Path("run.svg").read_text())
     assert unnamed(caption) == []
+
+
+def read_by_name() -> set[str]:
+    """Return the names that some module asks an algorithm for without requiring them."""
+    found: set[str] = set()
+    for path in Path(clusterproof.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            asks = isinstance(node, ast.Call) and ast.unparse(node.func) in ("getattr", "hasattr")
+            if asks and isinstance(node.args[1], ast.Constant) and "algorithm" in ast.unparse(node.args[0]):
+                found.add(node.args[1].value)
+    return found
+
+
+FOLLOWS = """
+    @property
+    def dynamics(self) -> Any:
+        from clusterproof.algorithms import FedAvg
+
+        return FedAvg(step_size=self.step_size)
+"""
+
+
+def test_methods_that_are_called_like_settings_change_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a class whose dynamics the library knows, and of one of its own."""
+    monkeypatch.chdir(tmp_path)
+    names = sorted(read_by_name() - {"name", "step_size", "target"})
+    assert {"participation", "local_steps", "proximal", "weighting", "momentum"} <= {*names}
+    methods = "".join(f"\n    def {name}(self) -> int:\n        return 1\n" for name in names)
+    step = METHODS.replace("0.01 *", "self.step_size *")
+    for follows in ("", FOLLOWS):
+        pages = []
+        for name, more in (("plain", ""), ("named", methods)):
+            Path(f"{name}.py").write_text(HEAD + "    step_size: float = 0.5\n" + step + follows + more)
+            assert main(["run", f"{name}.py:Own", "--task", "quadratic", "--rounds", "3"]) == 0
+            pages.append(capsys.readouterr().out)
+        assert pages[0] == pages[1]
