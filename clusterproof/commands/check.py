@@ -40,8 +40,11 @@ def _next(given: Sequence[str], files: Sequence[str], shown: Sequence[Verdict]) 
     names = {verdict.claim.partition("#")[0] for verdict in shown}
     show = f"clusterproof show {names.pop() if len(names) == 1 else 'ID'} {shlex.join(files)}".rstrip()
     check = f"clusterproof check {shlex.join(given)} --verbose"
-    width = max(len(show), len(check))
-    return f"\n{show:{width}}  statement and counterexample\n{check:{width}}  numbers and evidence"
+    commands = {show: "statement and counterexample", check: "numbers and evidence"}
+    if files and any(line.evidence for verdict in shown for line in verdict.lines):
+        commands[f"clusterproof export {shlex.join(given)} --out FOLDER"] = "what is proved, for a referee"
+    width = max(map(len, commands))
+    return "\n" + "\n".join(f"{command:{width}}  {shows}" for command, shows in commands.items())
 
 
 def _require_file(_type: Any, path: Path | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from itertools import chain
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +12,7 @@ from cyclopts import Parameter
 from clusterproof.checker.claims.claim import matching
 from clusterproof.checker.export.folder import Decided, decided, write_folder
 from clusterproof.commands import terminal
+from clusterproof.commands.check_evidence import usual_folder
 from clusterproof.common import InvalidArgument
 
 
@@ -30,7 +32,7 @@ def export(
     out
         Folder to write to.
     evidence
-        Folder of the records that `clusterproof check --evidence` wrote; without it those of the catalogue.
+        Folder of the records that `clusterproof check --evidence` wrote; without it those that every check keeps.
     """
     if not names:
         raise InvalidArgument(
@@ -42,13 +44,15 @@ def export(
     for name in wanted:
         pattern, _, line = name.partition("#")
         for claim in matching(pattern):
-            own = [each for each in decided(claim, evidence) if not line or each.name == f"{claim.id}#{line}"]
+            lines = decided(claim, evidence or usual_folder(claim))
+            own = [each for each in lines if not line or each.name == f"{claim.id}#{line}"]
             found += [each for each in own if each.name not in {other.name for other in found}]
     if not found:
-        rule = "must have a line that the kernel decides: certified, vacuous or exactly violated"
-        raise InvalidArgument(
-            "names", ", ".join(names), rule, "see `clusterproof check --replay`; of a file give --evidence"
+        rule = "must have a recorded line that the kernel decides: certified, vacuous or exactly violated"
+        check = (
+            f"clusterproof check {shlex.join([*names, *(['--evidence', str(evidence)] if evidence else [])])}"
         )
+        raise InvalidArgument("names", ", ".join(names), rule, f"`{check}` decides and records them")
     missing = write_folder(found, out)
     for name, why in missing.items():
         terminal.complain(f"{name}: no file for Rocq: {why}")

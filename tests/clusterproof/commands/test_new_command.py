@@ -1,5 +1,6 @@
 """The command that writes a file to begin with: the file runs, its theorem is false and its repair holds."""
 
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -71,3 +72,18 @@ def test_help_begins_with_what_people_use_first(capsys: pytest.CaptureFixture[st
     known = [name for name, *_ in COMMANDS]
     assert [name for _, name, *_ in lines if name in known] == known
     assert known[:4] == ["check", "show", "new", "run"]
+
+
+@pytest.mark.usefixtures("claims_of_files")
+def test_what_a_check_decides_is_exported_by_the_command_that_it_suggests(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And of a file that was not checked, export says what to type first."""
+    monkeypatch.chdir(tmp_path)
+    Path("own.py").write_text(FAILING.format(name="exported", body="return at_most(x, half=Fraction(1, 2))"))
+    assert main(["export", "own.py", "--out", "folder"]) == 2
+    (first,) = re.findall("`clusterproof (check .*)` decides and records", capsys.readouterr().err)
+    assert main(shlex.split(first)) == 0
+    (second,) = re.findall(r"clusterproof (export .*?)  ", capsys.readouterr().out)
+    assert main(shlex.split(second.replace("FOLDER", "folder"))) == 0
+    assert (tmp_path / "folder" / "replay.py").is_file()
