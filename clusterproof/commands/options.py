@@ -48,8 +48,11 @@ def option(
         show_default=False if default is None or default is False or default == "" else lambda _: shown,
         **more,
     )
+    # cyclopts holds a default against the annotation where pydantic is imported: words for one become None
+    usual = None if isinstance(default, str) and str not in kinds else default
+    kind = annotation | None if usual is None else annotation
     keyword = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(name, keyword, default=default, annotation=Annotated[annotation, words])
+    return inspect.Parameter(name, keyword, default=usual, annotation=Annotated[kind, words])
 
 
 def _kinds(annotation: Any) -> list[Any]:

@@ -13,10 +13,12 @@ from typing import Any
 import anyio
 import pytest
 from checkout import ROOT
-from command_line import command
+from command_line import command, refused
 from mcp import StdioServerParameters, stdio_client
 from mcp.client.client import Client
 from mcp_types import CallToolResult
+
+from clusterproof.commands.application import main
 
 HEAD = """\
 from fractions import Fraction
@@ -74,6 +76,25 @@ def is_mistake(answer: CallToolResult, *words: str) -> None:
     assert answer.structured_content is None
     assert [word for word in words if word not in summary(answer)] == [], summary(answer)
     assert "Traceback" not in summary(answer)
+
+
+def test_other_commands_need_no_extra(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A mistyped command lists all of them; only serve itself names the extra."""
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("mcp", "mcp_types")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(sys.modules, "clusterproof.commands.agent_tools", raising=False)
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    assert "check" in refused(capsys, "chek")
+    assert "agent" in refused(capsys, "serve")
+
+
+def test_options_are_read_where_pydantic_is_imported() -> None:
+    """Cyclopts then holds defaults against annotations, and some are words."""
+    assert "pydantic" in sys.modules
+    for algorithm in ("ifca", "fedbcd"):
+        assert main(["run", algorithm, "--rounds", "1"]) == 0
 
 
 def test_a_false_lemma_is_refuted_and_a_mistake_is_an_answer(tmp_path: Path) -> None:
