@@ -29,6 +29,8 @@ class RoundCase:
         Hypotheses under which the rounds are those of all clients with exact gradients.
     equal_weights
         Further hypotheses, under which the server takes the plain mean.
+    room
+        What rounding may add to a number that is at most a limit, relative to that; 0 of exact numbers.
     """
 
     smoothness: Any
@@ -42,6 +44,7 @@ class RoundCase:
     heterogeneity: Any
     exact_rounds: tuple[Hypothesis, ...]
     equal_weights: tuple[Hypothesis, ...]
+    room: float
 
     def needs_plain_means(self) -> Iterator[Hypothesis]:
         """Yield the hypotheses of theorems whose server takes the plain mean of all clients' exact steps."""
@@ -54,7 +57,7 @@ class RoundCase:
         yield from self.needs_plain_means()
         yield Hypothesis("mu < L", "=", True, bool(self.strong_convexity < self.smoothness))
         pace = float(self.step_size * self.smoothness * self.local_steps)
-        yield Hypothesis("eta L K", "<=", 1, pace)
+        yield Hypothesis("eta L K", "<=", 1, pace, room=self.room)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +67,7 @@ class RoundTheorem:
     Attributes
     ----------
     claim
-        Id of the claim that states it.
+        Id of the claim that states it; empty of a theorem that is transcribed only.
     algorithm, client_class
         The algorithm, and the largest class of clients: ``"convex"`` contains ``"strong"``.
     needs

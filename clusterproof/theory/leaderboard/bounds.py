@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -145,26 +145,6 @@ def load_bounds(source: str | Path, taken: Sequence[str]) -> list[Bound]:
 TRANSCRIBED = "as transcribed; the published page was not compared"
 
 
-@leaderboard_bound("nastya", algorithm="fedavg", client_class="convex", remark=TRANSCRIBED)
-def nastya(setting: Setting) -> Value:
-    """NASTYA, Theorem 2.3 without compression and with equal samples (Sadiev et al. 2022), n = K, gamma = eta.
-
-    FedAvg with server step size eta_g is NASTYA with eta = eta_g gamma n: (1 - eta mu/2)^R D^2 + (9/2) gamma^2
-    (n L / mu) (n + 1) zeta*^2.
-    """
-    local, n = setting.step_size, setting.local_steps
-    server = setting.server_step_size * local * n
-    suppose("all clients take part in every round", setting.sampling == 0)
-    suppose("strong_convexity > 0", setting.strong_convexity > 0)
-    suppose(
-        "server_step_size * step_size * local_steps <= 1 / (16 L)", server <= 1 / (16 * setting.smoothness)
-    )
-    suppose("step_size <= 1 / (5 local_steps L)", local <= 1 / (5 * n * setting.smoothness))
-    kept = float(1 - server * setting.strong_convexity / 2) ** setting.rounds
-    floor = Fraction(9, 2) * local**2 * n * setting.smoothness / setting.strong_convexity
-    return kept * float(setting.distance**2) + float(floor * (n + 1) * setting.heterogeneity**2)
-
-
 def _weaker_condition(largest: Fraction, least: Fraction, steps: int) -> bool:
     """Whether eta (L - mu) sum sigma_n^2 <= (2 - eta (L + mu)) (q^(2K) - sigma_K^2), sums over n <= K in closed form.
 
@@ -197,6 +177,7 @@ def case_of(setting: Setting) -> RoundCase:
         heterogeneity=float(setting.heterogeneity),
         exact_rounds=(Hypothesis("all clients take part in every round", "=", True, setting.sampling == 0),),
         equal_weights=(),
+        room=0.0,
     )
 
 
@@ -210,6 +191,8 @@ def column_of(theorem: RoundTheorem, setting: Setting, *, weaker: bool = False) 
     """
     case = case_of(setting)
     for one in theorem.needs(case):
+        if one.name == "mu < L":  # the bound of mu = L is the limit of those of every smaller mu
+            continue
         if one.name == "eta L K" and weaker and not one.met:
             pace = setting.step_size * setting.smoothness, setting.step_size * setting.strong_convexity
             words = f"{one.name} {one.relation} 1, or the weaker condition of theorem A"
@@ -220,6 +203,44 @@ def column_of(theorem: RoundTheorem, setting: Setting, *, weaker: bool = False) 
         )
         suppose(words, one.met)
     return float(theorem.squared_bound(case, setting.rounds))
+
+
+def _nastya_needs(case: RoundCase) -> Iterator[Hypothesis]:
+    yield from case.exact_rounds
+    yield Hypothesis("strong_convexity", ">", 0, float(case.strong_convexity))
+    server = float(case.server_step_size * case.step_size * case.local_steps)
+    longest, shortest = float(1 / (16 * case.smoothness)), float(1 / (5 * case.local_steps * case.smoothness))
+    yield Hypothesis(
+        "server_step_size * step_size * local_steps", "<=", longest, server, "1 / (16 L)", case.room
+    )
+    yield Hypothesis("step_size", "<=", shortest, float(case.step_size), "1 / (5 local_steps L)", case.room)
+
+
+def _nastya_squared(case: RoundCase, rounds: Any) -> Any:
+    """(1 - eta mu/2)^R D^2 + (9/2) gamma^2 (n L / mu) (n + 1) zeta*^2 with n = K and eta = eta_g gamma n."""
+    n, local, convexity = case.local_steps, case.step_size, case.strong_convexity
+    kept = float(1 - case.server_step_size * local * n * convexity / 2) ** rounds
+    floor = float(Fraction(9, 2) * local**2 * n * case.smoothness / convexity * (n + 1))
+    return kept * case.distance**2 + floor * case.heterogeneity**2
+
+
+NASTYA = RoundTheorem(
+    claim="",
+    algorithm="fedavg",
+    client_class="convex",
+    needs=_nastya_needs,
+    squared_bound=_nastya_squared,
+)
+"""NASTYA, Theorem 2.3 without compression and with equal samples (Sadiev et al. 2022).
+
+FedAvg with server step size eta_g is NASTYA with n = K and eta = eta_g gamma n.
+"""
+
+
+@leaderboard_bound("nastya", algorithm=NASTYA.algorithm, client_class=NASTYA.client_class, remark=TRANSCRIBED)
+def nastya(setting: Setting) -> Value:
+    """The bound of NASTYA."""
+    return column_of(NASTYA, setting)
 
 
 @leaderboard_bound("drift", algorithm=DRIFT.algorithm, client_class=DRIFT.client_class)

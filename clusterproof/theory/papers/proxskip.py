@@ -67,7 +67,7 @@ def printed_rate(flat: Any, _: Any, probability: Any) -> Any:
 def short_steps_of(case: RoundCase) -> Iterator[Hypothesis]:
     """Yield the hypotheses of Theorem 6."""
     yield from case.exact_rounds
-    yield Hypothesis("step size", "<=", float(1 / case.smoothness), float(case.step_size), "1/L")
+    yield Hypothesis("step size", "<=", float(1 / case.smoothness), float(case.step_size), "1/L", case.room)
 
 
 def _slopes(case: RoundCase) -> tuple[Any, Any]:

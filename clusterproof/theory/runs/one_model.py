@@ -12,7 +12,7 @@ import numpy as np
 from clusterproof.common import InvalidArgument, generator
 from clusterproof.synthetic import NoisyQuadraticMixture, RegressionMixture
 from clusterproof.synthetic.quadratic import ExactQuadratics
-from clusterproof.theory.bounds.hypotheses import Hypothesis, unmet
+from clusterproof.theory.bounds.hypotheses import ROUNDING, Hypothesis, unmet
 from clusterproof.theory.bounds.round_theorems import RoundCase
 from clusterproof.theory.bounds.trace_bound import Compared, largest_length
 from clusterproof.theory.runs.run import Run
@@ -199,6 +199,7 @@ class OneModelRun(Run):
             heterogeneity=None if self.gradients is None else self.heterogeneity,
             exact_rounds=tuple(self.exact_rounds()),
             equal_weights=(Hypothesis("equal weights", "=", True, not np.ptp(self.weights)),),
+            room=ROUNDING,
         )
 
     @cached_property

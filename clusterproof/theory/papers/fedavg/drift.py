@@ -35,7 +35,7 @@ def drift_needs(case: RoundCase) -> Iterator[Hypothesis]:
     yield Hypothesis("--proximal", "=", 0, float(case.proximal))
     yield from case.needs_plain_means()
     longest = float(2 / (case.smoothness + case.strong_convexity))
-    yield Hypothesis("step size", "<=", longest, float(case.step_size), "2/(L + mu)")
+    yield Hypothesis("step size", "<=", longest, float(case.step_size), "2/(L + mu)", case.room)
 
 
 def squared_drift_bound(case: RoundCase, rounds: Any) -> Any:
