@@ -79,7 +79,7 @@ $(VENV)/bin/pip:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.check-ready: pyproject.toml $(CONSTRAINTS) | $(VENV)/bin/pip
-	$(PIP) --editable .
+	$(PIP) --editable '.[figures]'
 	touch $@
 
 $(VENV)/.test-ready: pyproject.toml $(CONSTRAINTS) | $(VENV)/bin/pip

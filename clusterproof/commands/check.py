@@ -22,17 +22,15 @@ from clusterproof.checker.freeze import may_be_rewritten
 from clusterproof.checker.report import tables as reports
 from clusterproof.checker.report.stored_evidence import require_writable
 from clusterproof.checker.report.verdict import HOLDS, line_of
-from clusterproof.commands import check_child, check_evidence, engine, terminal
+from clusterproof.commands import check_child, check_evidence, terminal
 from clusterproof.commands.check_page import page
 from clusterproof.commands.check_unit import evaluate
 from clusterproof.common import InvalidArgument
 from clusterproof.common.atomic import write_whole
 from clusterproof.common.validation import check_count, check_seed
-from clusterproof.running.storage import load_trace
-from clusterproof.synthetic import from_settings
-from clusterproof.theory.runs.bound import sharpest_bounds
-from clusterproof.theory.runs.bound_checks import compare_with_law
 from clusterproof.user_files import file_of
+
+MOST_SEEDS = 1024
 
 
 def _next(given: Sequence[str], files: Sequence[str], shown: Sequence[Verdict]) -> str:
@@ -134,7 +132,7 @@ def check(
     if trace is not None:
         return _compare(terminal.ids_and_files(ids)[0], trace)
     check_seed(seed)
-    check_count("seeds", seeds, at_least=1, at_most=engine.MOST, remedy="give a number of seeds")
+    check_count("seeds", seeds, at_least=1, at_most=MOST_SEEDS, remedy="give a number of seeds")
     kinds = frozenset() if fail_on is None else reports.read_kinds(fail_on)
     headlines = not (ids or paper or all_claims)
     on_a_page = headlines and not verbose
@@ -350,6 +348,11 @@ def remark(verdict: Verdict) -> str:
 def _compare(ids: Sequence[str], folder: Path) -> int:
     """Compare a stored run with the bounds of claims."""
     claims = [checker.find_claim(name).id for name in dict.fromkeys(ids)]
+    from clusterproof.running.storage import load_trace  # other checks need no runs
+    from clusterproof.synthetic import from_settings
+    from clusterproof.theory.runs.bound import sharpest_bounds
+    from clusterproof.theory.runs.bound_checks import compare_with_law
+
     trace = load_trace(folder)
     task = from_settings(trace.settings["task"])
     if not claims:

@@ -123,7 +123,7 @@ def carry_out(whole: Mapping[str, Any]) -> None:
     """Search in the child, and write what is found to the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent, which Ctrl-C reaches too, sends SIGTERM
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    from clusterproof.experiments.units import end_with
+    from clusterproof.common.processes import end_with
 
     end_with(whole["parent"])
     child_process.is_child = True

@@ -13,8 +13,8 @@ from clusterproof.checker import Claim, Verdict
 from clusterproof.checker.report.decide import decide
 from clusterproof.checker.report.verdict import unite
 from clusterproof.commands import terminal
+from clusterproof.common.processes import in_processes
 from clusterproof.common.validation import error_line
-from clusterproof.experiments.units import in_processes
 
 FEW = 4
 """Claims below which other processes, each of which imports all papers, take longer than they save."""

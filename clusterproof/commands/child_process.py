@@ -101,7 +101,7 @@ def carry_out(order: Mapping[str, Any], main: Callable[[Sequence[str]], int]) ->
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent, which Ctrl-C reaches too, sends SIGTERM
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.argv[1:] = order["tokens"]
-    from clusterproof.experiments.units import end_with
+    from clusterproof.common.processes import end_with
 
     end_with(order["parent"])
     status = 1  # if main raises, as it does in developer mode

@@ -192,6 +192,10 @@ def complain(message: str) -> None:
     print("clusterproof:", " ".join(message.split()), file=sys.stderr)
 
 
+TABLES = ("out", "parquet", "csv")
+"""Options that write tables, which need a library."""
+
+
 def check_outputs(*, out: Path | None = None, evidence: Path | None = None, **files: Path | None) -> None:
     """Check before a computation that what it makes can be written: folders, and files by the names of their options.
 
@@ -201,7 +205,11 @@ def check_outputs(*, out: Path | None = None, evidence: Path | None = None, **fi
         If two are the same, a file cannot be written, or no picture can have the ending of a plot.
     """
     from clusterproof.common.atomic import check_distinct, check_writable
+    from clusterproof.common.validation import require
 
+    for option, path in {"out": out, **files}.items():
+        if path is not None and option in TABLES:
+            require(option, str(path), "polars")
     check_distinct(out=out, evidence=evidence, **files)
     for option, path in files.items():
         if path is not None:

@@ -20,6 +20,7 @@ from clusterproof.commands.child_process import in_child
 from clusterproof.commands.options import option, options_of
 from clusterproof.common import InvalidArgument
 from clusterproof.common.atomic import check_writable
+from clusterproof.common.validation import require
 from clusterproof.neural import configuration as configurations
 from clusterproof.neural.checkpoint import CHECKPOINT, CONFIGURATION, is_begun, stored_configuration
 from clusterproof.neural.configuration import DEFAULTS, KNOWN, Configuration, places
@@ -141,6 +142,8 @@ def _carry_out(
     folder = resume or out or next(path for n in count(1) if not (path := Path(f"training-{n}")).exists())
     if resume is None and out is None:
         terminal.complain(f"no --out was given: the run will be stored in {folder}")
+    for library in ("torch", "polars"):  # before hours of work
+        require("out", str(folder), library)
     with _locating(given, source):
         status = _train(configuration, folder, resume is not None)
     if csv is not None and (folder / METRICS).exists():

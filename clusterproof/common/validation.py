@@ -160,6 +160,8 @@ def check_descent(step_size: float, clusters: int | None, averaging: str, local_
 
 
 EXTRA_OF = {
+    **dict.fromkeys(("polars", "sklearn", "numba", "joblib"), "run"),
+    "matplotlib": "figures",
     **dict.fromkeys(("torch", "pooch", "safetensors"), "neural"),
     "distributed": "dask",
     "mcp": "agent",
@@ -173,9 +175,11 @@ def install(extra: str) -> str:
 
 
 def missing_extra(error: BaseException) -> str | None:
-    """Return the extra whose library an import has not found; None for another error."""
-    name = error.name if isinstance(error, ModuleNotFoundError) else None
-    return EXTRA_OF.get((name or "").partition(".")[0])
+    """Return the extra whose library an import has not found, also as the cause of the error; None for another."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, ModuleNotFoundError):
+        cause = cause.__cause__
+    return None if cause is None else EXTRA_OF.get((cause.name or "").partition(".")[0])
 
 
 def require(argument: str, value: object, module: str) -> Any:

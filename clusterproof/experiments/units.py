@@ -7,28 +7,29 @@ import json
 import os
 import shutil
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, TypeVar
+from typing import Any
 
 import clusterproof
 from clusterproof.common import InvalidArgument
 from clusterproof.common.atomic import naming_folder, remove_abandoned, require_plain, write_whole
 from clusterproof.common.opened_files import digest_of_file, digests_of_opened
+from clusterproof.common.processes import end_with
 from clusterproof.common.validation import error_line, require
 from clusterproof.files import LARGE, parse_json, read_file, user_cache
 
-Answer = TypeVar("Answer")
-
 TIMEOUT = 20
 """Seconds to wait for a scheduler and for its first worker."""
+
+WORKER_SECONDS = 3.0
+"""Seconds after which a worker has started and imported what units need."""
 
 
 @dataclass(frozen=True)
@@ -177,23 +178,49 @@ def compute(
     failures: list[str] = []
     watch = watch or (lambda *_: None)
     watch(len(results), "")
+
+    def keep(path: Path, result: Any, fault: str) -> None:
+        if fault:
+            failures.append(f"{by_path[path].name}: {fault}")
+        else:
+            results[path] = result
+            if not path.exists():  # a worker has stored it on another machine
+                _write(path, by_path[path], result)
+        watch(len(results), f"{len(failures)} failed" if failures else "")
+
+    if dask is None:
+        missing = _computed_here(missing, by_path, jobs, keep)
     if missing:
-        with _engine(jobs, dask):
+        with _engine(min(jobs, len(missing)), dask):
             tasks = (delayed(store)(path, by_path[path]) for path in missing)
             try:
-                for path, result, fault in Parallel(return_as="generator_unordered")(tasks):
-                    if fault:
-                        failures.append(f"{by_path[path].name}: {fault}")
-                    else:
-                        results[path] = result
-                        if not path.exists():  # a worker has stored it on another machine
-                            _write(path, by_path[path], result)
-                    watch(len(results), f"{len(failures)} failed" if failures else "")
+                for stored in Parallel(return_as="generator_unordered")(tasks):
+                    keep(*stored)
             except InvalidArgument:
                 raise
             except Exception as error:  # the engine's own, as functions' errors are returned
                 failures.append(f"a worker was lost (out of memory?): {error_line(error)}")
     return [results.get(folder / unit.file) for unit in units], failures
+
+
+def _computed_here(
+    missing: Sequence[Path],
+    by_path: Mapping[Path, Unit],
+    jobs: int,
+    keep: Callable[[Path, Any, str], None],
+) -> list[Path]:
+    """Compute units in this process as long as workers would not pay, and return those that are left for workers.
+
+    Others take as long as the last one. Units that train networks may take hours, and are left for workers.
+    """
+    left = list(missing)
+    while left and jobs > 1 and not by_path[left[0]].resumes:
+        began = time.monotonic()
+        keep(*store(left[0], by_path[left[0]]))
+        del left[0]
+        if (time.monotonic() - began) * len(left) * (1 - 1 / jobs) > WORKER_SECONDS:
+            break
+    return left
 
 
 def _write(path: Path, unit: Unit, result: Any) -> None:
@@ -241,27 +268,6 @@ def cache_folder() -> Path:
         raise InvalidArgument("out", None, rule, "add --out FOLDER, or set HOME") from error
 
 
-def in_processes(
-    function: Callable[..., Answer], calls: Iterable[tuple[Any, ...]], jobs: int
-) -> Iterator[Answer]:
-    """Call a function in processes of this machine, and yield its answers as they come."""
-    from joblib import Parallel, delayed
-
-    parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", **that_end_with_this())
-    yield from parallel(delayed(function)(*call) for call in calls)
-
-
 def that_end_with_this() -> dict[str, Any]:
     """Return the arguments by which joblib starts processes that end with this one."""
     return {"initializer": end_with, "initargs": (os.getpid(),)}
-
-
-def end_with(parent: int) -> None:
-    """End this process, which ``parent`` has started, when that has ended, or if it has."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()

@@ -99,7 +99,9 @@ from importlib import metadata
 from importlib.machinery import PathFinder
 hidden = []
 true, version = PathFinder.find_spec, metadata.version
-PathFinder.find_spec = classmethod(lambda cls, full, *rest: None if full.split(".")[0] in hidden else true(full, *rest))
+PathFinder.find_spec = classmethod(
+    lambda cls, full, *rest, **named: None if full.split(".")[0] in hidden else true(full, *rest, **named)
+)
 
 def found(name):
     if name in hidden:
@@ -113,20 +115,27 @@ for hidden, line in json.loads(sys.argv[1]):
         del sys.modules[name]
     print("status", main(line.split()), line, file=sys.stderr)
 """
-NAMES = [name for name in app if not name.startswith("-")]
+NAMES = [
+    name for name in app if not name.startswith("-") and name != "serve"
+]  # whose options are its library's
 WORKS = ["--help", *(f"{name} --help" for name in (*NAMES, "data list", "data fetch", "data verify"))]
 WORKS += [
     "claims --paper ifca",
     "show cfl-mgd/theorem-1 --no-check",
     "run ifca --rounds 2",
     "data list",
-    "table",
 ]
 WORKS += ["check baselines/fedavg", "figures"]
 NEEDING = {
+    "polars": "run ifca --rounds 2 --out stored",
+    "sklearn": "train --hidden 4 --rounds 1 --out t",
+    "numba": "run fpfc --clients 60 --dimension 100 --rounds 1",
+    "joblib": "sweep s.toml --out so",
+    "matplotlib": "figures error-per-round --out drawn",
     "pooch": "data fetch mnist",
     **dict.fromkeys(("torch", "safetensors"), f"{SMALL} --rounds 1 --out t"),
     "distributed": "sweep s.toml --out so --dask tcp://127.0.0.1:1",
+    "mcp": "serve",
 }
 """A command that needs each library."""
 
@@ -152,6 +161,32 @@ def test_commands_do_without_the_optional_libraries_and_name_one_with_its_extra(
     assert messages[-1].endswith("such as MPLBACKEND")
 
 
+@SLOW
+def test_a_file_is_judged_with_the_required_libraries_alone(tmp_path: Path) -> None:
+    """In all of its processes: the optional ones are files that cannot be imported."""
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    for library in EXTRA_OF:
+        (hidden / f"{library}.py").write_text(f"raise ModuleNotFoundError('hidden', name={library!r})\n")
+    claims = "from fractions import Fraction\nfrom clusterproof.theorem import Q, at_most, claim\n"
+    for number in range(6):
+        claims += f"\n@claim('mine/c{number}')\ndef c{number}(a: Fraction = Q[0:1]):\n"
+        claims += f"    return at_most(a * {number}, right=a * 3)\n"
+    (tmp_path / "mine.py").write_text(claims)
+    path = os.pathsep.join([str(hidden), ENVIRONMENT["PYTHONPATH"]])
+    done = subprocess.run(
+        [sys.executable, "-m", "clusterproof", "check", "mine.py", "--search", "--json", "report.json"],
+        cwd=tmp_path,
+        env={**ENVIRONMENT, "PYTHONPATH": path, "XDG_CACHE_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "report.json").read_text())
+    words = {verdict["claim"]: verdict["verdict"] for verdict in found["claims"]}
+    assert words == {f"mine/c{number}": "certified" if number <= 3 else "violated" for number in range(6)}
+
+
 def test_an_import_that_fails_deep_inside_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -160,7 +195,7 @@ def test_an_import_that_fails_deep_inside_is_one_line(
     def fail(*_: object) -> None:
         raise ModuleNotFoundError("No module named 'torch.nn'", name="torch.nn")
 
-    monkeypatch.setattr("clusterproof.commands.check._chosen", fail)
+    monkeypatch.setattr("clusterproof.commands.check.chosen_of", fail)
     assert "pip install '.[neural]'" in refused(capsys, "check", "cfl-mgd/lemma-2")
 
 
@@ -307,7 +342,7 @@ def test_the_reader_can_run_what_the_readme_prints() -> None:
     installation = readme.partition("\n## Installation\n")[2].partition("\n## ")[0]
     first, *others = re.findall(r"```console\n(.*?)```", installation, re.DOTALL)[0].splitlines()
     assert first.startswith("make check ")
-    assert "pip install --constraint constraints.txt --editable ." in others[0]
+    assert "pip install --constraint constraints.txt --editable '.[figures]'" in others[0]
     assert others[1].startswith(". .venv/bin/activate")
     named = re.compile(r"pip install [^`\n]*\bclusterproof\[")
     for path in [*(ROOT / "clusterproof").rglob("*.py"), *(ROOT / "notes").rglob("*.md"), *ROOT.glob("*.md")]:

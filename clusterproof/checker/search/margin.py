@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 
@@ -119,6 +118,8 @@ def _is_finite(sides: Sides) -> bool:
 
 def _rounded(evaluate: Evaluate, mode: int, factor: float, instance: Instance) -> Mapping[str, Conclusion]:
     """Evaluate an instance in one of the processor's rounding modes."""
+    from unittest.mock import patch  # a tenth of a second, and most searches ask for no margin
+
     library = ctypes.CDLL(None)
     before = library.fegetround()
     with ExitStack() as stack:
@@ -148,6 +149,8 @@ def _lines(
         stream = statement.stream(evaluator.seed, evaluator.claim, first)
     if shaken is None:
         return statement.lines(instance, stream)
+    from unittest.mock import patch
+
     own = np.random.default_rng
     with patch.object(np.random, "default_rng", lambda seed=None: _Shaken(own(seed), *shaken)):
         return statement.lines(instance, None if stream is None else _Shaken(stream, *shaken))

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from clusterproof.common.randomness import generator
+from clusterproof.common.validation import InvalidArgument, install
 from clusterproof.neural.data.images import Images, ImageSet
 
 TRAINING = 1440
@@ -36,8 +37,8 @@ def read_digits(_: Mapping[str, bytes]) -> ImageSet:
 def _table() -> np.ndarray:
     """Grey values and labels, (1797, 65): read from scikit-learn's file, since importing it takes seconds."""
     found = importlib.util.find_spec("sklearn")
-    assert found is not None  # of which this package depends
-    assert found.origin is not None
+    if found is None or found.origin is None:
+        raise InvalidArgument("data", "digits", "needs sklearn, which has its images", install("run"))
     return np.loadtxt(Path(found.origin).parent / "datasets" / "data" / "digits.csv.gz", delimiter=",")
 
 

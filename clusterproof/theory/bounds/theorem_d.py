@@ -172,9 +172,11 @@ def participant_range(
     below, above
         Whether k_- or k_+ is needed; one that is not needed is the least or largest possible count.
     """
-    from scipy.stats import hypergeom
-
     clients = int(own.sum())
+    if drawn == clients:
+        return np.array(own), np.array(own)
+    from scipy.stats import hypergeom  # a third of a second that full participation need not wait
+
     one_side = tail / (below + above) if below or above else 1.0
 
     def largest(marked: int) -> int:

@@ -93,15 +93,12 @@ def test_check_alone_evaluates_the_headlines_on_all_cores(
     make_claim("p/line")
     started: list[tuple[int, list[int]]] = []
 
-    def parallel(n_jobs: int, **_: Any) -> Any:
-        def carry_out(tasks: Any) -> Any:
-            found = [call(*arguments) for call, arguments, _ in tasks]
-            started.append((n_jobs, [index for index, _ in found]))
-            return found
+    def in_processes(function: Any, calls: Any, jobs: int) -> list[Any]:
+        found = [function(*arguments) for arguments in calls]
+        started.append((jobs, [index for index, _ in found]))
+        return found
 
-        return carry_out
-
-    monkeypatch.setattr("joblib.Parallel", parallel)
+    monkeypatch.setattr(check_unit, "in_processes", in_processes)
     monkeypatch.setattr(check_unit, "FEW", 2)
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
     assert main(["check"]) == 0
