@@ -13,7 +13,7 @@ from typing import Any
 
 from clusterproof.checker.kernel.evaluation import Refused, running
 from clusterproof.checker.kernel.numbers import Abstract, divide, number
-from clusterproof.checker.kernel.polynomials import Fact
+from clusterproof.checker.kernel.quotients import Fact
 
 OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,

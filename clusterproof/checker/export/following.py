@@ -17,7 +17,8 @@ from clusterproof.checker.export.expressions import (
 )
 from clusterproof.checker.kernel.evaluation import Outside, Refused, running
 from clusterproof.checker.kernel.induction import aim_at, like, solved
-from clusterproof.checker.kernel.polynomials import Fact, Many, Quotient, constant
+from clusterproof.checker.kernel.polynomials import constant
+from clusterproof.checker.kernel.quotients import Fact, Many, Quotient
 from clusterproof.checker.kernel.vocabulary import facts_of
 
 

@@ -16,7 +16,7 @@ from clusterproof.checker.export.rocq_lemma import Blocks, Lemma
 from clusterproof.checker.export.rocq_numbers import theorem
 from clusterproof.checker.export.rocq_section import entries_of
 from clusterproof.checker.export.rocq_text import Scope, comment
-from clusterproof.checker.kernel.polynomials import Fact
+from clusterproof.checker.kernel.quotients import Fact
 
 BOUND = re.compile(r"exists [\w ]+ : R|let (?:'\([\w ,]+\)|\w+) :=")
 """What names quantities within a proposition."""

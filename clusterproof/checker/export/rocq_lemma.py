@@ -17,8 +17,8 @@ from clusterproof.checker.export.rocq_section import Ends, Section
 from clusterproof.checker.export.rocq_text import listed, whole
 from clusterproof.checker.kernel.evaluation import Refused, evaluating
 from clusterproof.checker.kernel.numbers import read
-from clusterproof.checker.kernel.polynomials import Fact, Quotient
 from clusterproof.checker.kernel.positivity import bounded, is_nonnegative, slack_of
+from clusterproof.checker.kernel.quotients import Fact, Quotient
 
 Blocks = Iterator[Sequence[Mapping[str, Any]]]
 
@@ -99,7 +99,7 @@ class Lemma:
         def below(sides: tuple[str, str], slack: Quotient) -> str:
             needed: Sequence[Mapping[str, Any]] = ()
             with suppress(Refused):  # Rocq does so, too
-                target = slack_of(slack, self._box, self._known) if slack.top else {}
+                target = slack_of(slack, self._box, self._known) if slack.top else slack.top
                 needed = () if is_nonnegative(target, self._box) else next(blocks, ())
             return goal(f"Below {sides[1]} {sides[0]} {self._squares(needed)}")
 

@@ -9,7 +9,7 @@ from typing import Any
 from clusterproof.checker.export.expressions import Expression, evaluated, in_order, sides_of
 from clusterproof.checker.export.formulas import Formulas, Quantity
 from clusterproof.checker.export.rocq_text import Scope, comment, joined, listed, rational
-from clusterproof.checker.kernel.polynomials import Fact
+from clusterproof.checker.kernel.quotients import Fact
 
 Ends = tuple[Fact | None, Fact | None, Fact | None]
 Written = tuple[str, str]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from clusterproof.checker.export.expressions import Expression, in_order, operands, sides_of
-from clusterproof.checker.kernel.polynomials import Fact
+from clusterproof.checker.kernel.quotients import Fact
 
 DEEPEST = 8
 """Operators within operators after which a formula is given a name."""

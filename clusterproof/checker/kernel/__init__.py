@@ -37,7 +37,7 @@ Read the modules in this order; each rule is one theorem against these sentences
 ``statement``, ``spaces``, ``vocabulary``               a function on its quantities, suppose and at_most
 ``grammar``, ``expressions``, ``language``              the Python of a text, and how it is compiled
 ``operations``, ``library``, ``records``                operators and Python's functions there, and frozen records
-``numbers``, ``polynomials``                            exact numbers, and symbols
+``numbers``, ``polynomials``, ``quotients``             exact numbers, and symbols
 ``interpolation``                                       the conditions of a class of functions
 ``worlds``, ``traces``, ``listed``, ``functions``       every function of a class, and one that is known at some points
 ``evaluation``                                          fuel, and what is known at each place

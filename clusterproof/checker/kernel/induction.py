@@ -9,6 +9,7 @@ divided by within a round is known outside of it.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,7 +18,7 @@ from typing import Any
 from clusterproof.checker.kernel.evaluation import Outside, Refused, proving, running, spend
 from clusterproof.checker.kernel.numbers import Abstract, whole
 from clusterproof.checker.kernel.operations import each
-from clusterproof.checker.kernel.polynomials import Fact, Many, Polynomial, Quotient, constant, plus
+from clusterproof.checker.kernel.polynomials import Polynomial, constant
 from clusterproof.checker.kernel.positivity import (
     Ends,
     bounded,
@@ -27,6 +28,7 @@ from clusterproof.checker.kernel.positivity import (
     sign_of,
     slack_of,
 )
+from clusterproof.checker.kernel.quotients import Fact, Many, Quotient
 from clusterproof.checker.kernel.records import Record
 from clusterproof.checker.kernel.rules import Case, Data, cases, has_instance, nonnegative_on
 from clusterproof.checker.kernel.statement import Statement
@@ -165,7 +167,7 @@ class _Loop:
         finally:
             after, record.now = record.now, before
         divisors = after.divisors[len(before.divisors) :]
-        by_symbols = any(any(powers) for divisor in divisors for powers in divisor.top)
+        by_symbols = any(divisor.top.places for divisor in divisors)
         if after.facts != before.facts or len(record.goals) != goals or by_symbols:
             raise Refused(
                 "an invariant supposes nothing, divides by no symbol and has no rounds: multiply it out"
@@ -188,7 +190,7 @@ class _Loop:
         facts = self.says(state, passed)
         ends = {} if len(record.now.path) > branches else dict(filter(None, map(solved, facts)))
         if ends:
-            places = [next(iter(leaf.top)).index(1) for leaf in leaves]
+            places = [*itertools.chain.from_iterable(leaf.top.places for leaf in leaves)]
             state = like(self.start, (ends.get(at, leaf) for at, leaf in zip(places, leaves, strict=True)))
             facts = self.says(state, passed)
         record.add(facts=tuple(fact for fact in facts if fact.slack.top or not fact.equation))
@@ -198,12 +200,10 @@ class _Loop:
 def solved(fact: Fact) -> tuple[int, Quotient] | None:
     """Return the last symbol that an equation names, by its place, and what it is; None if that is no polynomial."""
     top, width = fact.slack.top, fact.slack.width
-    last = max((place for powers in top for place, power in enumerate(powers) if power), default=-1)
-    alone = tuple(int(place == last) for place in range(width))
-    if not fact.equation or last not in running().states or any(k[last] and k != alone for k in top):
+    last = max(top.places, default=-1)
+    if not fact.equation or last not in running().states or (found := top.solved(last)) is None:
         return None
-    value = plus(constant(0, width), {k: v for k, v in top.items() if k != alone}, -1 / top[alone])
-    return last, Quotient(value, constant(1, width), width)
+    return last, Quotient(found[1], constant(1, width), width)
 
 
 def _form(state: Any) -> str:
@@ -257,7 +257,7 @@ def targets(need: tuple[Fact, Sequence[Fact], Sequence[Ends]]) -> Iterator[Polyn
     """Yield the polynomials that must be nonnegative so that a fact holds, those that coefficients show left out."""
     fact, known, box = need
     for slack in (fact.slack, -fact.slack)[: 1 + fact.equation]:
-        target = slack_of(slack, box, known) if slack.top else {}
+        target = slack_of(slack, box, known) if slack.top else slack.top
         if fact.strict and sign_of(target, box, known) != 1:
             raise Refused("it is not shown that a strict inequality of the invariant is strict")
         if not (fact.strict or is_nonnegative(target, box)):

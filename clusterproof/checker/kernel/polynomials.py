@@ -1,53 +1,192 @@
-"""Rational functions of symbols: what a function of the language is where its quantities are not numbers.
-
-A polynomial in ``width`` symbols is a dictionary from exponents to coefficients, without zeros. A quotient is never
-reduced, and every divisor is kept in the record of the evaluation: who says something of the quotient must show
-first that none of them is zero anywhere.
-"""
+"""Polynomials in symbols: integers over one denominator, each at its exponents, which are packed into one integer."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from itertools import product
-from typing import Any, NoReturn
+from functools import lru_cache, reduce
+from heapq import heapify, heappop, heappush
+from math import gcd
+from operator import or_
 
-from clusterproof.checker.kernel.evaluation import Refused, running, spend
-from clusterproof.checker.kernel.numbers import Abstract, cost_of_sum, number, words
+from clusterproof.checker.kernel.evaluation import Refused, spend
 
-Polynomial = Mapping[tuple[int, ...], Fraction]
+BITS = 16
+"""Bits of an exponent among the packed ones. The highest is always 0, so that no sum reaches the next exponent."""
+LARGEST = 1 << (BITS - 2)
+"""What every exponent of a factor is below."""
+ONE = {0: 1}
+"""The numerators of the number 1."""
+
+
+class Polynomial(Mapping[tuple[int, ...], Fraction]):
+    """Integers over one denominator; as a mapping, coefficients by their exponents, without zeros.
+
+    Parameters
+    ----------
+    numerators
+        By packed exponents, none of them 0.
+    denominator
+        More than 0.
+    width
+        Number of symbols.
+    """
+
+    __slots__ = ("denominator", "numerators", "width")
+
+    def __init__(self, numerators: dict[int, int], denominator: int, width: int) -> None:
+        if denominator != 1 and (common := gcd(denominator, *numerators.values())) != 1:
+            numerators = {powers: value // common for powers, value in numerators.items()}
+            denominator //= common
+        self.numerators, self.denominator, self.width = numerators, denominator, width
+
+    @classmethod
+    def of(cls, terms: Mapping[tuple[int, ...], int | Fraction], width: int) -> Polynomial:
+        """Return the sum of coefficients at exponents."""
+        total = constant(0, width)
+        for powers, value in terms.items():
+            if len(powers) != width or not all(0 <= power < LARGEST for power in powers):
+                raise Refused("a polynomial in other symbols, or with an exponent that is too large")
+            exact = Fraction(value)
+            packed = sum(power << BITS * place for place, power in enumerate(powers))
+            total = plus(total, cls({packed: exact.numerator} if exact else {}, exact.denominator, width))
+        return total
+
+    def __getitem__(self, powers: tuple[int, ...]) -> Fraction:
+        packed = sum(power << BITS * place for place, power in enumerate(powers))
+        return Fraction(self.numerators[packed], self.denominator)
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        return (tuple(_power(packed, place) for place in range(self.width)) for packed in self.numerators)
+
+    def __len__(self) -> int:
+        return len(self.numerators)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Polynomial:
+            return NotImplemented
+        return self.numerators == other.numerators and self.denominator == other.denominator
+
+    def __hash__(self) -> int:
+        return hash((frozenset(self.numerators.items()), self.denominator))
+
+    def __neg__(self) -> Polynomial:
+        return plus(constant(0, self.width), self, -1)
+
+    @property
+    def places(self) -> set[int]:
+        """Places of the symbols that it names."""
+        used = reduce(or_, self.numerators, 0)
+        return {place for place in range(self.width) if _power(used, place)}
+
+    def parts(self, place: int) -> dict[int, Polynomial]:
+        """Return the polynomials without a symbol by which its powers are multiplied."""
+        found: dict[int, dict[int, int]] = {}
+        for packed, value in self.numerators.items():
+            power = _power(packed, place)
+            found.setdefault(power, {})[packed - (power << BITS * place)] = value
+        return {power: Polynomial(each, self.denominator, self.width) for power, each in found.items()}
+
+    def solved(self, place: int) -> tuple[Fraction, Polynomial] | None:
+        """Return the number c by which a symbol x is multiplied, and r, so that this is c (x - r); else None."""
+        parts = self.parts(place)
+        factor = parts.get(1)
+        if factor is None or parts.keys() - {0, 1} or factor.places:
+            return None
+        exact = Fraction(factor.numerators[0], factor.denominator)
+        nothing = constant(0, self.width)
+        return exact, plus(nothing, parts.get(0, nothing), -1 / exact)
+
+
+def _power(packed: int, place: int) -> int:
+    return packed >> BITS * place & (1 << BITS) - 1
+
+
+@lru_cache
+def _mask(bit: int, width: int) -> int:
+    """Return one bit of every exponent."""
+    return sum(1 << BITS * place + bit for place in range(width))
+
+
+def _words(p: Polynomial) -> int:
+    """Return the length of the longest integer in words of 64 bits, rounded down."""
+    return max(p.denominator.bit_length(), *map(int.bit_length, p.numerators.values()), 0) >> 6
 
 
 def constant(value: int | Fraction, width: int) -> Polynomial:
     """Return a number as a polynomial."""
     spend(1 + width // 8)
-    return {(0,) * width: Fraction(value)} if value else {}
+    exact = Fraction(value)
+    return Polynomial({0: exact.numerator} if exact else {}, exact.denominator, width)
 
 
 def plus(p: Polynomial, q: Polynomial, factor: int | Fraction = 1) -> Polynomial:
     """Return p + factor q."""
-    spend(1 + len(p) // 8 + 2 * len(q))
-    total = dict(p)
-    for exponents, coefficient in q.items():
-        old = total.get(exponents, 0)
-        spend(words(factor) * words(coefficient) + cost_of_sum(old, coefficient))
-        if entry := old + factor * coefficient:
-            total[exponents] = entry
+    above, below = factor.numerator, factor.denominator * q.denominator
+    common = gcd(p.denominator, below)
+    left, right = below // common, above * (p.denominator // common)
+    longest = 1 + max(_words(p), _words(q)) + (left.bit_length() + right.bit_length() >> 6)
+    spend(1 + (len(p) // 8 + len(q) if left == 1 else len(p) + len(q)) + (len(p) + len(q)) * longest**2 // 64)
+    total = dict(p.numerators) if left == 1 else {k: v * left for k, v in p.numerators.items()}
+    for powers, value in q.numerators.items():
+        if entry := total.get(powers, 0) + right * value:
+            total[powers] = entry
         else:
-            total.pop(exponents, None)
-    return total
+            total.pop(powers, None)
+    return Polynomial(total, p.denominator * left, p.width)
 
 
 def times(p: Polynomial, q: Polynomial) -> Polynomial:
     """Return p q."""
-    total: dict[tuple[int, ...], Fraction] = {}
-    for (a, u), (b, v) in product(p.items(), q.items()):
-        exponents = tuple(map(int.__add__, a, b))
-        old, entry = total.get(exponents, Fraction(0)), u * v
-        spend(4 + len(a) // 4 + words(u) * words(v) + cost_of_sum(old, entry))
-        total[exponents] = old + entry
-    return {exponents: coefficient for exponents, coefficient in total.items() if coefficient}
+    for one, other in ((p, q), (q, p)):
+        if one.denominator == 1 and one.numerators == ONE:
+            spend(1)
+            return other
+    cost = (1 + p.width // 8) + (1 + _words(p)) * (1 + _words(q))
+    spend(2 + len(p) * len(q) * cost // 4)
+    if reduce(or_, p.numerators, reduce(or_, q.numerators, 0)) & _mask(BITS - 2, p.width):
+        raise Refused(f"an exponent of {LARGEST} or more")
+    total: dict[int, int] = {}
+    get, others = total.get, list(q.numerators.items())
+    for a, u in p.numerators.items():
+        for b, v in others:
+            total[a + b] = get(a + b, 0) + u * v
+    kept = {powers: value for powers, value in total.items() if value}
+    return Polynomial(kept, p.denominator * q.denominator, p.width)
+
+
+def divided(p: Polynomial, q: Polynomial) -> Polynomial | None:
+    """Return the polynomial p / q, q != 0; None if it is none.
+
+    By leading terms. The integers of q without their common divisor divide into integers (Gauss's lemma).
+    """
+    content = gcd(*q.numerators.values())
+    lead, guard = max(q.numerators), _mask(BITS - 1, p.width)
+    first, *others = sorted(((k, v // content) for k, v in q.numerators.items()), reverse=True)
+    rest, found = dict(p.numerators), dict[int, int]()
+    waiting = [-powers for powers in rest]
+    heapify(waiting)
+    cost = 2 + len(q) * (1 + p.width // 8 + (1 + _words(q)) * (1 + _words(p))) // 4
+    while rest:
+        spend(cost)
+        top = -heappop(waiting)
+        if (value := rest.pop(top, 0)) == 0:
+            continue
+        factor, left = divmod(value, first[1])
+        if left or ((top | guard) - lead) & guard != guard:
+            return None
+        powers = top - lead
+        found[powers] = factor
+        for k, v in others:
+            if k + powers not in rest:
+                heappush(waiting, -(k + powers))
+                rest[k + powers] = -factor * v
+            elif entry := rest[k + powers] - factor * v:
+                rest[k + powers] = entry
+            else:
+                del rest[k + powers]
+    scaled = Polynomial(found, p.denominator * content, p.width)
+    return plus(constant(0, p.width), scaled, q.denominator)
 
 
 def raised(p: Polynomial, n: int, width: int) -> Polynomial:
@@ -57,142 +196,3 @@ def raised(p: Polynomial, n: int, width: int) -> Polynomial:
         result = times(result, p) if n & 1 else result
         p, n = (times(p, p) if n > 1 else p), n >> 1
     return result
-
-
-@dataclass(frozen=True, eq=False)
-class Quotient(Abstract):
-    """top / bottom."""
-
-    top: Polynomial
-    bottom: Polynomial
-    width: int
-
-    @classmethod
-    def symbol(cls, place: int, width: int) -> Quotient:
-        """Return the symbol at a place."""
-        if not 0 <= place < width:
-            raise Refused("no symbol has this place")
-        spend(1 + width)
-        exponents = tuple(int(place == other) for other in range(width))
-        return cls({exponents: Fraction(1)}, constant(1, width), width)
-
-    def lifted(self, other: Any) -> Quotient:
-        """Return a number as a quotient, and a quotient as it is."""
-        if type(other) is Quotient:
-            return other
-        return Quotient(constant(number(other), self.width), constant(1, self.width), self.width)
-
-    def __add__(self, other: Any) -> Quotient:
-        other = self.lifted(other)
-        if other.bottom == self.bottom:
-            return Quotient(plus(self.top, other.top), self.bottom, self.width)
-        top = plus(times(self.top, other.bottom), times(other.top, self.bottom))
-        return Quotient(top, times(self.bottom, other.bottom), self.width)
-
-    __radd__ = __add__
-
-    def __neg__(self) -> Quotient:
-        spend(1 + len(self.top))
-        return Quotient({k: -v for k, v in self.top.items()}, self.bottom, self.width)
-
-    def __sub__(self, other: Any) -> Quotient:
-        return self + -self.lifted(other)
-
-    def __rsub__(self, other: Any) -> Quotient:
-        return self.lifted(other) - self
-
-    def __mul__(self, other: Any) -> Quotient:
-        other = self.lifted(other)
-        return Quotient(times(self.top, other.top), times(self.bottom, other.bottom), self.width)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Quotient:
-        other = self.lifted(other)
-        if not other.top:
-            raise Refused("division by zero")
-        running().add(divisors=(other,))
-        return Quotient(times(self.top, other.bottom), times(self.bottom, other.top), self.width)
-
-    def __rtruediv__(self, other: Any) -> Quotient:
-        return self.lifted(other) / self
-
-    def __pow__(self, n: int) -> Quotient:
-        if n < 0:
-            return 1 / self**-n
-        if n > 1000:
-            raise Refused(f"the power {n} of a symbol is too large")
-        top, bottom = (raised(each, n, self.width) for each in (self.top, self.bottom))
-        return Quotient(top, bottom, self.width)
-
-    def __matmul__(self, other: Any) -> NoReturn:
-        raise Refused("@ is the inner product of points, not of numbers")
-
-    def __le__(self, other: Any) -> Fact:
-        return Fact(self.lifted(other) - self)
-
-    def __ge__(self, other: Any) -> Fact:
-        return Fact(self - other)
-
-    def __lt__(self, other: Any) -> Fact:
-        return Fact(self.lifted(other) - self, strict=True)
-
-    def __gt__(self, other: Any) -> Fact:
-        return Fact(self - other, strict=True)
-
-    def __abs__(self) -> Quotient:
-        return self if self >= 0 else -self
-
-    def is_whole(self) -> bool:
-        """Return whether it is made of symbols for integers by +, - and *."""
-        places = {place for powers in self.top for place, power in enumerate(powers) if power}
-        whole = self.bottom == constant(1, self.width) and places <= running().now.integers
-        return whole and all(value.denominator == 1 for value in self.top.values())
-
-    def __floordiv__(self, divisor: Any) -> Quotient:
-        if type(divisor) is not int or divisor < 1 or not self.is_whole():
-            raise Refused("// of a symbol is of integers, by a positive number")
-        record = running()
-        found: Quotient = record.fresh()
-        facts = found * divisor <= self, self <= found * divisor + (divisor - 1)
-        record.add(facts=facts)
-        record.now = replace(record.now, integers=record.now.integers | {next(iter(found.top)).index(1)})
-        return found
-
-    def is_zero(self) -> Fact:
-        """Return the fact that it is 0."""
-        return Fact(self, equation=True)
-
-
-@dataclass(frozen=True, eq=False)
-class Fact(Abstract):
-    """That something is at least 0, more than 0 if ``strict``, or 0 if ``equation``.
-
-    It is supposed; where both branches are followed it is decided.
-    """
-
-    slack: Any
-    strict: bool = False
-    equation: bool = False
-
-    def __bool__(self) -> bool:
-        if hasattr(self.slack, "decide"):
-            return bool(self.slack.decide(strict=self.strict, equation=self.equation))
-        if type(self.slack) is not Quotient or self.equation:
-            raise Refused("whether symbols are equal is not branched on")
-        record = running()
-        known = [decided is self for asked, decided in record.now.path if asked is self]
-        if known:
-            return known[0]
-        holds = record.decide()
-        record.add(path=((self, self if holds else Fact(-self.slack, strict=not self.strict)),))
-        return holds
-
-
-@dataclass(frozen=True, eq=False)
-class Many(Abstract):
-    """As many numbers between two ends as a symbol says: only ``iterate`` takes them, one a round."""
-
-    low: Any
-    high: Any
-    length: Any

@@ -22,15 +22,8 @@ from typing import Any
 
 from clusterproof.checker.kernel.evaluation import OutOfFuel, Refused, spend
 from clusterproof.checker.kernel.numbers import number, words
-from clusterproof.checker.kernel.polynomials import (
-    Fact,
-    Polynomial,
-    Quotient,
-    constant,
-    plus,
-    raised,
-    times,
-)
+from clusterproof.checker.kernel.polynomials import Polynomial, constant, plus, raised, times
+from clusterproof.checker.kernel.quotients import Fact, Quotient
 
 Ends = tuple[Any, Any]
 """Least and largest value of a symbol, numbers or quotients of earlier symbols; None where there is none."""
@@ -56,7 +49,8 @@ def on_box(p: Polynomial, box: Sequence[Ends]) -> tuple[Polynomial, list[set[int
     width = len(box)
     corners: list[set[int]] = [{0}] * width
     for place in reversed(range(width)):  # ends name earlier symbols only
-        degree = max((exponents[place] for exponents in p), default=0)
+        parts = p.parts(place)
+        degree = max(parts, default=0)
         low, high = box[place]
         if not degree:
             continue
@@ -70,10 +64,7 @@ def on_box(p: Polynomial, box: Sequence[Ends]) -> tuple[Polynomial, list[set[int
         else:
             inner, outer = plus(_end(low, width), times(_end(high, width), s)), plus(constant(1, width), s)
             corners[place] = {0, degree}
-        total: Polynomial = {}
-        parts: dict[int, dict[tuple[int, ...], Fraction]] = {}
-        for k, v in p.items():
-            parts.setdefault(k[place], {})[(*k[:place], 0, *k[place + 1 :])] = v
+        total = constant(0, width)
         for n, part in parts.items():
             factor = times(raised(inner, n, width), raised(outer, degree - n, width))
             total = plus(total, times(part, factor))
@@ -88,7 +79,7 @@ def is_nonnegative(p: Polynomial, box: Sequence[Ends], *, strictly: bool = False
     contributes.
     """
     found = on_box(p, box)
-    if found is None or any(coefficient < 0 for coefficient in found[0].values()):
+    if found is None or any(numerator < 0 for numerator in found[0].numerators.values()):
         return False
     return not strictly or all(found[0].get(corner, 0) > 0 for corner in product(*found[1]))
 
@@ -100,7 +91,7 @@ def sign_of(p: Polynomial, box: Sequence[Ends], facts: Sequence[Fact] = ()) -> i
     """
     if is_nonnegative(p, box, strictly=True):
         return 1
-    if is_nonnegative(plus({}, p, -1), box, strictly=True):
+    if is_nonnegative(-p, box, strictly=True):
         return -1
     for fact in facts:
         if fact.strict and (ratio := _ratio(p, fact.slack.top)):
@@ -110,10 +101,10 @@ def sign_of(p: Polynomial, box: Sequence[Ends], facts: Sequence[Fact] = ()) -> i
 
 def _ratio(p: Polynomial, q: Polynomial) -> Fraction | None:
     """Return the number that p is times q; None if there is none."""
-    if not q or p.keys() != q.keys():
+    if not q or p.numerators.keys() != q.numerators.keys():
         return None
-    first, *others = {p[exponents] / q[exponents] for exponents in p}
-    return None if others else first
+    first, *others = {Fraction(value, q.numerators[powers]) for powers, value in p.numerators.items()}
+    return None if others else first * Fraction(q.denominator, p.denominator)
 
 
 def slack_of(quotient: Quotient, box: Sequence[Ends], facts: Sequence[Fact] = ()) -> Polynomial:
@@ -127,7 +118,7 @@ def slack_of(quotient: Quotient, box: Sequence[Ends], facts: Sequence[Fact] = ()
     sign = sign_of(quotient.bottom, box, facts)
     if not sign:
         raise Refused("the sign of a denominator is not shown")
-    return plus({}, quotient.top, sign)
+    return quotient.top if sign == 1 else -quotient.top
 
 
 def bounded(box: Sequence[Ends], facts: Sequence[Fact], places: Collection[int]) -> list[Ends]:
@@ -140,16 +131,11 @@ def bounded(box: Sequence[Ends], facts: Sequence[Fact], places: Collection[int])
             raise
         except Refused:
             continue
-        last = max((place for powers in p for place, power in enumerate(powers) if power), default=-1)
-        alone = tuple(int(place == last) for place in range(width))
-        if last not in places or any(powers[last] and powers != alone for powers in p):
+        last = max(p.places, default=-1)
+        if last not in places or (solved := p.solved(last)) is None:
             continue
-        factor = p[alone]
-        end = Quotient(
-            plus(constant(0, width), {k: v for k, v in p.items() if k != alone}, -1 / factor),
-            constant(1, width),
-            width,
-        )
+        factor, rest = solved
+        end = Quotient(rest, constant(1, width), width)
         low, high = found[last]
         if factor > 0 and low is None:
             found[last] = end, high
@@ -212,13 +198,13 @@ def is_sum_of_squares(
     width
         Number of symbols.
     """
-    total: Polynomial = {}
+    total = constant(0, width)
     for block in blocks:
         basis = [_polynomial(terms, width) for terms in block["basis"]]
         matrix = [[Fraction(entry) for entry in row] for row in block["matrix"]]
         if len(basis) != len(matrix) or not is_positive_semidefinite(matrix):
             return False
-        square: Polynomial = {}
+        square = constant(0, width)
         for (i, left), (j, right) in product(enumerate(basis), repeat=2):
             if matrix[i][j]:
                 square = plus(square, times(left, right), matrix[i][j])
@@ -232,9 +218,7 @@ def is_sum_of_squares(
 
 def _polynomial(terms: Sequence[tuple[Sequence[int], Any]], width: int) -> Polynomial:
     """Return the sum of exponents with their coefficients."""
-    total: Polynomial = {}
+    total = constant(0, width)
     for exponents, coefficient in terms:
-        if len(exponents) != width:
-            raise Refused("a polynomial in other symbols")
-        total = plus(total, {tuple(exponents): Fraction(coefficient)})
+        total = plus(total, Polynomial.of({tuple(exponents): coefficient}, width))
     return total

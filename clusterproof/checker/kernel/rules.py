@@ -21,7 +21,7 @@ from clusterproof.checker.kernel.evaluation import (
 )
 from clusterproof.checker.kernel.functions import problem
 from clusterproof.checker.kernel.numbers import number, write
-from clusterproof.checker.kernel.polynomials import Fact, Polynomial, Quotient, constant
+from clusterproof.checker.kernel.polynomials import Polynomial, constant
 from clusterproof.checker.kernel.positivity import (
     Ends,
     bounded,
@@ -32,6 +32,7 @@ from clusterproof.checker.kernel.positivity import (
     sign_of,
     slack_of,
 )
+from clusterproof.checker.kernel.quotients import Fact, Quotient
 from clusterproof.checker.kernel.spaces import Instance, OfClass
 from clusterproof.checker.kernel.statement import Statement
 from clusterproof.checker.kernel.traces import Trace

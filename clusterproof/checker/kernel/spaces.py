@@ -20,8 +20,8 @@ from clusterproof.checker.kernel.functions import Problem, problem
 from clusterproof.checker.kernel.interpolation import Class
 from clusterproof.checker.kernel.listed import Listed
 from clusterproof.checker.kernel.numbers import compare, number, read, whole, write
-from clusterproof.checker.kernel.polynomials import Many, Quotient
 from clusterproof.checker.kernel.positivity import Ends
+from clusterproof.checker.kernel.quotients import Many, Quotient
 from clusterproof.checker.kernel.traces import Trace
 
 Instance = Mapping[str, Any]

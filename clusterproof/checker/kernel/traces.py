@@ -20,7 +20,7 @@ from clusterproof.checker.kernel.interpolation import (
     slacks_of,
 )
 from clusterproof.checker.kernel.numbers import cost_of_sum, words
-from clusterproof.checker.kernel.polynomials import Fact
+from clusterproof.checker.kernel.quotients import Fact
 from clusterproof.checker.kernel.worlds import Form, Oracle, Point, World
 
 FORKS = 6

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from clusterproof.checker.kernel.evaluation import Outside, Refused, running, spend
 from clusterproof.checker.kernel.numbers import Abstract, add, compare, number, subtract
 from clusterproof.checker.kernel.operations import Sentence, each
-from clusterproof.checker.kernel.polynomials import Fact
+from clusterproof.checker.kernel.quotients import Fact
 
 
 @dataclass(frozen=True, eq=False)

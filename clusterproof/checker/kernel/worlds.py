@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from clusterproof.checker.kernel.evaluation import Refused, spend
 from clusterproof.checker.kernel.interpolation import Class, Triplet
 from clusterproof.checker.kernel.numbers import Abstract, cost_of_sum, number, words
-from clusterproof.checker.kernel.polynomials import Fact
+from clusterproof.checker.kernel.quotients import Fact
 
 
 @dataclass(frozen=True, eq=False)

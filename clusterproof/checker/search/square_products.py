@@ -32,9 +32,8 @@ class Part:
 
 def programs(target: Polynomial, factors: Sequence[Polynomial]) -> Iterator[list[Part]]:
     """Yield the parts of proofs, those of small programs first: without factors, with homogeneous ones, with all."""
-    width = len(next(iter(target)))
-    used = {i for i in range(width) if any(powers[i] for powers in target)}
-    known = _connected(used, factors)
+    width = target.width
+    known = _connected(target.places, factors)
     relations = [n for n in known if sum(map(any, factors[n])) > 1]  # more than an end that is a number
     weights = _weights([target, *(factors[n] for n in relations)], width)
     homogeneous = [
@@ -60,7 +59,7 @@ def degree(polynomial: Polynomial) -> int:
 
 def _connected(used: set[int], factors: Sequence[Polynomial]) -> list[int]:
     """Return the factors that share symbols with the target, or with another one that does."""
-    of = [{i for powers in each for i, p in enumerate(powers) if p} for each in factors]
+    of = [each.places for each in factors]
     known: set[int] = set()
     while more := {n for n, own in enumerate(of) if n not in known and used & own}:
         known |= more
@@ -84,11 +83,12 @@ def _parts(
     target: Polynomial, factors: Sequence[Polynomial], chosen: Sequence[int], most: int, count: int
 ) -> list[Part]:
     """Return the products of at most ``count`` of the chosen factors, up to a degree, with their monomials."""
-    width = len(next(iter(target)))
+    width = target.width
     polynomials = [target, *(factors[n] for n in chosen)]
     weights = _weights(polynomials, width)
     wanted = [_weight_of(next(iter(target)), w) for w in weights]
-    present = [any(powers[i] for each in polynomials for powers in each) for i in range(width)]
+    places = set().union(*(each.places for each in polynomials))
+    present = [place in places for place in range(width)]
     highest = [max(2, max(p[i] for p in target) + 1) // 2 * 2 if has else 0 for i, has in enumerate(present)]
     parts = []
     for each in itertools.chain(*(itertools.combinations(chosen, n) for n in range(count + 1))):

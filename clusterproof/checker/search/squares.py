@@ -20,7 +20,7 @@ from clusterproof.checker import kernel
 from clusterproof.checker.kernel.evaluation import limited
 from clusterproof.checker.kernel.induction import needs, targets
 from clusterproof.checker.kernel.numbers import write
-from clusterproof.checker.kernel.polynomials import Polynomial, plus, times
+from clusterproof.checker.kernel.polynomials import Polynomial, constant, plus, times
 from clusterproof.checker.kernel.positivity import is_positive_semidefinite
 from clusterproof.checker.kernel.rules import cases, nonnegative_on
 from clusterproof.checker.search.elimination import null_space, solve
@@ -81,7 +81,7 @@ def blocks(statement: kernel.Statement, line: str, data: Mapping[str, Any]) -> l
         return None
     found = []
     for target, factors in wanted:
-        of_target = _nearest(tuple(target.items()), tuple(tuple(factor.items()) for factor in factors))
+        of_target = _nearest(target, tuple(factors))
         if of_target is None:
             return None
         found.append(of_target)
@@ -89,17 +89,12 @@ def blocks(statement: kernel.Statement, line: str, data: Mapping[str, Any]) -> l
 
 
 @lru_cache(maxsize=1024)
-def _nearest(target: tuple[Any, ...], factors: tuple[tuple[Any, ...], ...]) -> Blocks | None:
+def _nearest(target: Polynomial, factors: tuple[Polynomial, ...]) -> Blocks | None:
     """Search a proof of a polynomial by what has only its symbols first; None if none is found."""
-    polynomial, every = dict(target), [dict(factor) for factor in factors]
-    own = _symbols(polynomial)
-    near = [factor if _symbols(factor) <= own else {} for factor in every]
-    found = find_blocks(polynomial, near) if near != every else None
-    return find_blocks(polynomial, every) if found is None else found
-
-
-def _symbols(polynomial: Polynomial) -> set[int]:
-    return {place for powers in polynomial for place, power in enumerate(powers) if power}
+    nothing = constant(0, target.width)
+    near = tuple(factor if factor.places <= target.places else nothing for factor in factors)
+    found = find_blocks(target, near) if near != factors else None
+    return find_blocks(target, factors) if found is None else found
 
 
 def find_blocks(target: Polynomial, factors: Sequence[Polynomial]) -> Blocks | None:
@@ -110,15 +105,15 @@ def find_blocks(target: Polynomial, factors: Sequence[Polynomial]) -> Blocks | N
     target, factors
         Polynomials in the same symbols; factors that are 0 are not used.
     """
-    used = sum(any(powers[i] for powers in target) for i in range(len(next(iter(target), ()))))
-    if degree(target) > MOST_DEGREE or used > MOST_SYMBOLS:
+    if degree(target) > MOST_DEGREE or len(target.places) > MOST_SYMBOLS:
         return None
     if not target:
         return []
     places = [place for place, factor in enumerate(factors) if factor]
     scale, *scales = (max(map(abs, each.values())) for each in (target, *(factors[n] for n in places)))
-    wanted = plus({}, target, 1 / scale)
-    given = [plus({}, factors[n], 1 / size) for n, size in zip(places, scales, strict=True)]
+    nothing = constant(0, target.width)
+    wanted = plus(nothing, target, 1 / scale)
+    given = [plus(nothing, factors[n], 1 / size) for n, size in zip(places, scales, strict=True)]
     work = _Work()
     for parts in programs(wanted, given):
         if (solved := _solved(wanted, without_vanishing(wanted, parts), work)) is None:
@@ -158,7 +153,7 @@ Exact = list[list[list[Fraction]]]
 
 def _solved(target: Polynomial, parts: Sequence[Part], work: _Work) -> tuple[_Program, Exact] | None:
     """Solve one program, on faces of the cone until it has an interior there, and round its solution."""
-    monomials = [[{powers: Fraction(1)} for powers in part.monomials] for part in parts]
+    monomials = [[Polynomial.of({powers: 1}, target.width) for powers in part.monomials] for part in parts]
     first = _Program(target, parts, monomials)
     if (solved := work.solve(first)) is None:
         return None
@@ -203,7 +198,8 @@ class _Program:
         for part, basis in zip(self.parts, self.bases, strict=True):
             weighted = [times(part.weight, each) for each in basis]
             self.products += [
-                plus({}, times(weighted[i], basis[j]), 1 if i == j else 2) for i, j in _triangle(len(basis))
+                times(times(weighted[i], basis[j]), constant(1 if i == j else 2, target.width))
+                for i, j in _triangle(len(basis))
             ]
         given = {powers for each in self.products for powers in each}
         self.powers = sorted(given | set(target))
@@ -306,7 +302,7 @@ class _Program:
 
 
 def _combination(factors: Sequence[Fraction], polynomials: Sequence[Polynomial]) -> Polynomial:
-    total: Polynomial = {}
+    total = constant(0, polynomials[0].width)
     for factor, polynomial in zip(factors, polynomials, strict=True):
         total = plus(total, polynomial, factor)
     return total

@@ -1,0 +1,80 @@
+"""Polynomials of packed exponents, against those of FLINT."""
+
+from fractions import Fraction
+
+import pytest
+from flint import fmpq, fmpq_mpoly_ctx
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clusterproof.checker.kernel.evaluation import Refused
+from clusterproof.checker.kernel.polynomials import LARGEST, Polynomial, divided, plus, raised, times
+from clusterproof.checker.kernel.quotients import Quotient
+
+WIDTH = 3
+OF_FLINT = fmpq_mpoly_ctx.get(["x", "y", "z"], "lex")
+NUMBERS = st.fractions(min_value=-9, max_value=9, max_denominator=12)
+POLYNOMIALS = st.dictionaries(st.tuples(*[st.integers(0, 4)] * WIDTH), NUMBERS.filter(bool), max_size=5).map(
+    lambda terms: Polynomial.of(terms, WIDTH)
+)
+
+
+def of_flint(p: Polynomial):
+    return OF_FLINT.from_dict({k: fmpq(v.numerator, v.denominator) for k, v in p.items()})
+
+
+@given(POLYNOMIALS, POLYNOMIALS, NUMBERS)
+def test_sums_and_products_are_those_of_flint(p: Polynomial, q: Polynomial, c: Fraction) -> None:
+    factor = fmpq(c.numerator, c.denominator)
+    assert of_flint(plus(p, q, c)) == of_flint(p) + factor * of_flint(q)
+    assert of_flint(times(p, q)) == of_flint(p) * of_flint(q)
+    assert of_flint(raised(p, 3, WIDTH)) == of_flint(p) ** 3
+    assert of_flint(-p) == -of_flint(p)
+
+
+@given(POLYNOMIALS, POLYNOMIALS.filter(bool), POLYNOMIALS)
+def test_a_quotient_is_found_if_it_is_a_polynomial_and_only_then(
+    p: Polynomial, q: Polynomial, rest: Polynomial
+) -> None:
+    assert divided(times(p, q), q) == p
+    found = divided(rest, q)
+    _, left = divmod(of_flint(rest), of_flint(q))
+    assert (found is None) == (left != 0)
+
+
+@given(POLYNOMIALS, POLYNOMIALS)
+def test_equal_polynomials_are_written_alike(p: Polynomial, q: Polynomial) -> None:
+    again = plus(plus(p, q), q, -1)
+    assert again == p
+    assert hash(again) == hash(p)
+    assert dict(again) == dict(p)
+    assert (p == q) == (of_flint(p) == of_flint(q))
+
+
+@given(POLYNOMIALS, st.integers(0, WIDTH - 1))
+def test_parts_and_places(p: Polynomial, place: int) -> None:
+    symbol = Quotient.symbol(place, WIDTH).top
+    total = Polynomial.of({}, WIDTH)
+    for power, part in p.parts(place).items():
+        assert place not in part.places
+        total = plus(total, times(part, raised(symbol, power, WIDTH)))
+    assert total == p
+    assert p.places == {n for powers in p for n, power in enumerate(powers) if power}
+
+
+def test_no_exponent_reaches_the_next_one() -> None:
+    x, y = (Quotient.symbol(place, 2).top for place in range(2))
+    high = Polynomial.of({(LARGEST - 1, 0): 1}, 2)
+    assert dict(times(high, x)) == {(LARGEST, 0): 1}
+    for refused in (
+        lambda: times(times(high, x), x),
+        lambda: raised(raised(x, 1000, 2), 1000, 2),
+        lambda: Polynomial.of({(LARGEST, 0): 1}, 2),
+        lambda: Polynomial.of({(-1, 1): 1}, 2),
+        lambda: Polynomial.of({(1,): 1}, 2),
+    ):
+        with pytest.raises(Refused):
+            refused()
+    assert divided(y, x) is None
+    assert divided(x, y) is None
+    assert divided(times(high, x), times(x, y)) is None
