@@ -19,6 +19,7 @@ from clusterproof.checker.claims.statistics import CLAIM_SIGNIFICANCE
 from clusterproof.checker.report import sentences
 from clusterproof.checker.report.verdict import Line, with_facts
 from clusterproof.checker.search.evaluation import Evaluation, Evaluator
+from clusterproof.checker.search.state import Tried
 from clusterproof.common import InvalidArgument
 
 MOST_REPLICATES = 1_000_000
@@ -70,7 +71,10 @@ def _replay(claim: Claim[..., Any], numbers: dict[str, Any]) -> Line:
     instance = statement.space.decode(numbers)
     share = CLAIM_SIGNIFICANCE / len(claim.statements)
     evaluator = Evaluator.of(statement, seed, claim.id, share, replicates)
-    evaluation = evaluator.with_replicates(evaluator.sizes[-1]).evaluate(instance)
+    tried = Tried(evaluator.with_replicates(evaluator.sizes[-1]), asking=(key,))
+    evaluation = tried.conclude(instance)
+    if evaluation is None:
+        raise Outside(tried.outside[-1][0] if tried.outside else tried.coverage.why_stopped)
     if key not in evaluation.judged:
         rule = f"must be one of the lines {', '.join(map(repr, evaluation.judged))} that the instance has"
         raise InvalidArgument("counterexample.line", name, rule, "take it from a report")

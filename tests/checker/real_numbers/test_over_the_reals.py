@@ -13,6 +13,7 @@ import pytest
 from scipy.special import ellipk
 from toy_claims import decided, stated
 
+from clusterproof import replay
 from clusterproof.checker import Kind
 from clusterproof.checker.claims import (
     Sides,
@@ -260,3 +261,16 @@ def test_ends_of_ranges_are_what_is_written() -> None:
         assert found.verdict in (Kind.CONSISTENT, Kind.CERTIFIED), found.reason
         assert (found.instances or 0) >= 30
     assert decided(narrow).verdict is Kind.VIOLATED
+
+
+def test_a_counterexample_that_floats_do_not_show_is_replayed_over_the_real_numbers() -> None:
+    def rounded_away(x: Annotated[float, reals(0, 1e-9)]) -> Sides:
+        return at_most(1 - math.cos(x), x * x / 3)
+
+    found = decided(rounded_away)
+    assert found.verdict is Kind.VIOLATED
+    assert found.counterexample is not None
+    again = replay("toy/one", found.counterexample)
+    assert again.verdict is Kind.VIOLATED
+    assert (again.measured, again.bound) == (found.measured, found.bound)
+    assert replay("toy/one", {"x": 0.0}).verdict is Kind.CONSISTENT
