@@ -215,7 +215,7 @@ def one_local_step(
     return {"(12)": equal((models[1:], np.stack(path)), rounding=share_of_largest(1e-9, models))}
 
 
-@one_local_step.line("(13)", evaluations=20)
+@one_local_step.line("(13)", evaluations=30)
 def gradients_of_clients(task: Annotated[QuadraticMixture, drawn(SCATTERED)], stream: Stream) -> Sides:
     """A client's gradient against L_i times the distance plus its norm at the cluster's optimum."""
     steps = stream.standard_normal((40, 1, task.dimension))

@@ -208,7 +208,7 @@ def doubtful_regression(stream: np.random.Generator) -> RegressionMixture:
     label="Lemma 1, exact",
     judges="ours",
     replicates=4000,
-    evaluations=12,
+    evaluations=30,
     expected="consistent, no sharpness",
 )
 def lemma_1_exact(

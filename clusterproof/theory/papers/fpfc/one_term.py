@@ -123,7 +123,7 @@ def suppose_every_pair(setting: Constants) -> None:
     label="Theorem 1, first inequality, convex losses",
     judges="ours",
     bound=bound_models_by_one_term,
-    evaluations=20,
+    evaluations=30,
     expected="consistent, sharp within 2",
     headline=True,
 )
@@ -309,7 +309,7 @@ def suppose_large_augmentation(setting: Constants) -> None:
     label="Theorem 1, first inequality, rho >= 8 L_g",
     judges="ours",
     bound=bound_models_at_large_augmentation,
-    evaluations=15,
+    evaluations=30,
     expected="consistent, sharp within 2",
 )
 def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Sides | Expectation:

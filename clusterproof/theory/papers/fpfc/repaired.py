@@ -176,7 +176,7 @@ def opposed_averages(strain: float, rounds: int) -> tuple[Constants, Averages]:
     label="Theorem 1, first inequality",
     judges="ours",
     bound=bound_models,
-    evaluations=8,
+    evaluations=30,
     expected="consistent, sharp within 2",
     headline=True,
     places="assumption 1; assumption 2; assumption 3",
@@ -284,7 +284,7 @@ def repaired_mapping(
     return at_most(move.item() ** 2, smoothing=(lam * xi / (lam + xi)) ** 2)
 
 
-@repaired_mapping.line("random settings", evaluations=8)
+@repaired_mapping.line("random settings", evaluations=30)
 def mapping_of_runs(case: Random, stream: Stream) -> Sides:
     """The largest value of any round and run."""
     setting, measured = case[0], averages(case, stream)
@@ -318,7 +318,7 @@ def repaired_duals(clients: int = participation.CLIENTS, rounds: int = participa
     return participation.theorem_1_participation(clients, rounds, power_of_pairs=1)
 
 
-@repaired_duals.line("random settings", evaluations=8)
+@repaired_duals.line("random settings", evaluations=30)
 def duals_of_runs(case: Random, stream: Stream) -> Sides | Expectation:
     """The same for means over runs; the least observed objective replaces F*, which is stricter."""
     setting, measured = case[0], averages(case, stream)

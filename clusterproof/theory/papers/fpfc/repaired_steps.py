@@ -84,7 +84,7 @@ def follow(case: Random, stream: np.random.Generator) -> tuple[np.ndarray, float
     "fpfc/repaired-proof",
     label="proof of Theorem 1, line by line",
     judges="ours",
-    evaluations=12,
+    evaluations=30,
     expected="consistent, sharp within 2",
     places="approach; algorithm 1, line 3; algorithm 1, line 5",
 )

@@ -193,7 +193,7 @@ CERTAIN = {
 }
 
 
-@false_members.line("(A17)", replicates=200, evaluations=15)
+@false_members.line("(A17)", replicates=200, evaluations=30)
 def displacement(
     task: NoisyTask,
     level: Annotated[Fraction, among(Fraction(1, 10), Fraction(1, 4))],

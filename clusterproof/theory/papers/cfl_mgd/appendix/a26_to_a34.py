@@ -129,7 +129,7 @@ def momentum_of_clients_that_err(
     return at_most(binomial_upper_tail(foreign, law.error_probability, threshold), markov=level)
 
 
-@momentum_of_a_round.line("(A33), regressions", replicates=100, evaluations=20)
+@momentum_of_a_round.line("(A33), regressions", replicates=100, evaluations=30)
 def momentum_on_regressions(
     task: NoisyTask,
     momentum: Annotated[float, reals(Fraction(1, 20), Fraction(19, 20))],

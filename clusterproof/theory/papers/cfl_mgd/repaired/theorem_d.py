@@ -40,7 +40,7 @@ def experiment_at(place: str, tuned_momentum: bool) -> Experiment:
     replicates=400,
     quick=False,
     bound=theorem_d_on,
-    evaluations=8,
+    evaluations=30,
     expected="consistent, sharp within 2",
     headline=True,
     places="abstract; contribution 2; (5); algorithm 1, line 3; section 5; (11); section 7; (A27); "
