@@ -234,6 +234,8 @@ def _explain(argument: str, value: object, tokens: Sequence[str]) -> str:
     """Return an argument as the user wrote it and its value, shortened if it is long."""
     option = "--" + argument.replace("_", "-")
     written = any(token.partition("=")[0].replace("_", "-") == option for token in tokens)
+    if value is None:
+        return f"{option if written else argument} is missing"
     text = repr(value)
     return (
         f"{option if written else argument} = {text if len(text) <= 120 else f'{text[:60]} ... {text[-50:]}'}"

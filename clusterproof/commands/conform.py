@@ -68,9 +68,9 @@ def conform(
     require_name("implementation", implementation)
     if algorithm is None:
         plain = implementation.rpartition(":")[2].lower().replace("_", "")
-        alike = [name for name in DEFINITIONS if name.replace("-", "") in plain] or list(DEFINITIONS)
-        remedy = f"such as --as {max(alike, key=len) if len(alike) < len(DEFINITIONS) else alike[0]}"
-        raise InvalidArgument("as", None, "must be given", f"{remedy}; --list prints all")
+        alike = [name for name in DEFINITIONS if name.replace("-", "") in plain] or ["fedavg"]
+        remedy = f"such as --as {max(alike, key=len)}; --list prints all"
+        raise InvalidArgument("as", None, "must name the algorithm to compare with", remedy)
     in_child("implementation", implementation)
     start = import_object(implementation)
     held = import_object(algorithm, "as") if ":" in algorithm else algorithm

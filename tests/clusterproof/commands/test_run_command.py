@@ -14,7 +14,7 @@ from command_line import make_claim, refused
 
 from clusterproof import theory
 from clusterproof.algorithms import ALGORITHMS, IFCA, FedAvg
-from clusterproof.commands.application import main
+from clusterproof.commands.application import app, main
 from clusterproof.commands.run import run_algorithm
 from clusterproof.experiments.run_defaults import PAGES
 from clusterproof.experiments.synthetic_runs import algorithm_parameters, task_parameters
@@ -454,3 +454,12 @@ def test_each_replicate_is_recovered_or_not_by_its_own_clients() -> None:
     right = [bool(np.all(one >= 0)) and same_partition(one, trace.labels) for one in trace.last_assignments]
     assert 0 < sum(right) < len(right)
     assert record["recovered"] == sum(right)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_a_users_file_may_import_pydantic_which_wants_defaults_of_their_types(name: str) -> None:
+    """Cyclopts validates by it from then on, also what nobody gives."""
+    pytest.importorskip("pydantic")
+    command, bound, _ = app.parse_args(["run", name, "--rounds", "1"], exit_on_error=False, print_error=False)
+    assert callable(command)
+    assert bound.kwargs == {"rounds": 1}
