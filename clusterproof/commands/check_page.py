@@ -100,7 +100,7 @@ def _sentence(verdict: Verdict, findings: Mapping[str, Finding]) -> str:
     stated = findings[verdict.claim]
     if verdict.verdict == stated.verdict:
         return f"{verdict.claim}: {stated.sentence}"
-    return f"{verdict.claim}: {verdict.verdict}: {' '.join(verdict.reason.split())}"
+    return f"{verdict.claim}: {verdict.word}: {' '.join(verdict.reason.split())}"
 
 
 def _repairs(verdicts: Sequence[Verdict], chosen: Sequence[Verdict], columns: int) -> list[str]:

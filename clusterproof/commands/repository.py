@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from clusterproof.checker.report import tables as reports
+from clusterproof.checker.report.verdict import word_of
 from clusterproof.commands import terminal
 from clusterproof.common import InvalidArgument
 from clusterproof.common.atomic import write_whole
@@ -130,7 +131,7 @@ def check_claims(folder: str, fails: Set[str]) -> Part:
     if record is None:
         return Part(status, (Row(folder, "not checked", said),), "not checked")
     found = [each for each in record["claims"] if "#" not in each["claim"]]
-    rows = [Row(each["claim"], each["verdict"], each["reason"]) for each in found]
+    rows = [Row(each["claim"], word_of(each["verdict"], each["basis"]), each["reason"]) for each in found]
     rows += [Row(folder, "failed", said)] if status else []
     counts = Counter(row.result for row in rows)
     brief = ", ".join(f"{count} {word}" for word, count in counts.items())

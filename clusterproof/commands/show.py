@@ -145,7 +145,7 @@ def _show_lines(verdict: Verdict, claim: Claim[..., Any], width: int) -> None:
             name = (line.name or verdict.claim) + report.kind_of_line(verdict, line)
             repairs = "" if line.repaired_by == verdict.repaired_by else ", ".join(line.repaired_by)
             reason = line.reason + (f"; repaired by {repairs}" if repairs else "")
-            _print_wrapped(f"    {name}  {line.verdict}: {reason}", width)
+            _print_wrapped(f"    {name}  {line.word}: {reason}", width)
             _print_wrapped(f"        {_rests_on(line, claim, verdict.text)}", width)
 
 

@@ -105,6 +105,11 @@ def _line(
         trials=judged.trials,
         failures=judged.failures,
         instances=1,
+        basis=None
+        if verdict is Kind.CONSISTENT
+        else "statistics"
+        if judged.interval
+        else judged.basis or None,
         counterexample=written,
     )
 

@@ -11,7 +11,8 @@ from toy_claims import decided
 
 from clusterproof.checker import Kind
 from clusterproof.checker.claims import Sides, at_most, integers, reals
-from clusterproof.checker.report.tables import count_table, refuted_words, sentence, summary
+from clusterproof.checker.report.tables import count_table, read_kinds, refuted_words, sentence, summary
+from clusterproof.checker.report.verdict import records
 from clusterproof.checker.search.margin import MODES
 
 pytestmark = pytest.mark.usefixtures("registry")
@@ -91,3 +92,10 @@ def test_this_processors_rounding_modes_are_known_and_differ() -> None:
             library.fesetround(before)
     down, up, _ = third
     assert down < up
+
+
+def test_what_is_violated_in_floats_only_fails_nothing_that_does_not_name_it() -> None:
+    found = decided(far)
+    assert found.word not in read_kinds("violated,vacuous")
+    assert found.word in read_kinds("violated,floats")
+    assert [each["basis"] for each in records(found)] == ["floats"]
