@@ -14,6 +14,18 @@ EXPOSED = ("clusterproof.checker.", "clusterproof.theory.")
 """Where the functions are that refuse a call that does not fit."""
 
 
+def require_own_name(package: str) -> None:
+    """Refuse to load a package a second time, under the name of the link to it at the root of the repository.
+
+    Raises
+    ------
+    ImportError
+        If the package is not below ``clusterproof``.
+    """
+    if package.partition(".")[0] != "clusterproof":
+        raise ImportError(f"{package} is a link for people who browse: write import clusterproof.{package}")
+
+
 def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a module.
 
@@ -29,6 +41,7 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
     ImportError
         If there is no stub file, as in a zip file or after an installer has removed ``*.pyi``.
     """
+    require_own_name(package)
     stub = Path(file).with_suffix(".pyi")
     if not stub.is_file():
         raise ImportError(

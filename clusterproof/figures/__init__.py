@@ -7,6 +7,9 @@ from clusterproof.figures.files import save
 from clusterproof.figures.illustration import Illustration
 from clusterproof.figures.pages import page_figure
 from clusterproof.figures.runs import run_figure
+from clusterproof.public_names import require_own_name
+
+require_own_name(__name__)
 
 FIGURES: dict[str, type[Illustration]] = Registry(
     "The class of every figure, by name.",

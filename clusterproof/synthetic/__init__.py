@@ -5,6 +5,8 @@ from typing import Any
 
 from clusterproof.common import InvalidArgument
 from clusterproof.common.discovery import Registry, by_name, classes_below
+from clusterproof.common.tasks import READERS
+from clusterproof.public_names import require_own_name
 from clusterproof.synthetic.log_cosh import LogCoshMixture
 from clusterproof.synthetic.logistic import LogisticMixture
 from clusterproof.synthetic.misclassification import worst_case_error
@@ -15,6 +17,7 @@ from clusterproof.synthetic.quadratic import QuadraticMixture
 from clusterproof.synthetic.regression import RegressionMixture
 from clusterproof.synthetic.two_point import TwoPointMixture
 
+require_own_name(__name__)
 # the strategies are not imported: hypothesis is slow to import
 TASKS: dict[str, type[Mixture]] = Registry(
     "The tasks by their names on the command line.",
@@ -41,6 +44,8 @@ def from_settings(settings: Mapping[str, Any]) -> Mixture:
     task: Mixture = TASKS[name](**arguments)
     return task
 
+
+READERS.append(from_settings)
 
 __all__ = [
     "TASKS",

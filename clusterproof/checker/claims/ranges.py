@@ -20,6 +20,7 @@ import numpy as np
 from clusterproof.checker.claims.places import called
 from clusterproof.checker.claims.rounding import as_float, has_numpy_integers
 from clusterproof.common import InvalidArgument
+from clusterproof.common.tasks import task_from
 from clusterproof.common.validation import check_count
 
 if TYPE_CHECKING:
@@ -436,13 +437,6 @@ def settings_of(task: Any) -> dict[str, Any]:
         remedy = "give drawn(make, write=..., read=...) functions that turn one into JSON values and back"
         raise InvalidArgument("make", task, "must draw tasks if write and read are not given", remedy)
     return dict(task.settings)
-
-
-def task_from(settings: Any) -> Any:
-    """Read a task from its settings."""
-    from clusterproof.synthetic import from_settings
-
-    return from_settings(settings)
 
 
 def drawn(

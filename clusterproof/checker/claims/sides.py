@@ -108,11 +108,22 @@ def _are_equal(pairs: tuple[tuple[Value, Value], ...]) -> bool:
     )
 
 
+def no_truth(what: str) -> InvalidArgument:
+    """Return what is raised where a line is taken for true or false: whether it holds is what is to be decided."""
+    return InvalidArgument(
+        "line", what, "is neither true nor false", "compare its quantities: if left <= right"
+    )
+
+
 @dataclass(frozen=True)
 class Excluded:
     """A line that cannot be evaluated on the instance: the hypothesis fails that this line alone has."""
 
     hypothesis: str
+
+    def __bool__(self) -> bool:
+        """Refuse: whether a line is stated is not asked by the claim that states it."""
+        raise no_truth("given(...)")
 
 
 def given(name: str, holds: Any, make: Callable[[], Sides]) -> Sides | Excluded:
@@ -137,7 +148,11 @@ def given(name: str, holds: Any, make: Callable[[], Sides]) -> Sides | Excluded:
     except Outside as outside:
         outside.forgive()
         return Excluded(name)
-    return make()
+    try:
+        return make()
+    except Outside as outside:  # a hypothesis that is written in the line is asked of this line alone
+        outside.forgive()
+        return Excluded(str(outside))
 
 
 @contextmanager
@@ -202,6 +217,10 @@ class Sides:
     pairs: tuple[tuple[Value, Value], ...] = field(default=(), compare=False)
     unit: float | None = field(default=None, compare=False)
     decrease_from: Value = field(default=None, compare=False)
+
+    def __bool__(self) -> bool:
+        """Refuse: whether a line holds is not asked by the claim that states it."""
+        raise no_truth("at_most(...)")
 
     @property
     def allowed(self) -> Value:

@@ -1,0 +1,26 @@
+"""How a task is read that a drawn instance was stored with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from clusterproof.common.validation import InvalidArgument
+
+READERS: list[Callable[[Mapping[str, Any]], Any]] = []
+"""Functions that make a task of its settings; a package of tasks adds its own when it is imported."""
+
+
+def task_from(settings: Mapping[str, Any]) -> Any:
+    """Return the task with the given ``settings``.
+
+    Raises
+    ------
+    InvalidArgument
+        If no package of tasks has been imported.
+    """
+    if not READERS:
+        raise InvalidArgument(
+            "read", None, "is missing, and no task has been imported", "import clusterproof.synthetic"
+        )
+    return READERS[-1](settings)

@@ -1,0 +1,177 @@
+"""Files and records that somebody wrote to be certified of what is false: a check says no false word of them."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from command_line import command
+from text_cases import CASES
+
+from clusterproof.checker import REGISTRY
+from clusterproof.commands.application import main
+
+FILE = """
+from fractions import Fraction
+from clusterproof.theorem import Q, at_most, claim
+
+@claim("mine/two", evaluations=20)
+def two(x: Fraction = Q[0:5]):
+    return {"good": at_most(x, 5), "bad": at_most(x, 1)}
+
+@claim("mine/alone", evaluations=20)
+def alone(x: Fraction = Q[0:5]):
+    return at_most(x, 1)
+
+@claim("mine/true", evaluations=60)
+def true(x: Fraction = Q[0:5]):
+    return at_most(float(x), 5.0)
+
+@claim("mine/float", evaluations=20)
+def in_floats(x: Fraction = Q[0:5]):
+    return at_most(float(x), 1.0)
+"""
+WORDS = {
+    "mine/two": "violated",
+    "mine/alone": "violated",
+    "mine/true": "consistent",
+    "mine/float": "violated",
+}
+RECORDED = {**WORDS, "mine/two#good": "certified", "mine/two#bad": "violated"}
+"""What a record may be shown to say."""
+Stored = dict[str, Any]
+
+
+def words(printed: str) -> dict[str, str]:
+    """The word of each claim."""
+    return dict(
+        re.findall(
+            r"(?m)^(\S+/\S+)  (certified|consistent|violated|vacuous|inconclusive|ill-posed)  ", printed
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "possible"),
+    [
+        (
+            ("memo", "leaked_facts", "thin_branch"),
+            {
+                "memo/product": {"violated"},  # 36 > 6 at n = k = 6
+                "seven/vacuous": {"consistent", "inconclusive"},  # one instance of 2^31 meets the hypothesis
+                "seven/honest": {"consistent", "inconclusive"},
+                "mine/rare-line": {"consistent", "inconclusive", "violated"},
+                "mine/rare-line-x": {"consistent", "inconclusive", "violated"},
+            },
+        ),
+        (("patched",), {"patched/false": {"consistent", "inconclusive", "violated"}}),
+    ],
+    ids=["files", "patched"],
+)
+def test_no_word_of_a_check_is_false(
+    names: tuple[str, ...], possible: dict[str, set[str]], tmp_path: Path
+) -> None:
+    for name in names:
+        (tmp_path / f"{name}.py").write_text((CASES / f"{name}.txt").read_text())
+    home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    done = command("check", *(f"{name}.py" for name in names), cwd=tmp_path, env=home, timeout=600)
+    found = words(done.stdout)
+    assert {*found} <= {*possible}, done.stderr
+    assert found, done.stderr
+    for claim, word in found.items():
+        assert word in possible[claim], done.stdout
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What a check of the file writes."""
+    folder = tmp_path_factory.mktemp("mine")
+    (folder / "mine.py").write_text(FILE)
+    with patch.dict(REGISTRY, clear=True), patch("os.cpu_count", lambda: 1):
+        assert main(["check", str(folder / "mine.py"), "--evidence", str(folder / "evidence")]) == 0
+    return (folder / "evidence" / "mine.json").read_text()
+
+
+@pytest.fixture
+def folder(stored: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    Path("mine.py").write_text(FILE)
+    with patch.dict(REGISTRY, clear=True), patch("os.cpu_count", lambda: 1):
+        yield tmp_path
+
+
+def verdict(content: Stored, claim: str) -> Stored:
+    (found,) = (each for each in content["verdicts"] if each["claim"] == claim)
+    return found
+
+
+def line(content: Stored, name: str) -> Stored:
+    (found,) = (each for each in verdict(content, "mine/two")["lines"] if each["name"] == name)
+    return found
+
+
+def leave_out_a_line(content: Stored) -> None:
+    verdict(content, "mine/two")["lines"].remove(line(content, "bad"))
+    content["evidence"] = [each for each in content["evidence"] if each["line"] != "bad"]
+
+
+def repeat_a_line(content: Stored) -> None:
+    verdict(content, "mine/two")["lines"] = [line(content, "good")] * 2
+
+
+def give_a_line_a_role(content: Stored) -> None:
+    forged = {"name": "bad", "verdict": "consistent", "reason": "x", "role": "x"}
+    lines = verdict(content, "mine/two")["lines"]
+    lines[lines.index(line(content, "bad"))] = forged
+
+
+def refute_the_true_one(content: Stored) -> None:
+    forged = {
+        "name": "",
+        "verdict": "violated",
+        "reason": "x",
+        "basis": "numerical",
+        "counterexample": {"x": 2},
+    }
+    verdict(content, "mine/true")["lines"] = [forged]
+
+
+def hide_the_false_one(content: Stored) -> None:
+    verdict(content, "mine/float")["lines"] = [{"name": "", "verdict": "ill-posed", "reason": "x"}]
+
+
+def negative_states(content: Stored) -> None:
+    (record,) = (each for each in content["evidence"] if each["claim"] == "mine/alone")
+    del record["instance"]
+    record |= {"rule": "induction", "states": -1, "blocks": [], "witness": {"x": 0}}
+    forged = {"name": "", "verdict": "certified", "reason": "x", "proof": "induction"}
+    verdict(content, "mine/alone")["lines"] = [forged]
+
+
+FORGED = [
+    leave_out_a_line,
+    repeat_a_line,
+    give_a_line_a_role,
+    refute_the_true_one,
+    hide_the_false_one,
+    negative_states,
+]
+
+
+@pytest.mark.parametrize("forge", FORGED, ids=lambda forge: forge.__name__)
+def test_no_forged_record_is_believed(
+    folder: Path, stored: str, forge: Callable[[Stored], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = json.loads(stored)
+    forge(content)
+    assert content != json.loads(stored)
+    Path("evidence").mkdir()
+    Path("evidence/mine.json").write_text(json.dumps(content))
+    for more in ((), ("--replay",)):
+        main(["check", "mine.py", *more, "--evidence", "evidence"])
+        said = words(capsys.readouterr().out)
+        assert said.items() <= RECORDED.items() if more else said == WORDS
