@@ -15,6 +15,9 @@ from clusterproof.experiments import units
 MOST = 1024
 """Largest number of local processes."""
 
+GPU_UNIT = 4 * 2**30
+"""Bytes of a GPU's memory that a training run has at its disposal if several share the GPU."""
+
 SHOWN = 20
 """Largest number of failed units that are reported individually."""
 
@@ -31,7 +34,7 @@ def compute(
     out
         Folder of the finished units. If None, the user's cache.
     jobs
-        Number of local processes. If None, one per core.
+        Number of local processes. If None, ``default_jobs``.
     dask
         Address of a Dask scheduler, in place of local processes.
 
@@ -54,7 +57,7 @@ def compute(
     try:
         with terminal.progress(len(wanted), lines=True) as watch:
             results, failures = units.compute(
-                wanted, out, jobs=jobs or os.cpu_count() or 1, dask=dask, watch=watch
+                wanted, out, jobs=jobs or default_jobs(wanted), dask=dask, watch=watch
             )
     except KeyboardInterrupt as error:
         raise terminal.Interrupted from error
@@ -64,3 +67,14 @@ def compute(
         more = f" ({len(failures) - SHOWN} more failed)" if len(failures) > SHOWN else ""
         terminal.complain(f"the finished ones are stored; rerun the command to resume{more}")
     return results, not failures
+
+
+def default_jobs(wanted: Sequence[units.Unit]) -> int:
+    """Return one process per core; on a GPU, at most as many as its free memory has ``GPU_UNIT``."""
+    cores = os.cpu_count() or 1
+    trained = [unit.settings["sections"]["training"] for unit in wanted if "sections" in unit.settings]
+    if not any(training.get("device") == "cuda" for training in trained):
+        return cores
+    import torch
+
+    return max(1, min(cores, torch.cuda.mem_get_info()[0] // GPU_UNIT))

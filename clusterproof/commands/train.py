@@ -142,7 +142,7 @@ def _carry_out(
     folder = resume or out or next(path for n in count(1) if not (path := Path(f"training-{n}")).exists())
     if resume is None and out is None:
         terminal.complain(f"no --out was given: the run will be stored in {folder}")
-    for library in ("torch", "polars"):  # before hours of work
+    for library in ("torch", "polars", "safetensors"):  # before hours of work
         require("out", str(folder), library)
     with _locating(given, source):
         status = _train(configuration, folder, resume is not None)
@@ -253,6 +253,10 @@ def describe_training(
         if "personal_step" in result.choices:
             served = "personal"
         lines.append(f"{result.choices['device']}, engine {result.choices['engine']}; {SERVED[served]}")
+        if training.precision != "full":
+            from clusterproof.neural.precision import precision_in_words
+
+            lines.append(precision_in_words(training.precision))
     return "\n".join(lines)
 
 

@@ -208,6 +208,7 @@ class NetworkTable(PaperTable):
     """A table whose runs train networks, on ``device``."""
 
     device: Literal["cpu", "cuda"] = "cpu"
+    precision: Literal["full", "tf32", "bf16"] = "full"
 
     @abstractmethod
     def sections(self) -> dict[str, dict[str, dict[str, Any]]]:
@@ -217,7 +218,8 @@ class NetworkTable(PaperTable):
         """Return the runs of a seed."""
         units = {}
         for name, sections in self.sections().items():
-            training = {"threads": 1, "device": self.device, **sections["training"], "seed": seed}
+            where = {"threads": 1, "device": self.device, "precision": self.precision}
+            training = {**where, **sections["training"], "seed": seed}
             settings = {"sections": {**sections, "training": training}}
             units[name] = Unit(f"{name}, seed {seed}", train_network, settings, resumes=True)
         return units

@@ -22,6 +22,7 @@ from clusterproof.neural.engines.base import LocalWork
 from clusterproof.neural.image_checks import check_images, checked_device
 from clusterproof.neural.networks import Network
 from clusterproof.neural.partitions.base import ClientImages, Partition
+from clusterproof.neural.precision import BITS, Precision, products_in
 
 TOGETHER = {"cpu": 4096, "cuda": 16384}
 """Samples whose scores under one model are computed in one product, by device."""
@@ -70,6 +71,8 @@ class ImageTask(Task):
         Where to compute and in which precision, ``"float32"`` or ``"float64"``.
     engine
         ``"vmap"``, ``"serial"`` or ``"auto"``, see ``clusterproof.neural.engines.choose_engine``.
+    precision
+        ``"tf32"`` or ``"bf16"`` for local steps in lower precision, see ``clusterproof.neural.precision``.
     preprocessing
         What is done to images. A gradient of training sees them distorted; where an algorithm chooses models
         by the losses of the batch whose gradients it takes, so does the choice.
@@ -93,6 +96,7 @@ class ImageTask(Task):
     device: str = "cpu"
     dtype: str = "float32"
     engine: str = "auto"
+    precision: Precision = "full"
     preprocessing: Preprocessing = field(default_factory=Preprocessing)
     chosen_engine: Engine = field(init=False, repr=False)
     """The engine in use."""
@@ -101,6 +105,10 @@ class ImageTask(Task):
         """Validate the arguments, choose the engine and bring the images to the device."""
         check_choice("dtype", self.dtype, ("float32", "float64"), remedy="'float32' is common for networks")
         check_choice("local_unit", self.local_unit, ("step", "epoch"), remedy="'step' is one gradient step")
+        check_choice("precision", self.precision, tuple(BITS), remedy="'full' is single precision")
+        if self.precision != "full" and self.dtype != "float32":
+            rule = "goes with dtype = 'float32' alone"
+            raise InvalidArgument("precision", self.precision, rule, "leave one of the two out")
         if self.batch_size is not None:
             check_count("batch_size", self.batch_size, at_least=1, remedy="leave it out for all")
         check_images(self.partition, self.network, self.preprocessing)
@@ -146,6 +154,7 @@ class ImageTask(Task):
             "device": self.device,
             "dtype": self.dtype,
             "engine": self.chosen_engine.name,
+            **({} if self.precision == "full" else {"precision": self.precision}),
             **({} if self.preprocessing.nothing else {"preprocessing": self.preprocessing.settings}),
         }
 
@@ -270,7 +279,8 @@ class ImageTask(Task):
                 for vectors in (trained, carried, centres, corrections)
             )
             assert start is not None
-            self.chosen_engine.train(start, buffer, anchor, correction, work)
+            with products_in(self.precision, self._device.type):
+                self.chosen_engine.train(start, buffer, anchor, correction, work)
             trained[rows], steps[rows] = start, work.steps
             if carried is not None and buffer is not None:
                 carried[rows] = buffer
@@ -293,9 +303,10 @@ class ImageTask(Task):
         buffer_sums = None if buffers is None and not descent.momentum else torch.zeros_like(sums)
         for rows, work in self._work(to_numpy(clients), descent, generator):
             factors = None if weights is None else weights[rows]
-            self.chosen_engine.train_clusters(
-                models, buffers, assignments[rows], factors, work, (sums, buffer_sums)
-            )
+            with products_in(self.precision, self._device.type):
+                self.chosen_engine.train_clusters(
+                    models, buffers, assignments[rows], factors, work, (sums, buffer_sums)
+                )
         return sums, buffer_sums
 
     def _work(

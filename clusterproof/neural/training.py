@@ -247,6 +247,7 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
             device=made["device"],
             dtype=training.dtype,
             engine=made["engine"],
+            precision=training.precision,
             preprocessing=seen,
         )
     made["engine"] = task.settings["engine"]

@@ -128,7 +128,7 @@ WORKS += [
 WORKS += ["check baselines/fedavg", "figures"]
 NEEDING = {
     "polars": "run ifca --rounds 2 --out stored",
-    "sklearn": "train --hidden 4 --rounds 1 --out t",
+    "sklearn": "run sofl",
     "numba": "run fpfc --clients 60 --dimension 100 --rounds 1",
     "joblib": "sweep s.toml --out so",
     "matplotlib": "figures error-per-round --out drawn",

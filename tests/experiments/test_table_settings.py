@@ -16,17 +16,17 @@ REACHES: dict[str, dict[str, dict[str, Any]]] = tomllib.loads(
 ["cfl-mgd/table-2"]
 ".*" = {rounds = 9, step_size = 0.3, batch_size = 7,
 clusters = 2, clients = 30, samples = 33, step_size_decay = 0.5, local_unit = "epoch", test_assignment = "train",
-participation = 0.6, local_steps = 4, images.crop = 20, device = "cuda"}
+participation = 0.6, local_steps = 4, images.crop = 20, device = "cuda", precision = "bf16"}
 "CFL-MGD|IFCA|FedAvg" = {hidden = [7], network = "resnet-20", channels = [3, 4]}
 FedBCD = {penalty.proximal = 0.7, fedbcd_network.network = "resnet-20", fedbcd_hidden.hidden = [7]}
 CFL-MGD.momentum = 0.4
 "CFL-MGD|IFCA" = {least_share = 0.2, restarts = 3}
 ["gradient-loss/figures-4-and-5"]
 ".*" = {rounds = 9, step_size = 0.3, batch_size = 7, hidden = [7], network = "resnet-20", channels = [3, 4],
-clients_per_cluster = 3, sign = "as-printed", empty_cluster = "always", device = "cuda"}
+clients_per_cluster = 3, sign = "as-printed", empty_cluster = "always", device = "cuda", precision = "bf16"}
 ["sofl/tables-3-to-5"]
 ".*" = {rounds = 9, step_size = 0.3, batch_size = 7, hidden = [7], network = "resnet-20", channels = [3, 4],
-images = 77, share = "full", local_epochs.local_steps = 4, participation = 0.6, device = "cuda"}
+images = 77, share = "full", local_epochs.local_steps = 4, participation = 0.6, device = "cuda", precision = "bf16"}
 SoFL = {grid = 3, cluster_count = "silhouette", map_start.initialisation = "random", clustering_round.pretraining = 6}
 CFL = {clustering_round.warm_up = 6, cfl_thresholds = {mean_threshold = 0.3, client_threshold = 0.7}}
 IFCA.restarts = 3
@@ -36,7 +36,7 @@ images = 77, share = "full", local_epochs.local_steps = 4, k_means_start = "k-me
 map_start = "random", cluster_count = "silhouette", repetitions = 3}
 ["fpfc/figure-1"]
 ".*" = {rounds = 9, step_size = 0.3, batch_size = 7, hidden = [7], network = "resnet-20", channels = [3, 4],
-clients = 8, padding = [1, 1], step_size_decay = 0.5, participation = 0.6, device = "cuda"}
+clients = 8, padding = [1, 1], step_size_decay = 0.5, participation = 0.6, device = "cuda", precision = "bf16"}
 "FPFC.*".strength = 0.3
 Per-FedAvg = {step_size.inner_step_size = 0.3, meta_steps.local_steps = 6}
 "(?!Per-FedAvg).*".local_epochs.local_steps = 4

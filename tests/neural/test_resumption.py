@@ -24,7 +24,7 @@ FREE = {"rounds": 9, "checkpoint_every": 7, "device": "cpu"}
 CHANGED = json.loads("""{
     "training": {"seed": 1, "batch_size": 5, "local_unit": "epoch", "step_size_decay": 0.5, "evaluate_every": 2,
                  "test_assignment": "test-loss", "after_local_training": true, "client_metrics": true,
-                 "dtype": "float64", "engine": "serial", "threads": 2},
+                 "dtype": "float64", "engine": "serial", "threads": 2, "precision": "bf16"},
     "data": {"data_dir": "elsewhere", "crop": 5, "flip": true, "brightness": 0.5, "contrast": 0.5,
              "standardise": true, "augmentation_per": "batch"},
     "partition": {"clusters": 4, "clients_per_cluster": 3, "images": 119, "share": "full"},

@@ -65,6 +65,8 @@ class CFLMGDTable2(NetworkTable):
         How the starts of IFCA and CFL-MGD are drawn, see IFCA. Not printed.
     methods
         Rows that are computed.
+    precision
+        Of the products in local training: tf32 and bf16 are faster on a GPU, and round more. Not printed.
     device
         Where networks are trained; all runs share one GPU. Not printed.
     """

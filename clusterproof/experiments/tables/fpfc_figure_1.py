@@ -38,6 +38,8 @@ class FPFCFigure1(NetworkTable):
         Share of the clients in a round.
     strength
         lambda of both penalties.
+    precision
+        Of the products in local training: tf32 and bf16 are faster on a GPU, and round more. Not printed.
     device
         Where networks are trained; all runs share one GPU. Not printed.
     """

@@ -55,6 +55,8 @@ class GradientLossFigures(NetworkTable):
     empty_cluster
         When K devices are pinned to the K clusters for an iteration: when-empty or always. The paper can be read both
         ways.
+    precision
+        Of the products in local training: tf32 and bf16 are faster on a GPU, and round more. Not printed.
     device
         Where networks are trained; all runs share one GPU. Not printed.
     """

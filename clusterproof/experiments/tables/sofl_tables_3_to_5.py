@@ -71,6 +71,8 @@ class SoFLTables3To5(NetworkTable):
         Starts that IFCA tries. Not printed.
     partitions
         Experiments that are computed, of rotated, K = 2, K = 4, K = 8, phi = 0.5, phi = 1 and phi = 10.
+    precision
+        Of the products in local training: tf32 and bf16 are faster on a GPU, and round more. Not printed.
     device
         Where networks are trained; all runs share one GPU. Not printed.
     """
