@@ -24,7 +24,7 @@ Change = str | Callable[[Any, Any], Any]
 Span = tuple[str, int, int]
 """The name of a function, and where in its text a place begins and ends."""
 
-OWN = ("clusterproof.conformance.definitions", "clusterproof.theory.definitions")
+OWN = ("clusterproof.conformance.definitions", "clusterproof.conformance.rounds", "clusterproof.methods")
 """Packages whose functions can be changed."""
 FOLDER = Path(__file__).with_name("algorithms")
 
@@ -67,7 +67,11 @@ def functions_of(rules: tuple[FunctionType, ...]) -> dict[str, FunctionType]:
     return found
 
 
-_text = cache(inspect.getsource)
+@cache
+def _text(function: FunctionType) -> str:
+    """Return what a function's file says, without its decorator."""
+    text = inspect.getsource(function)
+    return text[text.index("def ") :]
 
 
 @cache

@@ -10,7 +10,7 @@ import numpy as np
 from clusterproof.conformance.definitions import Definition
 from clusterproof.conformance.observation import Start, Unusable, as_array
 from clusterproof.conformance.tasks import ConformanceTask
-from clusterproof.theory.definitions.fedavg import descend, mean
+from clusterproof.methods.exact import descend, mean
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,10 +7,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clusterproof.theory.definitions.fedavg import descend, mean
-from clusterproof.theory.definitions.ifca import members
+from clusterproof.methods.exact import descend, mean, members
 
 __all__ = ["mean", "members", "np", "zip_longest"]
+
+
+def weights_of(run: Any) -> Any:
+    """Return the weights of the round's participants, as changes made them."""
+    return run.of_round["weights"]
+
+
+def number_of(run: Any, client: Any) -> int:
+    """Return the number of a client among all, whose gradient is that of no other."""
+    of_round = run.of_round
+    places = [each.gradient is client.gradient for each in of_round["clients"].participants]
+    return int(of_round["participants"][places.index(True)])
 
 
 def half(value: Any) -> np.ndarray:
@@ -340,10 +351,10 @@ def moved_in_loop(run: Any, control: Any) -> Any:
     return control + sum(run.of_round.get("moves", [0.0])) / run.task.clients
 
 
-def shared_control(local: Callable[..., Any], gradients: Any, control: Any, steps: Any) -> Sequence[Any]:
+def shared_control(local: Callable[..., Any], clients: Any, control: Any) -> Sequence[Any]:
     """Return ends and new controls of clients whose controls are one array."""
     found = []
-    for gradient, count in zip(gradients, steps, strict=True):
-        found.append(local(gradient, control, count))
+    for client in clients.participants:
+        found.append(local(client, control))
         control = found[-1][1]
     return found

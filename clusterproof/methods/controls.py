@@ -32,15 +32,14 @@ def scaffold(
 ) -> Any:
     """SCAFFOLD: Algorithm 1 of Karimireddy, Kale, Mohri, Reddi, Stich and Suresh (2020), options I and II."""
 
-    def learnt(client: Any, own: Any, end: Any) -> Any:  # line 12
+    def local(client: Any, own: Any) -> Any:
+        end = client.descend(model, step_size, plus=control - own)  # line 10
         if option == "I":
-            return client.gradient(model)
-        return own - control + (model - end) / (client.steps * step_size)
+            return end, client.gradient(model)  # line 12
+        return end, own - control + (model - end) / (client.steps * step_size)
 
-    ends = clients.each(  # line 10
-        lambda client, own: client.descend(model, step_size, plus=control - own), controls
-    )
-    after = clients.each(learnt, controls, ends)
+    found = clients.each(local, controls)
+    ends, after = clients.map(lambda each: each[0], found), clients.map(lambda each: each[1], found)
     changes = clients.map(lambda new, own: new - own, after, controls)
     moved = model + server_step_size * (clients.mean(ends) - model)  # lines 16 and 17
     return moved, control + clients.total(changes) / clients.count, after

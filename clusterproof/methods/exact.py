@@ -32,6 +32,11 @@ def descend(gradient: Callable[[Any], Any], start: Any, step_size: Any, steps: A
     return start
 
 
+def pulled(y: Any, to: Any, pull: Any) -> Any:
+    """Return the gradient of pull / 2 ||y - to||^2."""
+    return pull * (y - to)
+
+
 def descend_with_momentum(
     gradient: Callable[[Any], Any],
     start: Any,
@@ -76,8 +81,8 @@ class ExactClient:
         Its loss, a function of a model.
     product
         Its Hessian at a model times a vector, a function of both.
-    path, path_with_momentum
-        Make the local steps of a gradient: ``descend`` and ``descend_with_momentum``.
+    path, path_with_momentum, pulled
+        Make the local steps of a gradient, ``descend`` and ``descend_with_momentum``, and a pull.
     """
 
     gradient: Any
@@ -86,6 +91,7 @@ class ExactClient:
     product: Any = None
     path: Any = None
     path_with_momentum: Any = None
+    pulled: Any = None
 
     @property
     def asked(self) -> Any:
@@ -124,7 +130,7 @@ class ExactClient:
             found = gradient(y)
             if plus is not None:
                 found = found + plus
-            return found if pull is None else found + pull * (y - to)
+            return found if pull is None else found + self.pulled(y, to, pull)
 
         return self.path(direction, start, step_size, count)
 
@@ -259,7 +265,7 @@ def exact_clients(
     """
     size = len(gradients)
     participants = [
-        ExactClient(gradient, count_of, loss, product, descend, descend_with_momentum)
+        ExactClient(gradient, count_of, loss, product, descend, descend_with_momentum, pulled)
         for gradient, count_of, loss, product in zip(
             gradients, steps, losses or [None] * size, products or [None] * size, strict=True
         )

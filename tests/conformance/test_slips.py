@@ -154,7 +154,7 @@ def directions(change: Any) -> Any:
         ("ditto", {"personal pull": "{} * abs({})"}, "one-step"),
         ("fedavgm", {"old momentum": "{} * (np.arange(len({})) % 2 == 0)"}, "rounds"),
         ("fedavg", {"weights": "{} ** 2 / ({} ** 2).sum()"}, "sizes"),
-        ("fedadam", {"root": "lambda v: v"}, "one-step"),
+        ("fedadam", {"v of step": "({}) ** 2"}, "one-step"),
     ],
 )
 def test_mistakes_outside_the_bank_are_found_and_not_named(algorithm: str, changes: Any, probe: str) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 
 from clusterproof.algorithms import Algorithm
 from clusterproof.common import Randomness
+from clusterproof.conformance.rounds.proxskip import proxskip_iteration
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.definitions.proxskip import proxskip_iteration
 
 Round = Callable[[np.ndarray], np.ndarray]
 """Maps a state, a vector, to that after a round."""

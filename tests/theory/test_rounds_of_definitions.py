@@ -1,4 +1,4 @@
-"""The library's fast rounds are those of ``theory.definitions``, in fractions and in floats, on every task."""
+"""Rounds on arrays are those client by client, of methods and of ``conform``, in fractions and floats, on every task."""
 
 import math
 from fractions import Fraction
@@ -10,8 +10,11 @@ import pytest
 from clusterproof.algorithms import CFLMGD, FPFC, IFCA, FedAvg, FedLin, FedProx, Local, ProxSkip, Scaffold
 from clusterproof.algorithms.penalties import SmoothedSCAD
 from clusterproof.common import Randomness
+from clusterproof.conformance.rounds import cfl_mgd, fpfc, ifca, proxskip
+from clusterproof.methods.averaging import fedavg, fedprox
+from clusterproof.methods.controls import fedlin, scaffold
+from clusterproof.methods.exact import descend, exact_clients, mean
 from clusterproof.synthetic import LogisticMixture, QuadraticMixture
-from clusterproof.theory.definitions import cfl_mgd, fedavg, fedlin, fedprox, fpfc, ifca, proxskip, scaffold
 
 CLIENTS = 4
 
@@ -77,33 +80,34 @@ def kind_of(task, fractions):
 
 
 def averaged(a, g, f, s, who, p):
-    s.models = [fedavg.fedavg_round(g, s.models[0], a.step_size, a.steps, weights=p, server_step=a.server)]
+    clients = exact_clients(g, a.steps, weights=p)
+    s.models = [fedavg(clients, s.models[0], step_size=a.step_size, server_step_size=a.server)]
 
 
 def proximal(a, g, f, s, who, p):
-    s.models = [fedprox.fedprox_round(g, s.models[0], a.step_size, a.steps, a.proximal, weights=p)]
+    clients = exact_clients(g, a.steps, weights=p)
+    s.models = [fedprox(clients, s.models[0], step_size=a.step_size, proximal=a.proximal)]
 
 
 def corrected(a, g, f, s, who, p):
     controls = [s.controls[i] for i in who]
-    options = {"clients": CLIENTS, "weights": p, "server_step": a.server}
-    x, s.control[0], after = scaffold.scaffold_round(
-        g, s.models[0], s.control[0], controls, a.step_size, a.steps, a.option, **options
-    )
+    clients = exact_clients(g, a.steps, weights=p, count=CLIENTS)
+    settings = {"step_size": a.step_size, "option": a.option, "server_step_size": a.server}
+    x, s.control[0], after = scaffold(clients, s.models[0], s.control[0], controls, **settings)
     s.models = [x]
     for i, control in zip(who, after, strict=True):
         s.controls[i] = control
 
 
 def shifted(a, g, f, s, who, p):
-    s.models = [fedlin.fedlin_round(g, s.models[0], a.step_size, a.steps)]
+    s.models = [fedlin(exact_clients(g, a.steps), s.models[0], step_size=a.step_size)]
 
 
 def skipping(a, g, f, s, who, p):
     own, controls = proxskip.proxskip_iteration(
         g, s.personal, s.controls, a.step_size, a.probability, a.communicates
     )
-    s.models, s.personal, s.controls = [fedavg.mean(own)], own, controls
+    s.models, s.personal, s.controls = [mean(own)], own, controls
 
 
 def by_gradients(a, g, f, s, who, p):
@@ -139,7 +143,7 @@ def fused(a, g, f, s, who, p):
 
 def alone(a, g, f, s, who, p):
     for i, own, steps in zip(who, g, a.steps, strict=True):
-        s.models[i] = fedavg.descend(own, s.models[i], a.step_size, steps)
+        s.models[i] = descend(own, s.models[i], a.step_size, steps)
 
 
 SOME = {"step_size": 0.25, "local_steps": 2, "participation": 0.5}

@@ -12,7 +12,7 @@ import numpy as np
 from clusterproof.conformance.forms import FedAvgInHalves
 from clusterproof.conformance.observation import Start
 from clusterproof.conformance.tasks import ConformanceTask
-from clusterproof.theory.definitions.fedavg import descend
+from clusterproof.methods.exact import descend
 
 
 class _StrategyRun(FedAvgInHalves):

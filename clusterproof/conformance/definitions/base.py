@@ -11,6 +11,8 @@ import numpy as np
 from clusterproof.conformance.changes import Change, changed, changed_functions, parameters, table
 from clusterproof.conformance.tasks import ConformanceTask
 from clusterproof.conformance.tolerance import Snapshot
+from clusterproof.methods import METHODS
+from clusterproof.methods.exact import ExactClient, ExactClients, descend, pulled
 
 SHARED = {**table("general")["settings"], "batch_size": None}
 """Settings of every algorithm, with their defaults."""
@@ -25,6 +27,9 @@ SCHEDULES: dict[str, Callable[[int, float, int], float]] = {
     "warm-up": lambda t, rate, rounds: min(1.0, (t + 1) / rounds),
 }
 """Factors of the clients' step size in round t = 0, 1, ..., from ``schedule_rate`` and ``schedule_rounds``."""
+
+OF_CLIENTS = ("steps", "gradients", "weights")
+"""What the clients of a method are made of, and what changes of them change."""
 
 READ_BY: dict[str, str] = {
     "server_step_size": "server_step",
@@ -104,7 +109,9 @@ class Definition:
             places = [place.split(":") for place in known["rules"]]
             rule, *calls = [getattr(import_module(module), function) for module, function in places]
             cls.rule, cls.calls = staticmethod(rule), tuple(calls)
-            if "server_step" in parameters(rule):
+            if rule in METHODS:
+                cls.calls = (*cls.calls, descend, pulled)
+            if "server_step" in cls.arguments():
                 cls.server_step = "server_step_size"
 
     def __init__(
@@ -144,12 +151,15 @@ class Definition:
     @classmethod
     def arguments(cls) -> tuple[str, ...]:
         """Return the names of what a round is given, each of which a change may change."""
-        return parameters(cls.rule)
+        if cls.rule not in METHODS:
+            return parameters(cls.rule)
+        settings = METHODS[cls.rule].settings
+        return (*OF_CLIENTS, *settings, *(["server_step"] if "server_step_size" in settings else []))
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:
         """Return every setting that the rule has, with its default: of words those with a choice."""
-        lacking = {name for name, argument in READ_BY.items() if argument not in parameters(cls.rule)}
+        lacking = {name for name, argument in READ_BY.items() if argument not in cls.arguments()}
         lacking |= {"weighting"} - cls.variants.keys()
         return {name: value for name, value in {**SHARED, **cls.own_settings}.items() if name not in lacking}
 
@@ -267,10 +277,13 @@ class Definition:
         known["rows"] = rows = self.changed("rows", known["participants"])
         known |= {name: known[name][rows] for name in self.of_clients}
         known["models"] = known["model"]
-        names = parameters(type(self).rule)
+        rule, names = type(self).rule, self.arguments()
         for name in sorted(names, key="steps".__ne__):  # which the changes of others may use
             known[name] = self.changed(name, known.get(name), known)
-        found = self.functions[type(self).rule.__name__](**{name: known[name] for name in names})
+        if rule in METHODS:
+            found = self.round_of_method(known)
+        else:
+            found = self.functions[rule.__name__](**{name: known[name] for name in names})
         after = dict(zip(self.states, found if len(self.states) > 1 else [found], strict=True))
         known["after"] = after
         after = {name: self.changed(f"new {name}", value, known) for name, value in after.items()}
@@ -279,6 +292,22 @@ class Definition:
                 table = getattr(self, name).copy()
                 table[rows], value = value, table
             setattr(self, name, np.array(value))
+
+    def round_of_method(self, known: dict[Any, Any]) -> Any:
+        """Return what the round of a method gives, of clients with the run's changes."""
+        method, functions = METHODS[type(self).rule], self.functions
+        if "server_step" in known and "server_step_size" in method.settings:
+            known["server_step_size"] = known["server_step"]
+        participants = [
+            ExactClient(gradient, steps, None, product, functions["descend"], None, functions["pulled"])
+            for gradient, steps, product in zip(
+                known["gradients"], known["steps"], known["products"], strict=True
+            )
+        ]
+        known["clients"] = ExactClients(participants, self.task.clients, list(known["weights"]))
+        states = [list(known[name]) if name in self.of_clients else known[name] for name in self.states]
+        settings = {name: known[name] for name in method.settings}
+        return functions[type(self).rule.__name__](known["clients"], *states, **settings)
 
 
 def _decayed(decay: float, _: Any, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -5,15 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.theory.definitions.cfl_mgd import option_1_round, option_2_round
-from clusterproof.theory.definitions.fedavg import add_up, descend, mean
-from clusterproof.theory.definitions.ifca import (
-    choose,
-    gradient_averaging_round,
-    members,
-    model_averaging_round,
-    shares,
-)
+from clusterproof.conformance.rounds.cfl_mgd import option_1_round, option_2_round
+from clusterproof.conformance.rounds.ifca import choose, gradient_averaging_round, model_averaging_round
+from clusterproof.methods.exact import add_up, descend, mean, members, shares
 
 
 def ifca_round(

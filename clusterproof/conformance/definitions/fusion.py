@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.theory.definitions.fpfc import fpfc_round, shrinkage
+from clusterproof.conformance.rounds.fpfc import fpfc_round, shrinkage
 
 
 def fusion_round(

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.theory.definitions.fedavg import descend
+from clusterproof.methods.exact import descend
 
 
 def averaged(models: Any, updates: Any, groups: Any, weights_of: Callable[[Any], Any]) -> Any:

@@ -1,9 +1,8 @@
-"""Rounds that are one or several of a definition of ``theory``: of ProxSkip until its coin falls, and of LOCAL."""
+"""The round of ProxSkip until its coin falls."""
 
 from typing import Any
 
-from clusterproof.theory.definitions.fedavg import descend
-from clusterproof.theory.definitions.proxskip import proxskip_iteration
+from clusterproof.conformance.rounds.proxskip import proxskip_iteration
 
 
 def proxskip_round(
@@ -22,9 +21,3 @@ def proxskip_round(
         gradients, ends, controls, step_size, probability, True, weights=weights
     )
     return models[0], controls
-
-
-def local_round(gradients: Any, models: Any, step_size: Any, steps: Any) -> Any:
-    """Return the participants' models after their local steps."""
-    clients = zip(gradients, models, steps, strict=True)
-    return [descend(gradient, model, step_size, count) for gradient, model, count in clients]

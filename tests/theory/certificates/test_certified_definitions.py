@@ -1,4 +1,4 @@
-"""A round as certificates state it, of means and deviations over clients, is that of the definitions, on quadratics."""
+"""A round as certificates state it, of means and deviations over clients, is that of the methods, on quadratics."""
 
 from fractions import Fraction
 from typing import Any
@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from clusterproof.methods.averaging import fedavg, fedprox
+from clusterproof.methods.controls import proxskip, scaffold
+from clusterproof.methods.exact import ExactClients, SolvingClient, exact_clients
 from clusterproof.theory.certificates.rounds import local_steps, skipped
-from clusterproof.theory.definitions.fedavg import fedavg_round
-from clusterproof.theory.definitions.fedprox import exact_fedprox_round
-from clusterproof.theory.definitions.proxskip import proxskip_iteration
-from clusterproof.theory.definitions.scaffold import scaffold_round
 
 CLIENTS, DIMENSION, STEPS, SERVER, PROBABILITY = 3, 2, 3, 0.75, 0.25
 STREAM = np.random.default_rng(0)
@@ -69,22 +68,23 @@ def certified(kind: str, option: str = "", weight: float = 0.0) -> float:
 
 @pytest.mark.parametrize("option", ["I", "II"])
 def test_scaffold(option: str) -> None:
-    x, _, controls = scaffold_round(
-        gradients(0 * CONTROLS), MODEL, 0, CONTROLS, 1, [STEPS] * CLIENTS, option, server_step=SERVER
-    )
+    clients = exact_clients(gradients(0 * CONTROLS), [STEPS] * CLIENTS)
+    settings = {"step_size": 1, "option": option, "server_step_size": SERVER}
+    x, _, controls = scaffold(clients, MODEL, 0, list(CONTROLS), **settings)
     expected = x @ x + 0.5 * mean_square(controls)
     assert certified("steps", option, 0.5) == pytest.approx(expected, rel=1e-12)
 
 
 def test_fedavg_and_fedprox() -> None:
     """The controls of a certificate are the negative gradients at the optimum."""
-    x = fedavg_round(gradients(-CONTROLS), MODEL, 1, [STEPS] * CLIENTS, server_step=SERVER)
+    clients = exact_clients(gradients(-CONTROLS), [STEPS] * CLIENTS)
+    x = fedavg(clients, MODEL, step_size=1, server_step_size=SERVER)
     assert certified("steps") == pytest.approx(x @ x, rel=1e-12)
     minimisers = [
         lambda w, i=i: np.linalg.solve(HESSIANS[i] + np.eye(DIMENSION), w + CONTROLS[i])
         for i in range(CLIENTS)
     ]
-    y = exact_fedprox_round(minimisers, MODEL)
+    y = fedprox(ExactClients([*map(SolvingClient, minimisers)], CLIENTS), MODEL, step_size=None, proximal=1)
     assert certified("prox") == pytest.approx(y @ y, rel=1e-12)
 
 
@@ -92,7 +92,9 @@ def test_proxskip() -> None:
     models = MODEL + SPREAD
     expected = 0.0
     for coin, chance in ((True, PROBABILITY), (False, 1 - PROBABILITY)):
-        x, h = proxskip_iteration(gradients(0 * CONTROLS), list(models), list(CONTROLS), 1, PROBABILITY, coin)
+        clients = exact_clients(gradients(0 * CONTROLS), [1] * CLIENTS)
+        settings = {"step_size": 1, "probability": PROBABILITY, "communicates": coin}
+        x, h = proxskip(clients, list(models), list(CONTROLS), **settings)
         expected += chance * float((np.square(x).sum() + 0.5 * np.square(h).sum()) / CLIENTS)
     split = [joined(np.tile(MODEL, (CLIENTS, 1)))], [joined(CONTROLS), joined(SPREAD)]
     setting = "steps", 1, 1, Fraction(1), 0, "", 0.5, PROBABILITY

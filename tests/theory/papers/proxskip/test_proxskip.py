@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from clusterproof import checker
-from clusterproof.theory.definitions.proxskip import proxskip_iteration
+from clusterproof.conformance.rounds.proxskip import proxskip_iteration
 from clusterproof.theory.exact.planar_clients import PlanarClients, squares, vector
 from clusterproof.theory.papers.proxskip import Start
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from clusterproof.theory.definitions.fedavg import Functions, add_up, descend, mean
+from clusterproof.methods.exact import Functions, add_up, descend, mean, members, shares
 
 
 def choose(losses: Functions, models: Sequence[Any]) -> Sequence[int]:
@@ -15,19 +15,6 @@ def choose(losses: Functions, models: Sequence[Any]) -> Sequence[int]:
         return min(range(len(models)), key=lambda cluster: loss(models[cluster]))
 
     return [nearest(loss) for loss in losses]
-
-
-def members(values: Sequence[Any], chosen: Sequence[int], cluster: int) -> Sequence[Any]:
-    """Return the values of a cluster's participants."""
-    return [value for value, own in zip(values, chosen, strict=True) if own == cluster]
-
-
-def shares(weights: Sequence[Any] | None, chosen: Sequence[int], cluster: int) -> Sequence[Any] | None:
-    """Return the weights of a cluster's participants, over their sum; None where all are equal."""
-    if weights is None:
-        return None
-    own = members(weights, chosen, cluster)
-    return [weight / sum(own) for weight in own]
 
 
 def gradient_averaging_round(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from clusterproof.theory.definitions.fedavg import Functions, descend, mean
+from clusterproof.methods.exact import Functions, descend, mean
 
 Pairs = Sequence[Sequence[Any]]
 """A vector for each ordered pair of clients."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from clusterproof.theory.definitions.fedavg import Functions, mean
+from clusterproof.methods.exact import Functions, mean
 
 
 def proxskip_iteration(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from clusterproof.theory.definitions.fedavg import Functions, add_up, mean
-from clusterproof.theory.definitions.ifca import members
+from clusterproof.methods.exact import Functions, add_up, mean, members
 
 
 def option_1_round(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from clusterproof.theory.definitions.fedavg import Functions, fedavg_round
+from clusterproof.methods.exact import Functions, descend, mean
 
 
 def approach(
@@ -31,6 +31,7 @@ def ditto_round(
     server_step: Any,
 ) -> tuple[Any, Sequence[Any]]:
     """Return x and the participants' v_i after a round."""
-    after = fedavg_round(gradients, model, step_size, steps, weights=weights, server_step=server_step)
+    local = [descend(each, model, step_size, count) for each, count in zip(gradients, steps, strict=True)]
+    after = model + server_step * (mean(local, weights) - model)
     own = zip(gradients, personal, personal_steps, strict=True)
     return after, [approach(each, v, model, lam, personal_step_size, count) for each, v, count in own]
