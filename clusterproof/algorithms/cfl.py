@@ -1,4 +1,7 @@
-"""CFL, clustered federated learning by recursive bipartition (Sattler et al., 2020)."""
+"""CFL, clustered federated learning by recursive bipartition (Sattler et al., 2020).
+
+It is no function of ``methods``: its server compares every pair of updates, which no verb of the clients says.
+"""
 
 from __future__ import annotations
 

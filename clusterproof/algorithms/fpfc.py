@@ -1,4 +1,7 @@
-"""FPFC, fusion-penalised federated clustering (Yu, Liu, Sun and Wang, AAAI 2023)."""
+"""FPFC, fusion-penalised federated clustering (Yu, Liu, Sun and Wang, AAAI 2023).
+
+It is no function of ``methods``: its server keeps vectors of pairs, which no verb of the clients says.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""GL-CFL: clients choose their cluster by the loss and the direction of the gradient."""
+"""GL-CFL: clients choose their cluster by the loss and the direction of the gradient.
+
+It is no function of ``methods``: its clients compare gradients with moves, which no verb of the clients says.
+"""
 
 from __future__ import annotations
 

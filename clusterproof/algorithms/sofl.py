@@ -1,4 +1,7 @@
-"""SoFL: one clustering of the clients by a self-organising map and k-means, then training by cluster."""
+"""SoFL: one clustering of the clients by a self-organising map and k-means, then training by cluster.
+
+It is no function of ``methods``: its server groups all updates at once, which no verb of the clients says.
+"""
 
 from __future__ import annotations
 

@@ -18,9 +18,7 @@ def fedavg(clients: Any, model: Any, *, step_size: Real, server_step_size: Real 
 
 
 @method("fedprox")
-def fedprox(
-    clients: Any, model: Any, *, step_size: Real, proximal: Real = 0.1, server_step_size: Real = 1
-) -> Any:
+def fedprox(clients: Any, model: Any, *, step_size: Real, proximal: Real, server_step_size: Real = 1) -> Any:
     """FedProx: Algorithm 2 of Li, Sahu, Zaheer, Sanjabi, Talwalkar and Smith (2020), by gradient steps.
 
     They minimise F_k(w) + mu / 2 ||w - w^t||^2.

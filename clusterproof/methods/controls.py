@@ -46,7 +46,7 @@ def scaffold(
 
 
 @method("feddyn", of_clients=("linear",), averages={"offset": "linear"})
-def feddyn(clients: Any, model: Any, offset: Any, linear: Any, *, step_size: Real, alpha: Real = 0.1) -> Any:
+def feddyn(clients: Any, model: Any, offset: Any, linear: Any, *, step_size: Real, alpha: Real) -> Any:
     """FedDyn: Algorithm 1 of Acar, Zhao, Navarro, Mattina, Whatmough and Saligrama (2021), by gradient steps; restated.
 
     The server keeps h, and clients the gradients of their linear terms.

@@ -51,7 +51,7 @@ def ditto(
     personal: Any,
     *,
     step_size: Real,
-    lam: Real = 0.1,
+    lam: Real,
     personal_step_size: Real,
     personal_steps: Any = 1,
     server_step_size: Real = 1,
@@ -76,10 +76,10 @@ def pfedme(
     personal: Any,  # noqa: ARG001 - what the rounds leave
     *,
     step_size: Real,
-    lam: Real = 1.0,
+    lam: Real,
     inner_steps: int = 5,
-    outer_step_size: Real = 0.1,
-    mix: Real = 1.0,
+    outer_step_size: Real,
+    mix: Real,
     theta: str = "continues",
 ) -> Any:
     """pFedMe: Algorithm 1 of T. Dinh, Tran and Nguyen (2020), with proximal points by gradient steps; restated.

@@ -14,7 +14,7 @@ def fedavgm(
     buffer: Any,
     *,
     step_size: Real,
-    momentum: Real = 0.9,
+    momentum: Real,
     nesterov: bool = False,
     server_step_size: Real = 1,
 ) -> Any:
@@ -35,10 +35,10 @@ def fedadam(
     v: Any,
     *,
     step_size: Real,
-    eta: Real = 0.1,
-    beta1: Real = 0.9,
-    beta2: Real = 0.99,
-    tau: Real = 0.001,
+    eta: Real,
+    beta1: Real,
+    beta2: Real,
+    tau: Real,
 ) -> Any:
     """FedAdam: Algorithm 2 of Reddi, Charles, Zaheer, Garrett, Rush, Konecny et al. (2021); restated."""
     delta = clients.mean(clients.each(lambda client: client.descend(model, step_size))) - model
@@ -56,10 +56,10 @@ def fedyogi(
     v: Any,
     *,
     step_size: Real,
-    eta: Real = 0.1,
-    beta1: Real = 0.9,
-    beta2: Real = 0.99,
-    tau: Real = 0.001,
+    eta: Real,
+    beta1: Real,
+    beta2: Real,
+    tau: Real,
 ) -> Any:
     """FedYogi: Algorithm 2 of Reddi, Charles, Zaheer, Garrett, Rush, Konecny et al. (2021); restated."""
     delta = clients.mean(clients.each(lambda client: client.descend(model, step_size))) - model

@@ -5,13 +5,18 @@ The file and the claim are those of ``notes/your-own-algorithm.md``; what they m
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import polars
 import pytest
 
+from clusterproof.checker.claims.claim import REGISTRY
 from clusterproof.commands.application import main
+from clusterproof.conformance.definitions import DEFINITIONS
+from clusterproof.conformance.known_mistakes import SLIPS
 
 GUIDE = Path(__file__).parents[2] / "notes" / "your-own-algorithm.md"
 BY_HAND = """
@@ -36,7 +41,7 @@ class ByHand:
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder with the guide's files and the same method by hand, right and wrong."""
     for name, text in re.findall(
         r"New file `(drift_\w+\.py)`:\n\n```python\n(.*?)```", GUIDE.read_text(), re.S
@@ -45,7 +50,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "right.py").write_text(BY_HAND.replace("KEPT", 'self.settings["keep"]'))
     (tmp_path / "wrong.py").write_text(BY_HAND.replace("KEPT", "0.9"))
     monkeypatch.chdir(tmp_path)
-    return tmp_path
+    with patch.dict(REGISTRY), patch.dict(DEFINITIONS), patch.dict(SLIPS):
+        yield tmp_path
 
 
 METHOD = "drift_memory.py:drift_memory"
@@ -91,7 +97,7 @@ def test_code_is_compared_with_it(code: str, status: int) -> None:
     assert main(["conform", code, "--as", METHOD]) == status
 
 
-@pytest.mark.usefixtures("place")
-def test_a_claim_about_it_is_proved(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", "drift_claim.py"]) == 0
-    assert "certified" in capsys.readouterr().out
+def test_a_claim_about_it_is_proved(place: Path) -> None:
+    assert main(["check", "drift_claim.py", "--json", "verdicts.json"]) == 0
+    (verdict,) = json.loads((place / "verdicts.json").read_text())["claims"]
+    assert verdict["verdict"] == "certified"

@@ -1,4 +1,4 @@
-"""Definitions are of the kernel's language; a paper, a round of the library or code by hand notices each constant."""
+"""Rounds are of the kernel's language; a paper, a round of the library or code by hand notices each constant."""
 
 import ast
 import inspect
@@ -18,13 +18,34 @@ from kernel_statements import text_with
 from clusterproof.checker import REGISTRY
 from clusterproof.common.discovery import modules_below
 from clusterproof.conformance import DEFINITIONS, changes
+from clusterproof.conformance import rounds as rounds_of_conform
 from clusterproof.conformance.observation import Observed, observe
 from clusterproof.conformance.probes import SUPPORTS, agree, make_probes
-from clusterproof.theory import definitions
+from clusterproof.methods import METHODS, averaging, controls, personal, server_optimisers
 
-MODULES = {module.__name__.rpartition(".")[2]: module for module in modules_below(definitions.__name__)}
+METHOD_MODULES = (averaging, controls, personal, server_optimisers)
+MODULES = {
+    module.__name__.rpartition(".")[2]: module
+    for module in (*modules_below(rounds_of_conform.__name__), *METHOD_MODULES)
+}
+OF_CONFORM = {
+    name
+    for each in DEFINITIONS.values()
+    if each.rule in METHODS
+    for name in changes.functions_of((each.rule, *each.calls))
+}
+"""Functions of methods that ``conform`` compares code by hand with; claims and runs hold the others."""
 SETTINGS = {
-    *("step_size", "server_step", "probability", "momentum", "proximal", "clients", "count"),
+    *(
+        "step_size",
+        "server_step",
+        "server_step_size",
+        "probability",
+        "momentum",
+        "proximal",
+        "clients",
+        "count",
+    ),
     *("strength", "concavity", "smoothing", "augmentation", "ratio"),
     *("alpha", "beta1", "beta2", "eta", "tau", "lam", "mix"),
     *("inner_step_size", "outer_step_size", "personal_step_size"),
@@ -36,6 +57,8 @@ def is_constant(node: ast.AST) -> bool:
     """Return whether a node is a use of a setting, or a number other than 0."""
     if isinstance(node, ast.BoolOp):  # a setting or its default
         return any(map(is_constant, node.values))
+    if isinstance(node, ast.Attribute):
+        return node.attr == "count" or (node.attr == "steps" and isinstance(node.ctx, ast.Load))
     if isinstance(node, ast.Name):
         return node.id in SETTINGS and isinstance(node.ctx, ast.Load)
     return isinstance(node, ast.Constant) and type(node.value) is int and node.value != 0
@@ -50,8 +73,14 @@ class Change(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> Any:
         """Change the constant at the place, and look into everything else but subscripts and counts of steps."""
+        if isinstance(node, ast.arguments):  # defaults are held elsewhere
+            return node
+        if isinstance(node, ast.Attribute) and not is_constant(node):  # a verb of the clients
+            return node
         if isinstance(node, ast.FunctionDef):
             self.function = node.name
+            node.body = [self.visit(each) for each in node.body]
+            return node
         if isinstance(node, ast.Subscript) or (
             isinstance(node, ast.Call) and ast.unparse(node.func) == "range"
         ):
@@ -73,17 +102,16 @@ def changes_of(module: ModuleType) -> list[tuple[str, ast.Module]]:
     """Return the module's trees with one constant changed."""
     found = []
     while not found or found[-1][0]:
-        change = Change(len(found))
-        tree = ast.fix_missing_locations(change.visit(ast.parse(inspect.getsource(module))))
-        found.append((change.found, tree))
+        change, tree = Change(len(found)), ast.parse(inspect.getsource(module))
+        for place, node in enumerate(tree.body):
+            if module not in METHOD_MODULES or getattr(node, "name", "") in OF_CONFORM:
+                tree.body[place] = change.visit(node)
+        found.append((change.found, ast.fix_missing_locations(tree)))
     return found[:-1]
 
 
 CONSTANTS = [(name, what, tree) for name, module in MODULES.items() for what, tree in changes_of(module)]
 PAPERS = {
-    "fedavg": ("fedavg/drift", "local-gd/"),
-    "scaffold": ("scaffold/sharp", "scaffold/convex"),
-    "fedlin": ("fedlin/sharp", "fedlin/rate"),
     "proxskip": ("proxskip/",),
 }
 """Claims with sides that were computed elsewhere, by the definition that their runs are of."""
@@ -91,8 +119,8 @@ PAPERS = {
 
 BY_HAND = [*numpy_federated.FORMS, (clustered_by_hand.FPFC, "fpfc", {})]
 PROBES = ("step-size", "rounds", "sizes", "batches", "server-step", "strengths", "participation")
-IN_THEORY_ONLY = ("fedavg", "fedlin", "fedprox", "fpfc", "scaffold")
-"""Modules with constants of which ``conform`` has no need: defaults, exact solves, and ends at which cases agree."""
+IN_THEORY_ONLY = ("fpfc",)
+"""Modules with constants of which ``conform`` has no need: ends at which cases agree."""
 assert REGISTRY  # papers are imported before anything is changed
 
 
@@ -174,12 +202,16 @@ def test_a_constant_changed_by_one_per_cent_is_noticed(
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_nothing_is_noticed_of_the_definition_itself(module: str) -> None:
+def test_nothing_is_noticed_of_the_round_itself(module: str) -> None:
     assert not theory_notices(module)
     assert not conformance_notices(module)
 
 
+ROOTS = {"fedadam", "fedyogi"}
+"""Methods with roots of numbers, which the language has not."""
+
+
 @pytest.mark.parametrize("module", MODULES)
-def test_a_definition_is_of_the_kernel_s_language(module: str) -> None:
-    for name in functions_of(module):
+def test_a_round_is_of_the_kernel_s_language(module: str) -> None:
+    for name in functions_of(module) - ROOTS:
         text_with(getattr(MODULES[module], name))

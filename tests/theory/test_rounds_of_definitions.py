@@ -1,4 +1,4 @@
-"""Rounds on arrays are those client by client, of methods and of ``conform``, in fractions and floats, on every task."""
+"""Rounds on arrays are those client by client, of methods and of ``conform``, in fractions and floats, on all tasks."""
 
 import math
 from fractions import Fraction
