@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from clusterproof.checker.report import tables as reports
+from clusterproof.checker.report.stored_evidence import read_evidence
 from clusterproof.checker.report.verdict import word_of
 from clusterproof.commands import terminal
 from clusterproof.common import InvalidArgument
@@ -107,9 +108,10 @@ def repository(
     terminal.check_outputs(**outputs)
     folder = f"{claims.rstrip('/')}/"
     terminal.files_in(folder)  # before anything is started
-    parts = [check_claims(folder, fails)]
-    if evidence:
-        parts.append(replay_evidence(folder, evidence))
+    with tempfile.TemporaryDirectory() as fresh:
+        parts = [check_claims(folder, fails, fresh)]
+        if evidence:
+            parts.append(replay_evidence(folder, evidence, fresh))
     if implementation:
         parts.append(compare_code(implementation, algorithm, settings.split()))
     statuses = {part.status for part in parts}
@@ -125,9 +127,12 @@ def repository(
     return status
 
 
-def check_claims(folder: str, fails: Set[str]) -> Part:
-    """Search all claims of a folder; the status is 1 if a claim has one of the verdicts ``fails``, or no verdict."""
-    status, said, record = carry_out(["check", folder, "--search"], record=True)
+def check_claims(folder: str, fails: Set[str], fresh: str) -> Part:
+    """Search all claims of a folder, and keep their evidence in the folder ``fresh``.
+
+    The status is 1 if a claim has one of the verdicts ``fails``, or no verdict.
+    """
+    status, said, record = carry_out(["check", folder, "--search", "--evidence", fresh], record=True)
     if record is None:
         return Part(status, (Row(folder, "not checked", said),), "not checked")
     found = [each for each in record["claims"] if "#" not in each["claim"]]
@@ -138,12 +143,32 @@ def check_claims(folder: str, fails: Set[str]) -> Part:
     return Part(1 if status or fails & {*counts} else 0, tuple(rows), brief)
 
 
-def replay_evidence(folder: str, evidence: str) -> Part:
-    """Replay the stored evidence on the claims of a folder."""
+def replay_evidence(folder: str, evidence: str, fresh: str) -> Part:
+    """Replay the stored evidence on the claims of a folder; texts that differ from those in ``fresh`` are refused."""
     status, said, _ = carry_out(["check", folder, "--replay", "--evidence", evidence])
-    word = "not replayed" if status else "replayed"
     reason = said or ("the log names each record" if status else "")
+    if not status and (changed := changed_claims(Path(evidence), Path(fresh))):
+        again = f"clusterproof check {folder} --search --evidence {evidence}"
+        status, reason = (
+            1,
+            f"stored of another text than that of {', '.join(changed)}; store it again: {again}",
+        )
+    word = "not replayed" if status else "replayed"
     return Part(status, (Row(evidence, word, reason),), "evidence not replayed" if status else "")
+
+
+def changed_claims(stored: Path, fresh: Path) -> list[str]:
+    """Return the claims of a folder of evidence whose text is not the one in another folder, which has it as it is."""
+    now = texts_in(fresh)
+    return [name for name, text in texts_in(stored).items() if now.get(name) != text]
+
+
+def texts_in(folder: Path) -> dict[str, str]:
+    """Return the texts of a folder of evidence, by claim."""
+    found: dict[str, str] = {}
+    for path in sorted(folder.glob("*.json")):
+        found |= read_evidence(path.stem, folder).texts
+    return found
 
 
 def compare_code(implementation: str, algorithm: str, settings: Sequence[str]) -> Part:

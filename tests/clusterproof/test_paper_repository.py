@@ -59,10 +59,14 @@ def written_by_the_action(folder: Path, given: dict[str, str]) -> tuple[int, str
     return done.returncode, said.removeprefix("before\n"), badge
 
 
+def shown(summary: str) -> str:
+    return re.sub(r"&#(\d+);", lambda found: chr(int(found[1])), summary)
+
+
 def cells(summary: str) -> dict[str, str]:
     """Return the results of a table by what was checked."""
     rows = [line.strip("| ").split(" | ") for line in summary.splitlines() if line.startswith("| ")]
-    return {re.sub(r"&#(\d+);", lambda found: chr(int(found[1])), row[0]): row[1] for row in rows[2:]}
+    return {shown(row[0]): row[1] for row in rows[2:]}
 
 
 def of_the_workflow() -> dict[str, str]:
@@ -123,7 +127,8 @@ def test_a_false_claim_is_red_through_each_door(copy: Path) -> None:
     status, summary, badge = written_by_the_action(copy, of_the_workflow())
     assert status == 1
     assert cells(summary)["our-paper/lemma-2"] == "violated"
-    assert cells(summary)["evidence"] == "not replayed"  # it is of another statement
+    assert cells(summary)["evidence"] == "not replayed"  # it is of another text
+    assert "our-paper/lemma-2; store it again" in shown(summary)
     assert cells(summary)["our_fedavg.py:OurFedAvg"] == "conforms"
     assert badge["color"] == "red"
     assert "1 violated" in badge["message"]
