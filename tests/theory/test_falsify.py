@@ -278,7 +278,9 @@ def search_means(sense: str, factor: float, seed: int, replicates: int | None = 
 def test_the_exact_second_moment_of_sgd_is_not_violated(sense: str, seeds: range) -> None:
     for seed in seeds:
         verdict = search_means(sense, 1.0, seed)
-        assert verdict.verdict == "consistent", verdict.reason
+        # nothing but the number of runs is held against it
+        assert verdict.verdict == "inconclusive", verdict.reason
+        assert verdict.reason.startswith("4 different instances are too few to refute it")
         # at some seeds one replicate has more than a hundredth of the sum of squares
         assert seed > 1 or "not exercised" not in verdict.reason
 

@@ -56,6 +56,8 @@ TABLES: Mapping[Any, Any] = {**NUMPY, **FUNCTIONS, **WORDS}
 """By a live function, what stands for it."""
 AGREEMENT = Fraction(1, 10**9)
 """How far a constant of the module may be from what its source gives: further, it was changed."""
+MUTABLE = (list, dict, set, np.ndarray)
+"""Kinds of values that may change while they stay the same object: they are read whenever they are used."""
 LIBRARIES = {*sys.stdlib_module_names, "numpy", "scipy", "torch", "hypothesis"}
 """Packages whose classes are not rewritten."""
 OF_CLASSES = ("__dict__", "__weakref__", "__module__", "__doc__", "__annotations__", "__slots__", "__repr__")
@@ -268,7 +270,7 @@ class Counterparts:
         if live.get("__name__") in ("math", "numpy") and name in CONSTANTS:
             return CONSTANTS[name]()
         key = id(live), name
-        if key in self._constants and self._constants[key][0] is value:
+        if key in self._constants and self._constants[key][0] is value and not isinstance(value, MUTABLE):
             return self._constants[key][1]
         statement = source.binding_of(name, source.file_of(live))
         if isinstance(statement, ast.ImportFrom):
@@ -326,7 +328,8 @@ def _variables(live: FunctionType) -> tuple[Any, ...]:
 
 
 def _same(first: tuple[Any, ...], second: tuple[Any, ...]) -> bool:
-    return len(first) == len(second) and all(a is b for a, b in zip(first, second, strict=True))
+    pairs = zip(first, second, strict=True) if len(first) == len(second) else [(0, 1)]
+    return all(a is b and not isinstance(a, MUTABLE) for a, b in pairs)
 
 
 def _full_name(value: Any, name: str) -> str:

@@ -104,7 +104,8 @@ class Sides:
 
     def _unit(self) -> Any:
         first, second = (
-            largest([abs(plain(getattr(pair, side))) for pair in self.pairs]) for side in ("left", "right")
+            largest([0, *(abs(plain(each)) for each in numbers if ball_of(each).is_finite())])
+            for numbers in ([pair.left for pair in self.pairs], [pair.right for pair in self.pairs])
         )
         return largest(first, second) if self.sign == "==" else first + second
 

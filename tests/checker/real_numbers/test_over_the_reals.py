@@ -274,3 +274,18 @@ def test_a_counterexample_that_floats_do_not_show_is_replayed_over_the_real_numb
     assert again.verdict is Kind.VIOLATED
     assert (again.measured, again.bound) == (found.measured, found.bound)
     assert replay("toy/one", {"x": 0.0}).verdict is Kind.CONSISTENT
+
+
+def test_a_variable_that_changes_is_read_again_and_an_infinite_bound_is_none() -> None:
+    limits = [0.5]
+
+    def claim(n: Whole) -> Sides:
+        return at_most(n / 100, limits[-1])
+
+    def infinite(n: Whole) -> Sides:
+        return at_least(n, math.inf)
+
+    assert answer(claim, n=60).broken is True
+    limits.append(0.7)
+    assert answer(claim, n=60).broken is False
+    assert answer(infinite, n=1).broken is True
