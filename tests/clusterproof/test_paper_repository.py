@@ -42,7 +42,7 @@ def written_by_the_action(folder: Path, given: dict[str, str]) -> tuple[int, str
     assert {*given} <= {*action["inputs"]}
     inputs = {name: str(each["default"]) for name, each in action["inputs"].items()} | given
     install, *steps = [step for step in action["runs"]["steps"] if "run" in step]
-    assert install["run"] == 'python -m pip install "$CLUSTERPROOF"'
+    assert install["run"] == 'python -m pip install "${CLUSTERPROOF}[run]"'
     assert install["env"] == {"CLUSTERPROOF": "${{ github.action_path }}"}
     summary = folder / "summary.md"
     summary.write_text("before\n", encoding="utf-8")
