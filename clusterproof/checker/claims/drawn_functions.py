@@ -286,7 +286,7 @@ class _TakesFloats(World):
     rounded = False
     """Whether a float was met: numbers are floats from then on, and are compared as such."""
 
-    def exact(self, value: Any) -> Fraction:
+    def exact(self, value: Any) -> Any:
         """Return a factor, a float as it stands."""
         if not isinstance(value, float | np.floating):
             return super().exact(value)

@@ -19,6 +19,7 @@ from clusterproof.checker.kernel import evaluation as of_kernel
 from clusterproof.checker.kernel import statement as of_text
 from clusterproof.checker.kernel.functions import problem
 from clusterproof.checker.kernel.numbers import write
+from clusterproof.checker.kernel.symbolic import symbolic
 from clusterproof.common.randomness import generator
 from clusterproof.common.work_limit import TooMuchWork, limited_lines
 
@@ -76,7 +77,7 @@ def names_on_symbols(own: of_text.Statement) -> tuple[str, ...]:
     """Return the names of the lines that a text gives on symbols, where no instance gave any; none if it gives none."""
     with of_kernel.limited(), suppress(Exception):
         if (name := own.space.function) is None:
-            instance, _, begun = next(iter(own.space.symbolic()))
+            instance, _, begun = next(iter(symbolic(own.space)))
             record = begun([])
         else:
             setting = next(iter(own.space.every(left_out=name)))

@@ -50,6 +50,8 @@ class Context:
         The comparisons that were branched on, and the facts that they are on this path.
     divisors
         Symbols that were divided by, each of which a proof must show to be other than zero.
+    required
+        Facts about symbols without which a value would not exist, such as that a proximal step is positive.
     spare
         Symbols that stand for nothing yet, of which rounds take those for the state to which they lead.
     integers
@@ -59,6 +61,7 @@ class Context:
     facts: tuple[Any, ...] = ()
     path: tuple[tuple[Any, Any], ...] = ()
     divisors: tuple[Any, ...] = ()
+    required: tuple[Any, ...] = ()
     spare: tuple[Any, ...] = ()
     integers: frozenset[int] = frozenset()
 
@@ -85,6 +88,8 @@ class Evaluation:
         Number of these comparisons so far.
     goals
         What an induction must show besides the lines.
+    world
+        Of functions of a class beside symbols, the trace; else None.
     taken
         The most symbols that were taken at once.
     own
@@ -97,6 +102,7 @@ class Evaluation:
     decisions: list[bool] | None = None
     asked: int = 0
     goals: list[Any] = field(default_factory=list)
+    world: Any = None
     taken: int = 0
     own: dict[int, Any] | None = None
 

@@ -100,6 +100,23 @@ def _term(code: Any) -> tuple[list[int], Any]:
     return list_of(whole_number(LARGEST_POWER))(code[0]), number(code[1])
 
 
+def quotient(code: Any) -> Any:
+    """Decode a quotient of polynomials: a number, or a list of two lists of terms, the top's and the bottom's."""
+    if type(code) is not list:
+        return number(code)
+    if len(code) != 2:
+        raise Refused(f"{_shown(code)} must be the terms of a top and of a bottom")
+    top, bottom = (list_of(_term)(each) for each in code)
+    return top, bottom
+
+
+def _entry(code: Any) -> tuple[int, Any]:
+    """Decode the coefficient of a vector."""
+    if type(code) is not list or len(code) != 2:
+        raise Refused(f"{_shown(code)} must be a vector and its coefficient")
+    return whole_number(10**6)(code[0]), number(code[1])
+
+
 def _shown(code: Any) -> str:
     """Return the beginning of what a field holds, or its type where that has no text."""
     try:
@@ -118,6 +135,11 @@ BLOCK = record(
 )
 PROOF = record({"multipliers": named(number)}, {"weights": list_of(number)})
 SETTING = record({"setting": INSTANCE, "paths": list_of(list_of(PROOF))})
+SQUARE = record({"hypothesis": whole_number(10**6), "factor": quotient, "direction": list_of(_entry)})
+ON_SYMBOLS = record(
+    {"multipliers": named(quotient)},
+    {"weights": list_of(quotient), "squares": list_of(SQUARE), "order": list_of(whole_number(10**6))},
+)
 CASES: dict[str, Decode] = {"listed": list_of(text), "between": list_of(text)}
 HEAD: dict[str, Decode] = {"statement": text, "line": text, "rule": text}
 """What every record has: of which statement, which line of it, and by which rule."""
@@ -130,6 +152,9 @@ FIELDS: dict[str, Decode] = {
         {"witness": INSTANCE, "blocks": list_of(list_of(BLOCK)), "states": whole_number(MOST_STATES)}, CASES
     ),
     "dual": record({"settings": list_of(SETTING)}, {"witness": INSTANCE}),
+    "family": record(
+        {"witness": INSTANCE, "proofs": list_of(ON_SYMBOLS)}, {**CASES, "states": whole_number(MOST_STATES)}
+    ),
     "empty": record({}, {"listed": true}),
 }
 """By rule, what a record has besides its head."""

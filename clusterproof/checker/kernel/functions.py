@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 from clusterproof.checker.kernel.evaluation import Refused
@@ -45,13 +46,13 @@ class Problem:
         return total / len(values) if self._mean else total
 
     def _constant(self, name: str) -> Any:
-        definitions = {self._world.definitions[place] for place in self._places}
+        first, *others = (self._world.definitions[place] for place in self._places)
         if len(self.parts) > 1 and not self._mean:
             raise Refused(f"f.{name}: of a sum use that of a part, f.parts[0].{name}")
-        if len(definitions) > 1:
+        if any(other is not first and other != first for other in others):
             raise Refused(f"f.{name}: the parts have different constants")
-        value = getattr(definitions.pop(), name)
-        return int(value) if value is not None and value == int(value) else value
+        value = getattr(first, name)
+        return int(value) if type(value) is Fraction and value.denominator == 1 else value
 
     @property
     def start(self) -> Point:

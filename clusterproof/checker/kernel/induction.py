@@ -9,7 +9,6 @@ divided by within a round is known outside of it.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,20 +27,22 @@ from clusterproof.checker.kernel.positivity import (
     sign_of,
     slack_of,
 )
-from clusterproof.checker.kernel.quotients import Fact, Many, Quotient
+from clusterproof.checker.kernel.quotients import Fact, Many, Quotient, is_zero
 from clusterproof.checker.kernel.records import Record
 from clusterproof.checker.kernel.rules import Case, Data, cases, has_instance, nonnegative_on
 from clusterproof.checker.kernel.statement import Statement
 from clusterproof.checker.kernel.vocabulary import Sides, facts_of
+from clusterproof.checker.kernel.worlds import Point
 
 
 @dataclass(frozen=True)
 class Goal:
-    """Facts that must be shown where others are known, and divisors whose signs must be."""
+    """Facts that must be shown where others are known, divisors whose signs must be, and what holds of functions."""
 
     shown: Sequence[Fact]
     known: Sequence[Fact]
     divisors: Sequence[Quotient]
+    conditions: Any
 
 
 def iterate(step: Any, start: Any, rounds: Any, *, invariant: Any = None) -> Any:
@@ -52,7 +53,7 @@ def iterate(step: Any, start: Any, rounds: Any, *, invariant: Any = None) -> Any
     step
         Takes the state, and the round's entry if ``rounds`` is a sequence; returns the next state.
     start
-        The first state; for a proof a number, or a tuple or record of such.
+        The first state; for a proof a number or a point, or a tuple or record of such.
     rounds
         Number of rounds, or a sequence with an entry for each.
     invariant
@@ -136,19 +137,27 @@ def known(make: Callable[[], Any], says: Callable[[Any], Any]) -> Any:
 def aim_at(shown: Callable[[], list[Fact]]) -> None:
     """Leave behind the goal to show facts, on every path through the branches that they take.
 
-    What is supposed, decided, divided by or taken for a state on the way is given up.
+    What is supposed, decided, required, divided by, taken for a state or asked of functions on the way is given up: it
+    is shown of the goal, and no part of the goal is kept.
     """
     record = running()
     before, decisions, asked = record.now, record.decisions, record.asked
+    world, known_before = record.world, None if record.world is None else record.world.asked()
     path: list[bool] | None = []
     try:
         while path is not None:
             record.now, record.decisions, record.asked = before, path, 0
             facts = tuple(shown())
+            conditions = None if world is None else (*world.facts(record.now.known), world.vectors)
             divided = record.now.divisors[len(before.divisors) :]
-            record.goals.append(Goal(facts, tuple(record.now.known), divided))
+            facts += record.now.required[len(before.required) :]
+            record.goals.append(Goal(facts, tuple(record.now.known), divided, conditions))
+            if world is not None:
+                world.forget(known_before)
             path = record.next_decisions()
     finally:
+        if world is not None:
+            world.forget(known_before)
         record.now, record.decisions, record.asked = before, decisions, asked
 
 
@@ -168,7 +177,8 @@ class _Loop:
             after, record.now = record.now, before
         divisors = after.divisors[len(before.divisors) :]
         by_symbols = any(divisor.top.places for divisor in divisors)
-        if after.facts != before.facts or len(record.goals) != goals or by_symbols:
+        supposed = after.facts != before.facts or after.required != before.required
+        if supposed or len(record.goals) != goals or by_symbols:
             raise Refused(
                 "an invariant supposes nothing, divides by no symbol and has no rounds: multiply it out"
             )
@@ -177,6 +187,8 @@ class _Loop:
         for part in found if type(found) in (tuple, list) else (found,):
             spend(1)
             of_part = facts_of(part)
+            if of_part is not None and any(type(fact.slack) is Point for fact in of_part):
+                raise Refused("an invariant compares numbers, and no points: compare squared distances")
             if of_part is None:
                 raise Refused("the invariant does not hold, whatever the symbols are")
             facts += of_part
@@ -184,21 +196,23 @@ class _Loop:
 
     def unknown(self, passed: Any) -> Any:
         """Return symbols for a state of which the invariant is known; what an equation determines is put in place."""
-        record = running()
-        leaves = [record.fresh() for _ in range(_form(self.start).count("x"))]
+        record, form = running(), _form(self.start)
+        leaves = [record.fresh() if leaf == "x" else record.world.point() for leaf in form if leaf in "xp"]
         state, branches = like(self.start, iter(leaves)), len(record.now.path)
         facts = self.says(state, passed)
         ends = {} if len(record.now.path) > branches else dict(filter(None, map(solved, facts)))
         if ends:
-            places = [*itertools.chain.from_iterable(leaf.top.places for leaf in leaves)]
+            places = [max(leaf.top.places) if type(leaf) is Quotient else -1 for leaf in leaves]
             state = like(self.start, (ends.get(at, leaf) for at, leaf in zip(places, leaves, strict=True)))
             facts = self.says(state, passed)
-        record.add(facts=tuple(fact for fact in facts if fact.slack.top or not fact.equation))
+        record.add(facts=tuple(fact for fact in facts if not (fact.equation and is_zero(fact.slack))))
         return state
 
 
 def solved(fact: Fact) -> tuple[int, Quotient] | None:
     """Return the last symbol that an equation names, by its place, and what it is; None if that is no polynomial."""
+    if type(fact.slack) is not Quotient:
+        return None
     top, width = fact.slack.top, fact.slack.width
     last = max(top.places, default=-1)
     if not fact.equation or last not in running().states or (found := top.solved(last)) is None:
@@ -207,15 +221,19 @@ def solved(fact: Fact) -> tuple[int, Quotient] | None:
 
 
 def _form(state: Any) -> str:
-    """Return how a state is made of numbers, each of which is written x."""
+    """Return how a state is made of numbers and points, which are written x and p."""
     spend(1)
     if type(state) in (int, Fraction, Quotient):
         return "x"
+    if type(state) is Point:
+        return "p"
     if type(state) is tuple:
         return f"({','.join(map(_form, state))})"
     if isinstance(state, Record):
         return f"{id(type(state))}{_form(state._values)}"
-    raise Refused(f"a state is a number, or a tuple or record of such, and no {type(state).__name__}")
+    raise Refused(
+        f"a state is a number or point, or a tuple or record of such, and no {type(state).__name__}"
+    )
 
 
 def like(state: Any, leaves: Iterator[Any]) -> Any:

@@ -21,6 +21,7 @@ from typing import Any
 
 from clusterproof.checker.kernel.evaluation import Refused
 from clusterproof.checker.kernel.numbers import number
+from clusterproof.checker.kernel.quotients import Fact, Quotient
 
 Triplet = tuple[Any, Any, Any]
 """A point x, a subgradient g, a value f: traced, or in coordinates."""
@@ -40,6 +41,8 @@ class FunctionClass:
         M: every subgradient has at most this length; None for no limit.
     convex
         If not, they are smooth, bounded from below, and need no minimiser.
+
+    Constants may be symbols: then ``required`` says what must be shown of them.
     """
 
     smoothness: Fraction | None = None
@@ -50,15 +53,20 @@ class FunctionClass:
     def __post_init__(self) -> None:
         _require_numbers(self.smoothness, self.strong_convexity, self.lipschitz)
         if not self.convex and (
-            self.smoothness is None or self.strong_convexity or self.lipschitz is not None
+            self.smoothness is None
+            or is_symbol(self.strong_convexity)
+            or self.strong_convexity
+            or self.lipschitz is not None
         ):
             raise Refused("functions that need not be convex are smooth, and nothing else")
+        if self.lipschitz is not None and (is_symbol(self.strong_convexity) or self.strong_convexity):
+            raise Refused("no strongly convex function is Lipschitz")
+        if is_symbol(self.smoothness) or is_symbol(self.strong_convexity):
+            return
         if not self.convex and self.smoothness == 0:
             raise Refused("a smoothness of 0 is that of linear functions, which are convex")
         if self.smoothness is not None and self.smoothness < self.strong_convexity:
             raise Refused("no function is more strongly convex than smooth")
-        if self.lipschitz is not None and self.strong_convexity:
-            raise Refused("no strongly convex function is Lipschitz")
 
     def __str__(self) -> str:
         words = [] if self.smoothness is None else [f"{self.smoothness}-smooth"]
@@ -92,7 +100,7 @@ class FunctionClass:
         slack = f - e - h @ d - (d @ d) * (mu / 2)
         if L is None:
             return [slack]
-        if mu == L:
+        if not (is_symbol(mu) or is_symbol(L)) and mu == L:
             return [slack, -(r @ r)]
         return [slack - (r @ r) / (2 * (L - mu))]
 
@@ -194,9 +202,36 @@ Class = FunctionClass | SetClass | OperatorClass
 """A class of functions, sets or operators."""
 
 
+def is_symbol(constant: Any) -> bool:
+    """Return whether a constant is no number."""
+    return type(constant) is Quotient
+
+
+def required(definition: Class) -> list[Fact]:
+    """Return what must be shown of constants that are symbols: they are >= 0, and L > mu strictly.
+
+    With L = mu there is a further condition, and of functions that need not be convex L > 0.
+
+    Raises
+    ------
+    Refused
+        If constants of a set or operator are symbols.
+    """
+    if not any(map(is_symbol, vars(definition).values())):
+        return []
+    if not isinstance(definition, FunctionClass):
+        raise Refused("only constants of functions may be symbols")
+    constants: tuple[Any, ...] = (definition.smoothness, definition.strong_convexity, definition.lipschitz)
+    L, mu, _ = constants
+    facts = [value >= 0 for value in constants if is_symbol(value)]
+    if L is not None and (is_symbol(L) or is_symbol(mu)):
+        facts.append(mu < L)
+    return facts
+
+
 def _require_numbers(*constants: Any) -> None:
     for value in constants:
-        if value is not None and number(value) < 0:
+        if value is not None and not is_symbol(value) and number(value) < 0:
             raise Refused(f"a constant of a class is at least 0, not {value}")
 
 

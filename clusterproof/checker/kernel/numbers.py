@@ -96,14 +96,18 @@ def words(value: Any) -> int:
     return value.bit_length() >> 6 if type(value) is int else 0
 
 
-def cost_of_sum(left: int | Fraction, right: int | Fraction) -> int:
-    """Return the steps that a sum of long numbers takes: products with denominators, else their length."""
-    if not left or not right:
+def cost_of_sum(left: Any, right: Any) -> int:
+    """Return the steps that a sum of long numbers takes: products with denominators, else their length.
+
+    That of symbols is counted where it is made.
+    """
+    if isinstance(left, Abstract) or isinstance(right, Abstract) or not left or not right:
         return 0
     above, above_right = left.numerator.bit_length(), right.numerator.bit_length()
     below, below_right = left.denominator.bit_length(), right.denominator.bit_length()
-    products = below * (above_right + below_right) + below_right * (above + below)
-    return (products >> 14) + ((above + above_right) >> 12)
+    products: int = below * (above_right + below_right) + below_right * (above + below)
+    length: int = above + above_right
+    return (products >> 14) + (length >> 12)
 
 
 def _operand(value: Any) -> Any:

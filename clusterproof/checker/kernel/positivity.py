@@ -4,7 +4,8 @@ Three theorems are used.
 
 *Bernstein's test* (S. Bernstein, 1915): substitute x = (low + high s) / (1 + s), which takes s >= 0 to low <= x < high,
 and multiply by (1 + s)^degree > 0. If no coefficient is negative, the polynomial is nonnegative there, and by
-continuity at high. An end may be a polynomial in earlier symbols; with no upper end x = low + s.
+continuity at high. An end may be a quotient of polynomials in earlier symbols whose denominator has a sign there, by
+which everything is multiplied; with no upper end x = low + s.
 
 *LDL'*: a symmetric matrix is positive semidefinite if and only if elimination without pivoting meets no negative
 pivot, and no zero pivot with a nonzero row.
@@ -22,19 +23,29 @@ from typing import Any
 
 from clusterproof.checker.kernel.evaluation import OutOfFuel, Refused, spend
 from clusterproof.checker.kernel.numbers import number, words
-from clusterproof.checker.kernel.polynomials import Polynomial, constant, plus, raised, times
+from clusterproof.checker.kernel.polynomials import Polynomial, constant, divided, plus, raised, times
 from clusterproof.checker.kernel.quotients import Fact, Quotient
 
 Ends = tuple[Any, Any]
 """Least and largest value of a symbol, numbers or quotients of earlier symbols; None where there is none."""
 
 
-def _end(value: Any, width: int) -> Polynomial:
+def _end(value: Any, width: int, earlier: Sequence[Ends]) -> tuple[Polynomial, Polynomial]:
+    """Return top and bottom of an end, the bottom positive on the box of earlier symbols."""
+    one = constant(1, width)
     if type(value) is not Quotient:
-        return constant(number(value), width)
-    if value.bottom != constant(1, width):
-        raise Refused("an end of a range must be a polynomial in earlier quantities")
-    return value.top
+        return constant(number(value), width), one
+    if value.bottom == one:
+        return value.top, one
+    sign = sign_of(value.bottom, earlier)
+    if not sign:
+        raise Refused("an end of a range divides by what may be zero")
+    return (value.top, value.bottom) if sign == 1 else (-value.top, -value.bottom)
+
+
+def before(box: Sequence[Ends], place: int) -> list[Ends]:
+    """Return the box of the symbols before a place: of the others no end is known."""
+    return [*box[:place], *[(None, None)] * (len(box) - place)]
 
 
 def on_box(p: Polynomial, box: Sequence[Ends]) -> tuple[Polynomial, list[set[int]]] | None:
@@ -57,12 +68,14 @@ def on_box(p: Polynomial, box: Sequence[Ends]) -> tuple[Polynomial, list[set[int
         if low is None and high is None:
             return None
         s = Quotient.symbol(place, width).top
-        if low is None:
-            inner, outer = plus(_end(high, width), s, -1), constant(1, width)
-        elif high is None:
-            inner, outer = plus(_end(low, width), s), constant(1, width)
+        earlier = before(box, place)
+        if low is None or high is None:
+            top, outer = _end(high if low is None else low, width, earlier)
+            inner = plus(top, times(outer, s), -1 if low is None else 1)
         else:
-            inner, outer = plus(_end(low, width), times(_end(high, width), s)), plus(constant(1, width), s)
+            (top, below), (top_of_high, below_high) = (_end(end, width, earlier) for end in (low, high))
+            inner = plus(times(top, below_high), times(times(top_of_high, below), s))
+            outer = times(times(below, below_high), plus(constant(1, width), s))
             corners[place] = {0, degree}
         total = constant(0, width)
         for n, part in parts.items():
@@ -87,8 +100,10 @@ def is_nonnegative(p: Polynomial, box: Sequence[Ends], *, strictly: bool = False
 def sign_of(p: Polynomial, box: Sequence[Ends], facts: Sequence[Fact] = ()) -> int:
     """Return 1 or -1 if a polynomial is shown to be positive or negative on a box, else 0.
 
-    It is by its coefficients, or as a multiple of what a strict hypothesis says is positive.
+    It is by its coefficients, or as a multiple of what strict hypotheses say is positive.
     """
+    if not p:
+        return 0
     if is_nonnegative(p, box, strictly=True):
         return 1
     if is_nonnegative(-p, box, strictly=True):
@@ -96,6 +111,8 @@ def sign_of(p: Polynomial, box: Sequence[Ends], facts: Sequence[Fact] = ()) -> i
     for fact in facts:
         if fact.strict and (ratio := _ratio(p, fact.slack.top)):
             return sign_of(fact.slack.bottom, box) * (1 if ratio > 0 else -1)
+        if fact.strict and fact.slack.top.places and (rest := divided(p, fact.slack.top)) is not None:
+            return sign_of(fact.slack.bottom, box) * sign_of(rest, box, facts)
     return 0
 
 

@@ -6,12 +6,22 @@ quotient must show first that none of them is zero anywhere.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from clusterproof.checker.kernel.evaluation import Refused, running, spend
 from clusterproof.checker.kernel.numbers import Abstract, number
-from clusterproof.checker.kernel.polynomials import BITS, Polynomial, constant, plus, raised, times
+from clusterproof.checker.kernel.polynomials import BITS, Polynomial, constant, divided, plus, raised, times
+
+
+def _of_symbols(operation: Callable[[Quotient, Quotient], Any]) -> Callable[..., Any]:
+    """Return an operation with a number or quotient; one with a point or form is theirs."""
+
+    def apply(self: Quotient, other: Any) -> Any:
+        return NotImplemented if hasattr(other, "terms") else operation(self, self.lifted(other))
+
+    return apply
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +46,8 @@ class Quotient(Abstract):
             return other
         return Quotient(constant(number(other), self.width), constant(1, self.width), self.width)
 
-    def __add__(self, other: Any) -> Quotient:
-        other = self.lifted(other)
+    @_of_symbols
+    def __add__(self, other: Quotient) -> Quotient:
         if other.bottom == self.bottom:
             return Quotient(plus(self.top, other.top), self.bottom, self.width)
         top = plus(times(self.top, other.bottom), times(other.top, self.bottom))
@@ -48,31 +58,35 @@ class Quotient(Abstract):
     def __neg__(self) -> Quotient:
         return Quotient(-self.top, self.bottom, self.width)
 
-    def __sub__(self, other: Any) -> Quotient:
-        return self + -self.lifted(other)
+    @_of_symbols
+    def __sub__(self, other: Quotient) -> Quotient:
+        difference: Quotient = self + -other
+        return difference
 
     def __rsub__(self, other: Any) -> Quotient:
-        return self.lifted(other) - self
+        difference: Quotient = self.lifted(other) - self
+        return difference
 
-    def __mul__(self, other: Any) -> Quotient:
-        other = self.lifted(other)
+    @_of_symbols
+    def __mul__(self, other: Quotient) -> Quotient:
         return Quotient(times(self.top, other.top), times(self.bottom, other.bottom), self.width)
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Quotient:
-        other = self.lifted(other)
+    @_of_symbols
+    def __truediv__(self, other: Quotient) -> Quotient:
         if not other.top:
             raise Refused("division by zero")
         running().add(divisors=(other,))
         return Quotient(times(self.top, other.bottom), times(self.bottom, other.top), self.width)
 
     def __rtruediv__(self, other: Any) -> Quotient:
-        return self.lifted(other) / self
+        ratio: Quotient = self.lifted(other) / self
+        return ratio
 
     def __pow__(self, n: int) -> Quotient:
         if n < 0:
-            return 1 / self**-n
+            return (self**-n).__rtruediv__(1)
         if n > 1000:
             raise Refused(f"the power {n} of a symbol is too large")
         top, bottom = (raised(each, n, self.width) for each in (self.top, self.bottom))
@@ -81,16 +95,20 @@ class Quotient(Abstract):
     def __matmul__(self, other: Any) -> NoReturn:
         raise Refused("@ is the inner product of points, not of numbers")
 
-    def __le__(self, other: Any) -> Fact:
-        return Fact(self.lifted(other) - self)
+    @_of_symbols
+    def __le__(self, other: Quotient) -> Fact:
+        return Fact(other - self)
 
-    def __ge__(self, other: Any) -> Fact:
+    @_of_symbols
+    def __ge__(self, other: Quotient) -> Fact:
         return Fact(self - other)
 
-    def __lt__(self, other: Any) -> Fact:
-        return Fact(self.lifted(other) - self, strict=True)
+    @_of_symbols
+    def __lt__(self, other: Quotient) -> Fact:
+        return Fact(other - self, strict=True)
 
-    def __gt__(self, other: Any) -> Fact:
+    @_of_symbols
+    def __gt__(self, other: Quotient) -> Fact:
         return Fact(self - other, strict=True)
 
     def __abs__(self) -> Quotient:
@@ -116,6 +134,21 @@ class Quotient(Abstract):
         return Fact(self, equation=True)
 
 
+def joined(left: Any, right: Any) -> Any:
+    """Return the sum of two coefficients, numbers or quotients, over one of their bottoms if the other divides it."""
+    if type(left) is Quotient and type(right) is Quotient and left.bottom != right.bottom:
+        if (ratio := divided(right.bottom, left.bottom)) is not None:
+            return Quotient(plus(times(left.top, ratio), right.top), right.bottom, left.width)
+        if (ratio := divided(left.bottom, right.bottom)) is not None:
+            return Quotient(plus(left.top, times(right.top, ratio)), left.bottom, left.width)
+    return left + right
+
+
+def is_zero(coefficient: Any) -> bool:
+    """Return whether a coefficient, a number or a quotient, is 0 whatever the symbols are."""
+    return not (coefficient.top if type(coefficient) is Quotient else coefficient)
+
+
 @dataclass(frozen=True, eq=False)
 class Fact(Abstract):
     """That something is at least 0, more than 0 if ``strict``, or 0 if ``equation``.
@@ -129,8 +162,10 @@ class Fact(Abstract):
 
     def __bool__(self) -> bool:
         if hasattr(self.slack, "decide"):
-            return bool(self.slack.decide(strict=self.strict, equation=self.equation))
-        if type(self.slack) is not Quotient or self.equation:
+            decided: bool | None = self.slack.decide(strict=self.strict, equation=self.equation)
+            if decided is not None:
+                return decided
+        elif type(self.slack) is not Quotient or self.equation:
             raise Refused("whether symbols are equal is not branched on")
         record = running()
         known = [decided is self for asked, decided in record.now.path if asked is self]

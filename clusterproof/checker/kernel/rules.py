@@ -35,6 +35,7 @@ from clusterproof.checker.kernel.positivity import (
 from clusterproof.checker.kernel.quotients import Fact, Quotient
 from clusterproof.checker.kernel.spaces import Instance, OfClass
 from clusterproof.checker.kernel.statement import Statement
+from clusterproof.checker.kernel.symbolic import symbolic
 from clusterproof.checker.kernel.traces import Trace
 from clusterproof.checker.kernel.vocabulary import Line, Sides
 from clusterproof.checker.kernel.worlds import Form
@@ -92,7 +93,7 @@ def cases(statement: Statement, line: str, data: Data, states: int = 0) -> Itera
     ``listed`` and ``between`` are as of ``Space.symbolic``; ``states`` symbols are for rounds.
     """
     several = data.get("listed", ()), data.get("between", ())
-    for each, box, begun in statement.space.symbolic(*several, states):
+    for each, box, begun in symbolic(statement.space, *several, states):
         decisions: list[bool] | None = []
         while decisions is not None:
             record = begun(decisions)
@@ -181,7 +182,7 @@ def empty(statement: Statement, line: str, data: Data) -> bool:
     """
     if data.get("listed"):
         return not any(_has_line(statement, line, each) for each in statement.space.every())
-    for each, box, _ in statement.space.symbolic():
+    for each, box, _ in symbolic(statement.space):
         own: tuple[Fact, ...] = ()
         with evaluating() as evaluation:
             try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,18 +9,17 @@ from typing import Any
 
 from clusterproof.checker.kernel.evaluation import (
     Context,
-    Evaluation,
     Outside,
     Refused,
     evaluating,
     spend,
 )
 from clusterproof.checker.kernel.functions import Problem, problem
-from clusterproof.checker.kernel.interpolation import Class
+from clusterproof.checker.kernel.interpolation import Class, required
 from clusterproof.checker.kernel.listed import Listed
 from clusterproof.checker.kernel.numbers import compare, number, read, whole, write
-from clusterproof.checker.kernel.positivity import Ends
-from clusterproof.checker.kernel.quotients import Many, Quotient
+from clusterproof.checker.kernel.positivity import Ends, sign_of
+from clusterproof.checker.kernel.quotients import Fact, Quotient
 from clusterproof.checker.kernel.traces import Trace
 
 Instance = Mapping[str, Any]
@@ -35,8 +33,8 @@ class End:
     function: Callable[..., Any]
 
 
-def value_of(end: Any, so_far: Instance) -> Any:
-    """Return an end's value, None if there is none."""
+def value_of(end: Any, so_far: Instance, box: Sequence[Ends] = ()) -> Any:
+    """Return an end's value, None if there is none; what it divides by has a sign on the box of earlier symbols."""
     if type(end) is not End:
         return end
     with evaluating() as evaluation:
@@ -44,8 +42,11 @@ def value_of(end: Any, so_far: Instance) -> Any:
             value = end.function(*(so_far[name] for name in end.names))
         except Outside as outside:
             raise Refused(f"an end of a range has no hypotheses: {outside}") from None
-    if evaluation.now != Context():
-        raise Refused("an end of a range has no hypotheses, and divides by numbers only")
+    if evaluation.now != Context(divisors=evaluation.now.divisors):
+        raise Refused("an end of a range has no hypotheses")
+    for divisor in evaluation.now.divisors:
+        if not sign_of(divisor.top, [*box, *[(None, None)] * (divisor.width - len(box))]):
+            raise Refused("an end of a range divides by what may be zero")
     return value
 
 
@@ -65,9 +66,9 @@ class Interval:
     high: Any
     integers: bool
 
-    def ends(self, so_far: Instance) -> Ends:
+    def ends(self, so_far: Instance, box: Sequence[Ends] = ()) -> Ends:
         """Return the least and largest value."""
-        return value_of(self.low, so_far), value_of(self.high, so_far)
+        return value_of(self.low, so_far, box), value_of(self.high, so_far, box)
 
     def read(self, code: Any, so_far: Instance) -> Any:
         """Read a number, and refuse one that is none of the range."""
@@ -147,15 +148,27 @@ class OfClass:
     groups: tuple[tuple[int, type[Class], tuple[tuple[str, Any], ...]], ...]
     reach: Any = None
 
-    def _groups(self, so_far: Instance) -> list[tuple[int, Class]]:
+    def _groups(self, so_far: Instance, box: Sequence[Ends] = ()) -> list[tuple[int, Class]]:
         return [
-            (count, kind(**{name: _constant(name, value_of(value, so_far)) for name, value in constants}))
+            (
+                count,
+                kind(**{name: _constant(name, value_of(value, so_far, box)) for name, value in constants}),
+            )
             for count, kind, constants in self.groups
         ]
 
     def trace(self, so_far: Instance, decisions: Sequence[bool]) -> Trace:
         """Return a world of which only the class is known."""
         return Trace(self._groups(so_far), value_of(self.reach, so_far), decisions)
+
+    def on_symbols(
+        self, so_far: Instance, box: Sequence[Ends]
+    ) -> tuple[Callable[[], Trace], tuple[Fact, ...]]:
+        """Return what makes a trace with symbols, within an evaluation, and what must be shown of its constants."""
+        groups, reach = self._groups(so_far, box), value_of(self.reach, so_far, box)
+        facts = [fact for _, definition in groups for fact in required(definition)]
+        facts += [reach >= 0] if type(reach) is Quotient else []
+        return (lambda: Trace(groups, reach, None)), tuple(facts)
 
     def read(self, code: Any, so_far: Instance) -> Problem:
         """Read functions by their values and gradients at the points where they are asked for."""
@@ -169,7 +182,7 @@ class OfClass:
 def _constant(name: str, value: Any) -> Any:
     if value is None or (name in ("convex", "monotone", "has_fixed_point") and type(value) is bool):
         return value
-    return Fraction(number(value))
+    return value if type(value) is Quotient else Fraction(number(value))
 
 
 Range = Interval | Choice | Tuples | OfClass
@@ -222,75 +235,3 @@ class Space:
                 yield from extended({**instance, names[0]: value}, names[1:])
 
         return extended({}, [name for name in self.ranges if name != left_out])
-
-    def symbolic(
-        self, listed: Sequence[str] = (), between: Sequence[str] = (), spare: int = 0
-    ) -> Iterator[tuple[dict[str, Any], list[Ends], Callable[[list[bool]], Evaluation]]]:
-        """Yield an instance of symbols, their ends, and what begins a path, for each combination of the choices.
-
-        A symbol for an integer stands for every real number between the ends: more is shown than is asked for. The
-        integers ``listed``, which have two ends, are cases of their own; ``between`` are choices of numbers for all
-        between the least and the largest of which one symbol stands; ``spare`` further symbols are for states.
-        """
-        ranges = {**self.ranges, **{n: hull(self.ranges[n]) for n in between if n in self.ranges}}
-        if not {*listed, *between} <= ranges.keys():
-            raise Refused("a quantity that is listed, or taken between, is none of the statement")
-        if not set(listed) <= {n for n, allowed in ranges.items() if type(allowed) is Interval}:
-            raise Refused("only integers between two ends are listed")
-        widths = {n: 0 if n in listed else _symbols(r, spare) for n, r in ranges.items()}
-        width = sum(widths.values()) + spare
-        if width == spare:
-            raise Refused("every quantity is a choice: there is no symbol")
-
-        def extended(instance: dict[str, Any], box: list[Ends], names: list[str]) -> Iterator[Any]:
-            spend(1)
-            if not names:
-                yield instance, box
-                return
-            name, *others = names
-            allowed = ranges[name]
-            if type(allowed) is Choice or name in listed:
-                for option in allowed.every(instance):
-                    yield from extended({**instance, name: option}, box, others)
-                return
-            interval: Any = allowed.entries if type(allowed) is Tuples else allowed
-            low, high = interval.ends(instance)
-            symbols = [Quotient.symbol(len(box) + place, width) for place in range(widths[name])]
-            value: Any = tuple(symbols) if type(allowed) is Tuples else symbols[0]
-            if type(allowed) is Tuples and type(allowed.length) is End:
-                value = Many(low, high, value_of(allowed.length, instance))
-            yield from extended({**instance, name: value}, [*box, *[(low, high)] * widths[name]], others)
-
-        places = dict(zip(widths, itertools.accumulate(widths.values(), initial=0), strict=False))
-        integers = [n for n, allowed in ranges.items() if type(allowed) is Interval and allowed.integers]
-        whole_ones = frozenset(places[name] for name in integers if widths[name])
-
-        def begun(decisions: list[bool]) -> Evaluation:
-            further = range(width - spare, width)
-            symbols = tuple(Quotient.symbol(place, width) for place in further)
-            context = Context(spare=symbols, integers=whole_ones)
-            return Evaluation(context, frozenset(further), decisions)
-
-        for instance, box in extended({}, [], list(self.ranges)):
-            yield instance, [*box, *[(None, None)] * spare], begun
-
-
-def hull(allowed: Range) -> Interval:
-    """Return all numbers between the least and the largest of a choice."""
-    options = allowed.options if type(allowed) is Choice else ()
-    if not options or not all(type(option) in (int, Fraction) for option in options):
-        raise Refused("only a choice of numbers is taken for all numbers between them")
-    return Interval(min(options), max(options), all(type(option) is int for option in options))
-
-
-def _symbols(allowed: Range, spare: int) -> int:
-    """Return the number of symbols that a quantity is."""
-    if type(allowed) is Tuples and type(allowed.entries) is Interval:
-        if type(allowed.length) is int:
-            spend(allowed.length)
-            return allowed.length
-        if spare:  # taken round by round
-            return 0
-    if type(allowed) in (Interval, Choice):
-        return int(type(allowed) is Interval)
-    raise Refused("a range for which there are no symbols")

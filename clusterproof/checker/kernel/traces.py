@@ -20,7 +20,7 @@ from clusterproof.checker.kernel.interpolation import (
     slacks_of,
 )
 from clusterproof.checker.kernel.numbers import cost_of_sum, words
-from clusterproof.checker.kernel.quotients import Fact
+from clusterproof.checker.kernel.quotients import Fact, Quotient, is_zero, joined
 from clusterproof.checker.kernel.worlds import Form, Oracle, Point, World
 
 FORKS = 6
@@ -28,12 +28,19 @@ FORKS = 6
 
 
 class Trace(World):
-    """Members of which only the classes are known, on one path through the comparisons of a claim's function."""
+    """Members of which only the classes are known, on one path through the comparisons of a claim's function.
 
-    def __init__(self, groups: Sequence[tuple[int, Class]], reach: Any, decisions: Sequence[bool]) -> None:
+    With ``decisions`` None its coefficients may be symbols, and comparisons are decided as those of symbols are.
+    """
+
+    def __init__(
+        self, groups: Sequence[tuple[int, Class]], reach: Any, decisions: Sequence[bool] | None
+    ) -> None:
+        self.symbolic = decisions is None
+        self.keyed: list[Point] = []
         super().__init__(groups, reach)
         self.vectors = self.values = 0
-        self.decisions, self.forked, self.further = list(decisions), list[Form](), list[Point]()
+        self.decisions, self.forked, self.further = list(decisions or ()), list[Form](), list[Point]()
         self.origin = origin = self.vector()
         self.oracles = traced = [Traced(self, definition) for definition in self.definitions]
         first = self.definitions[0]
@@ -68,26 +75,43 @@ class Trace(World):
         self.further.append(self.origin + self.vector())
         return self.further[-1]
 
+    def exact(self, value: Any) -> Any:
+        """Return a factor of points and forms, a number or a symbol."""
+        return value if type(value) is Quotient and self.symbolic else super().exact(value)
+
+    def key_of(self, point: Point) -> tuple[Any, ...]:
+        """Return what tells points with symbols apart: two are the same if they are whatever the symbols are."""
+        for place, other in enumerate(self.keyed):
+            if not (point - other).terms:
+                return ("with symbols", place)
+        self.keyed.append(point)
+        return ("with symbols", len(self.keyed) - 1)
+
     def inner(self, left: Point, right: Point) -> Form:
         """Return the combination of the products of the free vectors."""
-        total: dict[Any, Fraction] = {}
+        total: dict[Any, Any] = {}
         for i, a in left.terms.items():
             for j, b in right.terms.items():
                 pair = (min(i, j), max(i, j))
                 old, entry = total.get(pair, Fraction(0)), a * b
                 spend(1 + words(a) * words(b) + cost_of_sum(old, entry))
-                total[pair] = old + entry
-        return Form(self, {pair: value for pair, value in total.items() if value})
+                total[pair] = joined(old, entry)
+        return Form(self, {pair: value for pair, value in total.items() if not is_zero(value)})
 
     def is_zero(self, point: Point) -> Fact:
         """Return the fact that a point is 0."""
         return Fact(point, equation=True)
 
-    def decide(self, form: Form, strict: bool) -> bool:
-        """Return whether a number is nonnegative on this path, where that, or the opposite, is a hypothesis."""
-        if form.terms.keys() <= {()}:
-            value = form.terms.get((), Fraction(0))
-            return value > 0 if strict else value >= 0
+    def decide(self, form: Form, strict: bool) -> bool | None:
+        """Return whether a number is nonnegative on this path, where that, or the opposite, is a hypothesis.
+
+        None if that is decided as of symbols.
+        """
+        value = form.terms.get((), Fraction(0))
+        if form.terms.keys() <= {()} and type(value) is not Quotient:
+            return bool(value > 0 if strict else value >= 0)
+        if self.symbolic:
+            return None
         if len(self.forked) == FORKS:
             raise Refused(f"more than {FORKS} comparisons on one path")
         if len(self.forked) == len(self.decisions):
@@ -95,6 +119,18 @@ class Trace(World):
         holds = self.decisions[len(self.forked)]
         self.forked.append(form if holds else -form)
         return holds
+
+    def asked(self) -> Any:
+        """Return all that was asked so far, for ``forget``."""
+        of_oracles = [(list(o.triplets), dict(o.known), dict(o.proximal)) for o in self.oracles]
+        return self.vectors, self.values, list(self.further), list(self.keyed), of_oracles
+
+    def forget(self, asked: Any) -> None:
+        """Forget what was asked since ``asked``: who does so keeps no point and no number that came since."""
+        self.vectors, self.values, further, keyed, of_oracles = asked
+        self.further, self.keyed = list(further), list(keyed)
+        for oracle, (triplets, known, proximal) in zip(self.oracles, of_oracles, strict=True):
+            oracle.triplets, oracle.known, oracle.proximal = list(triplets), dict(known), dict(proximal)
 
     def next_decisions(self) -> list[bool] | None:
         """Return the first decisions of the next path; None after the last one."""
@@ -118,6 +154,8 @@ class Trace(World):
             nonnegative["reach"] = self.constant(self.reach**2) - apart @ apart
         nonnegative |= {f"fork {n}": form for n, form in enumerate(self.forked)}
         for n, fact in enumerate(supposed):
+            if type(fact.slack) is Quotient:  # of the box
+                continue
             if fact.equation and type(fact.slack) is Point:
                 for v in range(self.vectors):
                     zero[f"hypothesis {n}, {v}"] = fact.slack @ Point(self, {v: Fraction(1)})
@@ -150,7 +188,7 @@ class Traced(Oracle):
         """Return a new subgradient and value."""
         return self.add(point, self.trace.vector(), self._value())
 
-    def implicit(self, point: Point, step: Fraction | None) -> Triplet:
+    def implicit(self, point: Point, step: Any) -> Triplet:
         """Return a new point, with the subgradient that it must have."""
         if step is None:
             return self.add(self.trace.origin + self.trace.vector(), -point, self._value())

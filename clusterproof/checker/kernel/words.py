@@ -9,11 +9,12 @@ from typing import Any
 
 from clusterproof.checker.kernel import evidence
 from clusterproof.checker.kernel.evaluation import FUEL, Outside, Refused, limited
+from clusterproof.checker.kernel.families import family
 from clusterproof.checker.kernel.induction import induction
 from clusterproof.checker.kernel.reading import Claim, read
 from clusterproof.checker.kernel.rules import RULES as WITHOUT_ROUNDS
 
-RULES = {**WITHOUT_ROUNDS, "induction": induction}
+RULES = {**WITHOUT_ROUNDS, "induction": induction, "family": family}
 Place = tuple[str, str]
 """The name of a statement, and that of one of its lines."""
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NoReturn
 
-from clusterproof.checker.kernel.evaluation import Refused, spend
+from clusterproof.checker.kernel.evaluation import Refused, running, spend
 from clusterproof.checker.kernel.interpolation import Class, Triplet
 from clusterproof.checker.kernel.numbers import Abstract, cost_of_sum, number, words
-from clusterproof.checker.kernel.quotients import Fact
+from clusterproof.checker.kernel.quotients import Fact, Quotient, is_zero, joined
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +19,7 @@ class Linear(Abstract):
     """A linear combination: of free vectors or coordinates (a point), or of products, values and 1 (a number)."""
 
     world: World
-    terms: Mapping[Any, Fraction]
+    terms: Mapping[Any, Any]
 
     def _lifted(self, other: Any) -> Linear:
         raise NotImplementedError
@@ -33,18 +33,18 @@ class Linear(Abstract):
         for key, value in added.items():
             old = total.get(key, 0)
             spend(cost_of_sum(old, value))
-            if entry := old + factor * value:
+            if not is_zero(entry := joined(old, factor * value)):
                 total[key] = entry
             else:
                 total.pop(key, None)
         return type(self)(self.world, total)
 
     def __mul__(self, factor: Any) -> Any:
-        if isinstance(factor, Abstract):
+        if isinstance(factor, Abstract) and type(factor) is not Quotient:
             raise Refused("a product of two quantities that depend on f: make one of them a parameter")
         exact = self.world.exact(factor)
         spend(1 + sum(1 + words(exact) * words(v) for v in self.terms.values()))
-        return type(self)(self.world, {k: v * exact for k, v in self.terms.items()} if exact else {})
+        return type(self)(self.world, {} if is_zero(exact) else {k: v * exact for k, v in self.terms.items()})
 
     __rmul__ = __mul__
 
@@ -63,7 +63,7 @@ class Linear(Abstract):
         return self * -1
 
     def __truediv__(self, divisor: Any) -> Any:
-        if isinstance(divisor, Abstract):
+        if isinstance(divisor, Abstract) and type(divisor) is not Quotient:
             raise Refused("division by a quantity that depends on f: make the step a parameter")
         return self * (1 / self.world.exact(divisor))
 
@@ -92,6 +92,8 @@ class Point(Linear):
     def key(self) -> tuple[Any, ...]:
         """What tells points apart."""
         spend(1 + len(self.terms))
+        if any(type(value) is Quotient for value in self.terms.values()):
+            return self.world.key_of(self)
         return tuple(sorted(self.terms.items()))
 
     def is_zero(self) -> Fact | bool:
@@ -103,7 +105,9 @@ class Form(Linear):
     """A number on a trace. Keys are (i, j) for a product of vectors, (k,) for a value, () for 1."""
 
     def _lifted(self, other: Any) -> Form:
-        return other if type(other) is Form else self.world.constant(number(other))
+        if type(other) is Form:
+            return other
+        return self.world.constant(other if type(other) is Quotient else number(other))
 
     def __le__(self, other: Any) -> Fact:
         return Fact(self._lifted(other) - self)
@@ -121,8 +125,8 @@ class Form(Linear):
         """Return the fact that it is 0."""
         return Fact(self, equation=True)
 
-    def decide(self, *, strict: bool, equation: bool) -> bool:
-        """Return whether it is nonnegative, or positive, on the path that is followed."""
+    def decide(self, *, strict: bool, equation: bool) -> bool | None:
+        """Return whether it is nonnegative, or positive, on the path that is followed; None if symbols decide it."""
         if equation:
             raise Refused(
                 "whether numbers that depend on f are equal is not decided: state it as a hypothesis"
@@ -156,7 +160,7 @@ class Oracle(ABC):
         """Return a triplet at a point that is asked for the first time."""
 
     @abstractmethod
-    def implicit(self, point: Point, step: Fraction | None) -> Triplet:
+    def implicit(self, point: Point, step: Any) -> Triplet:
         """Return a triplet with x + s g = point; with -g = point if the step is None."""
 
     def evaluate(self, point: Any) -> Triplet:
@@ -172,6 +176,9 @@ class Oracle(ABC):
         if type(point) is not Point:
             raise Refused("a function of a class takes points")
         s = None if step is None else point.world.exact(step)
+        if type(s) is Quotient:
+            self._require_positive(s)
+            return self.implicit(point, s)[0]  # type: ignore[no-any-return]  # asked again it is another point
         if s is not None:
             self._require_one_point(s)
         if (point.key, s) not in self.proximal:
@@ -179,10 +186,17 @@ class Oracle(ABC):
         found: Point = self.proximal[point.key, s][0]
         return found
 
+    def _require_positive(self, step: Quotient) -> None:
+        """Require that a symbol is a step of which there is one point: a proof must show that it is positive."""
+        if not (getattr(self.definition, "convex", True) and getattr(self.definition, "monotone", True)):
+            raise Refused("a proximal step that is a symbol is of something convex or monotone")
+        running().add(required=(step > 0,))
+
     def _require_one_point(self, step: Fraction) -> None:
         """Require that x + step g = point has one solution, whatever the point."""
         definition = self.definition
-        L = getattr(definition, "smoothness", None) or getattr(definition, "lipschitz", None)
+        constants = getattr(definition, "smoothness", None), getattr(definition, "lipschitz", None)
+        L = next((each for each in constants if type(each) is Fraction and each), None)
         convex = getattr(definition, "convex", True) and getattr(definition, "monotone", True)
         contraction = L is not None and step * L < 1
         if step <= 0 or not (convex or getattr(definition, "cocoercivity", None) is not None or contraction):
@@ -210,19 +224,19 @@ class World(ABC):
     minimum: Any
 
     def __init__(self, groups: Sequence[tuple[int, Class]], reach: Any) -> None:
-        self.groups, self.reach = groups, None if reach is None else Fraction(number(reach))
+        self.groups, self.reach = groups, None if reach is None else self.exact(reach)
         alone = [
             d for _, d in groups if not getattr(d, "convex", True) or getattr(d, "has_fixed_point", False)
         ]
         if alone and (len(groups) > 1 or groups[0][0] > 1):
             raise Refused(f"a {alone[0]} stands alone")
-        if self.reach is not None and self.reach < 0:
+        if self.reach is not None and type(self.reach) is not Quotient and self.reach < 0:
             raise Refused(f"nothing is within {reach} of the solution")
         spend(10 * sum(count for count, _ in groups))
         self.weights = [Fraction(1, count) for count, _ in groups for _ in range(count)]
         self.definitions = [definition for count, definition in groups for _ in range(count)]
 
-    def exact(self, value: Any) -> Fraction:
+    def exact(self, value: Any) -> Any:
         """Return the factor of a point or form; worlds outside of the kernel, which prove nothing, take floats."""
         return Fraction(number(value))
 
@@ -242,10 +256,14 @@ class World(ABC):
     def point(self) -> Point:
         """Return a further point, of which nothing is known."""
 
-    def constant(self, value: int | Fraction) -> Form:
+    def constant(self, value: Any) -> Form:
         """Return a number that does not depend on the functions."""
-        return Form(self, {(): Fraction(value)} if value else {})
+        return Form(self, {} if is_zero(value) else {(): self.exact(value)})
 
-    def decide(self, form: Form, strict: bool) -> bool:
+    def key_of(self, point: Point) -> tuple[Any, ...]:
+        """Refuse: a point with symbols is of a trace."""
+        raise Refused("a symbol stands where a number must be")
+
+    def decide(self, form: Form, strict: bool) -> bool | None:
         """Refuse: numbers of a listed member are no forms."""
         raise Refused("a comparison of another world")

@@ -20,6 +20,7 @@ FIELDS = {
     "squares": ("witness", "blocks", "listed", "between"),
     "induction": ("witness", "blocks", "states", "listed", "between"),
     "dual": ("settings", "witness"),
+    "family": ("witness", "proofs", "states", "listed", "between"),
     "empty": ("listed",),
 }
 """By rule, what its records may have: what they have not is refused, whatever else they say."""
@@ -41,8 +42,8 @@ def ev(rule: Any, line: Any = "", **data: Any) -> Evidence:
 
 def bare(**witness: int) -> list[Evidence]:
     """Evidence of each rule as complete as anybody can write it without a proof."""
-    more = {"witness": witness, "blocks": [], "settings": []}
-    rules = ("exhausted", "signs", "squares", "dual", "empty")
+    more = {"witness": witness, "blocks": [], "settings": [], "proofs": [{"multipliers": {}}]}
+    rules = ("exhausted", "signs", "squares", "dual", "family", "empty")
     return [ev(rule, listed=listed, **more) for rule in rules for listed in (False, True)]
 
 

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Annotated, Any
 
 import pytest
+from families_by_hand import BY_HAND
 from kernel_statements import OPEN, TooLong, at_most_seconds, frozen_of, read_instance, replayed
 
 from clusterproof.checker import catalogue, kernel
@@ -51,7 +52,7 @@ WORDS |= {"instance": kernel.Word.VIOLATED, "empty": kernel.Word.VACUOUS}
 
 @cache
 def records() -> dict[str, list[Record]]:
-    """Evidence by its rule: what is shipped, and sums of squares of statements above."""
+    """Evidence by its rule: what is shipped, sums of squares of statements above, and multipliers by hand."""
     found: dict[str, list[Record]] = defaultdict(list)
     for paper in sorted({claim.paper for claim in catalogue()}):
         kept = read_evidence(paper)
@@ -69,6 +70,10 @@ def records() -> dict[str, list[Record]]:
         evidence = evidence_of(search(of, 0, "toy/one", 1e-9, frozen=frozen), "", stated)
         assert evidence is not None
         found[evidence[0]["rule"]].append((of, stated, evidence[0]))
+    for function, by_hand in BY_HAND.items():
+        stated = kernel.read(frozen_of(function).text)
+        record = {"statement": "", "line": "", **by_hand}
+        found[by_hand["rule"]].append((Statement("", function), stated, record))
     return dict(found)
 
 

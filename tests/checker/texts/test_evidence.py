@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from families_by_hand import member
 
 from clusterproof.checker.kernel import Refused, Word, judge
 
@@ -30,6 +31,11 @@ FALSE = {
         "def f(g):\n    d = g.start - g.minimiser\n    return at_most(g(g.start) - g.minimum, (d @ d) / 4)\n",
         "{'g': member((1, 'function', {'smoothness': 1}))}",
     ),
+    "family": text(
+        "def f(t, g):\n    d = g.start - g.minimiser\n"
+        "    return at_most(g(g.start) - g.minimum, (1 - t) * (d @ d) / 2)\n",
+        "{'t': rationals(0, 1), 'g': member((1, 'function', {'smoothness': 1}))}",
+    ),
     "empty": text(
         "def f(x):\n    suppose('x > 4', x > 4)\n    return at_most(x, 5)\n", "{'x': rationals(0, 5)}"
     ),
@@ -42,6 +48,7 @@ TRUE = {
     "squares": FALSE["squares"].replace("- 2 * x, 0", "- 2 * x, -1"),
     "induction": FALSE["induction"].replace("n - 1", "n"),
     "dual": FALSE["dual"].replace("/ 4", "/ 2"),
+    "family": FALSE["family"].replace("1 - t", "1 + t"),
     "empty": FALSE["empty"].replace("x > 4)", "x > 6)"),
 }
 RECORDS: dict[str, dict[str, Any]] = {
@@ -55,6 +62,19 @@ RECORDS: dict[str, dict[str, Any]] = {
     },
     "induction": {"witness": {"n": 0}, "blocks": [], "states": 2, "between": []},
     "dual": {"settings": [{"setting": {}, "paths": [[{"multipliers": {"0:0,1:0": 1}, "weights": [1]}]]}]},
+    "family": {
+        "witness": {"t": 0, "g": member("1/2")},
+        "proofs": [
+            {
+                "multipliers": {"0:0,1:0": [[[[0], 1]], [[[0], 1]]]},
+                "weights": [1],
+                "squares": [],
+                "order": [0, 1, 2],
+            }
+        ],
+        "states": 0,
+        "listed": [],
+    },
     "empty": {},
 }
 VALUES = (-1, 0, 1, 10**30, 1.0, "1", "-1", "", True, False, None, [], [1], {}, {"x": 1}, "\n", [[[0], 1]])

@@ -1,0 +1,202 @@
+"""The rule for every function of a class at every value of the parameters, and after any number of rounds.
+
+*Theorem.* A statement has parameters t, numbers in ranges between ends, and a function f of a class. Let B be the box
+of all t between the ends, T those t in B at which hypotheses on t hold. The statement's function is followed once on
+symbols t and on a trace of the class: points are combinations of free vectors v, numbers are combinations of inner
+products of these, of function values and of 1, all coefficients quotients of polynomials in t. Its line holds for every
+t in T and every f if each *need* of it is shown:
+
+1. *Everything is defined.* Each divisor, of the ends of ranges too, has one strict sign on T. Constants of the class
+   are at least 0 and smoothness is more than strong convexity (where they are equal there are other conditions); a
+   symbolic proximal step is positive; a symbolic distance is at least 0. What a round divides by or requires is shown
+   with what is known *in that round*, of its own symbols.
+2. *Conditions are true.* At each t in T numbers c_j(t, f) are at least 0 (interpolation, hypotheses, the branch that is
+   followed) and e_k(t, f) are 0. Two points are one point only if they are it identically in t: else less is known.
+3. *Identity.* slack - sum l_j c_j - sum n_k e_k - sum s_m h_m(t) <d_m, d_m> is a form of the vectors, identically in
+   t: function values and 1 cancel. l_j and s_m are quotients, at least 0 on T, and h_m(t) >= 0 is a hypothesis.
+4. *The form is positive semidefinite.* Times |c|, c its common denominator with one strict sign on T, it is a matrix P
+   of polynomials. Elimination without fractions (E. H. Bareiss, 1968) keeps polynomials, by Sylvester's identity, and
+   gives pivots that are nonzero polynomials, each shown to be nonnegative, and rows that are identically 0. B, with all
+   ends that hypotheses give, is the closure of its interior: the ends' gaps are nonzero and nonnegative, in each
+   variable. So near each t in T there are points of B where all pivots are positive; there P = L D L' is positive
+   semidefinite, and such matrices are a closed set. A sign that was shown on a larger box was shown on B.
+5. *Rounds.* Of ``iterate(step, start, N, invariant=I)`` two needs are left: I(start, 0); and, for a new state of free
+   points and symbols and a new n from 0 to N - 1, that I(state, n) implies I(step(state), n + 1). By induction I holds
+   of the last state, which is new points and symbols again, of which only I is supposed. What a round asks of f,
+   supposes or decides is forgotten after it; nothing of it is returned.
+6. *It speaks of something.* A witness, an instance of numbers with a function, meets the hypotheses and has the line.
+
+A symbol of an integer stands for all real numbers: more is shown than is asked for. Hypotheses that are equations make
+T a thin part of B; what is shown is shown of B, or near T in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from clusterproof.checker.kernel.evaluation import Outside, Refused, evaluating
+from clusterproof.checker.kernel.functions import problem
+from clusterproof.checker.kernel.multipliers import Need, require_multipliers
+from clusterproof.checker.kernel.polynomials import constant
+from clusterproof.checker.kernel.positivity import Ends, before, bounded, is_nonnegative, sign_of
+from clusterproof.checker.kernel.quotients import Fact, Quotient
+from clusterproof.checker.kernel.rules import Data, has_instance
+from clusterproof.checker.kernel.spaces import OfClass
+from clusterproof.checker.kernel.statement import Statement
+from clusterproof.checker.kernel.symbolic import symbolic
+from clusterproof.checker.kernel.vocabulary import Sides
+from clusterproof.checker.kernel.worlds import Form, Point
+
+
+def family(statement: Statement, line: str, data: Data) -> bool:
+    """Show a line for every function of a class at every value of the parameters, by the theorem of this module.
+
+    ``states`` is the number of symbols for rounds and states, ``listed`` and ``between`` are as of ``symbolic``;
+    ``proofs`` has one for each need, in their order, as of ``require_multipliers``.
+    """
+    proofs = iter(data["proofs"])
+    for need in needs(statement, line, data):
+        proof = next(proofs, None)
+        if proof is None:
+            raise Refused(
+                "each need of a loop and each entry of the line needs its multipliers, on every path"
+            )
+        require_multipliers(need, proof)
+    if next(proofs, None) is not None:
+        raise Refused("more multipliers than there are needs")
+    return has_instance(statement, line, data)
+
+
+def needs(statement: Statement, line: str, data: Data) -> Iterator[Need]:
+    """Yield what multipliers must show, in every case of the choices and on every path; show what is of symbols alone.
+
+    Raises
+    ------
+    Refused
+        If what is of symbols alone is not shown.
+    """
+    space, name = statement.space, statement.space.function
+    if name is None:
+        raise Refused("no quantity is of a class")
+    of_class: Any = space.ranges[name]
+    assert type(of_class) is OfClass
+    several = data.get("listed", ()), data.get("between", ())
+    for each, box, begun in symbolic(space, *several, data.get("states", 0), left_out=name):
+        trace_of, constants = of_class.on_symbols(each, box)
+        decisions: list[bool] | None = []
+        while decisions is not None:
+            record, sides = begun(decisions), None
+            with suppress(Outside), evaluating(record):
+                record.world = trace = trace_of()
+                sides = statement.evaluate({**each, name: problem(trace)})[line]
+                if type(sides) is Sides:
+                    known = [*record.now.known, *sides.facts]
+                    conditions = (*trace.facts(known), trace.vectors)
+            decisions = record.next_decisions()
+            if type(sides) is not Sides:
+                continue
+            for goal in record.goals:
+                where = _Where(goal.known, goal.divisors, goal.conditions, box, record.states)
+                yield from where.needs(goal.shown)
+            shown = [Fact(slack, equation=sides.equation) for slack in sides.slacks]
+            where = _Where(known, record.now.divisors, conditions, box, record.states)
+            yield from where.needs([*constants, *record.now.required, *shown])
+
+
+class _Where:
+    """A place of a statement: what is known there of symbols and of functions.
+
+    Raises
+    ------
+    Refused
+        If a divisor may be zero, or the box may have no interior.
+    """
+
+    def __init__(
+        self,
+        known: Sequence[Fact],
+        divisors: Sequence[Quotient],
+        conditions: tuple[Mapping[str, Form], Mapping[str, Form], int],
+        box: Sequence[Ends],
+        states: frozenset[int],
+    ) -> None:
+        nonnegative, zero, self.vectors = conditions
+        self.vanishing = _solved([f.slack for f in known if f.equation and type(f.slack) is Point])
+        self.nonnegative = {name: self._reduced(form) for name, form in nonnegative.items()}
+        self.zero = {name: self._reduced(form) for name, form in zero.items()}
+        self.facts = [fact for fact in known if type(fact.slack) is Quotient]
+        self.boxes = [each for each in _boxes(box, self.facts, states) if _has_interior(each)]
+        if not self.boxes:
+            raise Refused("a range may be empty, or one number: make it a choice")
+        if not all(self._need(()).sign(divisor.top) for divisor in divisors):
+            raise Refused("a divisor may be zero: neither its range nor a hypothesis gives its sign")
+
+    def needs(self, shown: Sequence[Fact]) -> Iterator[Need]:
+        """Yield what multipliers must show of facts; show those of symbols."""
+        for fact in shown:
+            entries = fact.slack if type(fact.slack) is tuple else (fact.slack,)
+            if type(fact.slack) is Quotient:
+                self._need(()).require(fact)
+                continue
+            if fact.strict:
+                raise Refused("multipliers show no strict inequality")
+            slacks = tuple(self._reduced(each) if type(each) is Form else each for each in entries)
+            yield self._need(slacks)
+            if fact.equation:
+                yield self._need(tuple(-slack for slack in slacks))
+
+    def _need(self, slacks: tuple[Any, ...]) -> Need:
+        return Need(slacks, self.nonnegative, self.zero, self.vectors, self.boxes, self.facts)
+
+    def _reduced(self, form: Form) -> Form:
+        """Return a form in which vectors are replaced by what hypotheses say that they are."""
+        for vector, value in self.vanishing:
+            kept = {k: v for k, v in form.terms.items() if len(k) != 2 or vector not in k}
+            total = Form(form.world, kept)
+            for key, factor in form.terms.items():
+                if key not in kept:
+                    left, right = (value if v == vector else Point(form.world, {v: 1}) for v in key)
+                    total = total + (left @ right) * factor
+            form = total
+        return form
+
+
+def _solved(vanishing: Sequence[Point]) -> list[tuple[int, Point]]:
+    """Return vectors with what they are, if points are 0; each by a coefficient that is a number other than 0."""
+    done: list[tuple[int, Point]] = []
+    for point in vanishing:
+        for vector, value in done:
+            if vector in point.terms:
+                rest = Point(point.world, {k: v for k, v in point.terms.items() if k != vector})
+                point = rest + value * point.terms[vector]
+        last = max((v for v, factor in point.terms.items() if type(factor) is not Quotient), default=None)
+        if last is not None:
+            done.append((last, point * (-1 / point.terms[last]) + Point(point.world, {last: 1})))
+    return done
+
+
+def _boxes(box: Sequence[Ends], facts: Sequence[Fact], states: frozenset[int]) -> list[list[Ends]]:
+    """Return boxes that hold every value: with all ends that hypotheses give, and of rounds and states lower ones only.
+
+    Each holds those before it.
+    """
+    full = bounded(box, facts, range(len(box)))
+    if all(full[place][1] is None for place in states):
+        return [full]
+    return [full, [(low, None if place in states else high) for place, (low, high) in enumerate(full)]]
+
+
+def _has_interior(box: Sequence[Ends]) -> bool:
+    """Return whether a box is the closure of its interior: a range's ends differ, but for a thin set of the others."""
+    width = len(box)
+    for place, (low, high) in enumerate(box):
+        if low is None or high is None:
+            continue
+        gap = Quotient(constant(0, width), constant(1, width), width) + high - low
+        earlier = before(box, place)
+        sign = sign_of(gap.bottom, earlier)
+        if not gap.top or not sign or not is_nonnegative(gap.top if sign == 1 else -gap.top, earlier):
+            return False
+    return True

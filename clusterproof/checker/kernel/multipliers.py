@@ -1,0 +1,189 @@
+"""Multipliers that are quotients of symbols: what they must be, so that a number is at least 0 on a box."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from clusterproof.checker.kernel.evaluation import Refused
+from clusterproof.checker.kernel.numbers import number
+from clusterproof.checker.kernel.polynomials import Polynomial, constant, divided, plus, times
+from clusterproof.checker.kernel.positivity import Ends, is_nonnegative, sign_of
+from clusterproof.checker.kernel.quotients import Fact, Quotient, is_zero, joined
+from clusterproof.checker.kernel.worlds import Form
+
+
+@dataclass(frozen=True)
+class Need:
+    """What must be shown: that one of several numbers is at least 0, given conditions, at the values in a box.
+
+    Attributes
+    ----------
+    slacks
+        Forms, quotients or numbers.
+    nonnegative, zero
+        Conditions by name.
+    vectors
+        Number of free vectors.
+    boxes
+        Boxes, each of which holds those before it, and the first every value: a sign may be shown on any.
+    facts
+        Hypotheses on the symbols.
+    """
+
+    slacks: tuple[Any, ...]
+    nonnegative: Mapping[str, Form]
+    zero: Mapping[str, Form]
+    vectors: int
+    boxes: Sequence[Sequence[Ends]]
+    facts: Sequence[Fact]
+
+    @property
+    def width(self) -> int:
+        """Number of symbols."""
+        return len(self.boxes[0])
+
+    def sign(self, p: Polynomial) -> int:
+        """Return 1 or -1 if a polynomial is shown to be positive or negative, else 0."""
+        return next(filter(None, (sign_of(p, box, self.facts) for box in self.boxes)), 0)
+
+    def is_nonnegative(self, p: Polynomial) -> bool:
+        """Return whether a polynomial is shown to be at least 0."""
+        return any(is_nonnegative(p, box) for box in self.boxes) or self.sign(p) == 1
+
+    def require(self, fact: Fact) -> None:
+        """Require that a fact about the symbols holds.
+
+        Raises
+        ------
+        Refused
+            If it is not shown.
+        """
+        sign = self.sign(fact.slack.bottom)
+        top = fact.slack.top if sign == 1 else -fact.slack.top
+        holds = self.sign(top) == 1 if fact.strict else self.is_nonnegative(top)
+        if not sign or (top if fact.equation else not holds):
+            raise Refused("it is not shown of the symbols what the class, a step or an invariant takes")
+
+    def quotient(self, code: Any) -> Quotient:
+        """Return a multiplier by its number, or by the terms of its top and bottom; its bottom is positive.
+
+        Raises
+        ------
+        Refused
+            If that is not shown.
+        """
+        if type(code) is not tuple:
+            return Quotient(constant(code, self.width), constant(1, self.width), self.width)
+        top, bottom = (_polynomial(terms, self.width) for terms in code)
+        if self.sign(bottom) != 1:
+            raise Refused("the denominator of a multiplier is not shown to be positive")
+        return Quotient(top, bottom, self.width)
+
+
+def _polynomial(terms: Sequence[tuple[Sequence[int], Any]], width: int) -> Polynomial:
+    total = constant(0, width)
+    for powers, value in terms:
+        total = plus(total, Polynomial.of({tuple(powers): value}, width))
+    return total
+
+
+def require_multipliers(need: Need, proof: Mapping[str, Any]) -> None:
+    """Require that multipliers prove a need.
+
+    Parameters
+    ----------
+    need
+        What they must prove.
+    proof
+        ``multipliers`` by the names of conditions; ``weights`` of a least; ``squares``, each a hypothesis on symbols by
+        its place, a factor and a direction; ``order`` in which vectors are eliminated. Factors are quotients.
+
+    Raises
+    ------
+    Refused
+        If they do not.
+    """
+    weights = [need.quotient(code) for code in proof.get("weights", [1])]
+    total = sum(weights, start=need.quotient(-1))
+    if len(weights) != len(need.slacks) or total.top or not all(need.is_nonnegative(w.top) for w in weights):
+        raise Refused("the weights of the least are nonnegative and sum to 1")
+    rest: dict[Any, Any] = {}
+    for slack, weight in zip(need.slacks, weights, strict=True):
+        _add(rest, slack.terms if type(slack) is Form else {(): slack}, weight)
+    for name, code in proof["multipliers"].items():
+        factor = need.quotient(code)
+        if name in need.nonnegative and not need.is_nonnegative(factor.top):
+            raise Refused(f"the multiplier of {name} is not shown to be nonnegative")
+        condition = need.nonnegative[name] if name in need.nonnegative else need.zero[name]
+        _add(rest, condition.terms, -factor)
+    for square in proof.get("squares", ()):
+        _add_square(rest, need, square)
+    if any(len(key) != 2 for key, value in rest.items() if not is_zero(value)):
+        raise Refused("the function values do not cancel")
+    order = proof.get("order", range(need.vectors))
+    if sorted(order) != list(range(need.vectors)):
+        raise Refused("an order names each vector once")
+    at = {vector: place for place, vector in enumerate(order)}
+    entries = {
+        (min(at[i], at[j]), max(at[i], at[j])): value * (2 if i == j else 1)
+        for (i, j), value in ((key, value) for key, value in rest.items() if not is_zero(value))
+    }
+    if not _is_positive_semidefinite(entries, need):
+        raise Refused("the remaining form is not shown to be positive semidefinite")
+
+
+def _add(total: dict[Any, Any], terms: Mapping[Any, Any], factor: Quotient) -> None:
+    for key, value in terms.items():
+        entry = factor * (value if type(value) is Quotient else number(value))
+        total[key] = joined(total[key], entry) if key in total else entry
+
+
+def _add_square(total: dict[Any, Any], need: Need, square: Mapping[str, Any]) -> None:
+    """Subtract what is nonnegative: a factor times a hypothesis on symbols times the square of a direction."""
+    place, factor = square["hypothesis"], need.quotient(square["factor"])
+    if place >= len(need.facts) or not need.is_nonnegative(factor.top):
+        raise Refused("a square is of a hypothesis, and its factor is shown to be nonnegative")
+    direction: dict[int, Fraction] = {vector: Fraction(entry) for vector, entry in square["direction"]}
+    for (i, a), (j, b) in product(direction.items(), repeat=2):
+        _add(total, {(min(i, j), max(i, j)): a * b}, -factor * need.facts[place].slack)
+
+
+def _is_positive_semidefinite(entries: Mapping[tuple[int, int], Quotient], need: Need) -> bool:
+    """Return whether a symmetric matrix is shown to be positive semidefinite, by elimination without fractions.
+
+    Entries are those on and above the diagonal; quotients, cleared of a common denominator.
+    """
+    common = constant(1, need.width)
+    for entry in entries.values():
+        if divided(common, entry.bottom) is None:
+            common = times(common, entry.bottom) if divided(entry.bottom, common) is None else entry.bottom
+    sign = need.sign(common)
+    if not sign:
+        raise Refused("the sign of a denominator is not shown")
+    size, nothing = 1 + max((j for _, j in entries), default=-1), constant(0, need.width)
+    rest = [[nothing] * size for _ in range(size)]
+    for (i, j), entry in entries.items():
+        ratio = divided(common, entry.bottom)
+        assert ratio is not None
+        rest[i][j] = rest[j][i] = plus(nothing, times(entry.top, ratio), sign)
+    last = constant(1, need.width)
+    for k in range(size):
+        pivot = rest[k][k]
+        if not pivot:
+            if any(rest[k][k:]):
+                return False
+            continue
+        if not need.is_nonnegative(pivot):
+            return False
+        for i in range(k + 1, size):
+            for j in range(i, size):
+                minor = plus(times(pivot, rest[i][j]), times(rest[k][i], rest[k][j]), -1)
+                found = divided(minor, last)
+                assert found is not None  # Sylvester's identity
+                rest[i][j] = rest[j][i] = found
+        last = pivot
+    return True

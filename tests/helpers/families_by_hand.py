@@ -1,0 +1,106 @@
+"""Theorems for every value of their parameters, with multipliers that were found by hand."""
+
+from fractions import Fraction
+from typing import Annotated, Any
+
+from clusterproof.checker.claims import (
+    Function,
+    Q,
+    Sides,
+    Z,
+    at_most,
+    functions,
+    iterate,
+    rationals,
+    suppose,
+)
+
+Share = Annotated[Fraction, rationals(0, 1, 12)]
+Smooth, Convex = Annotated[Function, functions(smoothness=1)], Annotated[Function, functions()]
+Curved = Annotated[Function, functions(smoothness=1, strong_convexity=lambda mu: mu)]
+Step = Annotated[Fraction, rationals(0, lambda mu: 2 / (1 + mu), 12)]
+
+
+def contraction(mu: Share, step: Step, f: Curved) -> Sides:
+    suppose("mu < L", mu < 1)
+    apart = f.start - step * f.gradient(f.start) - f.minimiser
+    return at_most(apart @ apart, rate=(1 - step * mu) ** 2 * f.distance**2)
+
+
+def gradient_descent(f: Smooth, rounds: int = Z[1:]) -> Sides:
+    def potential(x, n):
+        gap, apart = f(x) - f.minimum, x - f.minimiser
+        return n * gap + apart @ apart / 2 <= f.distance**2 / 2
+
+    x = iterate(lambda x: x - f.gradient(x), f.start, rounds, invariant=potential)
+    return at_most(f(x) - f.minimum, bound=f.distance**2 / (2 * rounds))
+
+
+def proximal_point(f: Convex, step: Fraction = Q[0:8:8], rounds: int = Z[1:]) -> Sides:
+    suppose("step > 0", step > 0)
+
+    def potential(x, n):
+        gap, apart = f(x) - f.minimum, x - f.minimiser
+        return 2 * n * step * gap + apart @ apart <= f.distance**2
+
+    x = iterate(lambda x: f.prox(x, step), f.start, rounds, invariant=potential)
+    return at_most(f(x) - f.minimum, bound=f.distance**2 / (2 * step * rounds))
+
+
+def over(top: Any, bottom: Any) -> Any:
+    """Return a quotient of terms, each (coefficient, exponent, ...)."""
+    return [[[list(powers), value] for value, *powers in terms] for terms in (top, bottom)]
+
+
+def member(*points: Any) -> dict[str, Any]:
+    """Return |x|^2 / 2 from 1, which is known at 0, at 1 and at further points."""
+    triplets = [[[x], [x], str(Fraction(x) ** 2 / 2)] for x in ("0", "1", *points)]
+    names = ("start", "solution", "minimum", "further", "triplets")
+    return dict(zip(names, (["1"], ["0"], 0, [], [triplets]), strict=True))
+
+
+TWICE = over([(2, 0, 1), (-2, 1, 2)], [(1, 0, 0)])
+"""2 s (1 - s mu)."""
+CONTRACTION = {
+    "rule": "family",
+    "proofs": [{"multipliers": {"0:0,1:0": TWICE, "0:1,0:0": TWICE}}],
+    "witness": {"mu": "1/2", "step": 1, "f": member()},
+}
+GRADIENT_DESCENT = {
+    "rule": "family",
+    "states": 1,
+    "proofs": [
+        {"multipliers": {}},
+        {
+            "multipliers": {
+                "hypothesis 2": 1,
+                "0:0,1:0": 1,
+                "0:1,2:0": over([(1, 0, 1), (1, 0, 0)], [(1, 0, 0)]),
+            }
+        },
+        {"multipliers": {"hypothesis 0": over([(1, 0, 0)], [(1, 1, 0)])}},
+    ],
+    "witness": {"f": member(), "rounds": 1},
+}
+PROXIMAL_POINT = {
+    "rule": "family",
+    "states": 1,
+    "proofs": [
+        {"multipliers": {}},
+        {
+            "multipliers": {
+                "hypothesis 3": 1,
+                "0:0,2:0": over([(2, 1, 0, 0)], [(1, 0, 0, 0)]),
+                "0:1,2:0": over([(2, 1, 0, 1)], [(1, 0, 0, 0)]),
+                "0:2,3:0": over([(2, 1, 0, 1), (2, 1, 0, 0)], [(1, 0, 0, 0)]),
+            }
+        },
+        {"multipliers": {"hypothesis 1": over([(1, 0, 0, 0)], [(2, 1, 1, 0)])}},
+    ],
+    "witness": {"f": member("1/2"), "step": 1, "rounds": 1},
+}
+BY_HAND = {
+    contraction: CONTRACTION,
+    gradient_descent: GRADIENT_DESCENT,
+    proximal_point: PROXIMAL_POINT,
+}
