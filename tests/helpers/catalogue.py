@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from clusterproof import checker
 from clusterproof.checker.report.recorded import Replayed, replay_verdict
-from clusterproof.checker.report.stored_evidence import read_evidence
+from clusterproof.checker.report.stored_evidence import Kept, read_evidence
 from clusterproof.checker.report.stored_verdicts import read_verdicts
 
 RECORDED = """
@@ -83,15 +83,15 @@ def recorded() -> dict[str, dict[str, Any]]:
 
 
 @cache
-def _kept_of(paper: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _kept_of(paper: str) -> tuple[dict[str, Any], Kept]:
     kept = read_evidence(paper)
-    return Records({each["claim"]: each for each in kept.verdicts}), kept.evidence
+    return Records({each["claim"]: each for each in kept.verdicts}), kept
 
 
 def replayed(claim: checker.Claim[..., Any]) -> Replayed:
     """Replay a claim's record; nothing is searched."""
-    verdicts, evidence = _kept_of(claim.paper)
-    return replay_verdict(verdicts[claim.id], evidence)
+    verdicts, kept = _kept_of(claim.paper)
+    return replay_verdict(verdicts[claim.id], kept, shipped=True)
 
 
 @cache
