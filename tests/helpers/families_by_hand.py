@@ -1,5 +1,6 @@
 """Theorems for every value of their parameters, with multipliers that were found by hand."""
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -104,3 +105,50 @@ BY_HAND = {
     gradient_descent: GRADIENT_DESCENT,
     proximal_point: PROXIMAL_POINT,
 }
+
+
+# ---- false neighbours, with the evidence of the theorems
+
+
+def contraction_less(
+    mu: Share, step: Step, f: Annotated[Function, functions(smoothness=1, strong_convexity=lambda mu: mu)]
+) -> Sides:
+    suppose("mu < L", mu < 1)
+    apart = f.start - step * f.gradient(f.start) - f.minimiser
+    return at_most(apart @ apart, rate=Fraction(99, 100) * (1 - step * mu) ** 2 * f.distance**2)
+
+
+def contraction_long(
+    mu: Share,
+    step: Annotated[Fraction, rationals(0, 2, 12)],
+    f: Annotated[Function, functions(smoothness=1, strong_convexity=lambda mu: mu)],
+) -> Sides:
+    suppose("mu < L", mu < 1)
+    apart = f.start - step * f.gradient(f.start) - f.minimiser
+    return at_most(apart @ apart, rate=(1 - step * mu) ** 2 * f.distance**2)
+
+
+def descent_of(share: Fraction, weight: Fraction, step: int, more: int) -> Callable[..., Sides]:
+    """Return gradient descent with a bound, a potential, a step or a start that is other than in the theorem."""
+
+    def statement(f: Smooth, rounds: int = Z[1:]) -> Sides:
+        def potential(x, n):
+            gap, apart = f(x) - f.minimum, x - f.minimiser
+            return (n + more) * gap + weight * (apart @ apart) <= weight * f.distance**2
+
+        x = iterate(lambda x: x - step * f.gradient(x), f.start, rounds, invariant=potential)
+        return at_most(f(x) - f.minimum, bound=share * f.distance**2 / (2 * rounds))
+
+    return statement
+
+
+HALF = Fraction(1, 2)
+FALSE = {
+    "a smaller rate": (contraction_less, CONTRACTION),
+    "longer steps": (contraction_long, CONTRACTION),
+    "a smaller bound": (descent_of(Fraction(99, 100), HALF, 1, 0), GRADIENT_DESCENT),
+    "a smaller weight": (descent_of(Fraction(1), Fraction(99, 200), 1, 0), GRADIENT_DESCENT),
+    "a step of 2 / L": (descent_of(Fraction(1), HALF, 2, 0), GRADIENT_DESCENT),
+    "a potential that fails at the start": (descent_of(Fraction(1), HALF, 1, 1), GRADIENT_DESCENT),
+}
+"""By name, a false statement and evidence of the true one next to it."""

@@ -165,7 +165,7 @@ def _line(
         doubts.append("drawn functions only: its trace has no such line")
     if worst is not None:
         doubts = [] if proof else sentences.doubts_of_worst(worst, findings.instances)
-        if worst.at:
+        if worst.at or worst.family:
             drawn = f"; of drawn ones it {reason}" if findings.instances else ""
             reason = sentences.of_worst(worst, tried.space, proved=proof is not None) + drawn
     verdict = Kind.CONSISTENT if shown is None else shown[0]

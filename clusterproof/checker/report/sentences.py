@@ -203,6 +203,12 @@ def of_worst(worst: WorstCase, space: Space, *, proved: bool) -> str:
         if not isinstance(allowed, OfClass)
     ]
     settings = len(worst.at)
+    if proved and worst.family:
+        names = [written(n) for n, allowed in space.ranges.items() if not isinstance(allowed, OfClass)]
+        return (
+            f"proved for every function of the class and every value of {', '.join(names)}, by exact multipliers"
+            " that are quotients of these"
+        )
     if proved:
         where = f" at {plural('setting', settings)} of {', '.join(others)}" if others else ""
         text = f"proved for every function of the class, by exact multipliers of its conditions{where}"

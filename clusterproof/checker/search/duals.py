@@ -18,7 +18,16 @@ from clusterproof.checker import kernel
 from clusterproof.checker.kernel.numbers import write
 from clusterproof.checker.kernel.positivity import is_positive_semidefinite
 from clusterproof.checker.search.elimination import eliminate
-from clusterproof.checker.search.paths import Coordinates, Path, Terms, paths_of, settings_of, size_of, sum_of
+from clusterproof.checker.search.paths import (
+    Conditions,
+    Coordinates,
+    Path,
+    Terms,
+    paths_of,
+    settings_of,
+    size_of,
+    sum_of,
+)
 from clusterproof.checker.search.refined import refined
 from clusterproof.checker.search.semidefinite import matrix_of, minimum, triangles
 
@@ -97,6 +106,31 @@ def proof_of(path: Path, raised: Fraction = Fraction(0)) -> Proof | None:
     if len(path.trace.oracles) == 1 or path.bound is None:
         return None
     return next(filter(None, (face.near() for face in _faces(_forced(whole)))), None)
+
+
+def exact_face(
+    slack: Terms, nonnegative: Conditions, zero: Conditions, vectors: Sequence[Any]
+) -> np.ndarray | None:
+    """Return directions on which the form vanishes that exact multipliers leave; None if there are none near by.
+
+    Parameters
+    ----------
+    slack, nonnegative, zero
+        What is shown, and the conditions by name.
+    vectors
+        Of which a direction has the coefficients.
+    """
+    without_trace: Any = None
+    path = Path(without_trace, (slack,), None, nonnegative, zero, ())
+    face = next((each for each in _faces(_Face.whole(path, Fraction(0))) if each.near() is not None), None)
+    if face is None:
+        return None
+    place = {vector: n for n, vector in enumerate(vectors)}
+    rows = np.zeros((len(face.basis), len(vectors)))
+    for row, direction in zip(rows, face.basis, strict=True):
+        for vector, n in face.coordinates.vectors.items():
+            row[place[vector]] = float(direction[n])
+    return rows
 
 
 def _faces(first: _Face) -> Iterator[_Face]:

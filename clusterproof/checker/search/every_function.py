@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import Any
@@ -10,17 +10,22 @@ from typing import Any
 from clusterproof.checker.claims.class_ranges import OfClass, class_of
 from clusterproof.checker.claims.drawn_functions import Known
 from clusterproof.checker.claims.ranges import Instance
+from clusterproof.checker.claims.sides import Excluded
 from clusterproof.checker.claims.space import Space
 from clusterproof.checker.kernel import Refused, vocabulary
 from clusterproof.checker.kernel.definitions import WORDS
+from clusterproof.checker.search.families import family_of
 from clusterproof.checker.search.instances import stream_of
 from clusterproof.checker.search.paths import paths_of
 from clusterproof.checker.search.state import Tried
 from clusterproof.checker.search.worst_functions import AtSetting, WorstCase, at_setting, worst_functions
+from clusterproof.checker.search.written import written_instance
 
 SETTINGS = 64
 """Values of the other quantities that are all tried if they are no more; else ``DRAWN`` corners, and as many drawn."""
 DRAWN = 12
+FEW = 12
+"""Settings at which a function is drawn that may be a witness of all."""
 WITNESSES = 50
 """Drawn functions of which one must meet the hypotheses."""
 
@@ -48,6 +53,8 @@ def decide(tried: Tried) -> Mapping[str, WorstCase]:
     name = class_of(space)
     assert name is not None
     settings, complete = _settings(tried, name)
+    if not complete and (families := _families(tried, settings, name)):
+        return families
     found: dict[str, list[AtSetting]] = {}
     try:
         statement = tried.frozen.statement(tried.statement.name, BOUNDED)
@@ -70,21 +77,56 @@ def decide(tried: Tried) -> Mapping[str, WorstCase]:
     return {line: WorstCase(tuple(several), complete) for line, several in found.items()}
 
 
+def _families(tried: Tried, settings: Sequence[Instance], name: str) -> dict[str, WorstCase]:
+    """Return multipliers of all lines that are quotients of the other quantities; empty if one line has none."""
+    try:
+        statement = tried.frozen.statement(tried.statement.name)
+    except Refused:
+        return {}
+    found: dict[str, WorstCase] = {}
+    for line in statement.lines:
+        if line in tried.lines and tried.lines[line].found:
+            return {}
+        data = family_of(statement, line)
+        witness = None if data is None else _witness(tried, settings, name, line)
+        if data is None or witness is None:
+            return {}
+        found[line] = WorstCase(family={**data, "witness": written_instance(tried, witness)})
+    return found
+
+
+def _witness(tried: Tried, settings: Sequence[Instance], name: str, line: str) -> Instance | None:
+    """Return the first instance that meets the hypotheses of a line, of the first settings, whose rounds are fewest."""
+    for setting in settings[:FEW]:
+        for instance in _drawn(tried, setting, name):
+            tried.evaluate(instance)
+            evaluation = tried.evaluation(instance)
+            if evaluation is not None and not isinstance(evaluation.lines.get(line), Excluded):
+                return instance
+    return None
+
+
 def _with(space: Space, setting: Instance, name: str, value: object) -> dict[str, object]:
     return {each: value if each == name else setting[each] for each in space.ranges}
 
 
 def _evaluate_witness(tried: Tried, setting: Instance, name: str, line: str) -> None:
     """Evaluate drawn functions until one meets the hypotheses of a line, as equations of iterates at rest."""
+    for instance in _drawn(tried, setting, name):
+        if line in tried.lines and tried.lines[line].instances:
+            return
+        tried.evaluate(instance)
+
+
+def _drawn(tried: Tried, setting: Instance, name: str) -> Iterator[dict[str, object]]:
+    """Yield instances with drawn functions, each as it is and with iterates at rest."""
     allowed = tried.space.ranges[name]
     assert isinstance(allowed, OfClass)
     for number in range(WITNESSES):
-        if line in tried.lines and tried.lines[line].instances:
-            return
         with suppress(Refused):
             drawn = allowed.draw(setting, stream_of(tried, "witness", number))
             for value in () if drawn is None else (drawn, drawn.at_rest()):
-                tried.evaluate(_with(tried.space, setting, name, value))
+                yield _with(tried.space, setting, name, value)
 
 
 def _settings(tried: Tried, name: str) -> tuple[Sequence[Instance], bool]:

@@ -9,12 +9,12 @@ from typing import Any
 
 from clusterproof.checker import kernel
 from clusterproof.checker.claims.class_ranges import class_of
-from clusterproof.checker.claims.ranges import Choice, Instance, Integers, exactly
+from clusterproof.checker.claims.ranges import Choice, Integers
 from clusterproof.checker.kernel.evaluation import limited
-from clusterproof.checker.kernel.numbers import write
 from clusterproof.checker.kernel.rules import cases
 from clusterproof.checker.search.squares import NO_FORMULA, blocks
 from clusterproof.checker.search.state import Tried
+from clusterproof.checker.search.written import written_instance
 
 MOST_STATES = 26
 """Most symbols for rounds, and the states to which they lead."""
@@ -50,18 +50,19 @@ def _candidates(tried: Tried, line: str, statement: kernel.Statement) -> Iterato
         if findings is None:
             return
     if findings.found is not None:
-        yield {"rule": "instance", "instance": _written(tried, findings.found.instance)}
+        yield {"rule": "instance", "instance": written_instance(tried, findings.found.instance)}
         return
     if tried.coverage.exhausted and tried.space.complete:
         yield {"rule": "exhausted"}
     if findings.tightest is None:
         return
-    witness = _written(tried, findings.tightest.instance)
+    witness = written_instance(tried, findings.tightest.instance)
     if class_of(tried.space):
         dual = tried.worst[line].multipliers if line in tried.worst else None
         if dual is not None:
             yield dual
-            yield {**dual, "witness": witness}
+            if "witness" not in dual:
+                yield {**dual, "witness": witness}
         return
     ranges = tried.space.ranges.items()
     listed = [name for name, allowed in ranges if isinstance(allowed, Integers) and allowed.complete]
@@ -97,18 +98,3 @@ def _states(statement: kernel.Statement, line: str, data: Mapping[str, Any]) -> 
     except NO_FORMULA:
         return None
     return used
-
-
-def _written(tried: Tried, instance: Instance) -> dict[str, Any]:
-    """Write an instance such that the kernel reads it, a function of a class by the points that were evaluated."""
-    of_class = class_of(tried.space)
-    return {
-        name: tried.space.ranges[name].encode(value) if name == of_class else _number(value)
-        for name, value in instance.items()
-    }
-
-
-def _number(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return list(map(_number, value))
-    return write(exactly(value) if isinstance(value, float) else value)

@@ -72,11 +72,14 @@ class WorstCase:
         Whether these are all settings that the claim speaks of.
     refused
         Why the function is not traced; empty if it is.
+    family
+        Evidence of the rule *family*, for every value of the other quantities; then there are no settings.
     """
 
     at: tuple[AtSetting, ...] = ()
     complete: bool = False
     refused: str = ""
+    family: Mapping[str, Any] | None = None
 
     @property
     def ratio(self) -> float | None:
@@ -100,7 +103,9 @@ class WorstCase:
 
     @property
     def multipliers(self) -> dict[str, Any] | None:
-        """``rule`` and ``settings`` of a record of evidence; None if some are missing."""
+        """``rule`` and its fields of a record of evidence; None if some are missing."""
+        if self.family is not None:
+            return dict(self.family)
         settings = [written(each.setting, each.proofs) for each in self.at if each.proofs is not None]
         if not settings or not self.complete or len(settings) < len(self.at):
             return None

@@ -1,0 +1,274 @@
+"""Semidefinite programs for multipliers of one need, at each point of a grid of its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from clusterproof.checker.kernel.multipliers import Need
+from clusterproof.checker.kernel.polynomials import Polynomial
+from clusterproof.checker.kernel.quotients import Quotient
+from clusterproof.checker.kernel.worlds import Form
+from clusterproof.checker.search.duals import complement_of, exact_face
+from clusterproof.checker.search.semidefinite import minimum, triangles
+
+Point = tuple[Fraction, ...]
+SIZES = {0: (1,), 1: (13,), 2: (7, 6), 3: (5, 4, 4)}
+"""Values of each symbol on the grid, by their number; of more symbols three."""
+TOLERANCES = (1e-10, 1e-9, 1e-8, 1e-7)
+RAISED = (0.0, 1e-9, 1e-8, 1e-7, 1e-6)
+"""What is added to the form's diagonal where a program has no interior."""
+MOST_PROGRAMS = 12_000
+"""Programs that one need may take."""
+LARGEST = 1e4
+"""What no multiplier is above that counts as one."""
+FEWEST = 4
+"""Points of a grid below which nothing is fitted."""
+
+
+class TooManyPrograms(Exception):
+    """A need took more programs than it may."""
+
+
+def value_at(value: Any, at: Point) -> Fraction:
+    """Return a number or quotient at a point."""
+    if type(value) is not Quotient:
+        return Fraction(value)
+    found: Fraction = polynomial_at(value.top, at) / polynomial_at(value.bottom, at)
+    return found
+
+
+def polynomial_at(p: Polynomial, at: Sequence[Any]) -> Any:
+    """Return a polynomial at a point."""
+    total: Any = 0
+    for powers, value in p.items():
+        for x, power in zip(at, powers, strict=True):
+            value = value * x**power if power else value
+        total += value
+    return total
+
+
+class Programs:
+    """The forms of a need, evaluated on a grid.
+
+    Attributes
+    ----------
+    conditions
+        By name those that are not 0, of which the first ``signed`` are inequalities.
+    forms
+        Of the slack and of the conditions.
+    points
+        The grid.
+    """
+
+    def __init__(self, need: Need) -> None:
+        self.need, self.spent = need, 0
+        several = {**need.nonnegative, **need.zero}
+        self.conditions = {name: form.terms for name, form in several.items() if form.terms}
+        self.signed = sum(name in need.nonnegative for name in self.conditions)
+        (slack,) = need.slacks
+        of_slack = slack.terms if type(slack) is Form else {(): slack}
+        self.forms: list[Mapping[Any, Any]] = [of_slack, *self.conditions.values()]
+        self.places = self._places()
+        keys = {key for form in self.forms for key in form}
+        self.vectors = sorted({v for key in keys if len(key) == 2 for v in key})
+        self.linear = sorted(key for key in keys if len(key) != 2)
+        self.points = list(self._grid((), need.boxes[-1]))
+        self.data = [self._numbers(at) for at in self.points]
+        self.null: dict[int, np.ndarray] = {}
+
+    def _places(self) -> list[int]:
+        """Return the places of the symbols that forms name, and of those that their ends name."""
+        values = [value for form in self.forms for value in form.values() if type(value) is Quotient]
+        used: set[int] = set()
+        while values:
+            new = set().union(*(each.top.places | each.bottom.places for each in values)) - used
+            used |= new
+            values = [end for place in new for end in self.need.boxes[-1][place] if type(end) is Quotient]
+        return sorted(used)
+
+    def _grid(self, at: Point, box: Sequence[Any]) -> Iterator[Point]:
+        """Yield the points of the grid that extend the first numbers of one and meet the hypotheses."""
+        place = len(at)
+        if place == self.need.width:
+            if all(self._meets(fact, at) for fact in self.need.facts):
+                yield at
+            return
+        padded = (*at, *[Fraction(0)] * (self.need.width - place))
+        low, high = (None if end is None else value_at(end, padded) for end in box[place])
+        for x in self._values(place, low, high):
+            yield from self._grid((*at, x), box)
+
+    def _values(self, place: int, low: Fraction | None, high: Fraction | None) -> list[Fraction]:
+        """Return the values of a symbol between its ends."""
+        if place not in self.places:
+            start = low if low is not None else high - 1 if high is not None else Fraction(0)
+            return [start + 1 if high is None else (start + high) / 2]
+        sizes = SIZES.get(len(self.places), (3,) * len(self.places))
+        count = sizes[self.places.index(place)]
+        if low is not None and high is not None:
+            shares = [Fraction(n, count + 1) for n in range(1, count + 1)]
+            return [low + (high - low) * share for share in shares]
+        if low is not None:
+            return [low + n for n in range(1, count + 1)]
+        if high is not None:
+            return [high - n for n in range(1, count + 1)]
+        return [Fraction(n - count // 2) for n in range(1, count + 1)]
+
+    def _meets(self, fact: Any, at: Point) -> bool:
+        """Return whether a hypothesis holds at a point, or names symbols that stand for nothing here."""
+        if not fact.slack.top.places | fact.slack.bottom.places <= set(self.places):
+            return True
+        value = value_at(fact.slack, at)
+        return value == 0 if fact.equation else value > 0 if fact.strict else value >= 0
+
+    def _numbers(self, at: Point) -> tuple[np.ndarray, np.ndarray]:
+        """Return the matrices of all forms at a point, and their coefficients of values and of 1."""
+        order = {vector: n for n, vector in enumerate(self.vectors)}
+        column = {key: n for n, key in enumerate(self.linear)}
+        matrices = np.zeros((len(self.forms), len(order), len(order)))
+        others = np.zeros((len(self.forms), len(column)))
+        for n, form in enumerate(self.forms):
+            for key, value in form.items():
+                number = float(value_at(value, at))
+                if len(key) == 2:
+                    i, j = order[key[0]], order[key[1]]
+                    matrices[n, i, j] += number / 2
+                    matrices[n, j, i] += number / 2
+                else:
+                    others[n, column[key]] += number
+        return matrices, others
+
+    def table(self, cost: np.ndarray) -> np.ndarray | None:
+        """Return the multipliers of least cost, a row for each point; None if a point has none.
+
+        Points without a solution are left out of the grid if they are less than a quarter.
+        """
+        everything = list(range(len(self.conditions)))
+        rows = [self.solved(place, cost, everything, {}) for place in range(len(self.points))]
+        kept = [place for place, row in enumerate(rows) if row is not None]
+        if 4 * len(kept) <= 3 * len(rows):
+            return None
+        if len(kept) < len(rows):
+            self._keep(kept)
+        return np.array([row for row in rows if row is not None])
+
+    def _keep(self, kept: Sequence[int]) -> None:
+        """Leave some points out."""
+        self.null = {n: self.null[place] for n, place in enumerate(kept) if place in self.null}
+        self.points, self.data = [self.points[n] for n in kept], [self.data[n] for n in kept]
+
+    def interval(
+        self, n: int, active: Sequence[int], fixed: Mapping[int, np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return the least and the largest value of a multiplier at each point; None if a point has none."""
+        cost = np.array([1.0 if m == n else 0.0 for m in active])
+        low, high = [], []
+        for place in range(len(self.points)):
+            known = {m: float(values[place]) for m, values in fixed.items()}
+            least, most = (self.solved(place, sign * cost, active, known) for sign in (1, -1))
+            if least is None:
+                return None
+            low.append(least[active.index(n)])
+            high.append(low[-1] + 10.0 if most is None else most[active.index(n)])
+        return np.array(low), np.maximum(low, high)
+
+    def least(self, support: Sequence[int], table: np.ndarray) -> list[int]:
+        """Return conditions none of which can be left out at all points."""
+        kept, places = (
+            sorted(support, key=lambda n: float(np.abs(table[:, n]).max())),
+            range(len(self.points)),
+        )
+        for n in list(kept):
+            fewer = [m for m in kept if m != n]
+            some = places[:: max(1, len(places) // 4)]
+            if all(self._has_some(place, fewer) for place in (*some, *places)):
+                kept = fewer
+        return sorted(kept)
+
+    def _has_some(self, place: int, active: Sequence[int]) -> bool:
+        found = self.solved(place, np.ones(len(active)), active, {}, RAISED[:3:2])
+        return found is not None and bool(np.abs(found).max(initial=0) < LARGEST)
+
+    def solved(
+        self,
+        place: int,
+        cost: np.ndarray,
+        active: Sequence[int],
+        fixed: Mapping[int, float],
+        raised: Sequence[float] = RAISED,
+    ) -> np.ndarray | None:
+        """Return multipliers of least cost at a point, of ``active`` conditions, with those of others fixed."""
+        self.spent += 1
+        if self.spent > MOST_PROGRAMS:
+            raise TooManyPrograms
+        return next(
+            (x for extra in raised if (x := self._solved(place, cost, active, fixed, extra)) is not None),
+            None,
+        )
+
+    def _solved(
+        self, place: int, cost: np.ndarray, active: Sequence[int], fixed: Mapping[int, float], extra: float
+    ) -> np.ndarray | None:
+        matrices, others = self.data[place]
+        target, right = matrices[0].copy(), others[0].copy()
+        for n, value in fixed.items():
+            target -= value * matrices[1 + n]
+            right -= value * others[1 + n]
+        columns, null = [1 + n for n in active], self.null.get(place)
+        rows, whole = others[columns].T, np.eye(len(self.vectors))
+        if null is not None:
+            vanishing = [
+                np.array([m @ v for m in matrices[columns]]).reshape(len(active), -1).T for v in null
+            ]
+            rows = np.vstack([rows, *vanishing])
+            right = np.concatenate([right, *(target @ v for v in null)])
+            whole = complement_of(null.tolist(), len(self.vectors))
+        if active:
+            x, _, rank, _ = np.linalg.lstsq(rows, right, rcond=1e-9)
+            free = np.linalg.svd(rows)[2][rank:].T
+        else:
+            x, free = np.zeros(0), np.zeros((0, 0))
+        if np.abs(rows @ x - right).max(initial=0) > 1e-6 * (1 + np.abs(right).max(initial=0)):
+            return None
+        rest = whole.T @ (target - np.tensordot(x, matrices[columns], 1)) @ whole
+        signed = [k for k, n in enumerate(active) if n < self.signed]
+        if not free.shape[1]:
+            lowest = np.linalg.eigvalsh(rest).min(initial=0)
+            return x if x[signed].min(initial=0) > -1e-7 and lowest > -1e-7 - extra else None
+        moved = triangles(
+            np.array([whole.T @ np.tensordot(z, matrices[columns], 1) @ whole for z in free.T])
+        ).T
+        found = minimum(
+            np.vstack([-free[signed], moved]),
+            np.concatenate([x[signed], triangles(rest) + extra * triangles(np.eye(len(rest)))]),
+            free.T @ cost,
+            (0, len(signed), [len(rest)]),
+            tolerances=TOLERANCES,
+            almost=True,
+        )
+        return None if found is None else x + free @ found.unknowns
+
+    def restrict_to_faces(self) -> bool:
+        """Find the directions on which the form vanishes at each point, by exact multipliers there.
+
+        Points where they are none, or more or fewer than at most others, are left out of the grid.
+        """
+        null: dict[int, np.ndarray] = {}
+        for place, at in enumerate(self.points):
+            forms = [
+                {key: v for key, value in form.items() if (v := value_at(value, at))} for form in self.forms
+            ]
+            named = list(zip(self.conditions, forms[1:], strict=True))
+            basis = exact_face(forms[0], dict(named[: self.signed]), dict(named[self.signed :]), self.vectors)
+            if basis is not None:
+                null[place] = basis / np.maximum(np.linalg.norm(basis, axis=1, keepdims=True), 1e-300)
+        ranks = [len(each) for each in null.values()]
+        usual = max(set(ranks), key=ranks.count, default=0)
+        kept = [place for place, each in null.items() if len(each) == usual]
+        self.null = {place: null[place] for place in kept if usual}
+        self._keep(kept)
+        return len(kept) > min(FEWEST, len(ranks) - 1) and bool(kept)

@@ -1,0 +1,254 @@
+"""The simplest quotient of polynomials that lies between two numbers at every point of a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+from typing import Any
+
+import numpy as np
+
+from clusterproof.checker.kernel.evaluation import limited
+from clusterproof.checker.kernel.multipliers import Need
+from clusterproof.checker.kernel.polynomials import Polynomial, constant, plus, times
+from clusterproof.checker.kernel.quotients import Quotient
+from clusterproof.checker.search.family_programs import Point, polynomial_at
+
+Ratio = tuple[Polynomial, Polynomial]
+"""Top and bottom."""
+DENOMINATORS = (
+    *range(1, 13),
+    16,
+    18,
+    24,
+    27,
+    32,
+    36,
+    48,
+    54,
+    60,
+    64,
+    81,
+    96,
+    100,
+    120,
+    128,
+    162,
+    243,
+    324,
+    729,
+)
+"""Of coefficients, in the order in which they are tried."""
+LIMITS = (100, 1000, 3000)
+"""Largest denominators of coefficients that are rounded one by one."""
+FACTORS = 10
+"""Most polynomials of one sign that may be factors."""
+DEGREE = {1: 7}
+"""Largest degree of a top, by the number of symbols; else 4."""
+FUEL = 5_000_000
+"""Steps for the signs of factors."""
+
+
+class Quotients:
+    """Quotients on a grid: products of polynomials that have one sign first, then others over such products.
+
+    Parameters
+    ----------
+    need
+        Of which they are to be multipliers.
+    points
+        The grid.
+    forms
+        Whose denominators may be factors.
+    """
+
+    def __init__(self, need: Need, points: Sequence[Point], forms: Sequence[Mapping[Any, Any]]) -> None:
+        self.need, self.points = need, points
+        self.one = constant(1, need.width)
+        values = [v for form in forms for v in form.values() if type(v) is Quotient]
+        ends = [end for ends in need.boxes[-1] for end in ends if type(end) is Quotient]
+        used = set[int]().union(*(v.top.places | v.bottom.places for v in (*values, *ends)))
+        self.places = sorted(place for place in used if len({at[place] for at in points}) > 1)
+        self.floats = np.array([[float(x) for x in at] for at in points])
+        with limited(FUEL):
+            self.factors = self._of_one_sign(v.bottom for v in values if len(v.bottom) < 4)
+            self.products = list(self._products())
+
+    def at(self, ratio: Ratio) -> np.ndarray:
+        """Return a quotient at all points."""
+        top, bottom = ratio
+        return np.array([float(polynomial_at(top, at) / polynomial_at(bottom, at)) for at in self.points])
+
+    def between(self, low: np.ndarray, high: np.ndarray) -> Ratio | None:
+        """Return a simple quotient that is between two numbers at each point; None if none is found."""
+        if (low <= 0).all() and (high >= 0).all():
+            return constant(0, self.need.width), self.one
+        found = self._product_between(low, high)
+        return self._polynomial_between(low, high) if found is None else found
+
+    # ---- factors
+
+    def _of_one_sign(self, bottoms: Any) -> list[Polynomial]:
+        """Return polynomials that are positive: bottoms, strict hypotheses, distances from ends that are no values."""
+        found: list[Polynomial] = []
+        facts = [fact.slack.top for fact in self.need.facts if fact.strict]
+        for p in (*bottoms, *facts, *self._distances(), *self._beyond()):
+            sign = self.need.sign(p) if p.places and max(map(sum, p)) <= 3 else 0
+            signed = p if sign == 1 else -p
+            if sign and not any(_are_multiples(signed, each) for each in found):
+                found.append(signed)
+        return found[:FACTORS]
+
+    def _distances(self) -> Iterator[Polynomial]:
+        """Yield the distances from the ends of the symbols."""
+        for place in self.places:
+            x = Quotient.symbol(place, self.need.width)
+            low, high = self.need.boxes[-1][place]
+            if low is not None:
+                yield (x - low).top
+            if high is not None:
+                yield (high - x).top
+
+    def _beyond(self) -> Iterator[Polynomial]:
+        """Yield what is positive of a symbol without an upper end: it and 1, it and 2."""
+        for place in self.places:
+            x, (low, high) = Quotient.symbol(place, self.need.width), self.need.boxes[-1][place]
+            if high is None and low is not None:
+                yield from ((x + 1).top, (x + 2).top)
+
+    def _nonnegative(self) -> list[Polynomial]:
+        """Return polynomials that are nonnegative, those of symbols alone first."""
+        pairs = [
+            (1 - Quotient.symbol(i, self.need.width) * Quotient.symbol(j, self.need.width)).top
+            for i, j in combinations_with_replacement(self.places, 2)
+        ]
+        found = list(self.factors)
+        for p in (*self._distances(), *pairs):
+            if self.need.is_nonnegative(p) and not any(_are_multiples(p, each) for each in found):
+                found.append(p)
+        return sorted(found, key=lambda p: (max(map(sum, p)), len(p)))[: FACTORS - 1]
+
+    def _products(self) -> Iterator[tuple[Polynomial, Polynomial, np.ndarray]]:
+        """Yield products of nonnegative factors over products of positive ones, by their degree, with their values."""
+        nonnegative = self._nonnegative()
+        tops = _powers(nonnegative, 4 if len(nonnegative) < 6 else 3, self.one)
+        bottoms = _powers(self.factors, 2, self.one)
+        above, below = ([_values(p, self.floats) for _, p in each] for each in (tops, bottoms))
+        pairs = sorted(
+            (degree + other, i, j)
+            for i, (degree, _) in enumerate(tops)
+            for j, (other, _) in enumerate(bottoms)
+        )
+        for _, i, j in pairs:
+            if (above[i] > 1e-12).all() and (below[j] > 1e-12).all():
+                yield tops[i][1], bottoms[j][1], above[i] / below[j]
+
+    # ---- quotients
+
+    def _product_between(self, low: np.ndarray, high: np.ndarray) -> Ratio | None:
+        """Return a positive number times a product of factors over another one."""
+        if (high <= 0).any():
+            return None
+        for top, bottom, values in self.products:
+            least, most = float((low / values).max()), float((high / values).min())
+            if most > 0 and least <= most and (number := _simplest(max(least, 0.0), most)):
+                return times(constant(number, self.need.width), top), bottom
+        return None
+
+    def _polynomial_between(self, low: np.ndarray, high: np.ndarray) -> Ratio | None:
+        """Return a polynomial over a product of factors."""
+        bottoms = [p for _, p in _powers(self.factors, 2, self.one)]
+        for degree in range(DEGREE.get(len(self.places), 4) + 1):
+            several = [
+                range(degree + 1) if place in self.places else (0,) for place in range(self.need.width)
+            ]
+            powers = [each for each in product(*several) if sum(each) <= degree]
+            if len(powers) > max(1, 0.7 * len(self.points)):
+                break
+            basis = np.array([np.prod(self.floats ** np.array(each), axis=1) for each in powers]).T
+            for bottom in bottoms:
+                below = _values(bottom, self.floats)
+                if max(map(sum, bottom)) > degree + 2 or not (below > 1e-9).all():
+                    continue
+                top = _rounded(basis, low * below, high * below)
+                if top is not None:
+                    return Polynomial.of(dict(zip(powers, top, strict=True)), self.need.width), bottom
+        return None
+
+
+def _powers(factors: Sequence[Polynomial], most: int, one: Polynomial) -> list[tuple[int, Polynomial]]:
+    """Return the products of at most so many factors, with their number."""
+    found = [(0, one)]
+    for count in range(1, most + 1):
+        for chosen in combinations_with_replacement(factors, count):
+            p = one
+            for each in chosen:
+                p = times(p, each)
+            found.append((count, p))
+    return found
+
+
+def _values(p: Polynomial, floats: np.ndarray) -> np.ndarray:
+    """Return a polynomial at points in floats."""
+    total = np.zeros(len(floats))
+    for powers, value in p.items():
+        total += float(value) * np.prod(floats ** np.array(powers), axis=1)
+    return total
+
+
+def _are_multiples(p: Polynomial, q: Polynomial) -> bool:
+    """Return whether one is a number times the other."""
+    if set(p) != set(q):
+        return False
+    powers = next(iter(p))
+    return plus(p, q, -p[powers] / q[powers]) == constant(0, p.width)
+
+
+def _simplest(low: float, high: float) -> Fraction | None:
+    """Return the fraction of the first denominator that has one between two numbers, other than 0."""
+    for below in DENOMINATORS:
+        above = max(1, int(np.ceil(low * below)))
+        if low * below <= above <= high * below:
+            return Fraction(above, below)
+    return None
+
+
+def _rounded(basis: np.ndarray, low: np.ndarray, high: np.ndarray) -> list[Fraction] | None:
+    """Return simple coefficients with which a combination lies between two numbers at every point."""
+    middle, half = (low + high) / 2, np.maximum((high - low) / 2, 1e-12)
+
+    def is_inside(coefficients: np.ndarray) -> bool:
+        return bool((np.abs(basis @ coefficients - middle) <= half * (1 + 1e-9)).all())
+
+    found, *_ = np.linalg.lstsq(basis / half[:, None], middle / half, rcond=None)
+    if not is_inside(found):
+        centre = _centre(basis, low, high, half) if half.max() > 1e-3 else None
+        if centre is None:
+            return None
+        found = centre
+    exact: list[Fraction]
+    for below in DENOMINATORS:
+        exact = [Fraction(round(float(v) * below), below) for v in found]
+        if is_inside(np.array(exact, dtype=float)):
+            return exact
+    for limit in LIMITS:
+        exact = [Fraction(float(v)).limit_denominator(limit) for v in found]
+        if is_inside(np.array(exact, dtype=float)):
+            return exact
+    return None
+
+
+def _centre(basis: np.ndarray, low: np.ndarray, high: np.ndarray, half: np.ndarray) -> np.ndarray | None:
+    """Return coefficients that are as far inside all intervals as can be; None if there are none."""
+    from scipy.optimize import linprog
+
+    count = basis.shape[1]
+    rows = np.vstack([np.hstack([basis, half[:, None]]), np.hstack([-basis, half[:, None]])])
+    right = np.concatenate([high, -low])
+    bounds = [(None, None)] * count + [(None, 1.0)]
+    answer = linprog(np.append(np.zeros(count), -1.0), A_ub=rows, b_ub=right, bounds=bounds)
+    if answer.status != 0 or answer.x[-1] < 0:
+        return None
+    found: np.ndarray = answer.x[:count]
+    return found

@@ -1,0 +1,88 @@
+"""The search for multipliers that are quotients finds theorems, and nothing of their false neighbours."""
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Annotated
+
+import pytest
+from families_by_hand import BY_HAND, FALSE, Share, Smooth
+from kernel_statements import in_language, shown
+
+from clusterproof.checker import kernel
+from clusterproof.checker.claims.claim import REGISTRY
+from clusterproof.checker.claims.kind import Kind
+from clusterproof.checker.report.decide import decide
+from clusterproof.checker.search import family_programs
+from clusterproof.checker.search.families import family_of
+from clusterproof.theorem import Function, Sides, Z, at_most, claim, functions, iterate, suppose
+
+
+@pytest.fixture(autouse=True)
+def _restored() -> Iterator[None]:
+    before = dict(REGISTRY)
+    yield
+    REGISTRY.clear()
+    REGISTRY.update(before)
+
+
+@pytest.mark.parametrize("statement", BY_HAND, ids=lambda each: each.__name__)
+def test_theorems_are_found(statement: Callable[..., Sides]) -> None:
+    data = family_of(in_language(statement).statements[""], "")
+    assert data is not None
+    assert shown(statement, **data, witness=BY_HAND[statement]["witness"]).word is kernel.Word.CERTIFIED
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_nothing_is_found_of_what_is_false(name: str) -> None:
+    assert family_of(in_language(FALSE[name][0]).statements[""], "") is None
+
+
+def nesterov(f: Smooth, rounds: int = Z[1:]) -> Sides:
+    """2 R^2 / (N + 1)^2 and its like, for every N."""
+
+    def step(state):
+        x, z, k = state
+        t = Fraction(k + 2, 2)
+        y = x + (z - x) / t
+        return y - f.gradient(y), z - t * f.gradient(y), k + 1
+
+    def potential(state, n):
+        x, z, k = state
+        apart = z - f.minimiser
+        return k == n, (k + 1) ** 2 * (f(x) - f.minimum) / 4 + apart @ apart / 2 <= at_start
+
+    at_start = (f(f.start) - f.minimum) / 4 + f.distance**2 / 2
+    x, _, _ = iterate(step, (f.start, f.start, 0), rounds, invariant=potential)
+    return at_most(f(x) - f.minimum, start=4 * at_start / (rounds + 1) ** 2)
+
+
+def ef21(f: Annotated[Function, functions(smoothness=1, convex=False)], s: Share) -> Sides:
+    """EF21 with step 1 - s, s = sqrt(1 - alpha)."""
+    suppose("alpha > 0", s < 1)
+    x, g, step = f.start, f.point(), 1 - s
+    now, new = f.gradient(x), x - step * g
+    after, sent = f.gradient(new), f.point()
+    suppose("contractive", (sent - (after - g)) @ (sent - (after - g)) <= s**2 * ((after - g) @ (after - g)))
+    error = g + sent - after
+    return at_most(
+        f(new) + error @ error / 2,
+        before=f(x) + (g - now) @ (g - now) / 2,
+        decrease=-step / 2 * (now @ now),
+    )
+
+
+@pytest.mark.parametrize("function", [nesterov, ef21])
+def test_a_check_certifies_every_value_and_says_so(function: Callable[..., Sides]) -> None:
+    verdict = decide(claim(f"toy/{function.__name__}")(function), 0)
+    assert verdict.verdict is Kind.CERTIFIED
+    assert "every value" in verdict.reason
+
+
+def test_no_program_means_no_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(family_programs, "minimum", lambda *_, **__: None)
+    assert family_of(in_language(nesterov).statements[""], "") is None
+
+
+def test_the_work_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(family_programs, "MOST_PROGRAMS", 3)
+    assert family_of(in_language(nesterov).statements[""], "") is None
