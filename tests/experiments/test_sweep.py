@@ -192,8 +192,17 @@ def test_a_sweep_is_one_tidy_table_and_resumes(tmp_path: Path, capsys: pytest.Ca
     frame = polars.read_parquet(out)
     assert frame.equals(frame_of(file))
     assert frame.columns == [
-        "algorithm", "task", "clients", "dimension", "momentum", "seed", "round", "replicate", "error", "purity",
-    ]  # fmt: skip
+        "algorithm",
+        "task",
+        "clients",
+        "dimension",
+        "momentum",
+        "seed",
+        "round",
+        "replicate",
+        "error",
+        "purity",
+    ]
     assert frame.filter(polars.col("round") == 0)["purity"].null_count() == 6
     first, times = out.read_bytes(), {path: path.stat().st_mtime_ns for path in parts.iterdir()}
     sorted(parts.glob("*.json"))[0].unlink()

@@ -103,9 +103,26 @@ def gradient_noise(
 
 
 def theorem_a(
-    *, r: float, C0: float, C1: float, is_norm: bool, eta: float, L: float, m: int, n_in: int, n_out: int, D: float,
-    B: float, P: int, T: int, start: float, s2: Any, tau2: Any, delta_2: float, delta_3: float,
-) -> tuple[list[Any], Any] | None:  # fmt: skip
+    *,
+    r: float,
+    C0: float,
+    C1: float,
+    is_norm: bool,
+    eta: float,
+    L: float,
+    m: int,
+    n_in: int,
+    n_out: int,
+    D: float,
+    B: float,
+    P: int,
+    T: int,
+    start: float,
+    s2: Any,
+    tau2: Any,
+    delta_2: float,
+    delta_3: float,
+) -> tuple[list[Any], Any] | None:
     """R_t + x at t = 0..T and sqrt(P / delta_3) y_T; None where the theorem does not apply."""
     r_bar = real(r) + real(C1) * eta * L * n_out / m
     if r_bar >= 1:
@@ -142,13 +159,15 @@ def oracle_moments(
         weighted = sum(spectrum[k] * M[k] for k in modes)
         M, X, before = (
             [
-                A[j] ** 2 * M[j] - 2 * beta * A[j] * X[j] + beta**2 * before[j]
+                A[j] ** 2 * M[j]
+                - 2 * beta * A[j] * X[j]
+                + beta**2 * before[j]
                 + alpha**2 / N * (spectrum[j] ** 2 * M[j] + spectrum[j] * weighted + s**2 * spectrum[j])
                 for j in modes
             ],
             [A[j] * M[j] - beta * X[j] for j in modes],
             M,
-        )  # fmt: skip
+        )
         mean, mean_before = [A[j] * mean[j] - beta * mean_before[j] for j in modes], mean
         path.append(sum(e**2 for e in mean))
         variance.append(sum(M) - path[-1])

@@ -100,9 +100,19 @@ def arguments(past: Past, spectrum: np.ndarray, spectra: np.ndarray, noise: floa
 
 
 def theorem_d_past(
-    t: int, impulse: np.ndarray, *, own: int, clients: int, rows: int, step: float, L: float, reach: np.ndarray,
-    diameter: float, n_in: np.ndarray, n_out: np.ndarray,
-) -> Past:  # fmt: skip
+    t: int,
+    impulse: np.ndarray,
+    *,
+    own: int,
+    clients: int,
+    rows: int,
+    step: float,
+    L: float,
+    reach: np.ndarray,
+    diameter: float,
+    n_in: np.ndarray,
+    n_out: np.ndarray,
+) -> Past:
     """Theorem D: alpha = eta l_p, w = eta^2 l_p / (m n'), w_x = eta^2 n_in / (m^2 n'), R = D + y, from y_k, k < t."""
     y, n_in, n_out = reach[:t], n_in[:t], n_out[:t]
     R, flat = diameter + y, np.ones(t)
@@ -120,9 +130,18 @@ def theorem_d_past(
 
 
 def participation_past(
-    t: int, response: np.ndarray, *, members: np.ndarray, divisor: np.ndarray, rows: int, step: float,
-    local_steps: int, reach: np.ndarray, inside: bool = False, fluctuation: float = 0.0,
-) -> Past:  # fmt: skip
+    t: int,
+    response: np.ndarray,
+    *,
+    members: np.ndarray,
+    divisor: np.ndarray,
+    rows: int,
+    step: float,
+    local_steps: int,
+    reach: np.ndarray,
+    inside: bool = False,
+    fluctuation: float = 0.0,
+) -> Past:
     """Participation: w_i = eta^2 k_i / (N_i^2 n'), one row's factor eta / (N_i n'); k_i ``members``, N_i ``divisor``.
 
     ``response`` is (t, d). Option II has the divisor k_i, whose w_i is eta^2 / (k_i n'); ``inside`` a round the
@@ -150,9 +169,19 @@ def participation_past(
 
 
 def counted_past(
-    t: int, response: np.ndarray, *, members: np.ndarray, divisor: np.ndarray | None, rows: int, step: float, L: float,
-    reach: np.ndarray, diameter: float, n_in: np.ndarray, n_out: np.ndarray,
-) -> Past:  # fmt: skip
+    t: int,
+    response: np.ndarray,
+    *,
+    members: np.ndarray,
+    divisor: np.ndarray | None,
+    rows: int,
+    step: float,
+    L: float,
+    reach: np.ndarray,
+    diameter: float,
+    n_in: np.ndarray,
+    n_out: np.ndarray,
+) -> Past:
     """On the record with misassigned clients counted; ``divisor`` None is the cluster's members.
 
     There a = k - n_out >= 1 own members are sure: ||mis|| <= n_in / (a + n_in) L (D + 2y), the own rows' weight is

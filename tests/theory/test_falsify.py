@@ -268,9 +268,15 @@ def search_means(sense: str, factor: float, seed: int, replicates: int | None = 
         return expectation(squares, **{sense: factor * second_moment(task, trace.rounds)})
 
     return falsify(
-        bound, algorithm=FedAvg(step_size=STEP), tasks=REGRESSIONS, rounds=2,
-        starts=lambda task: st.just(task.optima + 1), evaluations=4, replicates=replicates, seed=seed,
-    )  # fmt: skip
+        bound,
+        algorithm=FedAvg(step_size=STEP),
+        tasks=REGRESSIONS,
+        rounds=2,
+        starts=lambda task: st.just(task.optima + 1),
+        evaluations=4,
+        replicates=replicates,
+        seed=seed,
+    )
 
 
 @pytest.mark.parametrize("seeds", [range(1, 2), pytest.param(range(2, 4), marks=MANY)])
@@ -307,8 +313,10 @@ def test_replicates_are_for_expectations_and_the_reverse() -> None:
     with pytest.raises(InvalidArgument, match="replicates = None: must be given for an expectation"):
         falsify(
             lambda task, trace: expectation(trace.errors[0], at_most=1.0),
-            algorithm=FedAvg(step_size=STEP), tasks=REGRESSIONS, rounds=1,
-        )  # fmt: skip
+            algorithm=FedAvg(step_size=STEP),
+            tasks=REGRESSIONS,
+            rounds=1,
+        )
     with pytest.raises(InvalidArgument, match="replicates = 9: must be left out"):
         falsify(
             lambda task, trace: 1.0,
@@ -338,9 +346,14 @@ def test_replicates_double_until_the_interval_decides(factor: float, most: list[
 
     task = RegressionMixture.random(clusters=1, clients=1, dimension=1, samples=1, noise=1.0, seed=0)
     found = falsify(
-        bound, algorithm=FedAvg(step_size=STEP), tasks=task, rounds=1, replicates=80_000, evaluations=1,
+        bound,
+        algorithm=FedAvg(step_size=STEP),
+        tasks=task,
+        rounds=1,
+        replicates=80_000,
+        evaluations=1,
         starts=lambda task: st.just(task.optima + 1),
-    )  # fmt: skip
+    )
     # of the true bound the largest sample may have a replicate that dominates
     assert found.verdict == verdict or (factor == 1.0 and found.verdict == "inconclusive")
     # a tenth of the replicates chooses the runs that are decided; the first sample of these is as large as it
@@ -358,9 +371,14 @@ def test_the_code_of_a_single_number_names_no_entry() -> None:
         return expectation(np.asarray(trace.errors)[-1, :, 0] ** 2, at_most=0.5)
 
     verdict = falsify(
-        bound, algorithm=FedAvg(step_size=STEP), tasks=REGRESSIONS, rounds=1, replicates=10_000,
-        starts=lambda task: st.just(task.optima + 1), evaluations=1,
-    )  # fmt: skip
+        bound,
+        algorithm=FedAvg(step_size=STEP),
+        tasks=REGRESSIONS,
+        rounds=1,
+        replicates=10_000,
+        starts=lambda task: st.just(task.optima + 1),
+        evaluations=1,
+    )
     assert verdict.counterexample is not None
     assert "# expectation: estimate" in verdict.counterexample["code"]
 

@@ -256,7 +256,9 @@ def expectation(
         entries = np.broadcast_to(np.asarray(allowed, dtype=float), array.shape[1:])
     except ValueError:
         raise InvalidArgument(
-            sense, np.shape(allowed), f"must be broadcastable to the entries {array.shape[1:]}",
+            sense,
+            np.shape(allowed),
+            f"must be broadcastable to the entries {array.shape[1:]}",
             "move the replicates to the first axis of the samples",
-        ) from None  # fmt: skip
+        ) from None
     return Expectation(array, entries, sense, range, words)

@@ -166,10 +166,14 @@ def _answer(lines: Mapping[str, Any], line: str, *, exact: bool) -> Answer:
     is_infinite = not (math.isfinite(measured) and math.isfinite(allowed))
     is_same = measured == allowed and (not is_infinite or texts[0] == texts[1])
     return Answer(
-        broken, measured=measured, allowed=allowed, terms=terms, place=pair.place,
+        broken,
+        measured=measured,
+        allowed=allowed,
+        terms=terms,
+        place=pair.place,
         words=f" {sign} ".join(texts) if broken and is_infinite else "",
         gap=f", by {abs(balls[0] - balls[1]).str(2, radius=False)}" if broken and is_same else "",
-    )  # fmt: skip
+    )
 
 
 def nearest_float(number: Any) -> float:

@@ -129,14 +129,21 @@ OPERATIONS: dict[str, Operation] = {
 COMPARISONS: dict[str, Operation] = {
     sign: _operator(function, function)
     for sign, function in (
-        ("<", operator.lt), ("<=", operator.le), (">", operator.gt), (">=", operator.ge),
-        ("==", operator.eq), ("!=", operator.ne),
+        ("<", operator.lt),
+        ("<=", operator.le),
+        (">", operator.gt),
+        (">=", operator.ge),
+        ("==", operator.eq),
+        ("!=", operator.ne),
     )
-}  # fmt: skip
+}
 """By the kernel's signs."""
 IN_PLACE: dict[str, Operation] = {
-    "__add": operator.iadd, "__multiply": operator.imul, "__subtract": operator.isub, "__remainder": operator.mod,
-}  # fmt: skip
+    "__add": operator.iadd,
+    "__multiply": operator.imul,
+    "__subtract": operator.isub,
+    "__remainder": operator.mod,
+}
 
 
 def in_place(name: str, left: Any, right: Any) -> Any:

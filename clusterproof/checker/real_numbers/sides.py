@@ -120,8 +120,14 @@ def _entries(*sides: Any) -> list[tuple[tuple[int, ...], list[Any]]]:
     return rows if len(rows) > 1 else [((), row) for _, row in rows]
 
 
-def _at_most(measured: Any, *allowed: Any, failure: Any = None, rounding: Any = None, decrease_from: Any = None,
-             **terms: Any) -> Sides:  # fmt: skip
+def _at_most(
+    measured: Any,
+    *allowed: Any,
+    failure: Any = None,
+    rounding: Any = None,
+    decrease_from: Any = None,
+    **terms: Any,
+) -> Sides:
     if failure is not None:
         raise NoValue("a line that holds with a probability")
     names = [*(["bound"] if allowed else []), *terms]
@@ -191,11 +197,17 @@ def _unknown(name: str) -> Callable[..., Any]:
 WORDS: dict[Any, Any] = {
     each: function
     for word, function in (
-        (claimed.suppose, _suppose), (claimed.given, _given), (claimed.equal, _equal),
-        (claimed.at_most, _at_most), (claimed.at_least, _at_least), (least_of_functions, least),
-        (iterate, iterate), (known, known),
-        (expectation, _unknown("an expectation")), (probability, _unknown("a probability")),
+        (claimed.suppose, _suppose),
+        (claimed.given, _given),
+        (claimed.equal, _equal),
+        (claimed.at_most, _at_most),
+        (claimed.at_least, _at_least),
+        (least_of_functions, least),
+        (iterate, iterate),
+        (known, known),
+        (expectation, _unknown("an expectation")),
+        (probability, _unknown("a probability")),
     )
     for each in (word, exposed(word))
-}  # fmt: skip
+}
 """By a claim's word, such as ``at_most``, what it is over the real numbers."""

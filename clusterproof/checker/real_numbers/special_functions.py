@@ -83,20 +83,31 @@ def _log_softmax(values: Any, axis: Any = None) -> Any:
 ONE: dict[str, Callable[[Any], Any]] = {
     name: ELEMENTARY[name] for name in ("erf", "erfc", "gamma", "expm1", "log1p", "cbrt", "exp2")
 } | {
-    "gammaln": ELEMENTARY["lgamma"], "loggamma": ELEMENTARY["lgamma"], "expit": _sigmoid, "ndtr": _normal,
-    "log_expit": lambda x: -logarithm(1 + exponential(-x)), "log_ndtr": lambda x: logarithm(_normal(x)),
-    "logit": lambda x: logarithm(divide(x, 1 - x)), "entr": lambda x: -_times_log(x, x),
-    "psi": lambda x: Interval(ball_of(x).digamma()), "digamma": lambda x: Interval(ball_of(x).digamma()),
+    "gammaln": ELEMENTARY["lgamma"],
+    "loggamma": ELEMENTARY["lgamma"],
+    "expit": _sigmoid,
+    "ndtr": _normal,
+    "log_expit": lambda x: -logarithm(1 + exponential(-x)),
+    "log_ndtr": lambda x: logarithm(_normal(x)),
+    "logit": lambda x: logarithm(divide(x, 1 - x)),
+    "entr": lambda x: -_times_log(x, x),
+    "psi": lambda x: Interval(ball_of(x).digamma()),
+    "digamma": lambda x: Interval(ball_of(x).digamma()),
     "exprel": lambda x: 1 if type(x) is not Interval and x == 0 else divide(ELEMENTARY["expm1"](x), x),
-    "cosm1": lambda x: ELEMENTARY["cos"](x) - 1, "erfcx": lambda x: exponential(x * x) * ELEMENTARY["erfc"](x),
+    "cosm1": lambda x: ELEMENTARY["cos"](x) - 1,
+    "erfcx": lambda x: exponential(x * x) * ELEMENTARY["erfc"](x),
     "factorial": lambda n: math.factorial(n) if type(n) is int else ELEMENTARY["gamma"](n + 1),
     "zeta": lambda x: Interval(ball_of(x).zeta()),
-}  # fmt: skip
+}
 TWO: dict[str, Callable[..., Any]] = {
-    "xlogy": _times_log, "xlog1py": lambda x, y: _times_log(x, 1 + y), "rel_entr": _relative_entropy,
-    "kl_div": lambda x, y: _relative_entropy(x, y) - x + y, "betaln": _log_beta,
-    "beta": lambda a, b: exponential(_log_beta(a, b)), "binom": _choose,
-}  # fmt: skip
+    "xlogy": _times_log,
+    "xlog1py": lambda x, y: _times_log(x, 1 + y),
+    "rel_entr": _relative_entropy,
+    "kl_div": lambda x, y: _relative_entropy(x, y) - x + y,
+    "betaln": _log_beta,
+    "beta": lambda a, b: exponential(_log_beta(a, b)),
+    "binom": _choose,
+}
 SPECIAL: dict[str, Callable[..., Any]] = (
     {name: entrywise(function, 1) for name, function in ONE.items()}
     | {name: entrywise(function, 2) for name, function in TWO.items()}
@@ -112,7 +123,7 @@ LINEAR_ALGEBRA: dict[str, Callable[..., Any]] = {
 } | {
     "svdvals": lambda a: LINEAR[np.linalg.svd](a, compute_uv=False),
     "expm": lambda a: entries_of_matrix(matrix_of(a).exp()),
-}  # fmt: skip
+}
 
 
 class StandardNormal:

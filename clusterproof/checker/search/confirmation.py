@@ -19,9 +19,16 @@ from clusterproof.checker.real_numbers.evaluation import OF_LINE, Answer, over_t
 from clusterproof.checker.search.evaluation import Evaluation
 
 APPROXIMATE = (
-    "scipy.integrate", "scipy.optimize", "scipy.interpolate", "scipy.sparse.linalg", "scipy.differentiate",
-    "scipy.signal", "sklearn", "cvxpy", "torch",
-)  # fmt: skip
+    "scipy.integrate",
+    "scipy.optimize",
+    "scipy.interpolate",
+    "scipy.sparse.linalg",
+    "scipy.differentiate",
+    "scipy.signal",
+    "sklearn",
+    "cvxpy",
+    "torch",
+)
 """Modules whose results have errors of their method, which no change of digits shows."""
 EXACT = {"comb", "factorial", "gcd", "isqrt", "lcm", "perm", "prod", "floor", "ceil", "trunc"}
 """Functions of ``math`` that give whole numbers."""
@@ -64,10 +71,20 @@ def _judgement(own: Judgement, answer: Answer, *, is_upper: bool) -> Judgement:
     known = math.isfinite(first) and math.isfinite(second) and WHOLE in own.factors
     factors = {WHOLE: min(least_factor(first, second), math.inf if answer.broken else 1.0)} if known else {}
     return replace(
-        own, broken=bool(answer.broken), measured=measured, allowed=allowed, terms=answer.terms, place=answer.place,
-        factors=factors, wraps=False, infinite=False, rounded=False, basis="intervals", written=answer.words,
+        own,
+        broken=bool(answer.broken),
+        measured=measured,
+        allowed=allowed,
+        terms=answer.terms,
+        place=answer.place,
+        factors=factors,
+        wraps=False,
+        infinite=False,
+        rounded=False,
+        basis="intervals",
+        written=answer.words,
         gap=answer.gap,
-    )  # fmt: skip
+    )
 
 
 def of_real_numbers(statement: Statement, instance: dict[str, Any]) -> Evaluation | str | None:

@@ -82,13 +82,20 @@ def deep(n: int) -> Any:
 
 
 EVIDENCE = {
-    "ev": ev, "bare": bare, "member": member, "dual": dual, "proofs": proofs, "deep": deep,
-    "EXHAUSTED": ev("exhausted"), "EMPTY": ev("empty"), "AT_ZERO": ev("instance", instance={"n": 0}),
+    "ev": ev,
+    "bare": bare,
+    "member": member,
+    "dual": dual,
+    "proofs": proofs,
+    "deep": deep,
+    "EXHAUSTED": ev("exhausted"),
+    "EMPTY": ev("empty"),
+    "AT_ZERO": ev("instance", instance={"n": 0}),
     "FACT": lambda place: [[square(place)]],
     # |x|^2 / 2 from 1, and |x| from 2
     "HALF": member([1], [0], 0, [[[[0], [0], 0], [[1], [1], "1/2"]]]),
     "ABSOLUTE": member([2], [0], 0, [[[[0], [0], 0], [[2], [1], 2], [[1], [1], 1]]]),
-}  # fmt: skip
+}
 ATTACKS = [
     pytest.param(
         file.name,

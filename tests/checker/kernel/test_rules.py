@@ -43,16 +43,36 @@ SHOWN: list[tuple[str, str, dict[str, Any], Word]] = [
     ("one_over", "signs", {"witness": {"x": 7}}, Word.CERTIFIED),
     ("two_over_negative", "signs", {"witness": {"x": -2}}, Word.CERTIFIED),
     ("binomial", "signs", {"witness": {"x": 1, "y": -1}}, Word.CERTIFIED),
-    ("products", "squares", {"witness": {"x": 0, "y": 1},
-      "blocks": [[square([], [[[X1, 1], [Y1, -1]]], [[1]])]]}, Word.CERTIFIED),
-    ("under_a_hypothesis", "squares", {"witness": {"x": 0, "y": 1},
-      "blocks": [[square([4], [[[[0, 0], 1]]], [[1]])]]}, Word.CERTIFIED),
-    ("a_step", "dual", {"settings": [{"setting": {}, "paths": [[{"multipliers": {"0:1,2:0": 1}}]]}]}, Word.CERTIFIED),
-    ("a_gradient", "dual", {"witness": {"f": listed(1, (0, 0, 0), (1, 1, "1/2"))},
-      "settings": [{"setting": {}, "paths": [[{"multipliers": {"0:0,1:0": 2, "0:1,0:0": 2}}]]}]}, Word.CERTIFIED),
+    (
+        "products",
+        "squares",
+        {"witness": {"x": 0, "y": 1}, "blocks": [[square([], [[[X1, 1], [Y1, -1]]], [[1]])]]},
+        Word.CERTIFIED,
+    ),
+    (
+        "under_a_hypothesis",
+        "squares",
+        {"witness": {"x": 0, "y": 1}, "blocks": [[square([4], [[[[0, 0], 1]]], [[1]])]]},
+        Word.CERTIFIED,
+    ),
+    (
+        "a_step",
+        "dual",
+        {"settings": [{"setting": {}, "paths": [[{"multipliers": {"0:1,2:0": 1}}]]}]},
+        Word.CERTIFIED,
+    ),
+    (
+        "a_gradient",
+        "dual",
+        {
+            "witness": {"f": listed(1, (0, 0, 0), (1, 1, "1/2"))},
+            "settings": [{"setting": {}, "paths": [[{"multipliers": {"0:0,1:0": 2, "0:1,0:0": 2}}]]}],
+        },
+        Word.CERTIFIED,
+    ),
     ("impossible", "empty", {}, Word.VACUOUS),
     ("impossible_square", "empty", {}, Word.VACUOUS),
-]  # fmt: skip
+]
 NEIGHBOURS: dict[str, list[str]] = {
     "below_the_square": ["below_ninety_nine_hundredths", "every_third_number_is_one"],
     "below_the_square_strictly": ["below_ninety_nine_hundredths"],

@@ -81,9 +81,15 @@ def invalid(x: Annotated[float, reals(1e8, 1e9)], *, factor: float = 1.0) -> Sid
 
 
 HARD = [
-    (quotient, 1.1), (log_sum, 0.5), (norm, 1.5), (cosine, 2.1), (factorial, 1.01), (tenth, 1.1), (overflow, 1.5),
+    (quotient, 1.1),
+    (log_sum, 0.5),
+    (norm, 1.5),
+    (cosine, 2.1),
+    (factorial, 1.01),
+    (tenth, 1.1),
+    (overflow, 1.5),
     (invalid, 0.9),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("function", "false"), HARD)
@@ -197,12 +203,16 @@ def weights(n: Whole) -> Sides:
 @pytest.mark.parametrize(
     ("function", "name"),
     [
-        (from_elsewhere, "time.perf_counter"), (drawn_inside, "numpy.random.default_rng"), (of_scipy, "ellipk"),
-        (of_a_type, "the type of a number"), (of_digits, "a text of a number's digits"),
-        (sorted_in_place, "the attribute sort of an array"), (complex_number, "a complex number"),
+        (from_elsewhere, "time.perf_counter"),
+        (drawn_inside, "numpy.random.default_rng"),
+        (of_scipy, "ellipk"),
+        (of_a_type, "the type of a number"),
+        (of_digits, "a text of a number's digits"),
+        (sorted_in_place, "the attribute sort of an array"),
+        (complex_number, "a complex number"),
         (weights, "numpy.mean of these arguments"),
     ],
-)  # fmt: skip
+)
 def test_what_has_no_rigorous_value_is_named_with_its_line(function: Any, name: str) -> None:
     found = answer(function, n=3)
     assert found.broken is None

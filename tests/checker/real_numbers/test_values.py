@@ -66,9 +66,13 @@ def test_operators_are_those_of_fractions(x: Fraction, y: Fraction, n: int, name
         assert OPERATIONS["__power"](x, n) == x**n
         return
     expected = {
-        "__add": x + y, "__subtract": x - y, "__multiply": x * y, "__divide": x / y, "__divide_whole": x // y,
+        "__add": x + y,
+        "__subtract": x - y,
+        "__multiply": x * y,
+        "__divide": x / y,
+        "__divide_whole": x // y,
         "__remainder": x % y,
-    }[name]  # fmt: skip
+    }[name]
     assert OPERATIONS[name](x, y) == expected
     if name not in ("__divide_whole", "__remainder") or (x / y).denominator > 1:
         wide = OPERATIONS[name](Interval(ball_of(x)), y)
@@ -114,23 +118,58 @@ def test_no_digit_is_asked_or_lost(ask: Callable[[Any], Any]) -> None:
 
 
 CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
-    "sums": lambda np, a, m: [np.sum(a), np.mean(a), np.prod(a), np.var(a), np.std(a), np.median(a), np.ptp(a)],
-    "axes": lambda np, a, m: [np.sum(m, axis=0), np.mean(m, axis=1), np.max(m, axis=0), np.sum(m, 1, keepdims=True)],
+    "sums": lambda np, a, m: [
+        np.sum(a),
+        np.mean(a),
+        np.prod(a),
+        np.var(a),
+        np.std(a),
+        np.median(a),
+        np.ptp(a),
+    ],
+    "axes": lambda np, a, m: [
+        np.sum(m, axis=0),
+        np.mean(m, axis=1),
+        np.max(m, axis=0),
+        np.sum(m, 1, keepdims=True),
+    ],
     "extremes": lambda np, a, m: [np.max(a), np.min(a), np.argmax(a), np.argmin(a), np.clip(a, 1, 2)],
     "orders": lambda np, a, m: [np.sort(a), np.argsort(a), np.cumsum(a), np.cumprod(a), np.diff(a)],
     "along": lambda np, a, m: [np.cumsum(m, axis=0), np.cumsum(m, axis=1), np.cumsum(m)],
     "products": lambda np, a, m: [np.dot(m, a), np.einsum("ij,j->i", m, a), np.trace(m), np.kron(a, a)],
     "grids": lambda np, a, m: [np.linspace(0, 1, 5), np.arange(1, 2, 0.25), np.geomspace(1, 8, 4), np.eye(2)],
     "entries": lambda np, a, m: [np.sqrt(a), np.exp(-a), np.log(a), np.abs(-a), np.sign(a - 2), np.floor(a)],
-    "pairs": lambda np, a, m: [np.maximum(a, 2), np.minimum(a, a[::-1]), np.hypot(a, 1), np.arctan2(a, 1), a**2],
+    "pairs": lambda np, a, m: [
+        np.maximum(a, 2),
+        np.minimum(a, a[::-1]),
+        np.hypot(a, 1),
+        np.arctan2(a, 1),
+        a**2,
+    ],
     "shapes": lambda np, a, m: [np.stack([a, a]), np.concatenate([a, a]), np.diag(a), np.where(a > 2, a, -a)],
     "solutions": lambda np, a, m: [np.linalg.solve(m, a), np.linalg.inv(m), np.linalg.det(m)],
     "norms": lambda np, a, m: [np.linalg.norm(a), np.linalg.norm(a, 1), np.linalg.norm(m, 2)],
-    "values": lambda np, a, m: [np.linalg.eigvalsh(m + m.T), np.linalg.svd(m, compute_uv=False), np.linalg.cond(m)],
-    "powers": lambda np, a, m: [np.linalg.matrix_power(m, 3), np.linalg.eigvalsh(np.eye(3)), np.average(a, weights=a)],
-    "methods": lambda np, a, m: [a.sum(), a.mean(), m.max(axis=1), a.std(), m.reshape(9)[2], a.dot(a), m.T[0]],
+    "values": lambda np, a, m: [
+        np.linalg.eigvalsh(m + m.T),
+        np.linalg.svd(m, compute_uv=False),
+        np.linalg.cond(m),
+    ],
+    "powers": lambda np, a, m: [
+        np.linalg.matrix_power(m, 3),
+        np.linalg.eigvalsh(np.eye(3)),
+        np.average(a, weights=a),
+    ],
+    "methods": lambda np, a, m: [
+        a.sum(),
+        a.mean(),
+        m.max(axis=1),
+        a.std(),
+        m.reshape(9)[2],
+        a.dot(a),
+        m.T[0],
+    ],
     "places": lambda np, a, m: [m[np.argsort(a)], a[a > 2], m[np.argmax(a), 1:], m[:, [0, 2]], (a > 2).sum()],
-}  # fmt: skip
+}
 """Each of a module like NumPy, a vector of three numbers, and a matrix of three rows."""
 VECTOR, MATRIX = [1.5, 3.25, 2.125], [[2.0, 0.5, 0.25], [0.125, 3.0, 1.0], [0.5, 0.75, 4.0]]
 

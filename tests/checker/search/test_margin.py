@@ -64,10 +64,12 @@ def test_what_is_far_beyond_rounding_is_violated_in_floats_and_counts_as_no_fals
 @pytest.mark.parametrize(
     ("function", "why"),
     [
-        (whole, "its whole numbers come from floats"), (infinite, "a side is not finite in floats"),
-        (integral, "scipy.integrate has errors of its method"), (cancelling, "not confirmed"),
+        (whole, "its whole numbers come from floats"),
+        (infinite, "a side is not finite in floats"),
+        (integral, "scipy.integrate has errors of its method"),
+        (cancelling, "not confirmed"),
     ],
-)  # fmt: skip
+)
 def test_what_may_be_none_is_inconclusive_with_the_reason(function: Any, why: str) -> None:
     found = decided(function)
     assert (found.verdict, found.counterexample) == (Kind.INCONCLUSIVE, None)

@@ -121,10 +121,16 @@ def test_a_mean_that_is_compared_as_if_it_were_exact_decides_nothing() -> None:
     assert decided(of_samples).verdict is Kind.VIOLATED
 
 
-@pytest.mark.parametrize(("count", "of", "allowed", "false"), [
-    (1, 4000, 0.0, True), (0, 4000, 0.0, False), (400, 400, 0.9, True), (360, 400, 0.9, False),
-    (3, 4000, 0.0129, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("count", "of", "allowed", "false"),
+    [
+        (1, 4000, 0.0, True),
+        (0, 4000, 0.0, False),
+        (400, 400, 0.9, True),
+        (360, 400, 0.9, False),
+        (3, 4000, 0.0129, False),
+    ],
+)
 def test_expectations_of_events_have_binomial_limits(
     count: int, of: int, allowed: float, false: bool
 ) -> None:

@@ -97,7 +97,7 @@ def test_what_is_asked_of_the_workers_and_the_seeds_that_are_finished(
         assert main(["table", name, *more]) == 1
     assert [(found["jobs"], found["dask"]) for found in asked] == [
         *((os.cpu_count(), "tcp://x:1"), (5, None), (os.cpu_count(), None))
-    ]  # fmt: skip
+    ]
     assert asked[0]["runs"][::4] == [f"CFL-MGD, seed {seed}" for seed in range(3)]
     output, errors = capsys.readouterr()
     assert output.count("CFL-MGD  accuracy %  -  50.00 ± 0.00  2  ") == 2

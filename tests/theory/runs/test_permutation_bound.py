@@ -50,10 +50,13 @@ def test_a_false_alarm_is_as_rare_as_it_says(law: str) -> None:
     stream = np.random.default_rng(0)
     size = (600, 2000)
     values = {
-        "norm": stream.standard_normal, "cauchy": stream.standard_cauchy,
-        "expon": stream.standard_exponential, "lognorm": lambda size: np.exp(3 * stream.standard_normal(size)),
-        "rare": lambda size: (stream.random(size) < 3e-3) * 1.0, "constant": np.ones,
-    }[law](size)  # fmt: skip
+        "norm": stream.standard_normal,
+        "cauchy": stream.standard_cauchy,
+        "expon": stream.standard_exponential,
+        "lognorm": lambda size: np.exp(3 * stream.standard_normal(size)),
+        "rare": lambda size: (stream.random(size) < 3e-3) * 1.0,
+        "constant": np.ones,
+    }[law](size)
     found = log_p_values(values, 60)
     assert found.min() > np.log(1e-3 / size[1])
     assert (found <= np.log(0.01)).sum() <= stats.binom.isf(1e-6, size[1], 0.01)

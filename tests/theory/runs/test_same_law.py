@@ -22,9 +22,17 @@ ROUNDS, REPLICATES = 20, 200
 
 def mixture(seed: int = 0, **changes: object) -> RegressionMixture:
     arguments = {
-        "clusters": 3, "clients": 12, "dimension": 4, "condition_number": 20.0, "separation": 2.0,
-        "noise": 0.5, "samples": 200, "proportions": (0.5, 0.3, 0.2), "seed": seed, **changes,
-    }  # fmt: skip
+        "clusters": 3,
+        "clients": 12,
+        "dimension": 4,
+        "condition_number": 20.0,
+        "separation": 2.0,
+        "noise": 0.5,
+        "samples": 200,
+        "proportions": (0.5, 0.3, 0.2),
+        "seed": seed,
+        **changes,
+    }
     return RegressionMixture.random(**arguments)  # type: ignore[arg-type]
 
 
@@ -152,9 +160,12 @@ def test_what_cannot_be_compared_is_refused() -> None:
 def test_discrete_laws_are_compared_without_false_alarm() -> None:
     """Population data and partial participation: models take few values, which rounding may split."""
     trace = run(
-        dataclasses.replace(DESCENT, participation=0.25), QUADRATIC, rounds=3, replicates=200,
+        dataclasses.replace(DESCENT, participation=0.25),
+        QUADRATIC,
+        rounds=3,
+        replicates=200,
         initial=QUADRATIC.optima + 0.1,
-    )  # fmt: skip
+    )
     nudged = dataclasses.replace(trace, models=trace.models * (1 + 1e-15))
     for each in (trace, nudged):
         assert_same_law(QUADRATIC, each)
