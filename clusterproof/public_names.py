@@ -10,9 +10,6 @@ from typing import Any
 
 import lazy_loader
 
-EXPOSED = ("clusterproof.checker.", "clusterproof.theory.")
-"""Where the functions are that refuse a call that does not fit."""
-
 
 def require_own_name(package: str) -> None:
     """Refuse to load a package a second time, under the name of the link to it at the root of the repository.

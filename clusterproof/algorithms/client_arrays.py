@@ -24,17 +24,6 @@ def zeros_for_clients(models: Array, clients: int) -> Array:
     return array_namespace(models).zeros(shape, dtype=models.dtype, device=device(models))
 
 
-def copies_for_clients(models: Array, clients: int) -> Array:
-    """Return a copy of the server's model (..., 1, d) for each client, (..., m, d).
-
-    Raises
-    ------
-    InvalidArgument
-        If they take more than half of the memory.
-    """
-    return zeros_for_clients(models, clients) + models
-
-
 def check_client_memory(models: Array, clients: int) -> None:
     """Refuse a vector for each client if all together take more than half of the memory.
 

@@ -28,10 +28,6 @@ def _normal(x: Any) -> Any:
     return divide(ELEMENTARY["erfc"](divide(-x, root(2))), 2)
 
 
-def _normal_density(x: Any) -> Any:
-    return divide(exponential(divide(-x * x, 2)), root(OPERATIONS["__multiply"](2, pi())))
-
-
 def _times_log(x: Any, y: Any) -> Any:
     return 0 if type(x) is not Interval and x == 0 else x * logarithm(y)
 
