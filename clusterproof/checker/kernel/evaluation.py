@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -49,7 +49,7 @@ class Context:
     path
         The comparisons that were branched on, and the facts that they are on this path.
     divisors
-        Symbols that were divided by, each of which a proof must show to be other than zero.
+        Symbols that were divided by, each of which a proof must show to be other than zero where it was used.
     required
         Facts about symbols without which a value would not exist, such as that a proximal step is positive.
     spare
@@ -60,15 +60,45 @@ class Context:
 
     facts: tuple[Any, ...] = ()
     path: tuple[tuple[Any, Any], ...] = ()
-    divisors: tuple[Any, ...] = ()
-    required: tuple[Any, ...] = ()
+    divisors: tuple[Used, ...] = ()
+    required: tuple[Used, ...] = ()
     spare: tuple[Any, ...] = ()
     integers: frozenset[int] = frozenset()
 
     @property
     def known(self) -> list[Any]:
         """What was supposed, and what was decided on the path."""
-        return [*self.facts, *(fact for _, fact in self.path)]
+        return _known(self.facts, self.path)
+
+
+@dataclass(frozen=True)
+class Used:
+    """What a value exists by only, and what was known where it was used: what is supposed later does not help.
+
+    Attributes
+    ----------
+    what
+        A divisor, or a fact.
+    facts, path
+        As of ``Context``, at the place where it was used.
+    """
+
+    what: Any
+    facts: tuple[Any, ...]
+    path: tuple[tuple[Any, Any], ...]
+
+    def known(self, later: Iterable[Any] | None = None) -> list[Any]:
+        """Return what was known there; of that, if ``later`` is given, what still is."""
+        found = _known(self.facts, self.path)
+        if later is None:
+            return found
+        kept = {id(fact) for fact in later}
+        return [fact for fact in found if id(fact) in kept]
+
+
+def _known(facts: Sequence[Any], path: Sequence[tuple[Any, Any]]) -> list[Any]:
+    spend((len(facts) + len(path)) // 8)
+    return [*facts, *(fact for _, fact in path)]
 
 
 @dataclass
@@ -108,7 +138,15 @@ class Evaluation:
 
     def add(self, **further: Any) -> None:
         """Know more at the place that is evaluated."""
+        spend(sum(len(getattr(self.now, name)) for name in further) // 8)
         self.now = replace(self.now, **{name: getattr(self.now, name) + new for name, new in further.items()})
+
+    def use(self, *, divisor: Any = None, required: Any = None) -> None:
+        """Divide by symbols, or use a value that exists only if a fact about symbols holds."""
+        if divisor is not None:
+            self.add(divisors=(Used(divisor, self.now.facts, self.now.path),))
+        if required is not None:
+            self.add(required=(Used(required, self.now.facts, self.now.path),))
 
     def fresh(self) -> Any:
         """Return a symbol that stands for nothing yet."""

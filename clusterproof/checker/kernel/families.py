@@ -8,8 +8,9 @@ t in T and every f if each *need* of it is shown:
 
 1. *Everything is defined.* Each divisor, of the ends of ranges too, has one strict sign on T. Constants of the class
    are at least 0 and smoothness is more than strong convexity (where they are equal there are other conditions); a
-   symbolic proximal step is positive; a symbolic distance is at least 0. What a round divides by or requires is shown
-   with what is known *in that round*, of its own symbols.
+   symbolic proximal step is positive; a symbolic distance is at least 0. What a function or a round divides by or
+   requires is shown with what is known *where it is used*, of a round's own symbols too: of what is supposed later, or
+   of another line alone, nothing is used. On paths that end outside of the hypotheses it is shown as well.
 2. *Conditions are true.* At each t in T numbers c_j(t, f) are at least 0 (interpolation, hypotheses, the branch that is
    followed) and e_k(t, f) are 0. Two points are one point only if they are it identically in t: else less is known.
 3. *Identity.* slack - sum l_j c_j - sum n_k e_k - sum s_m h_m(t) <d_m, d_m> is a form of the vectors, identically in
@@ -34,13 +35,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
-from clusterproof.checker.kernel.evaluation import Outside, Refused, evaluating
+from clusterproof.checker.kernel.evaluation import Context, Outside, Refused, evaluating
 from clusterproof.checker.kernel.functions import problem
+from clusterproof.checker.kernel.induction import Goal
 from clusterproof.checker.kernel.multipliers import Need, require_multipliers
 from clusterproof.checker.kernel.polynomials import constant
-from clusterproof.checker.kernel.positivity import Ends, before, bounded, is_nonnegative, sign_of
+from clusterproof.checker.kernel.positivity import (
+    MAY_BE_ZERO,
+    Ends,
+    before,
+    bounded,
+    by_place,
+    is_nonnegative,
+    sign_of,
+)
 from clusterproof.checker.kernel.quotients import Fact, Quotient
 from clusterproof.checker.kernel.rules import Data, has_instance
 from clusterproof.checker.kernel.spaces import OfClass
@@ -96,13 +107,48 @@ def needs(statement: Statement, line: str, data: Data) -> Iterator[Need]:
                     conditions = (*trace.facts(known), trace.vectors)
             decisions = record.next_decisions()
             if type(sides) is not Sides:
+                _require_values(record.now, None, box, record.states)
                 continue
             for goal in record.goals:
-                where = _Where(goal.known, goal.divisors, goal.conditions, box, record.states)
-                yield from where.needs(goal.shown)
+                _require_values(goal, goal.known, box, record.states)
+                yield from _Where(goal.known, goal.conditions, box, record.states).needs(goal.shown)
+            _require_values(record.now, known, box, record.states)
             shown = [Fact(slack, equation=sides.equation) for slack in sides.slacks]
-            where = _Where(known, record.now.divisors, conditions, box, record.states)
-            yield from where.needs([*constants, *record.now.required, *shown])
+            yield from _Where(known, conditions, box, record.states).needs([*constants, *shown])
+
+
+def _require_values(
+    used: Context | Goal, later: Sequence[Fact] | None, box: Sequence[Ends], states: frozenset[int]
+) -> None:
+    """Require what values exist by only, where they were used; ``later`` is as of ``require_divisors``.
+
+    Raises
+    ------
+    Refused
+        If it is not shown.
+    """
+    for facts, divisors in by_place(used.divisors, later):
+        need = _of_symbols(box, facts, states)
+        if not all(need.sign(divisor.top) for divisor in divisors):
+            raise Refused(MAY_BE_ZERO)
+    for facts, required in by_place(used.required, later):
+        need = _of_symbols(box, facts, states)
+        for fact in required:
+            need.require(fact)
+
+
+def _of_symbols(box: Sequence[Ends], facts: Sequence[Fact], states: frozenset[int]) -> Need:
+    """Return what shows facts about symbols, where others are known.
+
+    Raises
+    ------
+    Refused
+        If the box may have no interior.
+    """
+    boxes = [each for each in _boxes(box, facts, states) if _has_interior(each)]
+    if not boxes:
+        raise Refused("a range may be empty, or one number: make it a choice")
+    return Need((), {}, {}, 0, boxes, facts)
 
 
 class _Where:
@@ -111,13 +157,12 @@ class _Where:
     Raises
     ------
     Refused
-        If a divisor may be zero, or the box may have no interior.
+        If the box may have no interior.
     """
 
     def __init__(
         self,
         known: Sequence[Fact],
-        divisors: Sequence[Quotient],
         conditions: tuple[Mapping[str, Form], Mapping[str, Form], int],
         box: Sequence[Ends],
         states: frozenset[int],
@@ -126,19 +171,14 @@ class _Where:
         self.vanishing = _solved([f.slack for f in known if f.equation and type(f.slack) is Point])
         self.nonnegative = {name: self._reduced(form) for name, form in nonnegative.items()}
         self.zero = {name: self._reduced(form) for name, form in zero.items()}
-        self.facts = [fact for fact in known if type(fact.slack) is Quotient]
-        self.boxes = [each for each in _boxes(box, self.facts, states) if _has_interior(each)]
-        if not self.boxes:
-            raise Refused("a range may be empty, or one number: make it a choice")
-        if not all(self._need(()).sign(divisor.top) for divisor in divisors):
-            raise Refused("a divisor may be zero: neither its range nor a hypothesis gives its sign")
+        self.of_symbols = _of_symbols(box, [f for f in known if type(f.slack) is Quotient], states)
 
     def needs(self, shown: Sequence[Fact]) -> Iterator[Need]:
         """Yield what multipliers must show of facts; show those of symbols."""
         for fact in shown:
             entries = fact.slack if type(fact.slack) is tuple else (fact.slack,)
             if type(fact.slack) is Quotient:
-                self._need(()).require(fact)
+                self.of_symbols.require(fact)
                 continue
             if fact.strict:
                 raise Refused("multipliers show no strict inequality")
@@ -148,7 +188,9 @@ class _Where:
                 yield self._need(tuple(-slack for slack in slacks))
 
     def _need(self, slacks: tuple[Any, ...]) -> Need:
-        return Need(slacks, self.nonnegative, self.zero, self.vectors, self.boxes, self.facts)
+        return replace(
+            self.of_symbols, slacks=slacks, nonnegative=self.nonnegative, zero=self.zero, vectors=self.vectors
+        )
 
     def _reduced(self, form: Form) -> Form:
         """Return a form in which vectors are replaced by what hypotheses say that they are."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.checker.kernel.evaluation import Outside, Refused, proving, running, spend
+from clusterproof.checker.kernel.evaluation import Outside, Refused, Used, proving, running, spend
 from clusterproof.checker.kernel.numbers import Abstract, whole
 from clusterproof.checker.kernel.operations import each
 from clusterproof.checker.kernel.polynomials import Polynomial, constant
@@ -37,11 +37,12 @@ from clusterproof.checker.kernel.worlds import Point
 
 @dataclass(frozen=True)
 class Goal:
-    """Facts that must be shown where others are known, divisors whose signs must be, and what holds of functions."""
+    """Facts that must be shown where others are known, divisors by which values exist, and what holds of functions."""
 
     shown: Sequence[Fact]
     known: Sequence[Fact]
-    divisors: Sequence[Quotient]
+    divisors: Sequence[Used]
+    required: Sequence[Used]
     conditions: Any
 
 
@@ -150,8 +151,8 @@ def aim_at(shown: Callable[[], list[Fact]]) -> None:
             facts = tuple(shown())
             conditions = None if world is None else (*world.facts(record.now.known), world.vectors)
             divided = record.now.divisors[len(before.divisors) :]
-            facts += record.now.required[len(before.required) :]
-            record.goals.append(Goal(facts, tuple(record.now.known), divided, conditions))
+            required = record.now.required[len(before.required) :]
+            record.goals.append(Goal(facts, tuple(record.now.known), divided, required, conditions))
             if world is not None:
                 world.forget(known_before)
             path = record.next_decisions()
@@ -176,7 +177,7 @@ class _Loop:
         finally:
             after, record.now = record.now, before
         divisors = after.divisors[len(before.divisors) :]
-        by_symbols = any(divisor.top.places for divisor in divisors)
+        by_symbols = any(divisor.what.top.places for divisor in divisors)
         supposed = after.facts != before.facts or after.required != before.required
         if supposed or len(record.goals) != goals or by_symbols:
             raise Refused(
@@ -262,7 +263,7 @@ def needs(case: Case) -> Iterator[tuple[Fact, Sequence[Fact], Sequence[Ends]]]:
         if any(type(fact.slack) is not Quotient for fact in (*goal.shown, *goal.known)):
             raise Refused("an invariant that is not about symbols")
         own = bounded(box, goal.known, record.states)
-        require_divisors(goal.divisors, goal.known, own)
+        require_divisors(goal.divisors, goal.known, box, record.states)
         yield from ((fact, goal.known, own) for fact in goal.shown)
     for slack in case.sides.slacks:
         if type(slack) is Quotient:

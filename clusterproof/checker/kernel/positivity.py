@@ -16,16 +16,17 @@ of squares b' Q b with Q positive semidefinite, is nonnegative.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import product
+from itertools import groupby, product
 from typing import Any
 
-from clusterproof.checker.kernel.evaluation import OutOfFuel, Refused, spend
+from clusterproof.checker.kernel.evaluation import OutOfFuel, Refused, Used, spend
 from clusterproof.checker.kernel.numbers import number, words
 from clusterproof.checker.kernel.polynomials import Polynomial, constant, divided, plus, raised, times
 from clusterproof.checker.kernel.quotients import Fact, Quotient
 
+MAY_BE_ZERO = "a divisor may be zero: where it is used, neither its range nor a hypothesis gives its sign"
 Ends = tuple[Any, Any]
 """Least and largest value of a symbol, numbers or quotients of earlier symbols; None where there is none."""
 
@@ -109,6 +110,7 @@ def sign_of(p: Polynomial, box: Sequence[Ends], facts: Sequence[Fact] = ()) -> i
     if is_nonnegative(-p, box, strictly=True):
         return -1
     for fact in facts:
+        spend(1 + len(p.numerators) // 8)
         if fact.strict and (ratio := _ratio(p, fact.slack.top)):
             return sign_of(fact.slack.bottom, box) * (1 if ratio > 0 else -1)
         if fact.strict and fact.slack.top.places and (rest := divided(p, fact.slack.top)) is not None:
@@ -142,6 +144,7 @@ def bounded(box: Sequence[Ends], facts: Sequence[Fact], places: Collection[int])
     """Return a box in which some symbols have ends that facts give them: polynomials in the symbols before them."""
     found, width = list(box), len(box)
     for fact in facts:
+        spend(1)
         try:
             p = slack_of(fact.slack, found)
         except OutOfFuel:
@@ -161,16 +164,41 @@ def bounded(box: Sequence[Ends], facts: Sequence[Fact], places: Collection[int])
     return found
 
 
-def require_divisors(divisors: Iterable[Quotient], facts: Sequence[Fact], box: Sequence[Ends]) -> None:
-    """Require that each divisor has one sign on a box, by its coefficients or by a strict hypothesis.
+def by_place(
+    several: Iterable[Used], later: Sequence[Fact] | None
+) -> Iterator[tuple[list[Fact], Iterator[Any]]]:
+    """Yield what was used one after another with the facts on symbols that were known there, as of ``Used.known``."""
+    for _, group in groupby(several, lambda used: (id(used.facts), id(used.path))):
+        first, *others = group
+        facts = [fact for fact in first.known(later) if type(fact.slack) is Quotient]
+        yield facts, (used.what for used in (first, *others))
+
+
+def require_divisors(
+    divisors: Iterable[Used], later: Sequence[Fact] | None, box: Sequence[Ends], places: Collection[int]
+) -> None:
+    """Require that each divisor has one sign, by its coefficients or by a strict hypothesis, where it was used.
+
+    Parameters
+    ----------
+    divisors
+        With what was known there.
+    later
+        What is known where something is said of the value; None where nothing is.
+    box
+        Ends of the symbols.
+    places
+        Of the symbols that have the ends, too, that facts give them.
 
     Raises
     ------
     Refused
         If one may be zero.
     """
-    if not all(sign_of(divisor.top, box, facts) for divisor in divisors):
-        raise Refused("a divisor may be zero: neither its range nor a hypothesis gives its sign")
+    for facts, several in by_place(divisors, later):
+        own = bounded(box, facts, places)
+        if not all(sign_of(divisor.top, own, facts) for divisor in several):
+            raise Refused(MAY_BE_ZERO)
 
 
 def is_positive_semidefinite(matrix: Sequence[Sequence[Fraction]]) -> bool:

@@ -77,7 +77,7 @@ class Quotient(Abstract):
     def __truediv__(self, other: Quotient) -> Quotient:
         if not other.top:
             raise Refused("division by zero")
-        running().add(divisors=(other,))
+        running().use(divisor=other)
         return Quotient(times(self.top, other.bottom), times(self.bottom, other.top), self.width)
 
     def __rtruediv__(self, other: Any) -> Quotient:

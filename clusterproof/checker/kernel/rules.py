@@ -11,14 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.checker.kernel.evaluation import (
-    Evaluation,
-    OutOfFuel,
-    Outside,
-    Refused,
-    evaluating,
-    spend,
-)
+from clusterproof.checker.kernel.evaluation import Evaluation, OutOfFuel, Outside, Refused, evaluating, spend
 from clusterproof.checker.kernel.functions import problem
 from clusterproof.checker.kernel.numbers import number, write
 from clusterproof.checker.kernel.polynomials import Polynomial, constant
@@ -88,7 +81,7 @@ class Case:
 
 
 def cases(statement: Statement, line: str, data: Data, states: int = 0) -> Iterator[Case]:
-    """Yield the line in every case; each divisor was shown to have a sign there.
+    """Yield the line in every case; each divisor was shown to have a sign where it was used.
 
     ``listed`` and ``between`` are as of ``Space.symbolic``; ``states`` symbols are for rounds.
     """
@@ -101,12 +94,14 @@ def cases(statement: Statement, line: str, data: Data, states: int = 0) -> Itera
             with suppress(Outside):
                 sides = statement.evaluated(each, record)[0][line]
             decisions = record.next_decisions()
-            if type(sides) is Sides:
+            if type(sides) is not Sides:
+                require_divisors(record.now.divisors, None, box, record.states)
+            else:
                 facts = [*record.now.known, *sides.facts]
                 if any(type(fact.slack) is not Quotient for fact in facts):
                     raise Refused("a hypothesis that is not about symbols")
                 own = bounded(box, facts, record.states)
-                require_divisors(record.now.divisors, facts, own)
+                require_divisors(record.now.divisors, facts, box, record.states)
                 yield Case(sides, own, facts, record)
 
 
@@ -195,7 +190,7 @@ def empty(statement: Statement, line: str, data: Data) -> bool:
             except Refused:  # what follows the hypotheses need be no formula
                 pass
         facts = [*evaluation.now.facts, *own]
-        require_divisors(evaluation.now.divisors, [], box)
+        require_divisors(evaluation.now.divisors, [], box, ())
         if not any(_fails(fact, box) for fact in facts):
             return False
     return True

@@ -45,7 +45,8 @@ def value_of(end: Any, so_far: Instance, box: Sequence[Ends] = ()) -> Any:
     if evaluation.now != Context(divisors=evaluation.now.divisors):
         raise Refused("an end of a range has no hypotheses")
     for divisor in evaluation.now.divisors:
-        if not sign_of(divisor.top, [*box, *[(None, None)] * (divisor.width - len(box))]):
+        width = divisor.what.width
+        if not sign_of(divisor.what.top, [*box, *[(None, None)] * (width - len(box))]):
             raise Refused("an end of a range divides by what may be zero")
     return value
 

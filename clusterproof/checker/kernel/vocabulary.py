@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
@@ -129,8 +128,9 @@ def given(name: Any, holds: Any, make: Callable[[], Any]) -> Line:
         return Excluded(words)
     record = running()
     before = record.now.facts
+    record.add(facts=tuple(facts))
     try:
-        with record.undecided() if facts else nullcontext():
+        with record.undecided():  # even if it holds: what is supposed on the way may end the line
             line = make()
     except Outside as outside:
         return Excluded(str(outside))
@@ -139,7 +139,7 @@ def given(name: Any, holds: Any, make: Callable[[], Any]) -> Line:
         record.now = replace(record.now, facts=before)
     if type(line) is not Sides:
         raise Refused("given(...) must return a line")
-    return replace(line, facts=(*line.facts, *facts, *own))
+    return replace(line, facts=(*line.facts, *own))
 
 
 def _in_words(name: Any) -> str:

@@ -190,7 +190,7 @@ class Oracle(ABC):
         """Require that a symbol is a step of which there is one point: a proof must show that it is positive."""
         if not (getattr(self.definition, "convex", True) and getattr(self.definition, "monotone", True)):
             raise Refused("a proximal step that is a symbol is of something convex or monotone")
-        running().add(required=(step > 0,))
+        running().use(required=step > 0)
 
     def _require_one_point(self, step: Fraction) -> None:
         """Require that x + step g = point has one solution, whatever the point."""
