@@ -44,6 +44,14 @@ def test_verdicts_are_right_and_counterexamples_can_be_pasted(loaded: dict[str, 
             exec(code, {})
 
 
+@pytest.mark.slow(reason="several seconds a claim")
+def test_what_is_said_of_every_value_is_certified(loaded: dict[str, list[str]]) -> None:
+    for name in loaded["every_value"]:
+        verdict = check(name)
+        assert verdict.verdict == "certified", (name, verdict.reason)
+        assert "every value" in verdict.reason
+
+
 def test_a_counterexample_of_the_literature_is_confirmed(loaded: dict[str, list[str]]) -> None:
     """It follows from the literature's closed form, not from a search."""
     heavy = replay("heavy-ball/linear-rate", {"step": "3/4", "momentum": "19/20", "rounds": 3})

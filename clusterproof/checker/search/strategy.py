@@ -20,6 +20,8 @@ from clusterproof.common.work_limit import SPENT
 
 REFINED = 8
 """Share of the evaluations, one of so many, by which the neighbourhood of the tightest instance is looked at."""
+FEW = 12
+"""Instances that are drawn where a proof of every value was found."""
 ENTRIES = 2
 """Share of the evaluations, one of so many, by which vectors and sequences are made worse entry by entry."""
 
@@ -107,7 +109,11 @@ def explore(tried: Tried, wanted: int) -> None:
         tried.evaluate(instance)
     if class_of(statement.space) and not statement.random:
         tried.worst = decide(tried)
-    if statement.repeated:
+    if tried.worst and all(worst.family for worst in tried.worst.values()):
+        sample(
+            tried, min(wanted, FEW)
+        )  # all values have a proof; a few instances show what the bound is like
+    elif statement.repeated:
         decide_settings(tried, wanted)
     elif sample(tried, wanted) and not statement.random:
         _make_worse(tried, wanted)

@@ -63,6 +63,33 @@ def test_the_neighbours_differ_from_the_theorem_only() -> None:
     assert shown(descent_of(Fraction(1), Fraction(1, 2), 1, 0), **GRADIENT_DESCENT).word is CERTIFIED
 
 
+def region(s: Share, t: Share, f: Smooth) -> Sides:
+    """s |x|^2 <= t |x|^2 where s <= t, which is no box."""
+    suppose("s <= t", s <= t)
+    x = f.point() - f.minimiser
+    return at_most(s * (x @ x), bound=t * (x @ x))
+
+
+def on_region(factor: Any) -> Record:
+    square = {"hypothesis": 0, "factor": factor, "direction": [[2, 1]]}
+    point = {**member(), "further": [["1"]]}
+    proof = {"multipliers": {}, "squares": [square]}
+    return {"rule": "family", "proofs": [proof], "witness": {"s": 1, "t": 1, "f": point}}
+
+
+def test_a_hypothesis_on_symbols_times_a_square_is_nonnegative(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shown(region, **on_region(1)).word is CERTIFIED
+
+    def other_way(s: Share, t: Share, f: Smooth) -> Sides:
+        suppose("s <= t", s <= t)
+        x = f.point() - f.minimiser
+        return at_most(t * (x @ x), bound=s * (x @ x))
+
+    assert shown(other_way, **on_region(-1)).word is kernel.Word.OPEN
+    monkeypatch.setattr(multipliers.Need, "is_nonnegative", passes)
+    assert shown(other_way, **on_region(-1)).word is CERTIFIED
+
+
 # ---- forged evidence of true theorems
 
 

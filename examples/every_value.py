@@ -1,0 +1,153 @@
+"""Rates for every number of rounds and every value of the parameters, each with its proof found by the check.
+
+Smoothness is L = 1.
+Run with: clusterproof check examples/every_value.py
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated, Any
+
+from clusterproof.theorem import (
+    Function,
+    Q,
+    Sides,
+    Z,
+    at_most,
+    claim,
+    equal,
+    functions,
+    iterate,
+    rationals,
+    suppose,
+)
+
+Smooth = Annotated[Function, functions(smoothness=1)]
+Convex = Annotated[Function, functions()]
+Rough = Annotated[Function, functions(smoothness=1, convex=False)]
+Curved = Annotated[Function, functions(smoothness=1, strong_convexity=lambda mu: mu)]
+Losses = Annotated[Function, functions(smoothness=1, strong_convexity=lambda mu: mu, count=2)]
+Share = Annotated[Fraction, rationals(0, 1, 12)]
+
+
+@claim("gradient-descent/every-round")
+def gradient_descent(f: Smooth, rounds: int = Z[1:]) -> Sides:
+    """f(x_N) - f* <= L ||x_0 - x*||^2 / (2N) for every N, with step 1 / L.
+
+    Source
+        Restated after Bansal and Gupta, *Potential-function proofs for gradient methods* (2019), whose potential it is.
+    """
+
+    def potential(x: Any, n: Any) -> Any:
+        apart = x - f.minimiser
+        return n * (f(x) - f.minimum) + apart @ apart / 2 <= f.distance**2 / 2
+
+    x = iterate(lambda x: x - f.gradient(x), f.start, rounds, invariant=potential)
+    return at_most(f(x) - f.minimum, bound=f.distance**2 / (2 * rounds))
+
+
+@claim("nesterov/every-round")
+def nesterov(f: Smooth, rounds: int = Z[1:]) -> Sides:
+    """f(x_N) - f* <= (2 L ||x_0 - x*||^2 + f(x_0) - f*) / (N + 1)^2 for every N.
+
+    Source
+        Nesterov's accelerated method (1983) with t = (k + 2) / 2, restated; the potential is as in Bansal and Gupta.
+    """
+
+    def step(state: Any) -> Any:
+        x, z, k = state
+        t = Fraction(k + 2, 2)
+        y = x + (z - x) / t
+        return y - f.gradient(y), z - t * f.gradient(y), k + 1
+
+    def potential(state: Any, n: Any) -> Any:
+        x, z, k = state
+        apart = z - f.minimiser
+        return k == n, (k + 1) ** 2 * (f(x) - f.minimum) / 4 + apart @ apart / 2 <= at_start
+
+    at_start = (f(f.start) - f.minimum) / 4 + f.distance**2 / 2
+    x, _, _ = iterate(step, (f.start, f.start, 0), rounds, invariant=potential)
+    return at_most(f(x) - f.minimum, start=4 * at_start / (rounds + 1) ** 2)
+
+
+@claim("proximal-point/every-round")
+def proximal_point(f: Convex, step: Fraction = Q[0:8:8], rounds: int = Z[1:]) -> Sides:
+    """f(x_N) - f* <= ||x_0 - x*||^2 / (2 s N) for every step s and every N, of a convex f.
+
+    Source
+        Restated after Güler, *On the convergence of the proximal point algorithm* (1991), with equal steps.
+    """
+    suppose("step > 0", step > 0)
+
+    def potential(x: Any, n: Any) -> Any:
+        apart = x - f.minimiser
+        return 2 * n * step * (f(x) - f.minimum) + apart @ apart <= f.distance**2
+
+    x = iterate(lambda x: f.prox(x, step), f.start, rounds, invariant=potential)
+    return at_most(f(x) - f.minimum, bound=f.distance**2 / (2 * step * rounds))
+
+
+@claim("gradient-step/contraction")
+def contraction(
+    mu: Share, step: Annotated[Fraction, rationals(0, lambda mu: 2 / (1 + mu), 12)], f: Curved
+) -> Sides:
+    """||x+ - x*||^2 <= (1 - s mu)^2 ||x - x*||^2 for every mu < L and every step s <= 2 / (L + mu).
+
+    Source
+        Restated after Taylor, Hendrickx and Glineur, *Exact worst-case convergence rates of the proximal gradient
+        method* (2018), without a proximal term.
+    """
+    suppose("mu < L", mu < 1)
+    apart = f.start - step * f.gradient(f.start) - f.minimiser
+    return at_most(apart @ apart, rate=(1 - step * mu) ** 2 * f.distance**2)
+
+
+@claim("ef21/every-compressor")
+def ef21(f: Rough, s: Share) -> Sides:
+    """f + ||g - grad||^2 / 2 decreases by step / 2 ||grad||^2 in a round of EF21, for every contractive compressor.
+
+    Hypotheses
+        f is L-smooth and need not be convex; ||C(v) - v||^2 <= (1 - alpha) ||v||^2 with sqrt(1 - alpha) = s < 1; the
+        step is 1 - s.
+
+    Source
+        Ours, on EF21 of Richtárik, Sokolov and Fatkhullin (2021) with one client.
+    """
+    suppose("alpha > 0", s < 1)
+    x, g, step = f.start, f.point(), 1 - s
+    now, new = f.gradient(x), x - step * g
+    after, sent = f.gradient(new), f.point()
+    missed = sent - (after - g)
+    suppose("contractive", missed @ missed <= s**2 * ((after - g) @ (after - g)))
+    error = g + sent - after
+    return at_most(
+        f(new) + error @ error / 2, before=f(x) + (g - now) @ (g - now) / 2, decrease=-step / 2 * (now @ now)
+    )
+
+
+@claim("fedavg/drift-every-step")
+def drift(mu: Share, eta: Annotated[Fraction, rationals(0, Fraction(1, 4), 12)], f: Losses) -> Sides:
+    """One step of FedAvg for every mu < L and every eta <= 1 / (4L): contraction + 6 L eta^2 Gamma + 2 drift.
+
+    Source
+        Restated after Li, Huang, Yang, Wang and Zhang, *On the convergence of FedAvg on non-IID data* (2020), Lemma 1
+        without noise, with two clients: its sides are means over clients.
+    """
+    suppose("mu < L", mu < 1)
+    first, second = f.parts
+    a, b = f.point(), f.point()
+    mean = (a + b) / 2
+    new = mean - eta * (first.gradient(a) + second.gradient(b)) / 2
+    p, q = f.point(), f.point()
+    suppose("grad F_1(p) = 0", equal((first.gradient(p), 0 * p)))
+    suppose("grad F_2(q) = 0", equal((second.gradient(q), 0 * q)))
+    gamma = f.minimum - (first(p) + second(q)) / 2
+    spread = ((mean - a) @ (mean - a) + (mean - b) @ (mean - b)) / 2
+    after, before = new - f.minimiser, mean - f.minimiser
+    return at_most(
+        after @ after,
+        contraction=(1 - eta * mu) * (before @ before),
+        heterogeneity=6 * eta**2 * gamma,
+        drift=2 * spread,
+    )
