@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from types import CodeType, ModuleType
@@ -123,13 +124,19 @@ def is_inexact(statement: Statement, evaluation: Evaluation, name: str) -> bool:
     line = evaluation.lines[name]
     if statement.random or not isinstance(line, Sides) or line.failure is not None:
         return False
-    return not evaluation.judged[name].exact or computes_in_floats(statement.function)
+    if not evaluation.judged[name].exact:
+        return True
+    records = frozenset(record for record, _ in statement.space.records.values())
+    return computes_in_floats(statement.function, records)
 
 
 @cache
-def computes_in_floats(function: Any) -> bool:
-    """Return whether a function, or what it names, names NumPy, floats or functions that return them."""
-    values, names = _named_by(function)
+def computes_in_floats(function: Any, records: frozenset[type] = frozenset()) -> bool:
+    """Return whether a function, or what it names, names NumPy, floats or functions that return them.
+
+    So it is if a property or method does, by its name, of a class that is named or of one of the ``records``.
+    """
+    values, names = _named_by(function, records)
     of_math = {name for name in names if hasattr(math, name)}
     return not values or any(_gives_floats(value, of_math) for value in values)
 
@@ -147,9 +154,10 @@ def approximation_in(function: Any) -> str:
     return next((each for each in sorted(modules | names) if each.startswith(APPROXIMATE)), "")
 
 
-def _named_by(function: Any) -> tuple[list[Any], set[str]]:
+def _named_by(function: Any, records: Iterable[type] = ()) -> tuple[list[Any], set[str]]:
     """Return the values and names that a function, and what it names, names; no value if it has no code."""
     seen: dict[int, CodeType] = {}
+    classes = dict.fromkeys(records)
     values: list[Any] = []
     names: set[str] = set()
 
@@ -167,10 +175,10 @@ def _named_by(function: Any) -> tuple[list[Any], set[str]]:
 
     def add(value: Any, known: Mapping[str, Any]) -> None:
         values.append(value)
+        if isinstance(value, type):
+            classes[value] = None
         inner = getattr(getattr(value, "function", value), "__code__", None)
-        if inner is not None and not (getattr(value, "__module__", None) or "").startswith(
-            "clusterproof.checker."
-        ):
+        if inner is not None and not _is_of_checker(value):
             read(inner, getattr(value, "__globals__", known))
 
     code = getattr(function, "__code__", None)
@@ -178,7 +186,32 @@ def _named_by(function: Any) -> tuple[list[Any], set[str]]:
         for cell in getattr(function, "__closure__", None) or ():
             add(cell.cell_contents, {})
         read(code, function.__globals__)
+    known_members: set[int] = set()
+    while members := [
+        member
+        for name, member in _members_of(classes)
+        if (name in names or name.startswith("__")) and id(member) not in known_members
+    ]:  # each may name others
+        for member in members:
+            known_members.add(id(member))
+            add(member, {})
     return values, names
+
+
+def _members_of(classes: Iterable[type]) -> Iterator[tuple[str, Any]]:
+    """Yield the functions in classes and their bases, by name, but for those of Python's library and the checker."""
+    for owner in dict.fromkeys(base for each in classes for base in each.__mro__):
+        if owner.__module__.partition(".")[0] in sys.stdlib_module_names or _is_of_checker(owner):
+            continue
+        for name, member in vars(owner).items():
+            function = getattr(member, "fget", None) or getattr(member, "func", member)
+            function = getattr(function, "__func__", function)
+            if hasattr(function, "__code__"):
+                yield name, function
+
+
+def _is_of_checker(value: Any) -> bool:
+    return (getattr(value, "__module__", None) or "").startswith("clusterproof.checker.")
 
 
 def _gives_floats(value: Any, of_math: set[str]) -> bool:

@@ -299,3 +299,31 @@ def test_a_variable_that_changes_is_read_again_and_an_infinite_bound_is_none() -
     limits.append(0.7)
     assert answer(claim, n=60).broken is False
     assert answer(infinite, n=1).broken is True
+
+
+@dataclass(frozen=True)
+class Halvings:
+    part: Annotated[Fraction, choice(1 - Fraction(1, 10**17), Fraction(1, 3))]
+
+    @property
+    def number(self) -> int:
+        return math.ceil(math.log(self.inverse()) / math.log(2))
+
+    def inverse(self) -> Fraction:
+        return 1 / self.part
+
+
+def of_record(halvings: Halvings) -> Sides:
+    return at_most(Fraction(1, 2) ** halvings.number, part=halvings.part)
+
+
+def of_class(part: Annotated[Fraction, choice(1 - Fraction(1, 10**17), Fraction(1, 3))]) -> Sides:
+    return at_most(Fraction(1, 2) ** Halvings(part).number, part=part)
+
+
+@pytest.mark.parametrize("claim", [of_record, of_class])
+def test_whole_numbers_that_a_class_computes_in_floats_are_no_exact_ones(claim: Callable[..., Any]) -> None:
+    """2^-ceil(log_2(1 / part)) <= part; in floats the logarithm of 1 + 1e-17 is 0."""
+    found = decided(claim)
+    assert found.verdict is Kind.CONSISTENT, found.reason
+    assert found.reason == "holds at all 2 instances over the real numbers"

@@ -57,8 +57,11 @@ def equation_7_empty(away: int = Z[3:], pinned: int = among(-1, 1)) -> Sides:
     headline=True,
     places="section 2-C",
 )
-def empty_cluster_rule(stream: Stream, away: int = Z[3:]) -> Sides:
+def empty_cluster_rule(allocation: int = Z[0:99], away: int = Z[3:]) -> Sides:
     """K random devices are allocated, one to each cluster, so that no cluster is empty.
+
+    Hypotheses
+        Models at 0 and ``away``, two devices at -1 and two at 1; ``allocation`` is the seed of the run.
 
     Statement
         "we can randomly select K devices and allocate one device to one cluster .. we only need to make
@@ -69,10 +72,12 @@ def empty_cluster_rule(stream: Stream, away: int = Z[3:]) -> Sides:
         allocated or the voted cluster, is not stated, nor whether the baseline has it. Read: after the vote, in rounds
         in which a cluster is empty (``"when-empty"``) or in all (``"always"``), and purity is that of the votes.
     """
-    task, seed = scalar_task([Fraction(b) for b in (-1, -1, 1, 1)]), int(stream.integers(2**31))
+    task = scalar_task([Fraction(b) for b in (-1, -1, 1, 1)])
     start, rules = np.array([[0.0], [float(away)]]), ("when-empty", "always")
     algorithms = [GradientLoss(step_size=0.5, weight=0.2, empty_cluster=rule) for rule in rules]
-    ends = [run(each, task, rounds=20, seed=seed, initial=start).models[-1, :, 0] for each in algorithms]
+    ends = [
+        run(each, task, rounds=20, seed=allocation, initial=start).models[-1, :, 0] for each in algorithms
+    ]
     words = (
         f"after 20 rounds the models are {np.round(ends[0], 4).tolist()} if devices are allocated in rounds with an "
         f"empty cluster, and {np.round(ends[1], 4).tolist()} if in all rounds, which keeps training on wrong devices; "

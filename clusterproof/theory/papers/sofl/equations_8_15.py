@@ -91,11 +91,11 @@ def shrinking_neighbourhood(updates: int = Z[1:]) -> Sides:
         still makes exp(-9 / 2 sigma_0^2) = 0.135 of the winner's move. A radius that vanishes, as in
         ``sofl/theorem-1-robbins-monro``, makes the two alike in the limit.
     """
-    width = som.decayed(1.5, updates, updates, "as-printed")
+    width = Fraction(3, 2) / (1 + updates / Fraction(updates, 2))
     within = sum(distance <= width for distance in range(NEURONS))
     positive = sum(math.exp(-(distance**2) / (2 * width**2)) > 0 for distance in range(NEURONS))
     words = (
-        f"N is not defined: of five units in a row {within} is within sigma(T_max) = {width:g} of the winner and "
+        f"N is not defined: of five units in a row {within} is within sigma(T_max) = {width} of the winner and "
         f"{positive} have a positive g; read: no unit is left out"
     )
     return equal((within, positive), words=words)
