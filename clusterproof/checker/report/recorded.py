@@ -145,6 +145,9 @@ def _line(record: Mapping[str, Any]) -> Line:
 def replay_verdict(record: Mapping[str, Any], kept: Kept, *, shipped: bool = False) -> Replayed:
     """Replay a recorded verdict: certified, vacuous and exactly violated by the kernel, others at one instance.
 
+    That a line of the language is consistent is believed of files of this package only: no instance shows it, and with
+    its evidence left out a false line would pass for one.
+
     Parameters
     ----------
     record
@@ -152,7 +155,8 @@ def replay_verdict(record: Mapping[str, Any], kept: Kept, *, shipped: bool = Fal
     kept
         What the file of its paper holds.
     shipped
-        Whether it is a file of this package, whose violations in floats are replayed only where that is quick.
+        Whether it is a file of this package: what a search found is believed, and violations in floats are replayed
+        only where that is quick.
     """
     claim = find_claim(record["claim"])
     try:
@@ -175,6 +179,8 @@ def replay_verdict(record: Mapping[str, Any], kept: Kept, *, shipped: bool = Fal
             shown += 1
         elif line.verdict in (Kind.CERTIFIED, Kind.VACUOUS) or line.basis == "exact":
             return Replayed(None, f"its evidence does not show {line.name or 'it'}")
+        elif line.verdict is Kind.CONSISTENT and line.name in said and not shipped:
+            return Replayed(None, f"the kernel shows nothing of {line.name or 'it'}")
         elif (line.verdict in FALSE and not shipped) or (written.get("again") is True and not stale):
             if (difference := _difference(verdict, line)) is not None:
                 return Replayed(None, difference)
@@ -183,7 +189,10 @@ def replay_verdict(record: Mapping[str, Any], kept: Kept, *, shipped: bool = Fal
 
 
 def _judged(claim: Claim[..., Any], verdict: Verdict, kept: Kept) -> dict[str, kernel.Word] | str:
-    """Return what the kernel says of each line, by the claim's text as it is now; or why that is not its record's."""
+    """Return what the kernel says of each line of the language, by the claim's text; or why that is not its record's.
+
+    The text is that of the claim as it is now.
+    """
     text, names = kept.texts.get(claim.id), [line.name for line in verdict.lines]
     if text is None:
         frozen = freeze(claim)
@@ -201,7 +210,11 @@ def _judged(claim: Claim[..., Any], verdict: Verdict, kept: Kept) -> dict[str, k
     }
     if sorted(lines.values()) != sorted(names):
         return "its record has other lines"
-    return {lines[place]: word for place, word in kernel.judge(text, kept.of(claim.id)).lines.items()}
+    return {
+        lines[place]: word
+        for place, word in kernel.judge(text, kept.of(claim.id)).lines.items()
+        if stated[place[0]].function is not None
+    }
 
 
 def _instance(line: Line) -> dict[str, Any] | None:

@@ -129,6 +129,18 @@ def give_a_line_a_role(content: Stored) -> None:
     lines[lines.index(line(content, "bad"))] = forged
 
 
+def leave_out_its_evidence(content: Stored) -> None:
+    forged = {"name": "bad", "verdict": "consistent", "reason": "x"}
+    lines = verdict(content, "mine/two")["lines"]
+    lines[lines.index(line(content, "bad"))] = forged
+    content["evidence"] = [each for each in content["evidence"] if each["line"] != "bad"]
+
+
+def call_it_outside(content: Stored) -> None:
+    leave_out_its_evidence(content)
+    line(content, "bad")["outside"] = "random numbers"
+
+
 def refute_the_true_one(content: Stored) -> None:
     forged = {
         "name": "",
@@ -156,6 +168,8 @@ FORGED = [
     leave_out_a_line,
     repeat_a_line,
     give_a_line_a_role,
+    leave_out_its_evidence,
+    call_it_outside,
     refute_the_true_one,
     hide_the_false_one,
     negative_states,
