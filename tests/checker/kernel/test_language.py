@@ -22,7 +22,7 @@ from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.freeze import freeze
 from clusterproof.checker.kernel import evaluation, vocabulary
 from clusterproof.checker.report.stored_evidence import read_evidence
-from clusterproof.checker.search.evidence import _written
+from clusterproof.checker.search.written import written_instance
 from clusterproof.theorem import at_most as theorem_at_most
 
 # ---- catalogue statements
@@ -96,7 +96,7 @@ def gives_what_cpython_gives(place: tuple[str, str], of: Statement, language: ke
         if written is None:
             if isinstance(theirs, claim_sides.Outside) and language.space.function:
                 continue  # what was asked of the function before is not known
-            written = _written(searched, instance)
+            written = written_instance(searched, instance)
         try:
             ours, _ = language.evaluated(language.space.read(written))
         except evaluation.Outside as outside:
