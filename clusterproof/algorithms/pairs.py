@@ -131,20 +131,9 @@ def update_pairs(
 
 
 def _update(
-    old: Any,
-    delta: Any,
-    factor: Any,
-    near: Any,
-    sums: Any,
-    kept: Any,
-    models: Any,
-    moving: Any,
-    needed: int,
-    pieces: Any,
-    threshold: float,
-    least: float,
-    copying: bool,
-) -> None:
+    old: Any, delta: Any, factor: Any, near: Any, sums: Any, kept: Any, models: Any, moving: Any, needed: int,
+    pieces: Any, threshold: float, least: float, copying: bool,
+) -> None:  # fmt: skip
     """Update the pairs with at least ``needed`` moving clients; the sums of clients ``kept`` hold their old terms."""
     number = delta.dtype.type  # scalars of the vectors' precision, so that loops over them are vectorised
     for run in range(len(models)):
@@ -195,20 +184,9 @@ def _compiled() -> Any:
 
 
 def _update_in_numpy(
-    old: Any,
-    delta: Any,
-    factor: Any,
-    near: Any,
-    sums: Any,
-    kept: Any,
-    models: Any,
-    moving: Any,
-    needed: int,
-    pieces: Any,
-    threshold: float,
-    _least: float,
-    copying: bool,
-) -> None:
+    old: Any, delta: Any, factor: Any, near: Any, sums: Any, kept: Any, models: Any, moving: Any, needed: int,
+    pieces: Any, threshold: float, _least: float, copying: bool,
+) -> None:  # fmt: skip
     """Do what ``_update`` does."""
     clients = np.arange(models.shape[1])[:, None]
     i, j = np.triu_indices(len(clients), 1)
