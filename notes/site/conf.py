@@ -77,15 +77,13 @@ def link_claims(_app: Sphinx, page: str, source: list[str]) -> None:
 def escape(_app: Any, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
     """Escape what reStructuredText would read as markup outside of code: bars, stars, trailing underscores, ``T.``."""
     markup = re.compile(
-        r"``.+?``|(?<![*\\])\*(?!\*)(?=\S)(?![^*\s]+\*)|\||(?<=\w)_(?!\w)|(?<!\S)[A-Za-z]\.(?!\S)"
+        r"``.+?``|(?<!\w)\*[^*\s]+\*(?!\w)|(?<![*\\])\*(?!\*)(?=\S)|\||(?<=\w)_(?!\w)|(?<!\S)[A-Za-z]\.(?!\S)"
     )
     code = False
     for number, line in enumerate(lines):
         code = code and not (line.strip() and not line.startswith(" "))
         if not code:
-            lines[number] = markup.sub(
-                lambda found: found[0] if found[0][0] == "`" else f"\\{found[0]}", line
-            )
+            lines[number] = markup.sub(lambda found: found[0] if len(found[0]) > 2 else f"\\{found[0]}", line)
         code = code or line.rstrip().endswith("::")
 
 

@@ -27,22 +27,22 @@ It imports the standard library only, and trusts nobody who searches, freezes or
 
 Read the modules in this order; each rule is one theorem against these sentences.
 
-======================================================  ================================================================
-``words``                                               judge a text, by records of evidence
-``evidence``                                            what a record must be, field by field
-``reading``, ``definitions``, ``ranges``                from a text to its claim
-``rules``                                               what each kind of evidence must show
-``induction``                                           loops of any number of rounds, by their invariants
-``families``, ``multipliers``                           every function of a class, at every value of the parameters
-``positivity``                                          the three theorems on polynomials that the rules use
-``statement``, ``spaces``, ``symbolic``, ``vocabulary`` a function on its quantities, suppose and at_most
-``grammar``, ``expressions``, ``language``              the Python of a text, and how it is compiled
-``operations``, ``library``, ``records``                operators and Python's functions there, and frozen records
-``numbers``, ``polynomials``, ``quotients``             exact numbers, and symbols
-``interpolation``                                       the conditions of a class of functions
-``worlds``, ``traces``, ``listed``, ``functions``       every function of a class, and one that is known at some points
-``evaluation``                                          fuel, and what is known at each place
-======================================================  ================================================================
+=======================================================  ===============================================================
+``words``                                                judge a text, by records of evidence
+``evidence``                                             what a record must be, field by field
+``reading``, ``definitions``, ``ranges``                 from a text to its claim
+``rules``                                                what each kind of evidence must show
+``induction``                                            loops of any number of rounds, by their invariants
+``families``, ``multipliers``                            every function of a class, at every value of the parameters
+``positivity``                                           the three theorems on polynomials that the rules use
+``statement``, ``spaces``, ``symbolic``, ``vocabulary``  a function on its quantities, suppose and at_most
+``grammar``, ``expressions``, ``language``               the Python of a text, and how it is compiled
+``operations``, ``library``, ``records``                 operators and Python's functions there, and frozen records
+``numbers``, ``polynomials``, ``quotients``              exact numbers, and symbols
+``interpolation``                                        the conditions of a class of functions
+``worlds``, ``traces``, ``listed``, ``functions``        every function of a class, and one that is known at some points
+``evaluation``                                           fuel, and what is known at each place
+=======================================================  ===============================================================
 """
 
 from clusterproof.checker.kernel.evaluation import FUEL, Refused
