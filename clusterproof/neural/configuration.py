@@ -99,7 +99,7 @@ class Training:
         ``"test-loss"``: by that on its labelled test data, as IFCA's public code does. If None, by training data
         wherever the partition has them.
     after_local_training
-        Measure accuracies after further local training, too.
+        Also measure after further local training.
     device
         Where to compute. ``"auto"``: on a GPU where there is one.
     dtype

@@ -350,7 +350,9 @@ def test_every_command_leaves_a_file_to_a_child_whose_report_alone_is_success(
     stored = json.loads(Path("stored.json").read_text())
     Path("stored.json").write_text(json.dumps(stored | {"source": stored["source"] + "\nopen('run', 'w')\n"}))
     popen = subprocess.Popen
-    monkeypatch.setattr(subprocess, "Popen", lambda command: popen([sys.executable, "-S", "-c", ""]))
+    monkeypatch.setattr(
+        subprocess, "Popen", lambda _, **named: popen([sys.executable, "-S", "-c", ""], **named)
+    )
     errors = refused(capsys, *line.split())
     assert ("stored.json" if line.startswith("verify") else "mine.py") in errors
     assert "ended the process with exit status 0" in errors
@@ -439,7 +441,7 @@ def test_json_on_standard_output_leaves_the_counts_to_standard_error(capsys: Cap
 
 def test_a_command_that_exits_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     """Wherever the exit comes from: of the plugins that a command imports, for example."""
-    monkeypatch.setattr(check_command, "_chosen", lambda *_: sys.exit(0))
+    monkeypatch.setattr(check_command, "chosen_of", lambda *_: sys.exit(0))
     errors = refused(capsys, "check", "cfl-mgd/lemma-2")
     assert "test_user_files.py" in errors
     assert "remove sys.exit" in errors

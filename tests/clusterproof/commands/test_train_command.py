@@ -118,12 +118,12 @@ def test_help_has_the_options_of_what_is_named_with_their_defaults(
     status, output, _ = run_command(capsys, "--algorithm", name, "--help")
     assert status == 0
     assert len(output.splitlines()) < 120
-    flags = set(re.findall(r"^│ --([a-z-]+)", output, flags=re.MULTILINE))
+    flags = set(re.findall(r"^│ --([a-z0-9-]+)", output, flags=re.MULTILINE))
     parameters = {
         "models" if key == "clusters" else key for key in vars(configure({"name": name}).make_algorithm())
     }
     assert {key.replace("_", "-") for key in parameters} <= flags
-    assert ("momentum" in flags) == (name == "cfl-mgd")
+    assert ("momentum" in flags) == (name in ("cfl-mgd", "fedavgm"))
     assert re.search(r"--rounds +INT +Number of communication rounds\. \[default:\s100\]", output)
     options = list(command._options({**command.DEFAULTS, "algorithm": name}, {}))
     texts = [option.annotation.__metadata__[-1].help for option in options]
