@@ -12,8 +12,9 @@ import pytest
 from command_line import refused
 
 from clusterproof import checker
-from clusterproof.checker import REGISTRY
+from clusterproof.checker import REGISTRY, Claim, Verdict
 from clusterproof.checker.report.stored_evidence import SHIPPED
+from clusterproof.commands import check_unit
 from clusterproof.commands.application import main
 
 FILE = """
@@ -252,22 +253,22 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def searched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Ids of the claims that are searched; the search of a third one is interrupted."""
     names: list[str] = []
-    check = checker.check
+    decide = check_unit.decide
 
-    def count(name: str, **how: Any) -> Any:
+    def count(claim: Claim[..., Any], seed: int) -> Verdict:
         if len(names) == 2:
             names.append("interrupted")
             raise KeyboardInterrupt
-        names.append(name)
-        return check(name, **how)
+        names.append(claim.id)
+        return decide(claim, seed)
 
-    monkeypatch.setattr(checker, "check", count)
+    monkeypatch.setattr(check_unit, "decide", count)
     return names
 
 
 def test_a_users_claims_are_searched_once(mine: Path, lines: Any) -> None:
     before = lines(0, str(mine))
-    with patch.object(checker, "check", side_effect=AssertionError("searched again")):
+    with patch.object(check_unit, "decide", side_effect=AssertionError("searched again")):
         again = lines(0, str(mine))
     assert [each for each in again if "mine/" in each] == [each for each in before if "mine/" in each]
     assert any("and not searched" in each for each in again)
