@@ -233,7 +233,7 @@ def test_a_package_without_stub_files_says_what_is_missing(tmp_path: Path) -> No
 
 TAKEN_AWAY = """
 import os, sys
-import matplotlib.pyplot, polars, scipy.stats, sklearn.cluster, torch  # they look for what there is
+import matplotlib.pyplot, mcp.server.mcpserver, polars, scipy.stats, sklearn.cluster, torch  # they look for what there is
 
 for module in ("fcntl", "grp", "pwd", "resource", "termios", "tty"):
     sys.modules[module] = None
