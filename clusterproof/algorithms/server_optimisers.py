@@ -143,8 +143,10 @@ class FedAdam(_Adaptive):
         Step size of the clients, positive.
     eta
         Step size of the server, positive.
-    beta1, beta2
-        What m and v keep of what they were, in [0, 1).
+    beta1
+        What m keeps of what it was, in [0, 1).
+    beta2
+        What v keeps of what it was, in [0, 1).
     tau
         What is added to the root, positive: small tau adapts more.
     local_steps
@@ -187,8 +189,10 @@ class FedYogi(_Adaptive):
         Step size of the clients, positive.
     eta
         Step size of the server, positive.
-    beta1, beta2
-        What m and v keep of what they were, in [0, 1).
+    beta1
+        What m keeps of what it was, in [0, 1).
+    beta2
+        What v keeps of what it was, in [0, 1).
     tau
         What is added to the root, positive: small tau adapts more.
     local_steps
