@@ -232,9 +232,11 @@ def test_a_package_without_stub_files_says_what_is_missing(tmp_path: Path) -> No
 
 
 TAKEN_AWAY = """
-import os, sys
-import matplotlib.pyplot, mcp.server.mcpserver, polars, scipy.stats, sklearn.cluster, torch  # they look for what there is
+import os, shutil, sys
+# they look for what there is:
+import matplotlib.pyplot, mcp.server.mcpserver, polars, scipy.stats, sklearn.cluster, torch
 
+shutil.disk_usage = lambda path, found=shutil.disk_usage(os.curdir): found  # each system has its own form of it
 for module in ("fcntl", "grp", "pwd", "resource", "termios", "tty"):
     sys.modules[module] = None
 for name in (
