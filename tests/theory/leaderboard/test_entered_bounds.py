@@ -169,7 +169,7 @@ def test_bad_input_is_one_line(change: str, named: str, capsys: pytest.CaptureFi
     given |= dict(zip(words[::2], words[1::2], strict=True))
     assert main(["leaderboard", "fedavg", *(f"{name}={value}" for name, value in given.items())]) == 2
     error = capsys.readouterr().err
-    assert re.match(rf"clusterproof: (Invalid value for )?(--)?{named}( = |: )", error)
+    assert re.match(rf"clusterproof: (Invalid value for )?(--)?{named}( = | is missing: |: )", error)
     assert error.count("\n") == 1
 
 
