@@ -120,7 +120,7 @@ NESTED = 'measure = ["error"]\nsettings.clients = ' + "[" * 20_000 + "]" * 20_00
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("rounds = 3", "measure = None: has no default"),
+        ("rounds = 3", "measure is missing: has no default"),
         ("measure = []", "must be names, none twice"),
         ('measure = ["eror"]', "the nearest are error"),
         ('measure = ["error", "error"]', "none twice"),

@@ -325,7 +325,14 @@ def test_a_file_is_read_as_it_was_written_and_no_change_of_it_is_accepted(
         outcome = verify(replace(document, evidence=[forged]))
         assert not outcome
         assert words in outcome.condition
-    assert "another statement" in verify(replace(document, evidence=[{**record, "digest": ""}])).condition
+    for field in ("claim", "statement", "line"):
+        of_another = {**record, field: f"{record[field]}another"}
+        outcome = verify(replace(document, evidence=[of_another]))
+        assert not outcome, field
+        assert "there is no evidence" in outcome.condition, field
+    unknown = verify(replace(document, evidence=[{**record, "digest": ""}]))
+    assert not unknown
+    assert "must have the fields" in unknown.condition
 
 
 def test_the_split_holds_for_two_clients_that_are_played(tmp_path: Path) -> None:
