@@ -42,6 +42,7 @@ from clusterproof.checker.freeze.vocabulary import WORDS
 from clusterproof.checker.kernel import Refused
 from clusterproof.checker.kernel.definitions import ANNOTATIONS, ENDING, RESERVED, Definitions
 from clusterproof.checker.kernel.definitions import WORDS as KERNEL_WORDS
+from clusterproof.checker.kernel.evaluation import spend
 from clusterproof.checker.kernel.grammar import MODULES, REMEDIES, floating
 from clusterproof.checker.kernel.language import Compiler
 from clusterproof.checker.kernel.library import LIBRARY
@@ -50,6 +51,8 @@ from clusterproof.checker.kernel.records import Record
 
 CACHED = type(lru_cache(lambda: None))
 KINDS = {kind.__name__: name for name, kind in CLASSES.items()}
+LITERAL = 40
+"""Steps that a value takes which is written as it is: a text has not as many characters."""
 TRIED = "what depends on them is tried, and not proved"
 """Why a statement can be no other one."""
 
@@ -84,6 +87,7 @@ class Text:
         self.parts: list[str] = []
         self.names: dict[Any, str] = {}
         self.kept: list[Any] = []
+        self.agreed: dict[tuple[int, int], tuple[Any, Any]] = {}
         self.taken = {*LIBRARY, *KERNEL_WORDS, *RANGES, *ENDING, *MODULES, "dataclass", "fixed", *ANNOTATIONS}
         self.read = Definitions(KERNEL_WORDS)
 
@@ -204,6 +208,7 @@ class Text:
         Refused
             If it may change, or is no value of the language.
         """
+        spend(LITERAL)
         if type(value) is Fraction:
             if value.denominator < 1 or gcd(value.numerator, value.denominator) != 1:
                 raise Refused(f"{name} is a fraction that was changed")
@@ -237,6 +242,15 @@ class Text:
 
     def agree(self, live: Any, read: Any) -> bool:
         """Return whether a constant of the running program is what the kernel read."""
+        if (id(live), id(read)) in self.agreed:  # a part of several constants
+            return True
+        if self._agree(live, read):
+            self.agreed[id(live), id(read)] = live, read
+            return True
+        return False
+
+    def _agree(self, live: Any, read: Any) -> bool:
+        spend(1)
         if type(live) is Claim:
             live = live.function
         if type(live) in (FunctionType, CACHED) or isinstance(live, type) or id(live) in KNOWN:

@@ -9,7 +9,7 @@ from types import FunctionType, MappingProxyType
 from typing import Any
 
 from clusterproof.checker.kernel import induction, vocabulary
-from clusterproof.checker.kernel.evaluation import Context, Refused, evaluating
+from clusterproof.checker.kernel.evaluation import Context, Refused, evaluating, spend
 from clusterproof.checker.kernel.language import Compiler
 from clusterproof.checker.kernel.library import LIBRARY
 from clusterproof.checker.kernel.numbers import Abstract, number
@@ -35,6 +35,7 @@ class Definitions:
         self.known = {**LIBRARY, **words, "fixed": fixed}
         self.names: dict[str, Any] = {"__builtins__": {}, **OPERATIONS, **self.known}
         self.compiler = Compiler(RESERVED)
+        self.done: dict[int, Any] = {}
 
     def add(self, node: ast.stmt) -> None:
         """Read a definition.
@@ -95,7 +96,11 @@ class Definitions:
             return value
         if any(value is known for known in self.known.values()):
             return value
-        return fixed(value, self.settled)
+        if id(value) in self.done:  # a part of several constants
+            return value
+        made = _fixed(value, self.settled)
+        self.done[id(made)] = made
+        return made
 
     # ---- records
 
@@ -161,7 +166,7 @@ class Definitions:
         return METHODS[said[0]](self._function(node))
 
 
-def fixed(value: Any, settled: Callable[[Any], Any] | None = None) -> Any:
+def fixed(value: Any) -> Any:
     """Return a value that nothing changes: a number, symbol, text, None, or a tuple, dictionary or record of such.
 
     Raises
@@ -169,10 +174,22 @@ def fixed(value: Any, settled: Callable[[Any], Any] | None = None) -> Any:
     Refused
         If it is another one, such as a list.
     """
-    inner = settled or fixed
+    done: dict[int, tuple[Any, Any]] = {}
+
+    def part(value: Any) -> Any:
+        if id(value) not in done:  # else it is a part of several values
+            done[id(value)] = value, value if isinstance(value, Abstract) else _fixed(value, part)
+        return done[id(value)][1]
+
+    return part(value)
+
+
+def _fixed(value: Any, inner: Callable[[Any], Any]) -> Any:
+    """Return a value that nothing changes, its parts made so by ``inner``."""
+    spend(1)
     if type(value) in (int, Fraction):
         return number(value)
-    if type(value) in (str, bool, type(None)) or (settled is None and isinstance(value, Abstract)):
+    if type(value) in (str, bool, type(None)):
         return value
     if type(value) is tuple:
         return tuple(map(inner, value))

@@ -183,9 +183,8 @@ def text(*parts: Any) -> str | Sentence:
     """``f"..."``, of texts and exact numbers."""
     if not all(type(part) in (str, int, Fraction) for part in parts):
         return Sentence()
-    joined = "".join(map(str, parts))
-    spend(1 + len(joined))
-    return joined
+    spend(1 + sum(len(part) if type(part) is str else 20 * (1 + words(part)) for part in parts))
+    return "".join(map(str, parts))
 
 
 def formatted(value: Any) -> Sentence:
