@@ -76,15 +76,11 @@ def test_what_is_certified_is_nowhere_negative() -> None:
 
 
 def test_a_found_proof_is_refused_with_another_target() -> None:
-    target: dict[tuple[int, ...], Fraction] = {
-        (2, 0): Fraction(1),
-        (1, 1): Fraction(-2),
-        (0, 2): Fraction(1),
-    }  # (x - y)^2
+    target = Polynomial.of({(2, 0): 1, (1, 1): -2, (0, 2): 1}, 2)  # (x - y)^2
     blocks = find_blocks(target, [])
     assert blocks is not None
     assert is_sum_of_squares(target, [], blocks, 2)
-    less: Polynomial = target | {(0, 2): Fraction(999, 1000)}
+    less = Polynomial.of({**target, (0, 2): Fraction(999, 1000)}, 2)
     assert not is_sum_of_squares(less, [], blocks, 2)
     assert find_blocks(less, []) is None
 
@@ -107,7 +103,7 @@ def test_the_least_constant_is_that_of_a_program_stated_in_cvxpy() -> None:
     least = Fraction(float(program.solve(solver=cvxpy.CLARABEL))).limit_denominator(10**9)
 
     def found(c: Fraction) -> bool:
-        return find_blocks({**{p: Fraction(v) for p, v in target.items()}, (0, 0): c}, []) is not None
+        return find_blocks(Polynomial.of({**target, (0, 0): c}, 2), []) is not None
 
     assert found(least + Fraction(1, 10**4))
     assert not found(least - Fraction(1, 10**4))
