@@ -1,4 +1,4 @@
-"""Claims with faults planted in what they rest on: they are tried until a line is refuted."""
+"""Claims with faults planted in what they rest on: they are tried until a line breaks."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -12,14 +12,15 @@ from clusterproof.checker.search.strategy import begin, explore
 
 @dataclasses.dataclass
 class Attempt(Tried):
-    """What is tried until a line is refuted, or any line if none is named."""
+    """What is tried until a line breaks, or any line if none is named."""
 
     line: str | None = None
 
     @property
-    def refuted(self) -> bool:
-        """Whether the line is refuted, or any if it is None."""
-        return any(each.found for name, each in self.lines.items() if self.line in (None, name))
+    def broken(self) -> bool:
+        """Whether the line breaks, or any if it is None: it is refuted, or chance or floats leave it inconclusive."""
+        lines = [each for name, each in self.lines.items() if self.line in (None, name)]
+        return any(each.found or each.doubted for each in lines)
 
     @property
     def tried(self) -> bool:
@@ -30,7 +31,7 @@ class Attempt(Tried):
     @property
     def is_open(self) -> bool:
         """Whether the search goes on."""
-        return not self.refuted
+        return not self.broken
 
     def confirm(self, name: str, instances: int) -> None:
         """Confirm at once: faults are larger than what 30 instances would tell of rounding."""
@@ -45,7 +46,7 @@ def attempt(
     significance: float,
     evaluations: int | None = None,
 ) -> Attempt:
-    """Try a statement until a line is refuted."""
+    """Try a statement until a line breaks."""
     evaluator, wanted = begin(statement, seed, claim, significance, evaluations)
     made = Attempt(evaluator, line=line)
     explore(made, wanted)
@@ -62,11 +63,11 @@ def attempts(claim_id: str, seed: int = 0, evaluations: int | None = None) -> It
         yield attempt(each, key, seed, claim.id, share, evaluations)
 
 
-def is_refuted(claim_id: str, seed: int = 0, evaluations: int | None = None) -> bool:
-    """Return whether a claim, or its line after the #, is refuted; it is tried no further than that."""
-    return any(each.refuted for each in attempts(claim_id, seed, evaluations))
+def is_broken(claim_id: str, seed: int = 0, evaluations: int | None = None) -> bool:
+    """Return whether a claim, or its line after the #, breaks, so that it does not get the verdict of a true one."""
+    return any(each.broken for each in attempts(claim_id, seed, evaluations))
 
 
 def is_left_whole(claim_id: str, evaluations: int) -> bool:
-    """Return whether a claim, or its line after the #, was tried and not refuted."""
-    return not any(each.refuted or not each.tried for each in attempts(claim_id, 0, evaluations))
+    """Return whether a claim, or its line after the #, was tried and does not break."""
+    return not any(each.broken or not each.tried for each in attempts(claim_id, 0, evaluations))
