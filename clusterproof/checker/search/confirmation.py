@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -146,10 +147,11 @@ def approximation_in(function: Any) -> str:
     """Return a module that a function names whose results have errors other than those of rounding; empty if none."""
     values, names = _named_by(function)
     packages = [value for value in values if isinstance(value, ModuleType)]
-    for package in packages:  # grows by the modules within them
-        within = [getattr(package, name, None) for name in names if not name.startswith("_")]
-        values = [*values, *within]
-        packages.extend(each for each in within if isinstance(each, ModuleType) and each not in packages)
+    with warnings.catch_warnings(action="ignore"):  # NumPy warns of names that it had once, such as object
+        for package in packages:  # grows by the modules within them
+            within = [getattr(package, name, None) for name in names if not name.startswith("_")]
+            values = [*values, *within]
+            packages.extend(each for each in within if isinstance(each, ModuleType) and each not in packages)
     modules = {str(getattr(value, "__module__", None) or getattr(value, "__name__", "")) for value in values}
     return next((each for each in sorted(modules | names) if each.startswith(APPROXIMATE)), "")
 

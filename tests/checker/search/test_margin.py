@@ -13,6 +13,7 @@ from clusterproof.checker import Kind
 from clusterproof.checker.claims import Sides, at_most, integers, reals
 from clusterproof.checker.report.tables import count_table, read_kinds, refuted_words, sentence, summary
 from clusterproof.checker.report.verdict import records
+from clusterproof.checker.search.confirmation import approximation_in
 from clusterproof.checker.search.margin import MODES
 
 pytestmark = pytest.mark.usefixtures("registry")
@@ -94,6 +95,15 @@ def test_this_processors_rounding_modes_are_known_and_differ() -> None:
             library.fesetround(before)
     down, up, _ = third
     assert down < up
+
+
+def test_a_function_may_name_what_numpy_had_once() -> None:
+    """A name of Python's, such as object, which NumPy warns of; warnings of this package are errors here."""
+
+    def of_objects(x: float) -> Any:
+        return np.array([x], dtype=object)
+
+    assert approximation_in(of_objects) == ""
 
 
 def test_what_is_violated_in_floats_only_fails_nothing_that_does_not_name_it() -> None:
