@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,7 @@ def answers(order: Order) -> Iterator[tuple[str, Any]]:
         If the child refuses what it is given, or ends before it is done.
     """
     if child_process.is_child:
-        yield from (_decoded(json.dumps([kind, content])) for kind, content in _search(order))
+        yield from (_decoded(json.dumps([kind, content]).encode()) for kind, content in _search(order))
         return
     flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]  # as multiprocessing does
     sys.stdout.flush()
@@ -72,7 +73,7 @@ def answers(order: Order) -> Iterator[tuple[str, Any]]:
         os.close(sending)
         done = interrupted = False
         try:
-            with os.fdopen(receiving, encoding="utf-8") as messages:
+            with os.fdopen(receiving, "rb") as messages:
                 while True:
                     try:
                         line = messages.readline()
@@ -98,8 +99,14 @@ def answers(order: Order) -> Iterator[tuple[str, Any]]:
         raise child_process.ended_early("file", order.files, process.returncode)
 
 
-def _decoded(line: str) -> tuple[str, Any]:
-    """Read a message of the child, which nobody trusts."""
+def _decoded(line: bytes) -> tuple[str, Any]:
+    """Read a message of the child, which nobody trusts.
+
+    Raises
+    ------
+    InvalidArgument
+        If it is none, or says that the child refuses what it is given.
+    """
     try:
         kind, content = msgspec.json.decode(line, type=tuple[str, Any])
         if kind == "refused":
@@ -112,7 +119,7 @@ def _decoded(line: str) -> tuple[str, Any]:
         if kind == "sources":
             return kind, msgspec.convert(content, dict[str, Any])
         return kind, msgspec.convert(content, list[str])
-    except (msgspec.ValidationError, msgspec.DecodeError) as error:
+    except (msgspec.ValidationError, msgspec.DecodeError, UnicodeError, RecursionError) as error:
         rule = f"must leave the process that searches it alone ({error})"
         raise InvalidArgument(
             "file", "the file of claims", rule, "remove what writes to its channels"
@@ -129,11 +136,15 @@ def carry_out(whole: Mapping[str, Any]) -> None:
     child_process.is_child = True
     order = msgspec.convert(whole["order"], Order)
     sys.argv[1:] = [*order.ids, *order.files]
-    with os.fdopen(whole["pipe"], "w", encoding="utf-8") as pipe:
+    with (
+        os.fdopen(whole["pipe"], "wb", buffering=0) as pipe,
+        suppress(BrokenPipeError),
+    ):  # the parent has ended
 
         def say(kind: str, content: Any) -> None:
-            pipe.write(json.dumps([kind, content]) + "\n")
-            pipe.flush()
+            rest = memoryview(json.dumps([kind, content]).encode() + b"\n")
+            while rest:
+                rest = rest[pipe.write(rest) :]
 
         try:
             for kind, content in _search(order):

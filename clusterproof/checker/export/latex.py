@@ -10,6 +10,7 @@ from typing import Any
 from clusterproof.checker.claims.claim import Claim, find_claim
 from clusterproof.checker.export.expressions import Expression, sides_of
 from clusterproof.checker.export.formulas import Exporter, Formulas
+from clusterproof.checker.kernel import printed
 from clusterproof.checker.kernel.evaluation import Refused
 from clusterproof.checker.kernel.numbers import read
 from clusterproof.checker.report.verdict import Verdict
@@ -53,7 +54,7 @@ def page(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word: str
 
 def body(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word: str) -> str:
     """Return what may be pasted into a draft: the claim in a theorem environment, and what decides it."""
-    line = ": ".join(filter(None, (record["statement"], record["line"])))
+    line = printed(record["statement"], record["line"])
     parts = [*_stated(claim, line), rf"\noindent\textbf{{{word.capitalize()}.}}"]
     try:
         parts += list(_evidence(text, record))

@@ -10,6 +10,7 @@ from clusterproof.checker.export.formulas import Exporter
 from clusterproof.checker.export.rocq_dual import dual
 from clusterproof.checker.export.rocq_symbols import RULES
 from clusterproof.checker.export.rocq_text import comment, places
+from clusterproof.checker.kernel import printed
 
 SHOWN = {
     "instance": """an instance of the space meets the hypotheses and breaks the conclusion. The formulas are
@@ -79,7 +80,7 @@ def rocq_file(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word
     rule = record["rule"]
     exporter = Exporter(text, record["statement"], record)
     body = dual(text, record) if rule == "dual" else RULES[rule](exporter, record)
-    line = ": ".join(filter(None, (record["statement"], record["line"])))
+    line = printed(record["statement"], record["line"])
     means = {
         "vacuous": "That it holds shows that the claim says nothing of the algorithm: "
         * bool(claim.says_nothing)

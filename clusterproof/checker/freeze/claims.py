@@ -18,7 +18,7 @@ from clusterproof.checker.freeze.agreement import (
 )
 from clusterproof.checker.freeze.sources import quoted
 from clusterproof.checker.freeze.texts import TRIED, Text
-from clusterproof.checker.kernel import Refused, read
+from clusterproof.checker.kernel import Refused, printed, read
 from clusterproof.checker.kernel.definitions import WORDS, Vocabulary
 from clusterproof.checker.kernel.evaluation import limited, printable
 from clusterproof.checker.kernel.statement import Statement as Stated
@@ -183,7 +183,7 @@ def _statement(text: Text, claim: Claim[..., Any], stated: Statement, tried: Tri
     lines = tried.lines(stated)
     if not all(type(each) is str for each in lines):
         raise Refused("the name of a line is a text")
-    full = {line: ": ".join(filter(None, (stated.name, line))) for line in lines}
+    full = {line: printed(stated.name, line) for line in lines}
     posed = tuple(line for line in lines if claim.of_line(full[line])["ill_posed"])
     said = f", ill_posed={_names(posed)}" if posed else ""
     written = f"{{\n{''.join(ranges)}}}" if ranges else "{}"

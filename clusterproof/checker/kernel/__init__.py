@@ -47,7 +47,7 @@ Read the modules in this order; each rule is one theorem against these sentences
 
 from clusterproof.checker.kernel.evaluation import FUEL, Refused
 from clusterproof.checker.kernel.reading import Claim, read
-from clusterproof.checker.kernel.statement import Statement
+from clusterproof.checker.kernel.statement import Statement, printed
 from clusterproof.checker.kernel.words import Judgement, Word, judge, show
 
-__all__ = ["FUEL", "Claim", "Judgement", "Refused", "Statement", "Word", "judge", "read", "show"]
+__all__ = ["FUEL", "Claim", "Judgement", "Refused", "Statement", "Word", "judge", "printed", "read", "show"]

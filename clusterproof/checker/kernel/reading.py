@@ -14,7 +14,7 @@ from clusterproof.checker.kernel.evaluation import FUEL, Outside, Refused, limit
 from clusterproof.checker.kernel.ranges import RANGES, names_in
 from clusterproof.checker.kernel.records import Record
 from clusterproof.checker.kernel.spaces import Choice, Interval, OfClass, Space, Tuples
-from clusterproof.checker.kernel.statement import Statement
+from clusterproof.checker.kernel.statement import Statement, printed
 
 LONGEST = 400_000
 """Most characters of a text."""
@@ -111,6 +111,10 @@ class Text:
         """Return the claim, at the end of the text."""
         if self.head is None or not any(each.role == "statement" for each in self.statements.values()):
             raise Refused("a text ends with claim(...) and its statement(...)")
+        names = [printed(name, line) for name, each in self.statements.items() for line in each.lines]
+        if len({*names}) < len(names):
+            alike = next(name for name in names if names.count(name) > 1)
+            raise Refused(f"two lines are printed as {alike!r}: name a line or a statement otherwise")
         return Claim(*self.head, self.statements, digest)
 
     def add(self, node: ast.stmt) -> None:

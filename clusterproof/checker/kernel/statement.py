@@ -11,6 +11,11 @@ from clusterproof.checker.kernel.spaces import Instance, Space
 from clusterproof.checker.kernel.vocabulary import Excluded, Line, Sides
 
 
+def printed(statement: str, line: str) -> str:
+    """Return how a line of a statement is printed; of a text no two lines are printed alike."""
+    return ": ".join(filter(None, (statement, line)))
+
+
 @dataclass(frozen=True)
 class Statement:
     """What is claimed of every instance of a space.

@@ -21,6 +21,7 @@ from clusterproof.checker.claims.statistics import CLAIM_SIGNIFICANCE
 from clusterproof.checker.freeze import Frozen, freeze
 from clusterproof.checker.report import sentences
 from clusterproof.checker.report.limits_of_evidence import doubts_of, exclude_each_other
+from clusterproof.checker.report.replay import find_line
 from clusterproof.checker.report.verdict import FALSE, Line, Verdict, line_of, main_of, version, with_facts
 from clusterproof.checker.search.evaluation import Evaluation
 from clusterproof.checker.search.evidence import evidence_of
@@ -86,6 +87,7 @@ def decide(
         frozen = freeze(claim, seen)
     stated = None if frozen.text is None else kernel.read(frozen.text)
     lines = [line for tried in searched for line in _lines_of(claim, tried, frozen, stated)]
+    _require_distinct(claim, [(tried.statement.name, key) for tried in searched for key in tried.lines])
     if all(tried.lines for tried in searched):
         _require_lines(claim, [line.name for line in lines])
     lines = [with_facts(claim, line) for line in lines]
@@ -129,6 +131,16 @@ def _lines_of(
         yield replace(_line(claim, tried, key, (Kind(word), record)), evidence=record)
 
 
+def _require_distinct(claim: Claim[..., Any], lines: Sequence[tuple[str, str]]) -> None:
+    """Refuse a claim of which two lines are printed alike, or one as if it were of another statement."""
+    for name, line in lines:
+        own = kernel.printed(name, line)
+        statement, key = find_line(claim, own)
+        if (statement.name, key) != (name, line):
+            rule = f"is printed as a line of the step {statement.name!r} of {claim.id}, and is another one's"
+            raise InvalidArgument("line", own, rule, "name the line or the step otherwise")
+
+
 def _require_lines(claim: Claim[..., Any], names: Sequence[str]) -> None:
     """Refuse a claim that says something of a line which it does not have."""
     for argument, values in claim.of_lines.items():
@@ -152,7 +164,7 @@ def _line(
 ) -> Line:
     """Weigh what was found of one of a statement's lines, and what the kernel says of its evidence."""
     findings = tried.lines.get(key, Findings())
-    name = ": ".join(filter(None, (tried.statement.name, key)))
+    name = kernel.printed(tried.statement.name, key)
     if findings.found is not None:
         return _refuted(claim, tried, key, name, None if shown is None else shown[0])
     worst = tried.worst.get(key) or tried.worst.get("")
@@ -291,7 +303,7 @@ def _refuted(claim: Claim[..., Any], tried: Tried, key: str, name: str, word: Ki
         confidence=judged.interval,
         counterexample=written(statement, found, tried.evaluator.seed, name if key or statement.name else ""),
         worst=used if math.isfinite(used) else None,
-        only_where=": ".join(filter(None, (statement.name, echoed[0]))) if echoed else None,
+        only_where=kernel.printed(statement.name, echoed[0]) if echoed else None,
         role=statement.role,
     )
 

@@ -48,7 +48,7 @@ def _words(verdict: Verdict) -> tuple[Mapping[str, kernel.Word], Mapping[str, st
     if stated.name != verdict.claim:
         return {}, {}, f"the text is of {stated.name}"
     said = kernel.judge(verdict.text, [line.evidence for line in verdict.lines if line.evidence is not None])
-    names = {place: ": ".join(filter(None, place)) for place in said.lines}
+    names = {place: kernel.printed(*place) for place in said.lines}  # of a text that is read all differ
     roles = {names[place]: stated.statements[place[0]].role for place in said.lines}
     return (
         {names[place]: word for place, word in said.lines.items()},

@@ -105,19 +105,14 @@ def verdict_of(record: Mapping[str, Any], kept: Kept) -> Verdict:
         If the record is none.
     """
     claim = find_claim(record["claim"])
-    evidence = {
-        ": ".join(filter(None, (each["statement"], each["line"]))): each for each in kept.of(claim.id)
-    }
+    evidence = {(each["statement"], each["line"]): each for each in kept.of(claim.id)}
     roles = {each.name: each.role for each in claim.statements}
     try:
-        lines = [
-            replace(
-                with_facts(claim, _line(each)),
-                evidence=evidence.get(each["name"]),
-                role=roles[find_line(claim, each["name"])[0].name],
-            )
-            for each in record["lines"]
-        ]
+        lines = []
+        for each in record["lines"]:
+            statement, line = find_line(claim, each["name"])
+            own = evidence.get((statement.name, line))
+            lines.append(replace(with_facts(claim, _line(each)), evidence=own, role=roles[statement.name]))
         return Verdict(
             **vars(main_of(lines)) | {"reason": record["reason"], "repaired_by": claim.repaired_by},
             claim=claim.id,
@@ -203,11 +198,7 @@ def _judged(claim: Claim[..., Any], verdict: Verdict, kept: Kept) -> dict[str, k
         return f"its text cannot be read: {refused}"
     if freeze(claim, {name: each.lines for name, each in stated.items()}).text != text:
         return "its statement has changed"
-    lines = {
-        (name, line): ": ".join(filter(None, (name, line)))
-        for name, each in stated.items()
-        for line in each.lines
-    }
+    lines = {(name, line): kernel.printed(name, line) for name, each in stated.items() for line in each.lines}
     if sorted(lines.values()) != sorted(names):
         return "its record has other lines"
     return {

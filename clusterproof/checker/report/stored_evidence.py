@@ -22,6 +22,8 @@ SHIPPED = Path(__file__).parents[2] / "theory" / "evidence"
 """Evidence of the catalogue's claims."""
 NAMES = ("claim", "statement", "line", "rule")
 """Texts of every record."""
+SAID = ("name", "verdict", "reason")
+"""Texts of every line of a verdict."""
 
 
 @dataclass(frozen=True)
@@ -91,10 +93,14 @@ def read_evidence(paper: str, folder: Path = SHIPPED) -> Kept:
         if (
             all(type(each[name]) is str for each in evidence for name in NAMES)
             and all(type(each["claim"]) is str for each in verdicts)
+            and all(type(line[name]) is str for each in verdicts for line in each["lines"] for name in SAID)
             and all(type(each) is str for each in texts.values())
         ):
             return Kept(dict(texts), list(evidence), list(verdicts))
-        rule = f"must hold texts of claims, and records of evidence with texts for {', '.join(NAMES)}"
+        rule = (
+            f"must hold texts of claims, records of evidence with texts for {', '.join(NAMES)}, and verdicts "
+            f"with texts of each line for {', '.join(SAID)}"
+        )
     except FileNotFoundError:
         return Kept({}, [], [])
     except OSError as error:
@@ -194,7 +200,7 @@ def replay_evidence(claim: str, kept: Kept) -> Iterator[ReplayedRecord]:
     except kernel.Refused as refused:
         read, why = None, f"its text cannot be read: {refused}"
     for record in records:
-        line = ": ".join(filter(None, (record["statement"], record["line"])))
+        line = kernel.printed(record["statement"], record["line"])
         word, reason = Kind.INCONCLUSIVE, why or "the claim has no text"
         if read is not None and read.name != claim:
             reason = f"the text is of {read.name}"
@@ -210,12 +216,12 @@ def replay_evidence(claim: str, kept: Kept) -> Iterator[ReplayedRecord]:
 
 def lines_without_evidence(claim: str, kept: Kept) -> list[str]:
     """Return the lines of a claim that are recorded as shown by the kernel, and have no record of evidence."""
-    known = {": ".join(filter(None, (each["statement"], each["line"]))) for each in kept.of(claim)}
+    known = {kernel.printed(each["statement"], each["line"]) for each in kept.of(claim)}
     return [
-        f"{claim}#{line.get('name')}" if line.get("name") else claim
+        f"{claim}#{line['name']}" if line["name"] else claim
         for record in kept.verdicts
         if record["claim"] == claim
-        for line in record.get("lines", ())
-        if line.get("verdict") in (Kind.CERTIFIED, Kind.VACUOUS) or line.get("basis") == "exact"
-        if line.get("name") not in known
+        for line in record["lines"]
+        if line["verdict"] in (Kind.CERTIFIED, Kind.VACUOUS) or line.get("basis") == "exact"
+        if line["name"] not in known
     ]

@@ -85,6 +85,27 @@ def test_no_word_of_a_check_is_false(
         assert word in possible[claim], done.stdout
 
 
+@pytest.mark.parametrize("name", ["channel_of_bytes", "channel_of_brackets", "channel_of_a_verdict"])
+def test_what_a_file_writes_into_the_channel_is_told_in_a_sentence(name: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text((CASES / f"{name}.txt").read_text())
+    home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    done = command("check", "mine.py", cwd=tmp_path, env=home, timeout=600)
+    assert done.returncode == 2
+    assert not words(done.stdout)
+    (said,) = done.stderr.splitlines()
+    assert said.startswith("clusterproof: file = ")
+
+
+def test_lines_that_are_printed_alike_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text((CASES / "lines_alike.txt").read_text())
+    home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    done = command("check", "mine.py", cwd=tmp_path, env=home, timeout=600)
+    assert done.returncode
+    assert not words(done.stdout)
+    assert "eight/line-and-step" in done.stderr
+    assert "eight/two-steps" in done.stderr
+
+
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> str:
     """What a check of the file writes."""
@@ -189,3 +210,15 @@ def test_no_forged_record_is_believed(
         main(["check", "mine.py", *more, "--evidence", "evidence"])
         said = words(capsys.readouterr().out)
         assert said.items() <= RECORDED.items() if more else said == WORDS
+
+
+@pytest.mark.parametrize("lines", [5, ["a", 3, None], [{}], [{"name": 1, "verdict": [], "reason": ""}]])
+def test_lines_of_a_verdict_that_are_none_are_told_in_a_sentence(
+    folder: Path, stored: str, lines: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = json.loads(stored)
+    verdict(content, "mine/two")["lines"] = lines
+    Path("evidence").mkdir()
+    Path("evidence/mine.json").write_text(json.dumps(content))
+    assert main(["check", "mine.py", "--replay", "--evidence", "evidence"]) == 2
+    assert capsys.readouterr().err.startswith("clusterproof: --evidence = ")
