@@ -8,7 +8,10 @@ The public names of its folders are gathered here and imported on first use; ``_
 
 from typing import Any
 
+from clusterproof.library import set_library
 from clusterproof.public_names import attach
+
+set_library("clusterproof.theory")
 
 _import_name, __dir__, __all__ = attach(__name__, __file__)
 

@@ -17,7 +17,6 @@ from clusterproof.checker.claims.claim import find_claim
 from clusterproof.checker.report.recorded import Replayed, record_of, replay_verdict
 from clusterproof.checker.report.sentences import plural
 from clusterproof.checker.report.stored_evidence import (
-    SHIPPED,
     Kept,
     lines_without_evidence,
     read_evidence,
@@ -28,6 +27,7 @@ from clusterproof.checker.report.stored_evidence import (
 from clusterproof.common import InvalidArgument
 from clusterproof.common.atomic import write_whole
 from clusterproof.files import TEXT, parse_json, read_file, user_cache
+from clusterproof.library import library_evidence
 from clusterproof.user_files import file_of
 
 FIRST = range(1)
@@ -94,7 +94,7 @@ class Recorded:
             return
         claim = find_claim(verdict.claim)
         cache = usual_folder(claim)
-        if cache not in (None, SHIPPED) and claim.id not in self.records and self.seeds == FIRST:
+        if cache not in (None, library_evidence()) and claim.id not in self.records and self.seeds == FIRST:
             with suppress(InvalidArgument):
                 require_writable([verdict.paper], cache)
                 write_evidence([verdict], [record_of(verdict)], cache)
@@ -109,14 +109,18 @@ class Recorded:
         for folder in self._folders(claim):
             place = claim.paper, folder
             if place not in self.kept:
-                with suppress(InvalidArgument) if folder not in (self.folder, SHIPPED) else nullcontext():
+                with (
+                    suppress(InvalidArgument)
+                    if folder not in (self.folder, library_evidence())
+                    else nullcontext()
+                ):
                     self.kept[place] = read_evidence(*place)
             if place not in self.kept:  # a cache that cannot be read
                 continue
             kept = self.kept[place]
             for record in kept.verdicts:
                 if record["claim"] == claim.id:
-                    shipped = folder == SHIPPED
+                    shipped = folder == library_evidence()
                     found = replay_verdict(record, kept, shipped=shipped)
                     if found.stale and not shipped:
                         found = Replayed(None, "the files that it runs have changed, or are not known")
@@ -157,7 +161,7 @@ def usual_folder(claim: Claim[..., Any]) -> Path | None:
     None for a user without a home directory.
     """
     file = file_of(claim.module)
-    return SHIPPED if file is None else folder_of(file)
+    return library_evidence() if file is None else folder_of(file)
 
 
 def folder_of(file: str) -> Path | None:
@@ -189,7 +193,7 @@ def recorded_claims(
     if evidence is not None and not evidence.is_dir():
         rule = "must be a folder of evidence"
         raise InvalidArgument("evidence", str(evidence), rule, "write it without --replay first")
-    folders = [evidence] if evidence else [folder_of(file) for file in files] or [SHIPPED]
+    folders = [evidence] if evidence else [folder_of(file) for file in files] or [library_evidence()]
     found: dict[str, Path] = {}
     for folder in [each for each in folders if each is not None]:
         for path in sorted(folder.glob("*.json")):
@@ -205,7 +209,7 @@ def recorded_claims(
         if not own and ("/" not in name or {*pattern} & {*"*?["}):
             raise InvalidArgument("id", name, "must have a record", "leave --replay out to search it")
         chosen |= dict.fromkeys(own or [pattern])
-    found |= {name: folders[0] or SHIPPED for name in chosen if name not in found}
+    found |= {name: folders[0] or library_evidence() for name in chosen if name not in found}
     several = [each for each in (chosen if names else found) if paper in (None, each.partition("/")[0])]
     return several, [*names, *files], found
 

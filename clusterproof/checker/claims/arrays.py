@@ -55,7 +55,7 @@ def vectors(length: End, entries: Interval = REAL) -> Arrays:
     Parameters
     ----------
     length
-        Number of entries: an integer, or a function of earlier quantities, such as ``lambda clients: clients``.
+        Number of entries: an integer, or a function of earlier quantities, such as ``lambda rows: rows``.
     entries
         Range of each entry: all fractions, unless it is given; of ``reals`` the array is one of floats.
     """

@@ -17,6 +17,7 @@ from clusterproof.checker.claims.statement import Statement, name_of
 from clusterproof.common import InvalidArgument
 from clusterproof.common.discovery import Registry, modules_below
 from clusterproof.common.validation import check_instance
+from clusterproof.library import is_of_library, library
 from clusterproof.user_files import file_of
 
 Lines: TypeAlias = Conclusion | Mapping[str, Conclusion]
@@ -147,7 +148,7 @@ class Claim(Generic[P, R]):
 
 
 class _Claims(Registry[Claim[..., Any]]):
-    """Claims by id, for which the modules of this package are imported when somebody asks."""
+    """Claims by id, for which the modules of the library are imported when somebody asks."""
 
     complete = False
 
@@ -155,7 +156,8 @@ class _Claims(Registry[Claim[..., Any]]):
         """Import all modules that state claims, once."""
         if not self.complete:
             self.complete = True
-            modules_below("clusterproof.theory")
+            if library():
+                modules_below(library())
 
 
 def _asking(name: str) -> Any:
@@ -220,7 +222,7 @@ def claim(
     repaired_by
         Id of the claim that replaces this one, or several ids. Each must be known when the claim is checked.
     bound
-        What the claim allows on a run, for ``assert_holds``, ``theory.bound`` and ``check --trace``: takes the task,
+        What the claim allows on a run, for ``assert_holds``, ``bound`` and ``check --trace``: takes the task,
         the trace and a failure probability or None, and returns the allowed errors, broadcastable to
         ``trace.errors``; ``expectation(samples, ...)`` with the replicates of the run as first axis; or a
         ``TraceBound``. ``suppose`` in it states a hypothesis on the run.
@@ -284,8 +286,7 @@ def claim(
 
     def decorate(function: Callable[P, R]) -> Claim[P, R]:
         _check_function(id, function)
-        own = str(function.__module__).startswith("clusterproof.theory.")
-        earlier = dict.get(REGISTRY, id) if own else REGISTRY.get(id)
+        earlier = dict.get(REGISTRY, id) if is_of_library(str(function.__module__)) else REGISTRY.get(id)
         if earlier is not None and not _is_same(function, earlier.function):
             raise InvalidArgument("id", id, "must be new", "rename one of the two claims")
         first = _statement("", function, **how)
@@ -402,7 +403,7 @@ def find_claim(claim_id: str) -> Claim[..., Any]:
     InvalidArgument
         If there is none; the message names the nearest ids.
     """
-    check_instance("id", claim_id, str, "give the id of a claim first, such as 'cfl-mgd/lemma-2'")
+    check_instance("id", claim_id, str, "give the id of a claim first, such as 'my-paper/lemma-2'")
     name = claim_id.partition("#")[0]
     if name not in REGISTRY:
         nearest = difflib.get_close_matches(name, REGISTRY, cutoff=0.3)
@@ -419,7 +420,7 @@ def arguments_of(claim_id: str) -> str:
 
 
 def matching(pattern: str) -> list[Claim[..., Any]]:
-    """Look up the claims whose ids match a pattern such as ``cfl-mgd/lemma-*``, of a paper, or the one with that id.
+    """Look up the claims whose ids match a pattern such as ``my-paper/lemma-*``, of a paper, or the one with that id.
 
     Raises
     ------

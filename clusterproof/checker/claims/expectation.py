@@ -215,19 +215,13 @@ def expectation(
 
     Examples
     --------
-    In a claim the function returns it; ``falsify`` takes it over the replicates of a run:
-
-    >>> from clusterproof import FedAvg, expectation, falsify
-    >>> from clusterproof.synthetic import strategies
-    >>> verdict = falsify(
-    ...     lambda task, trace: expectation(trace.errors[-1], at_most=0.5 * trace.errors[0].mean(axis=0)),
-    ...     algorithm=FedAvg(step_size=0.01),
-    ...     tasks=strategies.regression_mixtures(clusters=1, clients=1, dimension=1),
-    ...     rounds=1,
-    ...     replicates=10_000,
-    ...     evaluations=5,
-    ... )
-    >>> verdict.verdict
+    >>> from fractions import Fraction
+    >>> from clusterproof.theorem import Q, Replicates, Stream, expectation
+    >>> from clusterproof import check, claim
+    >>> @claim("my-paper/uniform-mean")
+    ... def uniform_mean(stream: Stream, replicates: Replicates, shift: Fraction = Q[0:1]):
+    ...     return expectation(shift + stream.random(replicates), at_most=shift, range=(0, 2))
+    >>> check("my-paper/uniform-mean").verdict
     <Kind.VIOLATED: 'violated'>
     """
     given = {"at_most": at_most, "at_least": at_least, "equal": equal}

@@ -379,7 +379,7 @@ def integers(low: End, high: End, *, upwards: bool = False, downwards: bool = Fa
     Parameters
     ----------
     low, high
-        Numbers, or functions of earlier quantities, such as ``lambda clients: clients - 1``.
+        Numbers, or functions of earlier quantities, such as ``lambda steps: steps - 1``.
     upwards, downwards
         Whether the claim speaks of larger, or smaller, ones too. Up to 1000 times as far is tried.
     """

@@ -16,7 +16,7 @@ from clusterproof.checker.claims.kind import Kind
 from clusterproof.checker.export.latex import page
 from clusterproof.checker.export.rocq import rocq_file
 from clusterproof.checker.kernel import Refused
-from clusterproof.checker.report.stored_evidence import SHIPPED, read_evidence, replay_evidence
+from clusterproof.checker.report.stored_evidence import read_evidence, replay_evidence
 from clusterproof.common import InvalidArgument
 from clusterproof.common.atomic import naming_folder, write_whole
 
@@ -77,7 +77,7 @@ def decided(claim: Claim[..., Any], evidence: Path | None = None) -> Iterator[De
     evidence
         Folder of the records; None for those that are shipped.
     """
-    kept = read_evidence(claim.paper, evidence or SHIPPED)
+    kept = read_evidence(claim.paper, evidence)
     records = kept.of(claim.id)
     for record, replayed in zip(records, replay_evidence(claim.id, kept), strict=True):
         if replayed.word is not Kind.INCONCLUSIVE:

@@ -47,7 +47,7 @@ SHOWN = {
 }
 SHOWN["squares"] = SHOWN["signs"]
 BELIEVED = """The space may be narrower than the hypotheses and the statement in the docstring: ranges that stay off 0,
-   fixed numbers, families of clients. What is shown is of the space. What is to be believed: Rocq; its real
+   fixed numbers, families of functions. What is shown is of the space. What is to be believed: Rocq; its real
    numbers (the axioms that make prints); and that the definitions below are what the source above says, which a
    reader compares. Of prelude.v only the definitions that they use are to be read: what it shows is proved. A name of
    the source has a number behind it where Rocq or the prelude has it, where several values have it, and for the

@@ -103,7 +103,7 @@ def require_agreement(statement: Statement, own: of_text.Statement, found: list[
                 lines: Any = own.evaluated(own.space.read(_written(statement, each.instance)))[0]
         except of_kernel.Outside:
             lines = None
-        except Exception:
+        except Refused:  # an instance that the kernel does not read, or at which the text has no value
             continue
         if (lines is None) is not (each.lines is None) or (
             lines is not None and each.lines is not None and not _agree(each.lines, lines)

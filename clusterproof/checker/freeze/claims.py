@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,8 @@ from clusterproof.checker.kernel.definitions import WORDS, Vocabulary
 from clusterproof.checker.kernel.evaluation import limited, printable
 from clusterproof.checker.kernel.statement import Statement as Stated
 
+LINE = re.compile(r", line \d+")
+"""What a text leaves out of a refusal: the name of a function says where, and stays where lines move."""
 FUEL = 20_000_000
 """Steps that reading the definitions of all tries may take."""
 
@@ -147,7 +150,7 @@ def _written(claim: Claim[..., Any], tried: Tried, outside: dict[str, str]) -> s
         return None
     for each in claim.statements:
         if each.name in outside:
-            why = printable(outside[each.name])
+            why = LINE.sub("", printable(outside[each.name]))
             statements[each.name] = (
                 f"outside({quoted(each.name)}, lines={_names(tried.lines(each))}, role={quoted(each.role)},\n"
                 f"    why={quoted(why)})"

@@ -59,6 +59,11 @@ class Scope:
         self.nodes.pop()
         self.kinds.pop()
 
+    @property
+    def name(self) -> str:
+        """Name of the outermost function; empty outside of functions."""
+        return getattr(self.nodes[0], "name", "a lambda") if self.nodes else ""
+
     def kind(self, name: str) -> str:
         """Return "local", "global", or "cell" of a variable around the outermost function."""
         for kinds in reversed(self.kinds):
@@ -137,7 +142,8 @@ class Writer(ast.NodeTransformer):
         """Return an error that says where something outside of the language stands."""
         if self.scope.file is None or ".py, " in str(refused):
             return refused
-        return Refused(f"{self.scope.file.name}, line {node.lineno}: {refused}")
+        within = f", in {self.scope.name}" if self.scope.name else ""
+        return Refused(f"{self.scope.file.name}, line {node.lineno}{within}: {refused}")
 
     def written(self, node: Any) -> str:
         """Return what a name that is loaded is in the text."""

@@ -21,7 +21,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import gcd
 from pathlib import Path
-from types import FunctionType, MappingProxyType, ModuleType
+from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 from clusterproof.checker.claims import ranges as live_ranges
@@ -178,12 +178,8 @@ class Text:
                     self.emit(f"{own} = {write_expression(_placed(made, said), file, writer.edits)}")
                     self.asked |= writer.asked
             except (
-                Refused,
-                SyntaxError,
-                RecursionError,
-            ):  # it is computed in words that the language has not
-                pass
-            except Exception:
+                Exception
+            ):  # its value is written: what reading its expression raises, the language has no words for
                 pass
             else:
                 if not self.agree(value, self.read.names[own]):
@@ -237,6 +233,8 @@ class Text:
             kind = self.name(type(value), "", None)
             entries = (f"{f.name}={self.literal(getattr(value, f.name), name)}" for f in fields(value))
             return f"{kind}({', '.join(entries)})"
+        if callable(value):  # whose kind another version of its library may change
+            raise Refused(f"{name} is not of the language")
         kind = f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
         raise Refused(f"{name} is {kind} {_shown(value)}, which is not of the language")
 
@@ -338,23 +336,21 @@ class Text:
         known = {**builtin, **function.__globals__}
         for each in ast.walk(node):
             if isinstance(each, tuple(REMEDIES)) and not isinstance(each, ast.Yield | ast.YieldFrom):
-                raise Refused(
-                    f"{Path(code.co_filename).name}, line {getattr(each, 'lineno', node.lineno)}: "
-                    f"{type(each).__name__} is not of the language: {REMEDIES[type(each)]}"
-                )
+                what = f"{type(each).__name__} is not of the language: {REMEDIES[type(each)]}"
+                raise _placed_in(code, Refused(f"line {getattr(each, 'lineno', node.lineno)}: {what}"))
         scope = Scope(file)
         writer = self._writer(scope, known, function.__globals__, cells, shared=shared)
         made = copy.deepcopy(node)
         made.args.defaults, made.args.kw_defaults = [], [None] * len(made.args.kwonlyargs)
         if isinstance(made, ast.FunctionDef):
             made.decorator_list = []
-        made = writer.function(made, own)
-        self.asked |= writer.asked
         try:
+            made = writer.function(made, own)
             Compiler(RESERVED).visit(copy.deepcopy(made))
-        except Refused as refused:  # its line is one of the file
-            raise Refused(f"{Path(code.co_filename).name}, {refused}") from None
-        place = f"{Path(code.co_filename).name}, line {code.co_firstlineno}, {code.co_name}"
+        except Refused as refused:
+            raise _placed_in(code, refused) from None
+        self.asked |= writer.asked
+        place = f"{Path(code.co_filename).name}, line {code.co_firstlineno}, in {_said(code)}"
         made.args.defaults = [self._default(each, place) for each in function.__defaults__ or ()]
         named = function.__kwdefaults__ or {}
         made.args.kw_defaults = [
@@ -490,6 +486,19 @@ def _expression(node: ast.stmt, name: str) -> ast.expr | None:
 
 def _placed(made: ast.expr, said: ast.expr) -> ast.expr:
     return ast.copy_location(made, said)
+
+
+def _placed_in(code: CodeType, refused: Refused) -> Refused:
+    """Return an error with a line of a function as one that names its file and the function, too."""
+    what = str(refused)
+    if not what.startswith("line "):
+        return refused
+    line, _, why = what.partition(": ")
+    return Refused(f"{Path(code.co_filename).name}, {line}, in {_said(code)}: {why}")
+
+
+def _said(code: CodeType) -> str:
+    return "a lambda" if code.co_name == "<lambda>" else code.co_name
 
 
 def _uncached(value: Any) -> FunctionType:

@@ -13,10 +13,10 @@ from types import CodeType
 from typing import Any
 
 from clusterproof.checker.real_numbers.interval import NoValue
+from clusterproof.library import is_of_library
 
 PACKAGE = "clusterproof"
-READ = ("clusterproof.theory",)
-"""Parts of this package whose functions are rewritten; others are runs and tasks, which compute in floats."""
+"""Its functions are rewritten in the library of claims only; others are runs and tasks, which compute in floats."""
 _LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
@@ -50,7 +50,7 @@ def function_of(code: CodeType, module: str) -> Any:
 
 def require_own(module: str, name: str) -> None:
     """Refuse what runs algorithms and tasks, which compute in floats."""
-    if module.partition(".")[0] == PACKAGE and not module.startswith(READ):
+    if module.partition(".")[0] == PACKAGE and not is_of_library(module):
         raise NoValue(f"{module}.{name}")
 
 

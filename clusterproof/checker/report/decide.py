@@ -40,7 +40,7 @@ def check(claim_id: str, *, seed: int = 0, evaluations: int | None = None) -> Ve
     Parameters
     ----------
     claim_id
-        Such as ``"cfl-mgd/lemma-2"``; of a line of a chain ``"cfl-mgd/appendix-a18#(A23)"``, for that line's fields.
+        Such as ``"my-paper/lemma-2"``; of a line of a chain ``"my-paper/theorem-1#(23)"``, for that line's fields.
     seed
         The same seed gives the same verdict and numbers.
     evaluations

@@ -17,9 +17,8 @@ from clusterproof.checker.report.verdict import Verdict
 from clusterproof.common import InvalidArgument
 from clusterproof.common.atomic import check_writable, naming_folder, write_whole
 from clusterproof.files import TEXT, parse_json, read_file
+from clusterproof.library import library_evidence
 
-SHIPPED = Path(__file__).parents[2] / "theory" / "evidence"
-"""Evidence of the catalogue's claims."""
 NAMES = ("claim", "statement", "line", "rule")
 """Texts of every record."""
 SAID = ("name", "verdict", "reason")
@@ -78,15 +77,15 @@ class Kept:
         ]
 
 
-def read_evidence(paper: str, folder: Path = SHIPPED) -> Kept:
-    """Read the records of a paper's file; none if there is no file.
+def read_evidence(paper: str, folder: Path | None = None) -> Kept:
+    """Read the records of a paper's file, in the library's folder if None is named; none if there is no file.
 
     Raises
     ------
     InvalidArgument
         If the file cannot be read or holds no records.
     """
-    path = folder / f"{paper}.json"
+    path = (folder or library_evidence()) / f"{paper}.json"
     try:
         kept = parse_json(read_file(path, TEXT))
         texts, evidence, verdicts = kept["texts"], kept["evidence"], kept["verdicts"]

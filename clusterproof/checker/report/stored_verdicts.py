@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from clusterproof.checker.report.stored_evidence import SHIPPED, Kept, read_evidence
+from clusterproof.checker.report.stored_evidence import Kept, read_evidence
+from clusterproof.library import library_evidence
 
 
 def read_verdicts() -> dict[str, dict[str, Any]]:
@@ -29,4 +30,4 @@ def recorded_ids() -> list[str]:
 
 
 def _shipped() -> Iterator[Kept]:
-    return (read_evidence(path.stem) for path in sorted(SHIPPED.glob("*.json")))
+    return (read_evidence(path.stem) for path in sorted(library_evidence().glob("*.json")))

@@ -12,9 +12,10 @@ from clusterproof import checker, load_claims
 from clusterproof.checker.report.decide import check
 from clusterproof.checker.report.recorded import record_of, replay_verdict
 from clusterproof.checker.report.rests_on import key_of
-from clusterproof.checker.report.stored_evidence import SHIPPED, Kept, read_evidence
+from clusterproof.checker.report.stored_evidence import Kept, read_evidence
 from clusterproof.checker.report.verdict import Verdict
 from clusterproof.commands.application import main
+from clusterproof.library import library_evidence
 
 HELPER = """
 LIMIT = 2
@@ -234,7 +235,7 @@ def test_every_claim_of_the_catalogue_has_a_record() -> None:
     papers = {claim.paper: read_evidence(claim.paper) for claim in checker.catalogue()}
     recorded = [each["claim"] for kept in papers.values() for each in kept.verdicts]
     assert sorted(recorded) == sorted(claim.id for claim in checker.catalogue())
-    assert {path.stem for path in SHIPPED.glob("*.json")} == papers.keys()
+    assert {path.stem for path in library_evidence().glob("*.json")} == papers.keys()
 
 
 def test_the_word_of_a_claim_is_that_of_its_lines(folder: Path) -> None:

@@ -105,3 +105,41 @@ def test_what_is_not_as_its_source_says_is_refused_by_name(name: str, tmp_path: 
     frozen = freeze(stated)
     assert frozen.text is None
     assert REFUSED[name] in frozen.outside[""]
+
+
+MOVED = '''
+from fractions import Fraction
+
+from clusterproof import Q, at_most, claim
+
+
+def half(x):
+    return 0.5 * x
+
+
+@claim("moved/one")
+def one(x: Fraction = Q[0:1]):
+    """It is no larger than 1."""
+    return at_most(half(x), 1)
+
+
+@one.line("more")
+def more(x: Fraction = Q[0:1]):
+    """It is no larger than 2."""
+    return at_most(x, 2)
+'''
+
+
+def test_a_text_is_the_same_where_lines_move(tmp_path: Path) -> None:
+    found = []
+    for name, head in (("a", ""), ("b", "# a comment\n\n")):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "moved.txt").write_text(head + MOVED, encoding="utf-8")
+        (stated,) = _claims_of(folder / "moved.txt", folder)
+        found.append(freeze(stated))
+        dict.pop(REGISTRY, stated.id)
+    assert found[0].text == found[1].text
+    assert found[0].outside[""].startswith("moved.py, line 8, in half: 0.5 is a float")
+    assert found[1].outside[""].startswith("moved.py, line 10, in half: 0.5 is a float")
+    assert "moved.py, in half: 0.5 is a float" in str(found[0].text)

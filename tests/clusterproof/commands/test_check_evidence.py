@@ -13,9 +13,9 @@ from command_line import refused
 
 from clusterproof import checker
 from clusterproof.checker import REGISTRY, Claim, Verdict
-from clusterproof.checker.report.stored_evidence import SHIPPED
 from clusterproof.commands import check_unit
 from clusterproof.commands.application import main
+from clusterproof.library import library_evidence
 
 FILE = """
 from fractions import Fraction
@@ -115,7 +115,9 @@ def altered(change: Callable[[dict[str, Any]], None], name: str) -> None:
 
 
 def test_the_shipped_evidence_of_a_paper_is_accepted(lines: Callable[..., list[str]]) -> None:
-    evidence = {path.stem: json.loads(path.read_text())["evidence"] for path in SHIPPED.glob("*.json")}
+    evidence = {
+        path.stem: json.loads(path.read_text())["evidence"] for path in library_evidence().glob("*.json")
+    }
     stored = {record["claim"] for records in evidence.values() for record in records}
     assert stored <= {each.id for each in checker.catalogue()}
     printed = lines(0, "--paper", "sofl", "--replay")
@@ -232,7 +234,7 @@ def test_a_check_says_what_its_author_can_change(
     place = printed.index(next(line for line in printed if line.startswith("mine/tried")))
     assert [line for line in printed if "may be certified" in line] == [printed[place + 1]]
     assert printed[place + 1] == (
-        "  mine.py, line 7: 0.5 is a float: write Fraction(1, 2): in exact numbers it may be certified"
+        "  mine.py, line 7, in tried: 0.5 is a float: write Fraction(1, 2): in exact numbers it may be certified"
     )
 
 

@@ -1,0 +1,46 @@
+"""The package whose claims come with the checker, and the folder of their evidence.
+
+The package around the checker names it: the checker itself does not know what the claims are about.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+_PACKAGES: list[str] = []
+
+
+def set_library(package: str) -> None:
+    """Name the package whose modules state claims; it is imported when somebody asks for a claim.
+
+    Parameters
+    ----------
+    package
+        Dotted name. Its folder ``evidence`` has a file a paper.
+    """
+    _PACKAGES[:] = [package]
+
+
+def library() -> str:
+    """Return the dotted name of the package; empty if there is none."""
+    return "".join(_PACKAGES)
+
+
+def is_of_library(module: str) -> bool:
+    """Return whether a module is the package, or below it."""
+    return bool(_PACKAGES) and f"{module}.".startswith(f"{library()}.")
+
+
+def library_evidence() -> Path:
+    """Return the folder with the evidence of the package's claims.
+
+    Raises
+    ------
+    LookupError
+        If no package was named.
+    """
+    found = find_spec(library()) if library() else None
+    if found is None or found.submodule_search_locations is None:
+        raise LookupError("no package was named whose claims come with the checker")
+    return Path(found.submodule_search_locations[0]) / "evidence"
