@@ -74,7 +74,7 @@ GRADIENT_DESCENT = {
         {"multipliers": {}},
         {
             "multipliers": {
-                "hypothesis 2": 1,
+                "hypothesis 0": 1,
                 "0:0,1:0": 1,
                 "0:1,2:0": over([(1, 0, 1), (1, 0, 0)], [(1, 0, 0)]),
             }
@@ -90,13 +90,13 @@ PROXIMAL_POINT = {
         {"multipliers": {}},
         {
             "multipliers": {
-                "hypothesis 3": 1,
+                "hypothesis 0": 1,
                 "0:0,2:0": over([(2, 1, 0, 0)], [(1, 0, 0, 0)]),
                 "0:1,2:0": over([(2, 1, 0, 1)], [(1, 0, 0, 0)]),
                 "0:2,3:0": over([(2, 1, 0, 1), (2, 1, 0, 0)], [(1, 0, 0, 0)]),
             }
         },
-        {"multipliers": {"hypothesis 1": over([(1, 0, 0, 0)], [(2, 1, 1, 0)])}},
+        {"multipliers": {"hypothesis 0": over([(1, 0, 0, 0)], [(2, 1, 1, 0)])}},
     ],
     "witness": {"f": member("1/2"), "step": 1, "rounds": 1},
 }

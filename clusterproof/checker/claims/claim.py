@@ -118,7 +118,7 @@ class Claim(Generic[P, R]):
         name
             Of the line.
         how
-            ``evaluations``, ``replicates``, ``example`` as in ``Statement``.
+            ``evaluations``, ``replicates``, ``example``, ``multipliers`` as in ``Statement``.
         """
         return self._add(name, role="statement", **how)
 
@@ -251,7 +251,8 @@ def claim(
         ``evaluations``: instances to try, 2 000 by default, 100 of random statements and drawn objects. ``example``: an
         instance that is tried first, as a mapping, or several. ``replicates``: repetitions of each random instance,
         400 by default; for an expectation the most, to which 10 000 are doubled while its interval contains what is
-        allowed.
+        allowed. ``multipliers``: your own, of a proof for every function of a class and every value of the other
+        quantities (``notes/every-function.md``); the search finds what is missing.
 
     Raises
     ------
@@ -333,14 +334,27 @@ def facts_of_lines(**stated: Any) -> dict[str, dict[str, Any]]:
 
 def _statement(name: str, function: Callable[..., Any], **how: Any) -> Statement:
     """Make a statement of a decorator's options."""
-    known = ("evaluations", "replicates", "example")
+    known = ("evaluations", "replicates", "example", "multipliers")
     for option, value in how.items():
         if option not in (*known, "role"):
             rule = f"is no option of a claim; they are {', '.join(known)}"
             raise InvalidArgument(option, value, rule, "leave it out")
+    _require_multipliers(how.get("multipliers", {}))
     if isinstance(how.get("example"), Mapping):
         how["example"] = (how["example"],)
     return Statement(name, function, **how)
+
+
+def _require_multipliers(hints: Any) -> None:
+    """Refuse what is no mapping from names to functions or lists of names."""
+    rule = "must be functions, or lists of names of conditions, by the names of what must be shown"
+    remedy = 'write it such as multipliers={"round 0": lambda step, n: {"0:0,1:0": 2 * step}}'
+    if not isinstance(hints, Mapping) or not all(type(name) is str for name in hints):
+        raise InvalidArgument("multipliers", hints, rule, remedy)
+    for name, hint in hints.items():
+        is_list = type(hint) in (list, tuple) and all(type(each) is str for each in hint)
+        if not (callable(hint) or is_list):
+            raise InvalidArgument(f"multipliers[{name!r}]", hint, rule, remedy)
 
 
 def _check_function(claim_id: str, function: Callable[..., Any]) -> None:

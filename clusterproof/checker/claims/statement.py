@@ -47,6 +47,8 @@ class Statement:
     role
         ``"statement"``; ``"lemma"``, a step of the proof, without which the claim is not certified; or ``"step"``, one
         that the claim is certified without.
+    multipliers
+        An author's own, of a proof for every function and every value; ``search/hints.py`` has their form.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Statement:
     replicates: int = REPLICATES
     example: Sequence[Mapping[str, Any]] = ()
     role: str = "statement"
+    multipliers: Mapping[str, Any] = field(default_factory=dict)
     space: Space = field(init=False, repr=False)
     first: list[dict[str, Any]] = field(init=False, repr=False)
 

@@ -114,7 +114,7 @@ def known(record: Record, make: Callable[[], Any], says: Callable[[Any], Any]) -
         return found[-1], _facts(says(found[-1]))
 
     with running().undecided():
-        aim_at(_following(record, unknown.paths, made))
+        aim_at("value", _following(record, unknown.paths, made))
         state, unknown.leaves, unknown.said = _unknown(record, found[0], says)
     record.unknowns.append(unknown)
     return state
@@ -149,8 +149,8 @@ def iterate(
         return after, _facts(invariant(after, unknown.passed + 1))
 
     with running().undecided():
-        aim_at(_following(record, unknown.start, at_the_start))
-        aim_at(_following(record, unknown.paths, in_a_round))
+        aim_at("start", _following(record, unknown.start, at_the_start))
+        aim_at("round", _following(record, unknown.paths, in_a_round))
         state, unknown.leaves, unknown.said = _unknown(record, start, lambda s: invariant(s, rounds))
     record.unknowns.append(unknown)
     return state

@@ -16,11 +16,12 @@ t in T and every f if each *need* of it is shown:
 3. *Identity.* slack - sum l_j c_j - sum n_k e_k - sum s_m h_m(t) <d_m, d_m> is a form of the vectors, identically in
    t: function values and 1 cancel. l_j and s_m are quotients, at least 0 on T, and h_m(t) >= 0 is a hypothesis.
 4. *The form is positive semidefinite.* Times |c|, c its common denominator with one strict sign on T, it is a matrix P
-   of polynomials. Elimination without fractions (E. H. Bareiss, 1968) keeps polynomials, by Sylvester's identity, and
-   gives pivots that are nonzero polynomials, each shown to be nonnegative, and rows that are identically 0. B, with all
-   ends that hypotheses give, is the closure of its interior: the ends' gaps are nonzero and nonnegative, in each
-   variable. So near each t in T there are points of B where all pivots are positive; there P = L D L' is positive
-   semidefinite, and such matrices are a closed set. A sign that was shown on a larger box was shown on B.
+   of polynomials, in blocks between which it is 0. In each block, and in the blocks that it leaves, elimination without
+   fractions (E. H. Bareiss, 1968) keeps polynomials, by Sylvester's identity, and gives pivots that are nonzero
+   polynomials, each shown to be nonnegative, and rows that are identically 0. B, with all ends that hypotheses give, is
+   the closure of its interior: the ends' gaps are nonzero and nonnegative, in each variable. So near each t in T there
+   are points of B where all pivots are positive; there P = L D L' is positive semidefinite, and such matrices are a
+   closed set. A sign that was shown on a larger box was shown on B.
 5. *Rounds.* Of ``iterate(step, start, N, invariant=I)`` two needs are left: I(start, 0); and, for a new state of free
    points and symbols and a new n from 0 to N - 1, that I(state, n) implies I(step(state), n + 1). By induction I holds
    of the last state, which is new points and symbols again, of which only I is supposed. What a round asks of f,
@@ -54,7 +55,7 @@ from clusterproof.checker.kernel.positivity import (
 )
 from clusterproof.checker.kernel.quotients import Fact, Quotient
 from clusterproof.checker.kernel.rules import Data, has_instance
-from clusterproof.checker.kernel.spaces import OfClass
+from clusterproof.checker.kernel.spaces import Instance, OfClass
 from clusterproof.checker.kernel.statement import Statement
 from clusterproof.checker.kernel.symbolic import symbolic
 from clusterproof.checker.kernel.vocabulary import Sides
@@ -111,10 +112,12 @@ def needs(statement: Statement, line: str, data: Data) -> Iterator[Need]:
                 continue
             for goal in record.goals:
                 _require_values(goal, goal.known, box, record.states)
-                yield from _Where(goal.known, goal.conditions, box, record.states).needs(goal.shown)
+                of_goal = _Where(goal.known, goal.conditions, box, record.states)
+                yield from of_goal.needs(goal.shown, goal.name, each)
             _require_values(record.now, known, box, record.states)
             shown = [Fact(slack, equation=sides.equation) for slack in sides.slacks]
-            yield from _Where(known, conditions, box, record.states).needs([*constants, *shown])
+            of_line = _Where(known, conditions, box, record.states)
+            yield from of_line.needs([*constants, *shown], "line", each)
 
 
 def _require_values(
@@ -173,8 +176,9 @@ class _Where:
         self.zero = {name: self._reduced(form) for name, form in zero.items()}
         self.of_symbols = _of_symbols(box, [f for f in known if type(f.slack) is Quotient], states)
 
-    def needs(self, shown: Sequence[Fact]) -> Iterator[Need]:
-        """Yield what multipliers must show of facts; show those of symbols."""
+    def needs(self, shown: Sequence[Fact], name: str, instance: Instance) -> Iterator[Need]:
+        """Yield what multipliers must show of facts, each named with its place among these; show those of symbols."""
+        place = 0
         for fact in shown:
             entries = fact.slack if type(fact.slack) is tuple else (fact.slack,)
             if type(fact.slack) is Quotient:
@@ -183,14 +187,19 @@ class _Where:
             if fact.strict:
                 raise Refused("multipliers show no strict inequality")
             slacks = tuple(self._reduced(each) if type(each) is Form else each for each in entries)
-            yield self._need(slacks)
+            need = replace(
+                self.of_symbols,
+                slacks=slacks,
+                nonnegative=self.nonnegative,
+                zero=self.zero,
+                vectors=self.vectors,
+                name=f"{name} {place}",
+                instance=instance,
+            )
+            place += 1
+            yield need
             if fact.equation:
-                yield self._need(tuple(-slack for slack in slacks))
-
-    def _need(self, slacks: tuple[Any, ...]) -> Need:
-        return replace(
-            self.of_symbols, slacks=slacks, nonnegative=self.nonnegative, zero=self.zero, vectors=self.vectors
-        )
+                yield replace(need, slacks=tuple(-slack for slack in slacks))
 
     def _reduced(self, form: Form) -> Form:
         """Return a form in which vectors are replaced by what hypotheses say that they are."""

@@ -37,8 +37,12 @@ from clusterproof.checker.kernel.worlds import Point
 
 @dataclass(frozen=True)
 class Goal:
-    """Facts that must be shown where others are known, divisors by which values exist, and what holds of functions."""
+    """Facts that must be shown where others are known, divisors by which values exist, and what holds of functions.
 
+    ``name`` is ``start`` or ``round`` of a loop, or ``value``.
+    """
+
+    name: str
     shown: Sequence[Fact]
     known: Sequence[Fact]
     divisors: Sequence[Used]
@@ -101,8 +105,8 @@ def _after(loop: _Loop, rounds: Any) -> Any:
             raise Refused("a step returns a state of another form than it takes")
         return loop.says(after, passed + 1)
 
-    aim_at(at_the_start)
-    aim_at(in_a_round)
+    aim_at("start", at_the_start)
+    aim_at("round", in_a_round)
     return loop.unknown(count)
 
 
@@ -129,14 +133,14 @@ def known(make: Callable[[], Any], says: Callable[[Any], Any]) -> Any:
     loop = _Loop(make, None, lambda value, _: says(value))
     with running().undecided():
         try:
-            aim_at(value_says)
+            aim_at("value", value_says)
             return _Loop(make, found[0], loop.invariant).unknown(0)
         except Outside as outside:
             raise Refused(f"a hypothesis within a value that fails: {outside}") from None
 
 
-def aim_at(shown: Callable[[], list[Fact]]) -> None:
-    """Leave behind the goal to show facts, on every path through the branches that they take.
+def aim_at(name: str, shown: Callable[[], list[Fact]]) -> None:
+    """Leave behind, under a name, the goal to show facts, on every path through the branches that they take.
 
     What is supposed, decided, required, divided by, taken for a state or asked of functions on the way is given up: it
     is shown of the goal, and no part of the goal is kept.
@@ -152,7 +156,7 @@ def aim_at(shown: Callable[[], list[Fact]]) -> None:
             conditions = None if world is None else (*world.facts(record.now.known), world.vectors)
             divided = record.now.divisors[len(before.divisors) :]
             required = record.now.required[len(before.required) :]
-            record.goals.append(Goal(facts, tuple(record.now.known), divided, required, conditions))
+            record.goals.append(Goal(name, facts, tuple(record.now.known), divided, required, conditions))
             if world is not None:
                 world.forget(known_before)
             path = record.next_decisions()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from clusterproof.checker.kernel.evaluation import Refused
+from clusterproof.checker.kernel.evaluation import Refused, spend
 from clusterproof.checker.kernel.numbers import number
 from clusterproof.checker.kernel.polynomials import Polynomial, constant, divided, plus, times
 from clusterproof.checker.kernel.positivity import Ends, is_nonnegative, sign_of
@@ -32,6 +32,10 @@ class Need:
         Boxes, each of which holds those before it, and the first every value: a sign may be shown on any.
     facts
         Hypotheses on the symbols.
+    name
+        Of the fact that it is of: of a loop's comparison, such as ``round 2``, or the place of an entry of the line.
+    instance
+        The symbols, and the choices, that the quantities are.
     """
 
     slacks: tuple[Any, ...]
@@ -40,6 +44,8 @@ class Need:
     vectors: int
     boxes: Sequence[Sequence[Ends]]
     facts: Sequence[Fact]
+    name: str = ""
+    instance: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def width(self) -> int:
@@ -107,6 +113,23 @@ def require_multipliers(need: Need, proof: Mapping[str, Any]) -> None:
     Refused
         If they do not.
     """
+    if not _is_positive_semidefinite(remaining(need, proof), need):
+        raise Refused("the remaining form is not shown to be positive semidefinite")
+
+
+def remaining(need: Need, proof: Mapping[str, Any]) -> dict[tuple[int, int], Quotient]:
+    """Return the entries, on and above the diagonal, of the form that a slack is beside multiples of conditions.
+
+    Parameters
+    ----------
+    need, proof
+        As of ``require_multipliers``; rows are in the proof's order.
+
+    Raises
+    ------
+    Refused
+        If function values do not cancel, or a multiplier may be negative.
+    """
     weights = [need.quotient(code) for code in proof.get("weights", [1])]
     total = sum(weights, start=need.quotient(-1))
     if len(weights) != len(need.slacks) or total.top or not all(need.is_nonnegative(w.top) for w in weights):
@@ -128,12 +151,10 @@ def require_multipliers(need: Need, proof: Mapping[str, Any]) -> None:
     if sorted(order) != list(range(need.vectors)):
         raise Refused("an order names each vector once")
     at = {vector: place for place, vector in enumerate(order)}
-    entries = {
+    return {
         (min(at[i], at[j]), max(at[i], at[j])): value * (2 if i == j else 1)
         for (i, j), value in ((key, value) for key, value in rest.items() if not is_zero(value))
     }
-    if not _is_positive_semidefinite(entries, need):
-        raise Refused("the remaining form is not shown to be positive semidefinite")
 
 
 def _add(total: dict[Any, Any], terms: Mapping[Any, Any], factor: Quotient) -> None:
@@ -152,10 +173,13 @@ def _add_square(total: dict[Any, Any], need: Need, square: Mapping[str, Any]) ->
         _add(total, {(min(i, j), max(i, j)): a * b}, -factor * need.facts[place].slack)
 
 
-def _is_positive_semidefinite(entries: Mapping[tuple[int, int], Quotient], need: Need) -> bool:
-    """Return whether a symmetric matrix is shown to be positive semidefinite, by elimination without fractions.
+def cleared(entries: Mapping[tuple[int, int], Quotient], need: Need) -> list[list[Polynomial]]:
+    """Return a symmetric matrix of quotients times its common denominator, which has one sign.
 
-    Entries are those on and above the diagonal; quotients, cleared of a common denominator.
+    Raises
+    ------
+    Refused
+        If that sign is not shown.
     """
     common = constant(1, need.width)
     for entry in entries.values():
@@ -170,20 +194,47 @@ def _is_positive_semidefinite(entries: Mapping[tuple[int, int], Quotient], need:
         ratio = divided(common, entry.bottom)
         assert ratio is not None
         rest[i][j] = rest[j][i] = plus(nothing, times(entry.top, ratio), sign)
-    last = constant(1, need.width)
-    for k in range(size):
-        pivot = rest[k][k]
-        if not pivot:
-            if any(rest[k][k:]):
+    return rest
+
+
+def _is_positive_semidefinite(entries: Mapping[tuple[int, int], Quotient], need: Need) -> bool:
+    """Return whether a symmetric matrix is shown to be positive semidefinite, by elimination without fractions.
+
+    It is block by block: a row that is 0 elsewhere is not multiplied by the pivots of others.
+    """
+    rest = cleared(entries, need)
+    waiting = [(list(range(len(rest))), constant(1, need.width))]
+    while waiting:
+        rows, last = waiting.pop()
+        for first, *others in blocks(rest, rows):
+            pivot = rest[first][first]
+            if (others and not pivot) or not need.is_nonnegative(pivot):
                 return False
-            continue
-        if not need.is_nonnegative(pivot):
-            return False
-        for i in range(k + 1, size):
-            for j in range(i, size):
-                minor = plus(times(pivot, rest[i][j]), times(rest[k][i], rest[k][j]), -1)
-                found = divided(minor, last)
-                assert found is not None  # Sylvester's identity
-                rest[i][j] = rest[j][i] = found
-        last = pivot
+            eliminate(rest, first, others, last)
+            waiting.append((others, pivot))
     return True
+
+
+def blocks(matrix: Sequence[Sequence[Polynomial]], rows: Sequence[int]) -> list[list[int]]:
+    """Return the rows in groups, each in their order, between which a symmetric matrix is 0."""
+    found, left = [], list(rows)
+    while left:
+        block, more = set[int](), {left[0]}
+        while more:
+            block |= more
+            spend(len(more) * len(left))
+            more = {j for j in left for i in more if matrix[i][j]} - block
+        found.append([i for i in left if i in block])
+        left = [i for i in left if i not in block]
+    return found
+
+
+def eliminate(matrix: list[list[Polynomial]], first: int, others: Sequence[int], last: Polynomial) -> None:
+    """Eliminate a row from others, where ``last`` is the pivot before (Bareiss)."""
+    pivot = matrix[first][first]
+    for place, i in enumerate(others):
+        for j in others[place:]:
+            minor = plus(times(pivot, matrix[i][j]), times(matrix[first][i], matrix[first][j]), -1)
+            found = divided(minor, last)
+            assert found is not None  # Sylvester's identity
+            matrix[i][j] = matrix[j][i] = found

@@ -153,9 +153,9 @@ class Trace(World):
             apart = self.start - self.solution
             nonnegative["reach"] = self.constant(self.reach**2) - apart @ apart
         nonnegative |= {f"fork {n}": form for n, form in enumerate(self.forked)}
-        for n, fact in enumerate(supposed):
-            if type(fact.slack) is Quotient:  # of the box
-                continue
+        for n, fact in enumerate(
+            fact for fact in supposed if type(fact.slack) is not Quotient
+        ):  # others: of the box
             if fact.equation and type(fact.slack) is Point:
                 for v in range(self.vectors):
                     zero[f"hypothesis {n}, {v}"] = fact.slack @ Point(self, {v: Fraction(1)})

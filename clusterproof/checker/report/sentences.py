@@ -224,6 +224,8 @@ def of_worst(worst: WorstCase, space: Space, *, proved: bool) -> str:
             text += "; exact multipliers prove 1 + 1e-6 times it" + (f" at {worst.raised}" if others else "")
         if others and not worst.complete:
             text += "; these are not all: a range of few values, such as choice(Fraction(1, 2), 1), can be certified"
+        if worst.not_shown:
+            text += f"; there is no proof of every value: {worst.not_shown}"
     if worst.ratio is not None:
         text += (
             f"; the {'worst case' if worst.complete else 'largest found'} is {worst.ratio:.7g} of the bound"

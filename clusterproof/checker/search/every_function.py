@@ -14,7 +14,7 @@ from clusterproof.checker.claims.sides import Excluded
 from clusterproof.checker.claims.space import Space
 from clusterproof.checker.kernel import Refused, vocabulary
 from clusterproof.checker.kernel.definitions import WORDS
-from clusterproof.checker.search.families import family_of
+from clusterproof.checker.search.families import NotShown, family_of
 from clusterproof.checker.search.instances import stream_of
 from clusterproof.checker.search.paths import paths_of
 from clusterproof.checker.search.state import Tried
@@ -53,8 +53,10 @@ def decide(tried: Tried) -> Mapping[str, WorstCase]:
     name = class_of(space)
     assert name is not None
     settings, complete = _settings(tried, name)
-    if not complete and (families := _families(tried, settings, name)):
+    families = {} if complete else _families(tried, settings, name)
+    if families and all(each.family for each in families.values()):
         return families
+    why = next((each.not_shown for each in families.values() if each.not_shown), "")
     found: dict[str, list[AtSetting]] = {}
     try:
         statement = tried.frozen.statement(tried.statement.name, BOUNDED)
@@ -74,11 +76,11 @@ def decide(tried: Tried) -> Mapping[str, WorstCase]:
                     _evaluate_witness(tried, setting, name, line)
     except Refused as refused:
         return {"": WorstCase(refused=str(refused))}
-    return {line: WorstCase(tuple(several), complete) for line, several in found.items()}
+    return {line: WorstCase(tuple(several), complete, not_shown=why) for line, several in found.items()}
 
 
 def _families(tried: Tried, settings: Sequence[Instance], name: str) -> dict[str, WorstCase]:
-    """Return multipliers of all lines that are quotients of the other quantities; empty if one line has none."""
+    """Return multipliers of all lines that are quotients of the other quantities; if one has none, why."""
     try:
         statement = tried.frozen.statement(tried.statement.name)
     except Refused:
@@ -87,10 +89,13 @@ def _families(tried: Tried, settings: Sequence[Instance], name: str) -> dict[str
     for line in statement.lines:
         if line in tried.lines and tried.lines[line].found:
             return {}
-        data = family_of(statement, line)
-        witness = None if data is None else _witness(tried, settings, name, line)
-        if data is None or witness is None:
-            return {}
+        try:
+            data = family_of(statement, line, tried.statement.multipliers)
+        except NotShown as why:
+            return {line: WorstCase(not_shown=str(why))}
+        witness = _witness(tried, settings, name, line)
+        if witness is None:
+            return {line: WorstCase(not_shown="no function was found that meets the hypotheses")}
         found[line] = WorstCase(family={**data, "witness": written_instance(tried, witness)})
     return found
 

@@ -142,15 +142,22 @@ class Programs:
                     others[n, column[key]] += number
         return matrices, others
 
-    def table(self, cost: np.ndarray) -> np.ndarray | None:
-        """Return the multipliers of least cost, a row for each point; None if a point has none.
+    def table(
+        self, cost: np.ndarray, active: Sequence[int], fixed: Mapping[int, np.ndarray]
+    ) -> np.ndarray | None:
+        """Return the multipliers of least cost of ``active`` conditions, a row for each point; None where one has none.
 
-        Points without a solution are left out of the grid if they are less than a quarter.
+        Points without a solution are left out of the grid if they are less than a quarter, and nothing is fixed.
         """
-        everything = list(range(len(self.conditions)))
-        rows = [self.solved(place, cost, everything, {}) for place in range(len(self.points))]
+        rows: list[np.ndarray | None] = []
+        for place in range(len(self.points)):
+            known = {m: float(values[place]) for m, values in fixed.items()}
+            found, row = self.solved(place, cost[list(active)], active, known), np.zeros(len(cost))
+            if found is not None:
+                row[list(active)] = found
+            rows.append(None if found is None else row)
         kept = [place for place, row in enumerate(rows) if row is not None]
-        if 4 * len(kept) <= 3 * len(rows):
+        if 4 * len(kept) <= 3 * len(rows) or (fixed and len(kept) < len(rows)):
             return None
         if len(kept) < len(rows):
             self._keep(kept)

@@ -14,9 +14,8 @@ from clusterproof.checker.kernel.multipliers import Need
 from clusterproof.checker.kernel.polynomials import Polynomial, constant, plus, times
 from clusterproof.checker.kernel.quotients import Quotient
 from clusterproof.checker.search.family_programs import Point, polynomial_at
+from clusterproof.checker.search.hints import Ratio
 
-Ratio = tuple[Polynomial, Polynomial]
-"""Top and bottom."""
 DENOMINATORS = (
     *range(1, 13),
     16,

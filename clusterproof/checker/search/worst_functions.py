@@ -72,6 +72,8 @@ class WorstCase:
         Whether these are all settings that the claim speaks of.
     refused
         Why the function is not traced; empty if it is.
+    not_shown
+        What has no proof of every value; empty if that was not tried, or is shown.
     family
         Evidence of the rule *family*, for every value of the other quantities; then there are no settings.
     """
@@ -79,6 +81,7 @@ class WorstCase:
     at: tuple[AtSetting, ...] = ()
     complete: bool = False
     refused: str = ""
+    not_shown: str = ""
     family: Mapping[str, Any] | None = None
 
     @property

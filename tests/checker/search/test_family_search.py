@@ -13,7 +13,7 @@ from clusterproof.checker.claims.claim import REGISTRY
 from clusterproof.checker.claims.kind import Kind
 from clusterproof.checker.report.decide import decide
 from clusterproof.checker.search import family_programs
-from clusterproof.checker.search.families import family_of
+from clusterproof.checker.search.families import NotShown, family_of
 from clusterproof.theorem import Function, Sides, Z, at_most, claim, functions, iterate, suppose
 
 
@@ -28,13 +28,13 @@ def _restored() -> Iterator[None]:
 @pytest.mark.parametrize("statement", BY_HAND, ids=lambda each: each.__name__)
 def test_theorems_are_found(statement: Callable[..., Sides]) -> None:
     data = family_of(in_language(statement).statements[""], "")
-    assert data is not None
     assert shown(statement, **data, witness=BY_HAND[statement]["witness"]).word is kernel.Word.CERTIFIED
 
 
 @pytest.mark.parametrize("name", FALSE)
 def test_nothing_is_found_of_what_is_false(name: str) -> None:
-    assert family_of(in_language(FALSE[name][0]).statements[""], "") is None
+    with pytest.raises(NotShown):
+        family_of(in_language(FALSE[name][0]).statements[""], "")
 
 
 def nesterov(f: Smooth, rounds: int = Z[1:]) -> Sides:
@@ -80,9 +80,11 @@ def test_a_check_certifies_every_value_and_says_so(function: Callable[..., Sides
 
 def test_no_program_means_no_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(family_programs, "minimum", lambda *_, **__: None)
-    assert family_of(in_language(nesterov).statements[""], "") is None
+    with pytest.raises(NotShown):
+        family_of(in_language(nesterov).statements[""], "")
 
 
 def test_the_work_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(family_programs, "MOST_PROGRAMS", 3)
-    assert family_of(in_language(nesterov).statements[""], "") is None
+    with pytest.raises(NotShown):
+        family_of(in_language(nesterov).statements[""], "")
