@@ -37,10 +37,7 @@ from clusterproof.checker.kernel.worlds import Point
 
 @dataclass(frozen=True)
 class Goal:
-    """Facts that must be shown where others are known, divisors by which values exist, and what holds of functions.
-
-    ``name`` is ``start`` or ``round`` of a loop, or ``value``.
-    """
+    """Facts to show where others are known, divisors by which values exist, what holds of functions; and its name."""
 
     name: str
     shown: Sequence[Fact]
@@ -248,9 +245,6 @@ def like(state: Any, leaves: Iterator[Any]) -> Any:
     if isinstance(state, Record):
         return type(state)(*[like(part, leaves) for part in state._values])
     return next(leaves)
-
-
-# ---- the rule
 
 
 def needs(case: Case) -> Iterator[tuple[Fact, Sequence[Fact], Sequence[Ends]]]:
