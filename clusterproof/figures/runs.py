@@ -186,7 +186,7 @@ def _caption(traces: Sequence[Trace], runs: Sequence[int]) -> str:
     """Write algorithm, task, parameters and seed of the first run, and how many each curve is of."""
     trace = traces[0]
     algorithm, task = trace.settings["algorithm"], trace.settings["task"]
-    options = {name: value for name, value in algorithm.items() if name != "algorithm" and value is not None}
+    options = {name: value for name, value in algorithm.items() if name != "algorithm"}
     told = ", ".join(f"{name} = {written(value)}" for name, value in options.items())
     number = str(runs[0]) if len(set(runs)) == 1 else f"{min(runs)} to {max(runs)}"
     bands = f" Median and {100 * BAND[0]:g}-{100 * BAND[-1]:g} % band of {number} runs." * (max(runs) > 1)

@@ -21,14 +21,8 @@ Told = Literal["all", "not in the table", "that apply", "in doubt"]
 
 SAMPLES = "n'"
 
-MOST_LINES = 45
+MOST_LINES = 50
 """Lines of a page: of a longer one, paragraphs are left out, first those of which the table says all."""
-
-USUAL = {"participation", "server_step_size", "reshuffle", "weighting", "normalisation", "momentum_owner"}
-USUAL |= {"update_order", "reset_momentum", "empty_cluster", "least_share", "restarts", "trial_rounds"}
-USUAL |= {"averaging", "clusters", "start", "pair_rule", "reuse_memory", "local_steps", "initialisation"}
-USUAL |= {"loss_reduction", "trigger"}
-"""Settings that are told only where they are not the algorithm's default."""
 
 
 def page(facts: Facts) -> str:
@@ -117,9 +111,7 @@ def task_sentences(task: TaskFacts) -> list[str]:
 def run_sentences(facts: Facts) -> list[str]:
     """Return the sentences about the run: its settings, participants and starts."""
     run, clients = facts.run, facts.task.clients
-    settings = [_setting(name, value, run) for name, value in run.settings.items()]
-    told = ", ".join(filter(None, settings))
-    said = [f"{told[:1].upper()}{told[1:]}."] if told else []
+    said = [f"{told[:1].upper()}{told[1:]}." for told in _settings(run)]
     said.append(
         "All clients take part in every round."
         if run.participants == clients
@@ -132,16 +124,28 @@ def run_sentences(facts: Facts) -> list[str]:
     return said
 
 
+def _settings(run: RunFacts) -> Iterator[str]:
+    """Yield every setting but the participation: the chosen ones, those of the defaults, and those without a value."""
+    known = {name: value for name, value in run.settings.items() if name != "participation"}
+    groups = {
+        "": [name for name, value in known.items() if value is not None and name not in run.usual],
+        "defaults: ": [name for name, value in known.items() if value is not None and name in run.usual],
+    }
+    for lead, names in groups.items():
+        if names:
+            yield lead + ", ".join(_setting(name, known[name], run) for name in names)
+    if unset := [name.replace("_", " ") for name, value in known.items() if value is None]:
+        yield f"not set: {', '.join(unset)}"
+
+
 def _setting(name: str, value: Value, run: RunFacts) -> str:
-    """Write a setting by its name; an empty text if it is usual or not given."""
-    if value is None or name == "participation" or (name in USUAL and name in run.usual):
-        return ""
+    """Write a setting by its name."""
     if name == "step_size" and run.step is not None:
         scaled = "" if abs(run.step - 1) > 1e-9 else "1"
         return f"step size {scaled or short(run.step, 4)}/L"
     spelled = name.replace("_", " ")
     if name == "local_steps":
-        return f"{value} {spelled}"
+        return many(value, "local step") if isinstance(value, int) else f"{value} {spelled}"
     if isinstance(value, bool):
         return spelled if value else f"no {spelled}"
     return f"{spelled} {shown(name, value)}"

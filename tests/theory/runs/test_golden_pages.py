@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ ROUNDING = 1e-9
 
 PAGES = Path(__file__).parent / "pages"
 
-MOST_LINES, WIDTH = 45, 80
+MOST_LINES, WIDTH = 50, 80
 
 SETTINGS = {
     **{
@@ -187,10 +188,46 @@ def last_digit(number: str) -> float:
     return 10.0 ** (int(exponent or 0) - decimals) if decimals or mark else 0.0
 
 
+@pytest.fixture
+def printed(monkeypatch: pytest.MonkeyPatch) -> list[Page]:
+    """The pages that commands print, in their order."""
+    found, original = list[Page](), theory.compare
+
+    def compare(*given: Any) -> Page:
+        found.append(original(*given))
+        return found[-1]
+
+    monkeypatch.setattr("clusterproof.theory.pages.compare.compare", compare)
+    return found
+
+
+def unnamed(text: str, settings: dict[str, Any]) -> list[str]:
+    """Return the settings that a text does not give with their values; a step size is in units of 1/L."""
+    said = " ".join(text.split()).lower()
+    unset = said.partition("not set: ")[2].partition(".")[0].split(", ")
+    missing = []
+    for name, value in settings.items():
+        spelled = name.replace("_", " ")
+        forms = [f"{spelled} {value:.4g}" if isinstance(value, float) else f"{spelled} {value}".lower()]
+        forms += {"local_steps": [f"{value} local step"], "step_size": ["step size "]}.get(name, [])
+        forms += ["all clients take part"] * (name == "participation" and value == 1)
+        forms += [spelled if value else f"no {spelled}"] * isinstance(value, bool)
+        if not any(form in said for form in forms) and not (value is None and spelled in unset):
+            missing.append(name)
+    return missing
+
+
 @pytest.mark.parametrize(("command", "golden"), list(golden()))
-def test_a_page_is_the_golden_one(command: str, golden: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_page_is_the_golden_one(
+    command: str, golden: str, capsys: pytest.CaptureFixture[str], printed: list[Page]
+) -> None:
+    """Also, the page, its caption and its record have every setting of the algorithm."""
     assert main(shlex.split(command)) == 0
     page = capsys.readouterr().out
+    (found,) = printed
+    settings = found.to_dict()["run"]["settings"]
+    assert {*settings} == {each.name for each in fields(ALGORITHMS[found.facts.run.algorithm]) if each.init}
+    assert unnamed(page, settings) == unnamed(found.caption, settings) == []
     (words, numbers), (golden_words, golden_numbers) = apart(page), apart(golden)
     assert words == golden_words
     for number, known in zip(numbers, golden_numbers, strict=True):
@@ -215,17 +252,10 @@ def test_every_algorithm_has_a_golden_page() -> None:
 @pytest.mark.parametrize(
     "command", [f"{name} {options}" for name, each in SETTINGS.items() for options in each]
 )
-def test_every_setting_has_words_for_its_facts(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_setting_has_words_for_its_facts(command: str, printed: list[Page]) -> None:
     """No name of a fact is missing in the glossary: on the page, in all that --verbose adds, and in a caption."""
-    found, original = list[Page](), theory.compare
-
-    def compare(*given: Any) -> Page:
-        found.append(original(*given))
-        return found[-1]
-
-    monkeypatch.setattr("clusterproof.theory.pages.compare.compare", compare)
     assert main(["run", *shlex.split(command)]) == 0
-    (page,) = found
+    (page,) = printed
     fits(str(page))
     assert max(map(len, page.verbose().splitlines())) <= WIDTH
     assert page.caption
