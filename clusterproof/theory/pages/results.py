@@ -220,11 +220,13 @@ def _law(one: Law, facts: Facts) -> list[str]:
         if one.unmet is None:
             return [word("laws", one.reason)]
         exact = "law" if one.kind == "law" else "path"
-        said = [f"There is no comparison with an exact {exact}: {need_words(one.unmet)}."]
-        one_run = one.unmet.name == "runs" and facts.run.runs == 1
-        return [*said, *["In Python, assert_same_law takes one run, too."] * one_run]
+        return [f"There is no comparison with an exact {exact}: {need_words(one.unmet)}."]
     if one.outcome == "follows":
-        return [f"The {follow} {_followed(one)}."]
+        its = "its" if facts.run.runs == 1 else "their"
+        return [f"The {follow} {_followed(one, its)}."]
+    if one.kind == "law" and facts.run.runs == 1:
+        times = f"it is {one.noise or 0.0:.3g} times as far from the mean path as its noise takes it"
+        return [f"The run does not follow the exact law of the settings: {times}."]
     if one.kind == "law":
         parts = ["its mean path differs (step, momentum, weights)"] * one.path_differs
         parts += [f"its noise is {one.noise or 0.0:.3f} times what it should be"] * one.noise_differs
@@ -235,9 +237,9 @@ def _law(one: Law, facts: Facts) -> list[str]:
     return [f"The {runs} not have the coins of the settings: {one.heads} of {one.coins} communicate."]
 
 
-def _followed(one: Law) -> str:
+def _followed(one: Law, its: str) -> str:
     if one.kind == "law":
-        return f"their exact law, with {one.noise or 0.0:.3f} times its noise"
+        return f"{its} exact law, with {one.noise or 0.0:.3f} times its noise"
     if one.kind == "coins":
         heads = f"; {one.heads} of {one.coins} coins communicate" if one.coins else ""
         return f"the exact path of the coins{heads}"

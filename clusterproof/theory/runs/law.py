@@ -109,7 +109,7 @@ class Law:
     path_chance, noise_chance
         Probability that a run of the law is as far from its mean path, or from its scale, in any of the rounds.
     noise
-        Scale of the deviations from the runs' mean, by that of the law.
+        Scale of the deviations from the runs' mean, by that of the law; of one run, of those from its exact mean.
     """
 
     path_chance: float
@@ -160,7 +160,6 @@ def law_needs(task: Mixture, trace: Trace) -> Iterator[Hypothesis]:
     """Yield what makes a run comparable with its exact law, but for noise above rounding."""
     known = tuple(recursion_needs(task, trace))
     yield from known
-    yield Hypothesis("runs", ">=", 2, trace.models.shape[1] if trace.models.ndim == 4 else 1)
     yield Hypothesis("new samples", "=", True, getattr(task, "data", "") == "fresh")
     if all_met(known) and isinstance(task, RegressionMixture):
         rows = int(recursion_of(task, trace).rows.min())
@@ -172,7 +171,8 @@ def compare_law(task: RegressionMixture, trace: Trace) -> Law | None:
     """Compare the mean path and the scale of a run's replicates with the exact law, at ten rounds.
 
     The deviations from the path without noise, whitened by their exact covariances, have mean 0 and covariance I;
-    over thousands of rows they are Gaussian, so that both statistics follow chi-square laws.
+    over thousands of rows they are Gaussian, so that both statistics follow chi-square laws. Of one run both are one
+    number, which is tested once, as a scale.
 
     Returns
     -------
@@ -182,9 +182,10 @@ def compare_law(task: RegressionMixture, trace: Trace) -> Law | None:
     from scipy.special import chdtr, chdtrc
 
     recursion = recursion_of(task, trace)
-    runs, rounds = trace.models.shape[1], trace.rounds
+    models = trace.models if trace.models.ndim == 4 else trace.models[:, None]
+    runs, rounds = models.shape[1], trace.rounds
     chosen = set(np.linspace(1, rounds, min(COMPARED_ROUNDS, rounds)).round().astype(int).tolist())
-    path, smallest = recursion.path(rounds), RESOLUTION * float(np.abs(trace.models[0]).max())
+    path, smallest = recursion.path(rounds), RESOLUTION * float(np.abs(models[0]).max())
     paths, scales, ratios = [], [], []
     for number, (covariance, randomness) in enumerate(recursion.covariances(rounds), start=1):
         if number not in chosen or not np.isfinite(covariance).all() or randomness > STEADY:
@@ -192,12 +193,14 @@ def compare_law(task: RegressionMixture, trace: Trace) -> Law | None:
         lengths = np.linalg.eigvalsh(covariance)
         if lengths.min() <= smallest**2 or (lengths.min(axis=-1) <= 1e-12 * lengths.max(axis=-1)).any():
             continue
-        away = along_eigenvectors(task, trace.models[number]) - path[number]
+        away = along_eigenvectors(task, models[number]) - path[number]
         white = np.linalg.solve(np.linalg.cholesky(covariance), away.transpose(1, 2, 0))
         whitened = white.reshape(-1, runs).T  # (runs, P d)
-        mean, size = whitened.mean(axis=0), whitened.shape[1]
+        mean, size, freedom = np.zeros(whitened.shape[1]), whitened.shape[1], whitened.size
+        if runs > 1:
+            mean, freedom = whitened.mean(axis=0), (runs - 1) * size
         paths.append(float(chdtrc(size, runs * np.sum(mean**2))))
-        total, freedom = float(np.sum((whitened - mean) ** 2)), (runs - 1) * size
+        total = float(np.sum((whitened - mean) ** 2))
         scales.append(2 * min(float(chdtrc(freedom, total)), float(chdtr(freedom, total))))
         ratios.append(total / freedom)
     if not paths:
