@@ -19,6 +19,8 @@ NEAREST = 1e-6
 """Least distance from an end that is drawn, of a range's width."""
 SMALL = 1e-2
 """Least number of which a fraction with a small denominator is near enough."""
+LEAST = math.ulp(0.0)
+"""Least positive float."""
 FLOAT_BITS = sys.float_info.max_exp - 1
 """Bits of the integers that are floating numbers."""
 
@@ -72,13 +74,16 @@ def _distance(allowed: Interval, width: Any, stream: np.random.Generator) -> Any
     """Draw a log-uniform distance, up to the width of a range."""
     unit = _unit(width)
     most = float(width / unit)
-    least = 1.0 if isinstance(allowed, Integers) else NEAREST * most
+    least = 1.0 if isinstance(allowed, Integers) else max(NEAREST * most, LEAST)
     return unit * _exactly(allowed, math.exp(stream.uniform(math.log(least), math.log(max(most, least)))))
 
 
-def _unit(number: Any) -> int:
-    """Return 1, or a power of two in which a number that is larger than any float is a float."""
-    return 1 << max(int(abs(number)).bit_length() - FLOAT_BITS, 0)
+def _unit(number: Any) -> int | Fraction:
+    """Return 1, or a power of two in which a number that is no float, as it is too large or too small, is one."""
+    whole = abs(number)
+    if type(whole) is Fraction and whole and whole.denominator > whole.numerator << FLOAT_BITS:
+        return Fraction(1, 1 << (whole.denominator // whole.numerator).bit_length())
+    return 1 << max(int(whole).bit_length() - FLOAT_BITS, 0)
 
 
 def _exactly(allowed: Interval, value: float) -> Any:

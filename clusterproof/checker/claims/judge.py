@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -171,7 +171,7 @@ def judge(
             judged[name] = _random(each, name, events[each.failure], share)
         else:
             judged[name] = _single_exact(each) or _sure(each, Entries(each))
-        if judged[name].broken and isinstance(each, Sides):
+        if isinstance(each, Sides) and not judged[name].exact:
             sides = (each.measured, *each.terms.values(), *(side for pair in each.pairs for side in pair))
             judged[name] = replace(judged[name], wraps=any(map(has_numpy_integers, sides)))
     return judged
@@ -197,15 +197,12 @@ class Entries:
     def __init__(self, sides: Sides) -> None:
         measured = [abs(gap) for gap in sides.measured] if sides.identity else sides.measured
         values = [measured, *sides.terms.values()]
-        if sides.identity and any(isinstance(gap, np.ndarray) for gap in measured):
-            values[0] = np.array([np.max(gap, initial=0.0) for gap in measured])
         self.exact = not sides.rounding and all(is_exact(value) for value in values)
-        kind: Any = object if self.exact else float
-        try:
-            arrays = [np.atleast_1d(np.asarray(value, dtype=kind)) for value in values]
-        except OverflowError:
-            rule, remedy = "must be below 1.8e308 beside floats", "state all sides as integers or fractions"
-            raise InvalidArgument("measured", "an exact number beyond 1.8e308", rule, remedy) from None
+        if sides.identity and any(isinstance(gap, np.ndarray) for gap in measured):
+            values[0] = [np.max(gap) for gap in measured]
+        # an exact number beyond the floats is infinite beside them
+        make = partial(np.asarray, dtype=object) if self.exact else as_floats
+        arrays = [np.atleast_1d(make(value)) for value in values]
         if len({array.shape for array in arrays}) > 1:
             arrays = _broadcast(arrays)
         first, *others = (-array if sides.lower else array for array in arrays)

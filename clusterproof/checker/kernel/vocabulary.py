@@ -20,6 +20,12 @@ class Least(Abstract):
 
     numbers: tuple[Any, ...]
 
+    def exact(self) -> NoReturn:
+        """Refuse: it has no formula."""
+        raise Refused(
+            "nothing is computed from least(...): write least(*(value - f.minimum for value in values))"
+        )
+
 
 class Untrue:
     """What has no truth: a line holds or not of an instance, and is none of its conditions."""

@@ -157,6 +157,8 @@ def holds(tried: Tried, findings: Findings, name: str, proof: str | None) -> str
         count = f"all {plural('instance', coverage.listed)} of the grid" + (
             f" and {others} others" if others > 0 else ""
         )
+    if unclear := sum(name in (lines or ()) for lines in tried.seen.values()) * (proof is None):
+        count = f"{findings.instances - unclear or 'none'} of {count}"  # at the others floats break it
     text = f"holds at {count} over the real numbers" if findings.all_hold else f"holds on {count}"
     if coverage.looked_at > findings.instances:
         text += f", those that few repetitions speak against most of {coverage.looked_at}"

@@ -220,7 +220,7 @@ class Tried:
             findings = self.lines.get(name, Findings())
             if findings.found and findings.alone and name not in self.asking:
                 continue
-            needed = judged.broken or judged.undefined or name in self.asking
+            needed = judged.broken or judged.undefined or judged.wraps or name in self.asking
             wanted = needed or (is_sample and findings.unanswered < IN_VAIN and self.looking < LOOKING)
             if wanted and findings.unanswered < DOUBTED and is_inexact(self.statement, evaluation, name):
                 asked.append(name)

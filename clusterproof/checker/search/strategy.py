@@ -61,8 +61,8 @@ def search(
             if statement.random:
                 findings.unlikely = unlikely(tried, findings)
             else:
-                simplify(tried, name)
                 look_at_all(tried, name, wanted)
+                simplify(tried, name)
     except KeyboardInterrupt:
         tried.interrupt()
     return tried
@@ -83,6 +83,11 @@ def look_at_all(tried: Tried, name: str, wanted: int) -> None:
     left = LOOKING
     for instance in listed:
         if not holds_over_the_reals(tried.statement, instance, name):
+            tried.asking = (name,)
+            evaluation = tried.conclude(instance)
+            tried.asking = ()
+            if evaluation is not None and name in evaluation.broken:
+                findings.found, findings.alone, findings.basis = evaluation, True, "intervals"
             return
         left -= steps_taken()
         if left < 0:

@@ -228,13 +228,24 @@ EMPTY = np.zeros((3, 0))
         (lambda: judged(at_most(np.zeros(3), b=np.zeros(2))), "measured"),
         # neither side has the shape of both: entries would be compared that the author did not mean
         (lambda: judged(at_most(np.zeros((3, 1)), b=np.zeros(2))), "measured"),
-        (lambda: judged(at_most(10**400, b=1.0)), "measured"),
     ],
 )
 def test_what_is_no_comparison_is_refused_by_name(state: Any, name: str) -> None:
     with pytest.raises(InvalidArgument, match=f"^{name} = .*(must|needs)") as refused:
         state()
     assert len(str(refused.value).splitlines()) == 1
+
+
+def test_an_exact_number_beyond_all_floats_is_infinite_beside_them() -> None:
+    assert judged(at_most(10**400, b=1.0)).broken
+    assert not judged(at_most(1.0, b=10**400)).broken
+    assert not judged(at_least(np.array([1, 10**400], dtype=object), b=1.0)).broken
+
+
+def test_lists_of_whole_numbers_that_are_equal_are_compared_exactly() -> None:
+    found = judged(equal(([0, 10**17], [0, 10**17 + 1])))
+    assert (found.broken, found.exact) == (True, True)
+    assert judged(equal(([0, 10**17], [0, 10**17]))).exact
 
 
 @pytest.mark.parametrize("measured", [1.0, np.ones((1, 2)), np.ones((3, 2))])

@@ -14,10 +14,24 @@ import numpy as np
 
 from clusterproof.algorithms import CFL, FedAvg
 from clusterproof.algorithms.bipartition import bipartition, cosine_similarities, cross_similarity
-from clusterproof.checker.claims import Q, Sides, Stream, Z, among, at_most, claim, drawn, equal, suppose
+from clusterproof.checker.claims import (
+    Q,
+    Sides,
+    Stream,
+    Z,
+    among,
+    at_most,
+    claim,
+    drawn,
+    equal,
+    integers,
+    sequences,
+    suppose,
+)
 from clusterproof.common import Randomness
 from clusterproof.running import adjusted_rand_index
 from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.exact.cuts import across, cut_by_linkage, least_across, similarities_of
 from clusterproof.theory.papers.baselines.averaging import rest, start_of
 
 STEP = Q[Fraction(3, 10) : 1 : 10]
@@ -209,12 +223,7 @@ def single_linkage(
     return equal((similarity, least_similarity(similarities)), rounding=1e-12)
 
 
-def draw_planar_updates(stream: np.random.Generator) -> np.ndarray:
-    """Draw 3 to 6 updates on a grid in the plane."""
-    return stream.integers(-4, 5, (int(stream.integers(3, 7)), 2)).astype(float)
-
-
-FOUR_UPDATES = np.array([[0.0, 1.0], [0.0, -1.0], [1.0, -1.0], [3.0, 1.0]])
+FOUR_UPDATES = (0, 1, 0, -1, 1, -1, 3, 1)
 """Directions of 90, -90, -45 and 18.4 degrees: after {-90, -45}, single linkage adds 18.4, complete {90, 18.4}."""
 
 
@@ -223,7 +232,7 @@ FOUR_UPDATES = np.array([[0.0, 1.0], [0.0, -1.0], [1.0, -1.0], [3.0, 1.0]])
     label="bipartition of the public code",
     judges="reading",
     repaired_by="cfl/single-linkage",
-    example=({"updates": FOUR_UPDATES},),
+    example=({"clients": 4, "coordinates": FOUR_UPDATES},),
     expected="violated",
     headline="Complete linkage, as in the public code, misses the best cut: for updates (0, 1), (0, "
     "-1), (1, -1), (3, 1) its largest similarity is 0.447, the least 0.316.",
@@ -231,15 +240,17 @@ FOUR_UPDATES = np.array([[0.0, 1.0], [0.0, -1.0], [1.0, -1.0], [3.0, 1.0]])
     places="cfl-mgd/section 2",
 )
 def complete_linkage(
-    updates: Annotated[np.ndarray, drawn(draw_planar_updates, write=np.ndarray.tolist, read=read_updates)],
+    clients: Annotated[int, integers(3, 6)],
+    coordinates: Annotated[tuple[int, ...], sequences(integers(-4, 4), lambda clients: 2 * clients)],
 ) -> Sides:
     """Complete linkage, as in the public code of CFL, finds the cut with the least largest similarity.
 
     Hypotheses
-        No two pairs of clients have the same similarity, so that nothing depends on ties.
+        Updates in the plane. No two pairs of clients have the same similarity, so that nothing depends on ties.
 
     Statement
-        As ``cfl/single-linkage``, for agglomerative clustering with complete linkage on minus the cosine.
+        As ``cfl/single-linkage``, for agglomerative clustering with complete linkage on minus the cosine. Both sides
+        are the cosine times its absolute value, a fraction.
 
     Source
         Public code of CFL, github.com/felisat/clustered-federated-learning, commit 23a1c38, fl_devices.py:
@@ -247,12 +258,15 @@ def complete_linkage(
         (2020), which was not read, is restated in ``cfl/single-linkage``; that the code's cut is to be that one is the
         reading's.
     """
-    suppose("no update is 0", np.any(updates, axis=1).all())
-    similarities = cosine_similarities(updates)
-    pairs = np.sort([similarities[i, j] for i, j in combinations(range(len(similarities)), 2)])
-    suppose("no two pairs have the same similarity", np.diff(pairs).min(initial=1.0) >= 1e-6)
-    similarity = cross_similarity(similarities, bipartition(similarities, "complete"))
-    return equal((similarity, least_similarity(similarities)))
+    updates = [coordinates[place : place + 2] for place in range(0, 2 * clients, 2)]
+    suppose("no update is 0", all(any(update) for update in updates))
+    similarities = similarities_of(updates)
+    pairs = [similarities[i][j] for i, j in combinations(range(clients), 2)]
+    suppose(
+        "no two pairs have the same similarity", all(one != other for one, other in combinations(pairs, 2))
+    )
+    similarity = max(across(similarities, *cut_by_linkage(similarities, min)))
+    return equal((similarity, least_across(similarities)))
 
 
 HALVES = ["".join(each) for size in range(4, 9) for each in product("01", repeat=size)]

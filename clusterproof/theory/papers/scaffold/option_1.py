@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
 
-import numpy as np
-
 from clusterproof.checker.claims import Sides, at_least, at_most, choice, claim, equal, integers, rationals
 from clusterproof.methods.controls import scaffold
+from clusterproof.methods.exact import exact_clients
 from clusterproof.theory.bounds.round_theorems import RoundCase, contraction_theorem
-from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.exact.algebra import AtLeastOne, NotNegative, Number, Share
 from clusterproof.theory.exact.planar_clients import PlanarClients
 from clusterproof.theory.papers.scaffold.rounds import (
@@ -227,6 +226,21 @@ def shares_together(last: AtLeastOne, s: Share) -> Sides:
     return at_most(later + 1 / (3 * count), third=THIRD)
 
 
+def two_rounds(curvatures: tuple[Any, ...], step_size: Any, local_steps: int) -> tuple[Any, Any]:
+    """Return p and q of x_(t+1) = p x_t + q x_(t-1) for clients a_i w^2 / 2: the controls are a_i x_(t-1)."""
+
+    def gradient_of(curvature: Any) -> Callable[[Any], Any]:
+        return lambda w: curvature * w
+
+    clients = exact_clients([gradient_of(each) for each in curvatures], [local_steps] * len(curvatures))
+    none = [Fraction(0) for _ in curvatures]
+    first, control, controls = scaffold(
+        clients, Fraction(1), Fraction(0), none, step_size=step_size, option="I"
+    )
+    second, _, _ = scaffold(clients, Fraction(0), control, controls, step_size=step_size, option="I")
+    return first, second
+
+
 @claim(
     "scaffold/option-1-diverges",
     label="SCAFFOLD I, any steps",
@@ -249,15 +263,13 @@ def option_1_diverges(
         Two clients phi_i(w) = a_i (w - b_i)^2 / 2 with 0 < a_2 <= a_1 = L, all clients in every round, eta <= 1 / L.
 
     Statement
-        The spectral radius of a round is at most 1.
+        The spectral radius of a round is at most 1: the roots of z^2 = p z + q, where x_(t+1) = p x_t + q x_(t-1), are
+        in the unit disc, which they are if and only if |q| <= 1 and |p| + q <= 1.
 
     Source
         Ours: what a reader of Karimireddy et al. (2020), who call option I the more stable one for some applications,
         may expect. Their theorems do not state it: their step, restated, is at most 1 / (81 L K eta_g), which excludes
         this instance. At eta L = 1 the radius tends to more than 1 as a_2 -> 0 for every K >= 6.
     """
-    hessians = np.array([[[1.0]], [[float(flat)]]])
-    after = affine_rounds.method_map(
-        scaffold, hessians, step_size=float(pace), local_steps=local_steps, option="I"
-    )
-    return at_most(after.rate, one=1)
+    first, second = two_rounds((Fraction(1), flat), pace, local_steps)
+    return at_most(max(abs(second), abs(first) + second), one=1)

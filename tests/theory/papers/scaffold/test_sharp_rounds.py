@@ -5,12 +5,15 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 from clusterproof import checker
 from clusterproof.checker import Kind
+from clusterproof.methods.controls import scaffold
+from clusterproof.theory.exact.affine_rounds import method_map
 from clusterproof.theory.papers.scaffold import sharp as multipliers
-from clusterproof.theory.papers.scaffold.option_1 import summed_shares
+from clusterproof.theory.papers.scaffold.option_1 import option_1_diverges, summed_shares, two_rounds
 from clusterproof.theory.papers.scaffold.sharp import closed_form
 
 F = Fraction
@@ -44,6 +47,24 @@ def test_the_sums_of_shares() -> None:
             assert [summed_shares(F(k), last, s) for k in range(last + 1)] == [
                 sum(terms[:k]) for k in range(last + 1)
             ]
+
+
+def test_two_rounds_have_the_spectral_radius_of_a_round() -> None:
+    """Of the method's own map, and the two inequalities hold if and only if it is at most 1."""
+    sides = []
+    for flat, pace, steps in (
+        (F(1, 100), F(1), 6),
+        (F(1, 100), F(1), 5),
+        (F(1, 10), F(1, 2), 12),
+        (F(1), F(1, 4), 3),
+    ):
+        p, q = two_rounds((F(1), flat), pace, steps)
+        hessians = np.array([[[1.0]], [[float(flat)]]])
+        rate = method_map(scaffold, hessians, step_size=float(pace), local_steps=steps, option="I").rate
+        np.testing.assert_allclose(max(abs(np.roots([1, -float(p), -float(q)]))), rate, rtol=1e-7)
+        sides.append(option_1_diverges(flat, pace, steps).measured > 1)
+        assert sides[-1] == (rate > 1)
+    assert set(sides) == {True, False}
 
 
 @pytest.mark.parametrize(
