@@ -187,9 +187,10 @@ def check(
             print(*page(known, width), "", sep="\n")
         else:
             if shown:
-                print("", *reports.count_table(shown, width), sep="\n")
+                print("", *reports.count_table(shown, width, heard.stated), sep="\n")
             used = seed if seeds == 1 else f"{seed} to {seed + seeds - 1}"
-            print(reports.summary(shown, len(failures), used, time.perf_counter() - started, width))
+            seconds = time.perf_counter() - started
+            print(reports.summary(shown, len(failures), used, seconds, width, heard.stated))
         for sentence in heard.sentences:
             print(reports.wrap(sentence, width))
         if not on_a_page:

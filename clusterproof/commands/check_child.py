@@ -152,6 +152,9 @@ def carry_out(whole: Mapping[str, Any]) -> None:
         except KeyboardInterrupt:
             say("said", [])
         except InvalidArgument as error:
+            signal.signal(
+                signal.SIGTERM, signal.SIG_DFL
+            )  # the parent ends this process when it has read that
             say("refused", [error.argument, str(error.value), error.rule, error.remedy])
             say("said", [])
 

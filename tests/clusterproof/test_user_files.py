@@ -18,7 +18,7 @@ from clusterproof import check, load_claims
 from clusterproof.checker import REGISTRY, find_claim
 from clusterproof.checker.report.verdict import records
 from clusterproof.commands import check as check_command
-from clusterproof.commands import check_unit, child_process, terminal
+from clusterproof.commands import check_child, check_unit, child_process, terminal
 from clusterproof.commands.application import main
 from clusterproof.running.storage import load_trace
 from clusterproof.theory import certificates
@@ -400,6 +400,25 @@ def test_an_interrupt_is_one_line_and_leaves_no_process() -> None:
         assert process.returncode == 130
     with pytest.raises(ProcessLookupError):
         os.kill(int(Path("begun").read_text()), 0)
+
+
+@SLOW
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX systems")
+def test_a_child_that_refuses_a_file_is_ended_in_silence() -> None:
+    """The parent ends it when it has read why: here, while it writes more than its pipe holds."""
+    Path("mine.py").write_text("raise ValueError('x' * 100_000)")
+    order = check_child.Order([], ["mine.py"], None, False, 0, 1, None, False)
+    receiving, sending = os.pipe()
+    whole = {"path": [str(ROOT), *sys.path], "parent": os.getpid(), "pipe": sending}
+    words = [sys.executable, "-c", check_child.START, json.dumps(whole | {"order": vars(order)})]
+    with (
+        os.fdopen(receiving, "rb") as messages,
+        subprocess.Popen(words, pass_fds=(sending,), stderr=subprocess.PIPE, text=True) as process,
+    ):
+        os.close(sending)
+        messages.read(1)
+        process.terminate()
+        assert process.communicate()[1] == ""
 
 
 @SLOW

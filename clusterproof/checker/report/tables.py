@@ -6,14 +6,14 @@ import hashlib
 import platform
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
 from rich.text import Text
 
-from clusterproof.checker.claims.claim import FAILURES, REGISTRY, find_claim
+from clusterproof.checker.claims.claim import FAILURES, find_claim
 from clusterproof.checker.claims.kind import Kind
 from clusterproof.checker.report.code import builtin, code_of
 from clusterproof.checker.report.sentences import digits_apart, plural
@@ -224,7 +224,7 @@ def sentence(verdict: Verdict, width: int | None) -> Text:
     return line
 
 
-def count_table(verdicts: Sequence[Verdict], width: int | None) -> list[str]:
+def count_table(verdicts: Sequence[Verdict], width: int | None, own: Collection[str] = ()) -> list[str]:
     """Count the verdicts of each paper, a line each, and what the violated ones judge.
 
     Parameters
@@ -233,6 +233,8 @@ def count_table(verdicts: Sequence[Verdict], width: int | None) -> list[str]:
         At least one.
     width
         Columns. None: plain lines without padding.
+    own
+        Claims of the reader's.
     """
     papers = sorted({verdict.paper for verdict in verdicts})
     words = [*map(str, Kind), *([FLOATS] if any(verdict.word == FLOATS for verdict in verdicts) else [])]
@@ -242,10 +244,10 @@ def count_table(verdicts: Sequence[Verdict], width: int | None) -> list[str]:
     gap = "  " if width is None or sum(map(abs, widths)) + 2 * len(header) <= width else " "
     lines = [_join(header, widths, gap)]
     for paper in papers:
-        own = [verdict for verdict in verdicts if verdict.paper == paper]
-        counts = Counter(verdict.word for verdict in own)
+        chosen = [verdict for verdict in verdicts if verdict.paper == paper]
+        counts = Counter(verdict.word for verdict in chosen)
         line = _join((paper, counts.total(), *(counts[word] for word in words)), widths, gap)
-        refuted = refuted_words(own) if len(papers) > 1 else ""
+        refuted = refuted_words(chosen, own) if len(papers) > 1 else ""
         wrapped = f"{line}  {refuted}" if refuted else line
         if width is not None and len(wrapped) <= width:
             lines.append(wrapped)
@@ -254,24 +256,17 @@ def count_table(verdicts: Sequence[Verdict], width: int | None) -> list[str]:
     return [part for line in lines for part in line.splitlines()]
 
 
-def refuted_words(verdicts: Sequence[Verdict]) -> str:
-    """Count apart what the violated claims are, by their own sentences or a paper's; empty if none is."""
+def refuted_words(verdicts: Sequence[Verdict], own: Collection[str] = ()) -> str:
+    """Count apart what the violated claims are: of sentences of the reader's nobody knows whether they are printed."""
     violated = [verdict for verdict in verdicts if verdict.word == Kind.VIOLATED]
     judged = Counter(verdict.judges for verdict in violated)
     stated = [verdict for verdict in violated if verdict.judges == "printed"]
-    own = [verdict for verdict in stated if _is_own(verdict)]
-    printed = [verdict for verdict in stated if not _is_own(verdict)]
+    printed = [verdict for verdict in stated if verdict.claim.partition("#")[0] not in own]
     parts = [f"{len(printed)} printed ({', '.join(_failures(printed))})"] if printed else []
-    parts += _failures(own)
+    parts += _failures([verdict for verdict in stated if verdict not in printed])
     parts += [plural("reading", judged["reading"])] if judged["reading"] else []
     parts += [f"{judged['ours']} ours"] if judged["ours"] else []
     return f"{len(violated)} violated: {', '.join(parts)}" if violated else ""
-
-
-def _is_own(verdict: Verdict) -> bool:
-    """Return whether a claim is a reader's: nothing is known of what that paper prints."""
-    claim = REGISTRY.get(verdict.claim.partition("#")[0])
-    return claim is not None and file_of(claim.module) is not None
 
 
 def _failures(verdicts: Sequence[Verdict]) -> list[str]:
@@ -287,9 +282,14 @@ def _failures(verdicts: Sequence[Verdict]) -> list[str]:
 
 
 def summary(
-    verdicts: Sequence[Verdict], failures: int, seed: int | str, seconds: float, width: int | None = None
+    verdicts: Sequence[Verdict],
+    failures: int,
+    seed: int | str,
+    seconds: float,
+    width: int | None = None,
+    own: Collection[str] = (),
 ) -> str:
-    """Count verdicts, and how sharp those that hold are, in lines of ``width`` columns."""
+    """Count verdicts, and how sharp those that hold are, in lines of ``width`` columns; ``own`` are the reader's."""
     counts = Counter(verdict.word for verdict in verdicts)
     parts = [f"{counts[word]} {word}" for word in (*map(str, Kind), FLOATS) if counts[word]]
     failed = f"; {plural('other', failures)} failed" if failures and verdicts else ""
@@ -301,7 +301,7 @@ def summary(
     if holding:
         sharp = [sum(ratio is not None and ratio <= most for ratio in ratios) for most in (2, 10)]
         line += f"; bounds that are sharp within {TIMES}2: {sharp[0]} of {len(holding)}, within {TIMES}10: {sharp[1]}"
-    return "\n".join(wrap(each, width) for each in (line, refuted_words(verdicts)) if each)
+    return "\n".join(wrap(each, width) for each in (line, refuted_words(verdicts, own)) if each)
 
 
 def read_kinds(text: str, option: str = "fail_on") -> frozenset[str]:

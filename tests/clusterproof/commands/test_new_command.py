@@ -44,9 +44,17 @@ def {name}(x: Fraction = Q[0:1:8]) -> Sides:
     "bodies", [("return at_most(x, half=0)", "1 / 0"), ("1 / 0", "undefined"), ("1 / 0",)]
 )
 def test_what_is_suggested_and_counted_fits_what_was_decided(
-    bodies: tuple[str, ...], registry: dict[str, Any], capsys: pytest.CaptureFixture[str], tmp_path: Path
+    bodies: tuple[str, ...],
+    registry: dict[str, Any],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A reader's sentence is printed by no paper, and of a claim whose check fails there is nothing to show."""
+    """A reader's sentence is printed by no paper, and of a claim whose check fails there is nothing to show.
+
+    The process that counts has not read the file.
+    """
+    monkeypatch.setattr("clusterproof.commands.child_process.is_child", False)
     path = tmp_path / "own.py"
     path.write_text("".join(FAILING.format(name=f"claim_{n}", body=body) for n, body in enumerate(bodies)))
     assert main(["check", str(path)]) == 1
