@@ -152,7 +152,7 @@ def check(
     width, longest = terminal.columns(), max(map(len, chosen), default=0)
     with contextlib.redirect_stdout(sys.stderr if json_printed else output):
         if verbose and chosen:
-            terminal.show(reports.heading(longest, width))
+            terminal.show(reports.heading(longest))
         with terminal.progress(len(chosen), lines=True) as advance:
             advance(0, chosen[0] if chosen else "")
             for index, answer in _until_interrupted(_in_order(heard.answers(said))):

@@ -98,7 +98,7 @@ def show(text: Text) -> None:
 
 
 def show_table(headers: Sequence[str], rows: Iterable[Sequence[str]], no_wrap: Sequence[str] = ()) -> None:
-    """Print a table: aligned on a terminal, with cells separated by two spaces in a pipe.
+    """Print an aligned table; in a pipe, each row is one line and each cell is whole.
 
     Parameters
     ----------
@@ -110,8 +110,10 @@ def show_table(headers: Sequence[str], rows: Iterable[Sequence[str]], no_wrap: S
         Names of columns that are not wrapped.
     """
     if not sys.stdout.isatty():
-        for row in (headers, *rows):
-            print(*row, sep="  ")
+        lines = [headers, *rows]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        for row in lines:
+            print("  ".join(map(str.ljust, row, widths)).rstrip())
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for header in headers:

@@ -185,13 +185,13 @@ def kind_of_line(verdict: Verdict, line: Line) -> str:
 # ---- tables
 
 
-def heading(longest: int, width: int | None) -> Text:
+def heading(longest: int) -> Text:
     """Return the heading of ``row``."""
-    return Text(_join(("claim", "verdict", "measured", "bound"), _widths(longest, width)), style="bold")
+    return Text(_join(("claim", "verdict", "measured", "bound"), _widths(longest)), style="bold")
 
 
-def _widths(longest: int, width: int | None) -> list[int]:
-    return [0] * 4 if width is None else [longest, 12, -10, -10]
+def _widths(longest: int) -> list[int]:
+    return [longest, 12, -10, -10]
 
 
 def row(verdict: Verdict, longest: int, width: int | None) -> Text:
@@ -204,9 +204,9 @@ def row(verdict: Verdict, longest: int, width: int | None) -> Text:
     longest
         Length of the longest id of the table.
     width
-        Columns of a terminal. None: one line, without padding.
+        Columns of a terminal. None: one line.
     """
-    line = _join((verdict.claim, verdict.verdict, *two_sides(verdict)), _widths(longest, width))
+    line = _join((verdict.claim, verdict.verdict, *two_sides(verdict)), _widths(longest))
     in_floats = f"{FLOATS}, not proved: " if verdict.word == FLOATS else ""
     below = f"{verdict.source}: {in_floats}{evidence(verdict)}"
     if width is None:
@@ -232,7 +232,7 @@ def count_table(verdicts: Sequence[Verdict], width: int | None, own: Collection[
     verdicts
         At least one.
     width
-        Columns. None: plain lines without padding.
+        Columns. None: a line a paper, of any length.
     own
         Claims of the reader's.
     """
@@ -240,7 +240,7 @@ def count_table(verdicts: Sequence[Verdict], width: int | None, own: Collection[
     words = [*map(str, Kind), *([FLOATS] if any(verdict.word == FLOATS for verdict in verdicts) else [])]
     header = ("paper", "all", *words)
     longest = max(map(len, ("paper", *papers)))
-    widths = [0] * len(header) if width is None else [longest, *(-len(name) for name in header[1:])]
+    widths = [longest, *(-len(name) for name in header[1:])]
     gap = "  " if width is None or sum(map(abs, widths)) + 2 * len(header) <= width else " "
     lines = [_join(header, widths, gap)]
     for paper in papers:

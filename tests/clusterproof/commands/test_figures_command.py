@@ -120,7 +120,7 @@ def test_help_lists_every_parameter_with_default_and_meaning(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["figures", name, "--help"]) == 0
-    rows = [line.split("  ", 2) for line in capsys.readouterr().out.splitlines()]
+    rows = [re.split(" {2,}", line, maxsplit=2) for line in capsys.readouterr().out.splitlines()]
     listed = {row[0]: row[1:] for row in rows if len(row) == 3}
     listed.pop("parameter")
     assert list(listed) == [field.name for field in fields(FIGURES[name])]
