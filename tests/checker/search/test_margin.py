@@ -1,8 +1,8 @@
 """Violations in floats where the real numbers say nothing: what the margin takes, and what it leaves."""
 
 import math
-import re
 import platform
+import re
 from typing import Annotated, Any
 
 import numpy as np
