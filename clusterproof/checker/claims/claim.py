@@ -6,6 +6,7 @@ import difflib
 import fnmatch
 import inspect
 import itertools
+import os
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -420,11 +421,20 @@ def find_claim(claim_id: str) -> Claim[..., Any]:
     check_instance("id", claim_id, str, "give the id of a claim first, such as 'my-paper/lemma-2'")
     name = claim_id.partition("#")[0]
     if name not in REGISTRY:
-        nearest = difflib.get_close_matches(name, REGISTRY, cutoff=0.3)
-        hint = f"the nearest are {', '.join(nearest)}" if nearest else "see `clusterproof claims`"
-        hint += "; of a claim of your own, name or load the file, too"
-        raise InvalidArgument("id", claim_id, "must be the id of a claim", hint)
+        raise InvalidArgument("id", claim_id, "must be the id of a claim", _what_to_name(name))
     return REGISTRY[name]
+
+
+def _what_to_name(name: str) -> str:
+    """Return what to type in place of a name that is no claim: a file, a folder, or one of the nearest ids."""
+    for path in (name, f"{name}.py", name.partition(":")[0], f"{name.rpartition('.')[0]}.py"):
+        if os.path.isdir(path):
+            return f"write {shlex.quote(path)}/ for the files in this folder"
+        if path.endswith(".py") and os.path.isfile(path):
+            return f"write {shlex.quote(path)} for the claims of this file"
+    nearest = difflib.get_close_matches(name, REGISTRY, cutoff=0.3)
+    hint = f"the nearest are {', '.join(nearest)}" if nearest else "see `clusterproof claims`"
+    return f"{hint}; for a claim of your own name its file, too, such as {shlex.quote(name)} FILE.py"
 
 
 def arguments_of(claim_id: str) -> str:

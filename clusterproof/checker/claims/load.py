@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from pathlib import Path
 
 from clusterproof.checker.claims.claim import REGISTRY
@@ -57,11 +58,16 @@ def load_module(source: str | Path, argument: str = "module") -> str:
     Raises
     ------
     InvalidArgument
-        If it cannot be imported, for whatever reason. No claim of it is kept then.
+        If it is not there, or cannot be imported, for whatever reason. No claim of it is kept then.
     """
     text = str(source)
     path = Path(text)
     is_file = path.suffix == ".py" or path.is_file()
+    if is_file and not path.is_file():
+        beside = sorted(map(str, path.parent.glob("*.py")))
+        nearest = difflib.get_close_matches(str(path), beside)
+        remedy = f"the nearest is {nearest[0]}" if nearest else "correct the path"
+        raise InvalidArgument(argument, text, "must be a file that exists", remedy)
     before = dict(REGISTRY)
     try:
         return (load_file(path, again=True) if is_file else load_named(text)).__name__

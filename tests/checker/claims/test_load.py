@@ -82,7 +82,7 @@ def test_a_module_is_loaded_by_its_name(registry: dict[str, Any], folder: Path) 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (None, "FileNotFoundError"),
+        (None, "must be a file that exists"),
         ("def (", "SyntaxError"),
         (FILE.format(paper="half") + "\nraise RuntimeError('later')", "RuntimeError: later, line 17"),
         ("import sys; sys.exit(3)", "SystemExit"),
