@@ -35,7 +35,6 @@ TIGHTNESS = {
 """Least factor on the bound at which a claim is still true: by a closed form, or where all instances are tried."""
 TRUE = ("consistent", "certified")
 ONLY_RECORDED = (
-    "fpfc/theorem-1-duals",
     "gradient-loss/reduction-up-to",
     "ifca/cfl-mgd-same-basin",
     "ifca/monotone-from-anywhere",

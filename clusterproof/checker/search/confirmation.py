@@ -138,7 +138,7 @@ def computes_in_floats(function: Any, records: frozenset[type] = frozenset()) ->
     So it is if a property or method does, by its name, of a class that is named or of one of the ``records``.
     """
     values, names = _named_by(function, records)
-    of_math = {name for name in names if hasattr(math, name)}
+    of_math = {name for name in names if not name.startswith("__") and hasattr(math, name)}
     return not values or any(_gives_floats(value, of_math) for value in values)
 
 

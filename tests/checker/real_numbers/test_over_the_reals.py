@@ -327,3 +327,18 @@ def test_whole_numbers_that_a_class_computes_in_floats_are_no_exact_ones(claim: 
     found = decided(claim)
     assert found.verdict is Kind.CONSISTENT, found.reason
     assert found.reason == "holds at all 2 instances over the real numbers"
+
+
+@dataclass(frozen=True)
+class Exactly:
+    part: Annotated[Fraction, choice(Fraction(5, 2), Fraction(1, 3))]
+
+
+def test_a_record_of_fractions_is_exact_beside_functions_that_give_whole_numbers() -> None:
+    """The methods that Python writes for a record have names that its module of functions has too."""
+
+    def below(record: Exactly) -> Sides:
+        return at_most(record.part, math.floor(record.part))
+
+    found = decided(below)
+    assert (found.verdict, found.basis) == (Kind.VIOLATED, "exact")

@@ -5,16 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
-
-import numpy as np
 
 from clusterproof.algorithms import FPFC
 from clusterproof.algorithms.penalties import SmoothedSCAD
 from clusterproof.checker.claims import Q, Sides, Z, among, at_least, at_most, claim, equal, suppose
-from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.bounds.hypotheses import Hypothesis, all_met
-from clusterproof.theory.papers.fpfc.measured import run_averages
+from clusterproof.theory.papers.fpfc.scalar_rounds import STRENGTH, ScalarSetting
 
 
 @dataclass(frozen=True)
@@ -250,26 +246,9 @@ WEAK_CONVEXITY = 1e-3
 """L_- of convex losses: any positive number."""
 
 
-def setting_of(clients: int, rho: float, smoothing: float, local_steps: int, **options: Any) -> Constants:
-    """Clients of curvature 1, strength 0.6, the largest step size that is allowed."""
-    algorithm = FPFC(
-        step_size=1 / (1 + 2 * rho - WEAK_CONVEXITY),
-        local_steps=local_steps,
-        strength=0.6,
-        smoothing=smoothing,
-        augmentation=rho,
-        threshold=0.5,
-        **options,
-    )
-    return Constants(algorithm, clients, 1.0, WEAK_CONVEXITY)
-
-
-def two_sides(clients: int) -> QuadraticMixture:
-    """Return scalar clients of curvature 1 with alternating minimisers 1 and -1."""
-    centers = 1.0 - 2.0 * (np.arange(clients) % 2)
-    return QuadraticMixture(
-        hessians=np.ones((clients, 1, 1)), centers=centers[:, None], labels=np.arange(clients) % 2
-    )
+SMOOTHINGS = among(*(Fraction(hundredths, 100) for hundredths in (30, 50, 48, 42, 36)))
+START = Fraction(2)
+"""The clients' common first model; their minimisers are 1 and -1 in turn."""
 
 
 @claim(
@@ -281,7 +260,7 @@ def two_sides(clients: int) -> QuadraticMixture:
     example={
         "clients": 2,
         "augmentation": Fraction(23, 4),
-        "smoothing": 0.5,
+        "smoothing": Fraction(1, 2),
         "local_steps": 3,
         "rounds": 1,
     },
@@ -293,7 +272,7 @@ def two_sides(clients: int) -> QuadraticMixture:
 def theorem_1_models(
     clients: int = Z[2:6],
     augmentation: Fraction = Q[2:40:4],
-    smoothing: float = among(0.3, 0.5, 0.48, 0.42, 0.36),
+    smoothing: Fraction = SMOOTHINGS,
     local_steps: int = Z[1:8],
     rounds: int = Z[1:5],
 ) -> Sides:
@@ -306,7 +285,8 @@ def theorem_1_models(
     Statement
         As the title, for the mean over K rounds, with C_1 = (1 / p) [6 (r^2 L_h^2 + rho^2) / (rho - L_f - 2 r L_h) +
         12 rho^3 / (rho^2 - L_g rho - 2 L_g^2)] and the r that allows more, (c^(-T/2) - 1)^-1 or c^(T/2); L_h = L_f +
-        rho, L_g = max(lambda / xi, 1 / (a - 1)). L_0 as in ``fpfc/theorem-1-duals``, c as in ``fpfc/conditions``.
+        rho, L_g = max(lambda / xi, 1 / (a - 1)). L_0 as in ``fpfc/theorem-1-duals``, c as in ``fpfc/conditions``. The
+        root c^(T/2) lies between two fractions; the hypotheses hold for both, and the right-hand side is the larger.
 
     Source
         Yu et al. (2023), Theorem 1, a reading. The text has "T_i > 2 log 2 / log c", "rho > max{L_f / (1 - 2c),
@@ -321,17 +301,19 @@ def theorem_1_models(
         instance that is tried first: those C_1 are not refuted. Where the denominator is positive the inequality
         holds: ``fpfc/theorem-1-models-positive``.
     """
-    setting = setting_of(clients, float(augmentation), smoothing, local_steps)
-    suppose("the hypotheses of Theorem 1", setting.admissible)
-    readings = (setting.inexactness, setting.power)
-    suppose("C_1 is a number", all(setting.first_denominator_of(r) != 0 for r in readings))
-    first = max(setting.first_of(r) for r in readings)
-    task, start = two_sides(clients), np.full((1, 1), 2.0)
-    averages = run_averages(setting.algorithm, task, start, rounds=rounds, replicates=1, seed=0)
+    setting = ScalarSetting(augmentation, smoothing, local_steps)
+    setting.suppose_the_printed()
+    low, high = setting.power
+    readings = ((low / (1 - low), high / (1 - high)), (low, high))
+    ends = [setting.first_denominator(r) for reading in readings for r in reading]
+    suppose("C_1 is a number", ends[0] * ends[1] > 0 and ends[2] * ends[3] > 0)
+    first = max(setting.most_of_first(*reading) for reading in readings)
+    minimisers = [Fraction((-1) ** i) for i in range(clients)]
+    measured = setting.mean_squared_gradient(minimisers, START, rounds)
     # the largest right-hand side for any F* between the sum of the clients' minima, which is 0, and F(w^0)
-    gap = averages.start if first > 0 else 0.0
+    gap = sum((START - b) ** 2 / 2 for b in minimisers) if first > 0 else 0
     factor = first / rounds
-    return at_most(averages.models.item(), descent=factor * gap, smoothing=factor * setting.start)
+    return at_most(measured, descent=factor * gap, smoothing=factor * clients * smoothing * STRENGTH / 4)
 
 
 POSITIVE = Q[Fraction(1, 4) :: 4]
@@ -425,11 +407,15 @@ def theorem_1_duals(clients: int = Z[2:4], rounds: int = among(1000, 2000)) -> S
         code does. L_0, which is not defined, is read as the Lagrangian with the sum over ordered pairs over 2m; with
         that over unordered pairs the left-hand side doubles. With one client a round, which Assumption 3 allows, no
         pair ever has two participants: theta = v = 0 for ever, the models part, and the left-hand side tends to a
-        positive number, whatever the constant.
+        positive number, whatever the constant. The left-hand side is at least that of the mean models, by Jensen's
+        inequality, and what is measured is that one.
     """
-    setting = setting_of(clients, 5.0, 0.3, 10, pair_rule="both", participation=1 / clients)
-    suppose("the hypotheses of Theorem 1", setting.admissible)
-    task = two_sides(clients)
-    averages = run_averages(setting.algorithm, task, np.zeros((1, 1)), rounds=rounds, replicates=1, seed=0)
-    factor = setting.second / rounds
-    return at_most(averages.duals.item(), descent=factor * averages.start, smoothing=factor * setting.start)
+    rho = Fraction(5)
+    setting = ScalarSetting(rho, Fraction(3, 10), 10)
+    setting.suppose_the_printed()
+    opposed = clients // 2 * (clients - clients // 2)
+    measured = opposed * setting.least_squared_difference(clients, rounds) / (2 * clients**2)
+    factor = setting.lipschitz**2 / (clients * rho * setting.second_denominator) / rounds
+    # F* is at least 0, and F(w^0) is half the number of clients
+    descent, smoothing = Fraction(clients, 2), clients * setting.smoothing * STRENGTH / 4
+    return at_most(measured, descent=factor * descent, smoothing=factor * smoothing)

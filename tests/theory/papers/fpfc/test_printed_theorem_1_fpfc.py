@@ -9,11 +9,63 @@ import pytest
 
 from clusterproof.algorithms import FPFC
 from clusterproof.algorithms.penalties import SCAD
+from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.papers.fpfc import partial_participation, repaired
-from clusterproof.theory.papers.fpfc.measured import unit_prox_lengths
-from clusterproof.theory.papers.fpfc.theorem_1 import Constants, setting_of
+from clusterproof.theory.papers.fpfc.measured import Averages, run_averages, unit_prox_lengths
+from clusterproof.theory.papers.fpfc.scalar_rounds import ScalarSetting
+from clusterproof.theory.papers.fpfc.theorem_1 import WEAK_CONVEXITY, Constants
 
 Plant = Callable[..., Any]
+F = Fraction
+
+
+def setting_of(clients: int, rho: float, smoothing: float, local_steps: int, **options: Any) -> Constants:
+    """Clients of curvature 1, strength 0.6, the largest step size that is allowed."""
+    algorithm = FPFC(
+        step_size=1 / (1 + 2 * rho - WEAK_CONVEXITY),
+        local_steps=local_steps,
+        strength=0.6,
+        smoothing=smoothing,
+        augmentation=rho,
+        threshold=0.5,
+        **options,
+    )
+    return Constants(algorithm, clients, 1.0, WEAK_CONVEXITY)
+
+
+def run_of(setting: Constants, minimisers: list[float], start: float, **how: int) -> Averages:
+    count = len(minimisers)
+    task = QuadraticMixture(
+        hessians=np.ones((count, 1, 1)),
+        centers=np.array(minimisers)[:, None],
+        labels=np.zeros(count, dtype=int),
+    )
+    return run_averages(setting.algorithm, task, np.full((1, 1), start), seed=0, **how)
+
+
+@pytest.mark.parametrize("minimisers", [(1, -1), (1, -1, 1), (4, -1, 0, 9)])
+def test_rounds_in_exact_numbers_are_those_of_the_algorithm(minimisers: tuple[int, ...]) -> None:
+    """On the parabola, the line, the concave part and the constant part of SCAD."""
+    for rho, smoothing, steps in ((F(23, 4), F(1, 2), 3), (F(5), F(3, 10), 1), (F(12), F(12, 25), 7)):
+        exact = ScalarSetting(rho, smoothing, steps)
+        setting = setting_of(len(minimisers), float(rho), float(smoothing), steps)
+        run = run_of(setting, [*map(float, minimisers)], 2.0, rounds=4, replicates=1)
+        found = exact.mean_squared_gradient([*map(F, minimisers)], F(2), 4)
+        assert run.models.item() == pytest.approx(float(found), rel=1e-9)
+        low, high = exact.power
+        assert float(low) == pytest.approx(setting.power, rel=1e-12)
+        assert low**2 <= exact.squared_power < high**2
+        assert float(exact.most_of_first(low, high)) == pytest.approx(
+            setting.first_of(setting.power), rel=1e-9
+        )
+        assert float(exact.second_denominator) == pytest.approx(setting.second_denominator, rel=1e-12)
+
+
+def test_where_no_pair_moves_the_difference_of_two_clients_is_at_least_that_of_their_means() -> None:
+    setting = setting_of(2, 5.0, 0.3, 10, pair_rule="both", participation=0.5)
+    run = run_of(setting, [1.0, -1.0], 0.0, rounds=40, replicates=400)
+    least = float(ScalarSetting(F(5), F(3, 10), 10).least_squared_difference(2, 40)) / 8
+    assert least <= run.duals.mean() <= 1.05 * least
 
 
 def test_the_constants_are_those_of_the_statement() -> None:

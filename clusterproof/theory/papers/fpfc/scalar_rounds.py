@@ -1,0 +1,146 @@
+"""FPFC on scalar clients in exact numbers: losses (w - b)^2 / 2, all of them in every round."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+from clusterproof.checker.claims import suppose
+from clusterproof.methods.exact import descend, mean
+
+STRENGTH, CONCAVITY = Fraction(3, 5), Fraction(37, 10)
+"""lambda and a of SCAD."""
+WEAK_CONVEXITY = Fraction(1, 1000)
+"""L_- of convex losses: any positive number."""
+DIGITS = 10**20
+"""One over the width within which a root is known."""
+
+
+@dataclass(frozen=True)
+class ScalarSetting:
+    """A setting of Theorem 1 with L_f = 1 and the largest step size that it allows.
+
+    Attributes
+    ----------
+    augmentation, smoothing, local_steps
+        rho, xi and T.
+    """
+
+    augmentation: Any
+    smoothing: Any
+    local_steps: Any
+
+    @property
+    def step_size(self) -> Any:
+        """alpha = 1 / (L_f + 2 rho - L_-)."""
+        return 1 / (1 + 2 * self.augmentation - WEAK_CONVEXITY)
+
+    @property
+    def lipschitz(self) -> Any:
+        """L_g = max(lambda / xi, 1 / (a - 1))."""
+        return max(STRENGTH / self.smoothing, 1 / (CONCAVITY - 1))
+
+    @property
+    def second_denominator(self) -> Any:
+        """rho^2 - L_g rho - 2 L_g^2."""
+        rho, lipschitz = self.augmentation, self.lipschitz
+        return rho**2 - lipschitz * rho - 2 * lipschitz**2
+
+    @property
+    def squared_power(self) -> Any:
+        """c^T, the square of q."""
+        convexity, smoothness = self.augmentation - WEAK_CONVEXITY, 1 + self.augmentation
+        contraction = 1 - 2 * self.step_size * convexity * smoothness / (smoothness + convexity)
+        return contraction**self.local_steps
+
+    @property
+    def power(self) -> tuple[Any, Any]:
+        """Two numbers between which q = c^(T/2) lies."""
+        low = Fraction(math.isqrt(math.floor(self.squared_power * DIGITS**2)), DIGITS)
+        return low, low + Fraction(1, DIGITS)
+
+    def suppose_the_printed(self) -> None:
+        """State the hypotheses of Theorem 1 on rho and T, for both of the numbers between which q lies."""
+        rho, (_, high) = self.augmentation, self.power
+        suppose("rho > 2 lambda / xi", rho > 2 * STRENGTH / self.smoothing)
+        suppose("rho > 2 / (a - 1)", rho > 2 / (CONCAVITY - 1))
+        suppose("q < 1/2", 4 * self.squared_power < 1)
+        suppose("rho > L_f / (1 - 2q)", rho * (1 - 2 * high) > 1)
+
+    def first_denominator(self, inexactness: Any) -> Any:
+        """rho - L_f - 2 r L_h with r = ``inexactness``."""
+        return self.augmentation - 1 - 2 * inexactness * (1 + self.augmentation)
+
+    def most_of_first(self, low: Any, high: Any) -> Any:
+        """Return at least C_1 for p = 1 and an r between ``low`` and ``high``, for a denominator of one sign."""
+        rho, denominator = self.augmentation, self.first_denominator(high)
+        inexactness = high if denominator > 0 else low
+        inexact = 6 * ((inexactness * (1 + rho)) ** 2 + rho**2) / denominator
+        return inexact + 12 * rho**3 / self.second_denominator
+
+    def shrunk(self, length: Any) -> Any:
+        """Return the proximal point of a length for the smoothed SCAD over rho."""
+        rho, xi = self.augmentation, self.smoothing
+        if length <= xi + STRENGTH / rho:
+            return rho * xi / (STRENGTH + rho * xi) * length
+        if length <= STRENGTH + STRENGTH / rho:
+            return length - STRENGTH / rho
+        if length <= CONCAVITY * STRENGTH:
+            return ((CONCAVITY - 1) * rho * length - CONCAVITY * STRENGTH) / ((CONCAVITY - 1) * rho - 1)
+        return length
+
+    def participant(self, model: Any, minimiser: Any, anchor: Any) -> Any:
+        """Return where T local steps lead a client."""
+        return descend(
+            lambda w: w - minimiser + self.augmentation * (w - anchor),
+            model,
+            self.step_size,
+            self.local_steps,
+        )
+
+    def mean_squared_gradient(self, minimisers: Sequence[Any], start: Any, rounds: int) -> Any:
+        """Return the mean over rounds of ||grad_w L_0||^2 of clients that start at one model."""
+        rho, clients = self.augmentation, range(len(minimisers))
+        models = [start for _ in clients]
+        theta = {(i, j): Fraction(0) for i in clients for j in clients}
+        dual = dict(theta)
+        total = Fraction(0)
+        for _ in range(rounds):
+            anchors = [mean([models[j] + theta[i, j] - dual[i, j] / rho for j in clients]) for i in clients]
+            models = [
+                self.participant(w, b, anchor)
+                for w, b, anchor in zip(models, minimisers, anchors, strict=True)
+            ]
+            for i, j in combinations(clients, 2):
+                delta = models[i] - models[j] + dual[i, j] / rho
+                moved = self.shrunk(abs(delta)) * (1 if delta > 0 else -1)
+                theta[i, j] = moved
+                theta[j, i] = -moved
+                dual[i, j] = rho * (delta - moved)
+                dual[j, i] = rho * (moved - delta)
+            gradients = [models[i] - minimisers[i] + mean([dual[i, j] for j in clients]) for i in clients]
+            total += sum(gradient**2 for gradient in gradients)
+        return total / rounds
+
+    def least_squared_difference(self, clients: Any, rounds: Any) -> Any:
+        """Return at most the mean over rounds of E (w_i - w_j)^2 for minimisers 1 and -1 and one participant a round.
+
+        No pair ever moves: theta = v = 0, and all participants get the mean of the models, which leaves the difference.
+        (E (w_i - w_j))^2 is at most the mean square, and numbers are rounded down.
+        """
+        moves = (1 - (1 - self.step_size * (1 + self.augmentation)) ** self.local_steps) / clients
+        keeps, gains = rounded_down(1 - moves), rounded_down(2 * moves / (1 + self.augmentation))
+        difference = total = Fraction(0)
+        for _ in range(rounds):
+            difference = rounded_down(keeps * difference + gains)
+            total += difference**2
+        return total / rounds
+
+
+def rounded_down(number: Any) -> Fraction:
+    """Return the largest fraction of 20 digits that is at most a number."""
+    return Fraction(math.floor(number * DIGITS), DIGITS)
