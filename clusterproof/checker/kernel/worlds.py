@@ -92,7 +92,7 @@ class Point(Linear):
     def key(self) -> tuple[Any, ...]:
         """What tells points apart."""
         spend(1 + len(self.terms))
-        if any(type(value) is Quotient for value in self.terms.values()):
+        if self.world.symbolic:
             return self.world.key_of(self)
         return tuple(sorted(self.terms.items()))
 
@@ -216,8 +216,11 @@ class World(ABC):
         Where a method starts, the solution (None of functions that need not be convex) and the least value.
     reach
         What |start - solution| is at most; None for no limit.
+    symbolic
+        Whether coefficients of points may be symbols.
     """
 
+    symbolic = False
     oracles: Sequence[Oracle]
     start: Point
     solution: Point | None

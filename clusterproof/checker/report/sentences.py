@@ -238,7 +238,8 @@ def of_worst(worst: WorstCase, space: Space, *, proved: bool) -> str:
 def doubts_of_worst(worst: WorstCase, instances: int) -> list[str]:
     """Say why worst cases over a class of functions do not decide a line; empty if they do."""
     if worst.refused:
-        return [f"drawn functions only: {worst.refused}"]
+        every_value = f"; there is no proof of every value: {worst.not_shown}" if worst.not_shown else ""
+        return [f"drawn functions only: {worst.refused}{every_value}"]
     if worst.certified and not instances:
         return [
             "no function was found that meets the hypotheses: multipliers would prove the bound of nothing"

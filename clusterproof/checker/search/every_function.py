@@ -9,7 +9,7 @@ from typing import Any
 
 from clusterproof.checker.claims.class_ranges import OfClass, class_of
 from clusterproof.checker.claims.drawn_functions import Known
-from clusterproof.checker.claims.ranges import Instance
+from clusterproof.checker.claims.ranges import Instance, Integers
 from clusterproof.checker.claims.sides import Excluded
 from clusterproof.checker.claims.space import Space
 from clusterproof.checker.kernel import Refused, vocabulary
@@ -24,8 +24,6 @@ from clusterproof.checker.search.written import written_instance
 SETTINGS = 64
 """Values of the other quantities that are all tried if they are no more; else ``DRAWN`` corners, and as many drawn."""
 DRAWN = 12
-FEW = 12
-"""Settings at which a function is drawn that may be a witness of all."""
 WITNESSES = 50
 """Drawn functions of which one must meet the hypotheses."""
 
@@ -75,7 +73,7 @@ def decide(tried: Tried) -> Mapping[str, WorstCase]:
                 elif at.proofs is not None:
                     _evaluate_witness(tried, setting, name, line)
     except Refused as refused:
-        return {"": WorstCase(refused=str(refused))}
+        return {"": WorstCase(refused=str(refused), not_shown=why)}
     return {line: WorstCase(tuple(several), complete, not_shown=why) for line, several in found.items()}
 
 
@@ -101,14 +99,31 @@ def _families(tried: Tried, settings: Sequence[Instance], name: str) -> dict[str
 
 
 def _witness(tried: Tried, settings: Sequence[Instance], name: str, line: str) -> Instance | None:
-    """Return the first instance that meets the hypotheses of a line, of the first settings, whose rounds are fewest."""
-    for setting in settings[:FEW]:
-        for instance in _drawn(tried, setting, name):
-            tried.evaluate(instance)
-            evaluation = tried.evaluation(instance)
-            if evaluation is not None and not isinstance(evaluation.lines.get(line), Excluded):
-                return instance
+    """Return an instance that meets the hypotheses of a line, with few rounds; None if none is drawn."""
+    few = list(_least_integers(tried.space, settings, name))
+    for number in range(WITNESSES):
+        for setting in few:
+            for instance in _drawn(tried, setting, name, number):
+                tried.evaluate(instance)
+                evaluation = tried.evaluation(instance)
+                if evaluation is not None and not isinstance(evaluation.lines.get(line), Excluded):
+                    return instance
     return None
+
+
+def _least_integers(space: Space, settings: Sequence[Instance], name: str) -> Iterator[Instance]:
+    """Yield settings of which the integers are the least of their ranges, if the others are in theirs then."""
+    for setting in settings:
+        least: dict[str, Any] = {}
+        for other, allowed in space.ranges.items():
+            if other == name:
+                continue
+            value = allowed.ends(least)[0] if isinstance(allowed, Integers) else setting[other]
+            if not allowed.holds(value, least):
+                break
+            least[other] = value
+        else:
+            yield least
 
 
 def _with(space: Space, setting: Instance, name: str, value: object) -> dict[str, object]:
@@ -117,21 +132,21 @@ def _with(space: Space, setting: Instance, name: str, value: object) -> dict[str
 
 def _evaluate_witness(tried: Tried, setting: Instance, name: str, line: str) -> None:
     """Evaluate drawn functions until one meets the hypotheses of a line, as equations of iterates at rest."""
-    for instance in _drawn(tried, setting, name):
-        if line in tried.lines and tried.lines[line].instances:
-            return
-        tried.evaluate(instance)
+    for number in range(WITNESSES):
+        for instance in _drawn(tried, setting, name, number):
+            if line in tried.lines and tried.lines[line].instances:
+                return
+            tried.evaluate(instance)
 
 
-def _drawn(tried: Tried, setting: Instance, name: str) -> Iterator[dict[str, object]]:
-    """Yield instances with drawn functions, each as it is and with iterates at rest."""
+def _drawn(tried: Tried, setting: Instance, name: str, number: int) -> Iterator[dict[str, object]]:
+    """Yield instances with a drawn function, as it is and with iterates at rest."""
     allowed = tried.space.ranges[name]
     assert isinstance(allowed, OfClass)
-    for number in range(WITNESSES):
-        with suppress(Refused):
-            drawn = allowed.draw(setting, stream_of(tried, "witness", number))
-            for value in () if drawn is None else (drawn, drawn.at_rest()):
-                yield _with(tried.space, setting, name, value)
+    with suppress(Refused):
+        drawn = allowed.draw(setting, stream_of(tried, "witness", number))
+        for value in () if drawn is None else (drawn, drawn.at_rest()):
+            yield _with(tried.space, setting, name, value)
 
 
 def _settings(tried: Tried, name: str) -> tuple[Sequence[Instance], bool]:

@@ -1,4 +1,7 @@
-"""Rounds on every smooth strongly convex loss, L = 1 and mu = 1/10; those of algorithms have a twin on quadratics."""
+"""Rounds on every smooth strongly convex loss; those of algorithms have a twin on quadratics.
+
+L is 1. Of ProxSkip and SCAFFOLD mu is any number below it, else 1/10.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,17 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated, Any
 
-from clusterproof.checker.claims import Function, Sides, Z, among, at_most, claim, functions, suppose
+from clusterproof.checker.claims import (
+    Function,
+    Sides,
+    Z,
+    among,
+    at_most,
+    claim,
+    functions,
+    rationals,
+    suppose,
+)
 from clusterproof.methods.averaging import fedavg
 from clusterproof.methods.clustered import cfl_mgd_option_1
 from clusterproof.methods.controls import fedlin, proxskip, scaffold
@@ -16,6 +29,11 @@ MU, SHARE = Fraction(1, 10), Fraction(1, 2)
 """Strong convexity of the losses, whose smoothness is 1; and l: two clusters with equally many clients."""
 Loss = Annotated[Function, functions(smoothness=1, strong_convexity=MU)]
 Losses = Annotated[Function, functions(smoothness=1, strong_convexity=MU, count=2)]
+Curvature = Annotated[Fraction, rationals(0, 1, 12)]
+"""mu / L, where it is a quantity of the claim."""
+CurvedLosses = Annotated[
+    Function, functions(smoothness=1, strong_convexity=lambda curvature: curvature, count=2)
+]
 
 
 def clients_of(f: Function, steps: int = 1) -> ExactClients:
@@ -177,30 +195,49 @@ def fedlin_every_gap(f: Losses, steps: int = among(1, 2), rounds: int = among(1,
     return at_most(f(model) - f.minimum, rate=(1 - MU / 6) ** rounds * (f(f.start) - f.minimum))
 
 
+def of_proxskip(curvature: Any, length: Any, probability: Any) -> dict[str, Any]:
+    """Return the multipliers of an iteration of ProxSkip; vector 2 is grad f_1(x*), and 5 the control h_1."""
+    weight = length * (1 - length * curvature)
+    pairs = {f"{client}:{pair}:0": weight for client in (0, 1) for pair in ("0,1", "1,0")}
+    return {**pairs, "squares": [(3, length**2 / probability**2, {5: 1, 2: -1})]}
+
+
 @claim(
-    "proxskip/every-loss", label="One-step rate, every loss", judges="ours", tight=True, expected="certified"
+    "proxskip/every-loss",
+    label="One-step rate, every loss",
+    judges="ours",
+    tight=True,
+    expected="certified",
+    multipliers={"line 0": of_proxskip},
 )
 def proxskip_every_loss(
-    f: Losses,
-    step_size: Fraction = among(Fraction(1, 2), Fraction(1), Fraction(3, 2)),
-    probability: Fraction = among(Fraction(1, 4), Fraction(1, 2), Fraction(1)),
+    curvature: Curvature,
+    length: Annotated[Fraction, rationals(0, lambda curvature: 2 / (1 + curvature), 12)],
+    probability: Annotated[Fraction, rationals(0, 1, 12)],
+    rate: Annotated[Fraction, rationals(lambda curvature, length: (1 - length * curvature) ** 2, 1, 12)],
+    f: CurvedLosses,
 ) -> Sides:
-    """One iteration contracts by max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 - p^2} on every pair of losses.
+    """One iteration contracts by max{(1 - gamma mu)^2, 1 - p^2} on every pair of losses, for every mu, step and p.
 
     Statement
-        E Psi+ <= max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 - p^2} Psi with Psi = mean ||x_i - x*||^2 + (gamma / p)^2
-        mean ||h_i - grad f_i(x*)||^2, for any x_i, and h_i of sum 0.
+        E Psi+ <= rate Psi for every rate of at least (1 - gamma mu)^2 and 1 - p^2, with Psi = mean ||x_i - x*||^2 +
+        (gamma / p)^2 mean ||h_i - grad f_i(x*)||^2, for any x_i, and h_i of sum 0; 0 < gamma <= 2 / (L + mu), 0 < p <=
+        1 and mu < L.
 
     Source
         Ours: ``proxskip/sharp`` is tried on quadratics, and its step is proved for any N.
     """
+    suppose("mu < L", curvature < 1)
+    suppose("0 < gamma", length > 0)
+    suppose("0 < p", probability > 0)
+    suppose("1 - p^2 <= rate", 1 - probability**2 <= rate)
     star = f.minimiser
     models, control = [f.point(), f.point()], f.point() - star
     controls = [control, -control]
 
     def psi(models: Sequence[Any], controls: Sequence[Any]) -> Any:
         away = mean_square(controls, gradients_at(f, star))
-        return mean_square(models, [star, star]) + (step_size / probability) ** 2 * away
+        return mean_square(models, [star, star]) + (length / probability) ** 2 * away
 
     met, skipped = [
         psi(
@@ -208,15 +245,25 @@ def proxskip_every_loss(
                 clients_of(f),
                 models,
                 controls,
-                step_size=step_size,
+                step_size=length,
                 probability=probability,
                 communicates=coin,
             )
         )
         for coin in (True, False)
     ]
-    rate = max((1 - step_size * MU) ** 2, (1 - step_size) ** 2, 1 - probability**2)
     return at_most(probability * met + (1 - probability) * skipped, start=rate * psi(models, controls))
+
+
+def of_scaffold(curvature: Any, steps: int) -> dict[str, Any]:
+    """Return the multipliers of a round of SCAFFOLD: of each local step both conditions between its point and x*."""
+    rate = 1 - curvature / steps
+    return {
+        f"{client}:{pair}:0": rate ** (2 * (steps - point) + 1) / steps
+        for client in (0, 1)
+        for point in range(1, steps + 1)
+        for pair in (f"0,{point}", f"{point},0")
+    }
 
 
 @claim(
@@ -225,17 +272,19 @@ def proxskip_every_loss(
     judges="ours",
     tight=True,
     expected="certified",
+    multipliers={"line 0": of_scaffold},
 )
-def scaffold_every_loss(f: Losses, steps: int = among(1, 2, 3)) -> Sides:
-    """A round of SCAFFOLD II contracts by (1 - eta mu)^(2K) on every pair of losses.
+def scaffold_every_loss(curvature: Curvature, f: CurvedLosses, steps: int = among(1, 2, 3)) -> Sides:
+    """A round of SCAFFOLD II contracts by (1 - eta mu)^(2K) on every pair of losses, for every mu.
 
     Statement
         Psi+ <= (1 - eta mu)^(2K) Psi with Psi = ||x - x*||^2 + (K eta)^2 mean ||c_i - c - grad f_i(x*)||^2, eta = 1 /
-        (L K), eta_g = 1 and c = mean c_i, for any x and c_i.
+        (L K), eta_g = 1 and c = mean c_i, for any x and c_i, and every mu < L.
 
     Source
         Ours: ``scaffold/sharp`` is tried on quadratics, and its steps are proved for any N and K.
     """
+    suppose("mu < L", curvature < 1)
     star, step_size = f.minimiser, Fraction(1, steps)
     control = f.point() - star
     before = [control, -control]  # c_i - c
@@ -245,4 +294,6 @@ def scaffold_every_loss(f: Losses, steps: int = among(1, 2, 3)) -> Sides:
         return mean_square([model], [star]) + (steps * step_size) ** 2 * mean_square(controls, goals)
 
     after = scaffold(clients_of(f, steps), f.start, 0 * star, before, step_size=step_size)
-    return at_most(psi(*after), rate=(1 - step_size * MU) ** (2 * steps) * psi(f.start, 0 * star, before))
+    return at_most(
+        psi(*after), rate=(1 - step_size * curvature) ** (2 * steps) * psi(f.start, 0 * star, before)
+    )

@@ -1,0 +1,215 @@
+"""What remains of Theorem 1 without noise: an exponential rate for every momentum and every number of rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Annotated, Any
+
+from clusterproof.checker.claims import (
+    Function,
+    Sides,
+    Z,
+    at_most,
+    claim,
+    functions,
+    iterate,
+    rationals,
+    suppose,
+)
+from clusterproof.methods.clustered import cfl_mgd_option_1
+from clusterproof.methods.exact import exact_clients
+
+Curvature = Annotated[Fraction, rationals(0, 1, 12)]
+SmallCurvature = Annotated[Fraction, rationals(0, Fraction(1, 4), 12)]
+"""mu / L."""
+Momentum = Annotated[Fraction, rationals(0, 1, 12)]
+Length = Annotated[Fraction, rationals(0, 1, 12)]
+LengthWithMomentum = Annotated[Fraction, rationals(0, lambda momentum: 1 - momentum, 12)]
+"""s = eta L l_p: the step times the smoothness times the cluster's share of the clients."""
+Bound = Annotated[Fraction, rationals(1, 9, 8, upwards=True)]
+"""b_0, at least delta = 1."""
+Loss = Annotated[Function, functions(smoothness=1, strong_convexity=lambda curvature: curvature)]
+"""The expected loss of a cluster, in units in which L = 1."""
+
+
+def one_round(f: Function, model: Any, buffer: Any, length: Any, momentum: Any) -> tuple[Any, Any]:
+    """Return model and buffer of a cluster after a round of option I in which all clients choose rightly."""
+    models, buffers = cfl_mgd_option_1(
+        exact_clients([f.gradient], [1]), [model], [buffer], step_size=length, momentum=momentum, chosen=[0]
+    )
+    return models[0], buffers[0]
+
+
+def squared_error(f: Function, model: Any) -> Any:
+    """Return ||chi - chi*||^2."""
+    apart = model - f.minimiser
+    return apart @ apart
+
+
+def potential(f: Function, model: Any, buffer: Any, length: Any, momentum: Any, rate: Any) -> Any:
+    """(1 - beta)^2 rate times V = ||z||^2 + 2 s beta / ((1 - beta)^2 rate) (f(chi_prev) - f*).
+
+    Here (1 - beta) z = (1 - beta) (chi - chi*) + beta (chi - chi_prev), and chi_prev is chi + s u of the buffer u.
+    """
+    z = (1 - momentum) * (model - f.minimiser) - momentum * length * buffer
+    return rate * (z @ z) + 2 * length * momentum * (f(model + length * buffer) - f.minimum)
+
+
+def error_after(
+    f: Function, length: Fraction, momentum: Fraction, rate: Any, slope: Any, rounds: int
+) -> Sides:
+    """Compare ||chi^T - chi*||^2 with C rate^T ||chi^0 - chi*||^2 from rest, where 1 - rate is ``slope``."""
+    first = potential(f, f.start, 0 * f.start, length, momentum, rate)
+
+    def next_state(state: Any) -> Any:
+        model, buffer, factor = state
+        model, buffer = one_round(f, model, buffer, length, momentum)
+        return model, buffer, rate * factor
+
+    def says(state: Any, passed: Any) -> Any:
+        model, buffer, factor = state
+        return factor >= 0, potential(f, model, buffer, length, momentum, rate) <= factor * first
+
+    model, _, factor = iterate(next_state, (f.start, 0 * f.start, 1), rounds, invariant=says)
+    of_lengths = 1 / slope + 1 / ((1 - momentum) * rate)
+    constant = of_lengths * ((1 - momentum) ** 2 * rate + length * momentum)
+    return at_most(squared_error(f, model), rate=constant * factor * f.distance**2)
+
+
+def multipliers_of(rate_of: Callable[[Any, Any], Any], slope_of: Callable[[Any, Any], Any]) -> dict[str, Any]:
+    """Return the multipliers of a proof with a rate, and 1 - rate, of s and mu."""
+
+    def of_a_round(length: Any, momentum: Any, curvature: Any) -> dict[str, Any]:
+        rate = rate_of(length, curvature)
+        return {
+            "0:0,3:0": 2 * length * (1 - momentum) * rate,
+            "0:3,0:0": 2 * length * (rate - momentum),
+            "0:2,3:0": 2 * length * momentum * rate,
+            "hypothesis 0": rate,
+        }
+
+    def of_the_line(length: Any, momentum: Any, curvature: Any, factor: Any) -> dict[str, Any]:
+        weight = 1 / slope_of(length, curvature) + 1 / ((1 - momentum) * rate_of(length, curvature))
+        return {
+            "hypothesis 0": weight,
+            "0:2,0:0": 2 * length * momentum * weight,
+            "0:0,1:0": 2 * length * momentum * factor * weight,
+        }
+
+    return {"round 0": of_a_round, "line 0": of_the_line}
+
+
+@claim(
+    "cfl-mgd/theorem-1-without-noise",
+    label="Theorem 1 without noise",
+    judges="ours",
+    expected="certified",
+    places="abstract; contribution 2; (11)",
+    multipliers=multipliers_of(lambda s, mu: 1 - s * mu, lambda s, mu: s * mu),
+)
+def theorem_1_without_noise(
+    curvature: SmallCurvature, momentum: Momentum, length: LengthWithMomentum, f: Loss, rounds: int = Z[1:]
+) -> Sides:
+    """Without noise and wrong assignments the error falls exponentially, for every momentum and every T.
+
+    Hypotheses
+        Option I with all clients, exact gradients and right assignments, from rest. The expected loss of cluster p is
+        L-smooth and mu-strongly convex with 0 < mu <= L / 4; momentum beta in [0, 1), and 0 < s <= 1 - beta, s = eta L
+        l_p.
+
+    Statement
+        ||chi_p^T - chi*_p||^2 <= C (1 - s mu / L)^T ||chi_p^0 - chi*_p||^2 for every T, with C = (L / (s mu) + 1 /
+        ((1 - beta) rho)) ((1 - beta)^2 rho + s beta) and rho = 1 - s mu / L.
+
+        *any curvature*: the same with rho = 1 - s mu / 2L for every mu < L.
+
+        *no momentum*: ||chi_p^T - chi*_p||^2 <= (1 - s mu / L)^(2T) ||chi_p^0 - chi*_p||^2 for beta = 0, every s <= 1
+        and mu < L.
+
+        *inexact gradients*: with beta = 0 and errors of at most delta in every round's gradient over L, ||chi_p^T -
+        chi*_p|| <= b_T, b_(t+1) = (1 - s mu / L) b_t + s delta, b_0 the larger of ||chi_p^0 - chi*_p|| and delta.
+
+    Remarks
+        Kept of Theorem 1: its algorithm with momentum, its loss class, an exponential rate. Its factor 1 - l mu / 8L
+        for the step 1/L is weaker. Not kept: noise and wrong assignments, and so its floor and its probability.
+
+    Proof
+        V = ||chi + beta / (1 - beta) (chi - chi_prev) - chi*||^2 + 2 s beta / ((1 - beta)^2 rho) (f(chi_prev) - f*) has
+        V+ <= rho V.
+
+    Source
+        Ours; replaces Theorem 1 of Zhao et al. (2023) where nothing is random.
+    """
+    suppose("0 < mu", curvature > 0)
+    suppose("0 < s", length > 0)
+    suppose("beta < 1", momentum < 1)
+    return error_after(f, length, momentum, 1 - length * curvature, length * curvature, rounds)
+
+
+@theorem_1_without_noise.line(
+    "any curvature", multipliers=multipliers_of(lambda s, mu: 1 - s * mu / 2, lambda s, mu: s * mu / 2)
+)
+def any_curvature(
+    curvature: Curvature, momentum: Momentum, length: LengthWithMomentum, f: Loss, rounds: int = Z[1:]
+) -> Sides:
+    """With the rate 1 - s mu / 2 the curvature is any number below 1."""
+    suppose("0 < mu", curvature > 0)
+    suppose("mu < L", curvature < 1)
+    suppose("0 < s", length > 0)
+    suppose("beta < 1", momentum < 1)
+    return error_after(f, length, momentum, 1 - length * curvature / 2, length * curvature / 2, rounds)
+
+
+@theorem_1_without_noise.line("no momentum")
+def no_momentum(curvature: Curvature, length: Length, f: Loss, rounds: int = Z[1:]) -> Sides:
+    """With momentum 0 the error itself falls, by 1 - s mu in every round."""
+    suppose("mu < L", curvature < 1)
+
+    def next_state(state: Any) -> Any:
+        model, factor = state
+        model, _ = one_round(f, model, 0 * model, length, 0)
+        return model, (1 - length * curvature) ** 2 * factor
+
+    def says(state: Any, passed: Any) -> Any:
+        model, factor = state
+        return factor >= 0, squared_error(f, model) <= factor * f.distance**2
+
+    model, factor = iterate(next_state, (f.start, 1), rounds, invariant=says)
+    return at_most(squared_error(f, model), rate=factor * f.distance**2)
+
+
+def of_an_inexact_round(length: Any, curvature: Any, passed: Any, now: Any) -> dict[str, Any]:
+    """Return the multipliers of a round whose gradient has an error, where ``now`` is b_t."""
+    rate = 1 - length * curvature
+    share = (rate * now + length) / now
+    return {
+        "0:0,1:0": 2 * length * share,
+        "0:1,0:0": 2 * length * share,
+        "hypothesis 1": rate * share,
+        "hypothesis 2": length**2 + length * rate * now,
+    }
+
+
+@theorem_1_without_noise.line("inexact gradients", multipliers={"round 0": of_an_inexact_round})
+def inexact_gradients(
+    curvature: Curvature, length: Length, bound: Bound, f: Loss, rounds: int = Z[1:]
+) -> Sides:
+    """A gradient that is wrong by at most delta = 1 in a round adds s delta to the error."""
+    suppose("mu < L", curvature < 1)
+    suppose("0 < s", length > 0)
+    suppose("||chi^0 - chi*|| <= b_0", f.distance**2 <= bound**2)
+
+    def next_state(state: Any) -> Any:
+        model, bound = state
+        error = f.point() - f.minimiser
+        suppose("||error|| <= delta", error @ error <= 1)
+        after, _ = one_round(f, model, 0 * model, length, 0)
+        return after - length * error, (1 - length * curvature) * bound + length
+
+    def says(state: Any, passed: Any) -> Any:
+        model, bound = state
+        return bound >= 1, squared_error(f, model) <= bound**2
+
+    model, last = iterate(next_state, (f.start, bound), rounds, invariant=says)
+    return at_most(squared_error(f, model), bound=last**2)

@@ -1,0 +1,89 @@
+"""Two lines of the proof of the repaired theorem on every loss and penalty, for every number of local steps."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated, Any
+
+from clusterproof.checker.claims import (
+    Function,
+    Sides,
+    Z,
+    at_most,
+    claim,
+    functions,
+    iterate,
+    rationals,
+    suppose,
+)
+
+Length = Annotated[Fraction, rationals(0, 1, 12)]
+"""z = alpha L_h, where h_i is L_h-smooth with L_h = L_f + rho."""
+Augmentation = Annotated[Fraction, rationals(2, 9, 8, upwards=True)]
+"""rho / L_g."""
+Smooth = Annotated[Function, functions(smoothness=1, convex=False)]
+"""A function that need not be convex, in units in which it is 1-smooth."""
+
+
+@claim(
+    "fpfc/local-steps-every-loss",
+    label="proof of Theorem 1, local steps and pairs, every loss",
+    judges="ours",
+    expected="certified",
+    places="approach; algorithm 1, line 3; algorithm 1, line 5",
+)
+def local_steps(length: Length, h: Smooth, steps: int = Z[1:]) -> Sides:
+    """T local steps lower h_i by (1 - (1 - z)^(2T)) / 2 L_h ||M_i||^2, for every smooth loss and every T.
+
+    Hypotheses
+        h_i(w) = f_i(w) + rho / 2 ||w - zeta_i||^2 is L_h-smooth and bounded from below; neither f_i nor h_i need be
+        convex or have a minimiser. 0 < z = alpha L_h <= 1.
+
+    Statement
+        h_i(w_T) <= h_i(w_0) - (1 - (1 - z)^(2T)) / (2 L_h) ||grad h_i(w_0)||^2 for every T.
+
+        *pairs*: with an L_g-smooth penalty g >= 0, which need not be convex, every rho >= 2 L_g and any models, theta+
+        the pair's update and v+ = v + rho (w_i - w_j - theta+) the dual: the pair's part of the augmented Lagrangian
+        falls by (rho^2 - rho L_g - 2 L_g^2) / (2 rho) ||theta+ - theta||^2. Before and after v = grad g(theta).
+
+    Source
+        Ours, on the proof of Theorem 1 of Yu et al. (2023): ``fpfc/repaired-proof`` has these lines on drawn tasks.
+    """
+    suppose("0 < z", length > 0)
+    slope = h.gradient(h.start)
+    square, before = slope @ slope, h(h.start)
+
+    def next_state(state: Any) -> Any:
+        model, remaining = state
+        return model - length * h.gradient(model), (1 - length) ** 2 * remaining
+
+    def says(state: Any, passed: Any) -> Any:
+        model, remaining = state
+        here = h.gradient(model)
+        return (
+            remaining >= 0,
+            h(model) <= before - (1 - remaining) / 2 * square,
+            remaining * square <= here @ here,
+        )
+
+    model, remaining = iterate(next_state, (h.start, 1), steps, invariant=says)
+    return at_most(h(model), before=before, descent=-(1 - remaining) / 2 * square)
+
+
+@local_steps.line("pairs")
+def pairs(augmentation: Augmentation, g: Smooth) -> Sides:
+    """The update of a pair; theta+ is any point, and what the update makes of it determines w_i - w_j."""
+    rho, theta, after = augmentation, g.start, g.point()
+    dual, new = g.gradient(theta), g.gradient(after)
+    apart = after + (new - dual) / rho  # w_i - w_j, from grad g(theta+) = v + rho (w_i - w_j - theta+)
+
+    def lagrangian(theta: Any, dual: Any) -> Any:
+        gap = apart - theta
+        return g(theta) + dual @ gap + rho / 2 * (gap @ gap)
+
+    moved = after - theta
+    return at_most(
+        lagrangian(after, new),
+        before=lagrangian(theta, dual),
+        fall=-(rho**2 - rho - 2) / (2 * rho) * (moved @ moved),
+    )
