@@ -5,15 +5,23 @@ from __future__ import annotations
 import shlex
 from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from clusterproof.checker.claims.claim import matching
+from clusterproof.checker.claims.claim import Claim, matching
 from clusterproof.checker.export.folder import Decided, decided, write_folder
+from clusterproof.checker.kernel import Refused
+from clusterproof.checker.report.recorded import is_text_of
+from clusterproof.checker.report.sentences import plural
+from clusterproof.checker.report.stored_evidence import read_evidence
 from clusterproof.commands import terminal
 from clusterproof.commands.check_evidence import usual_folder
 from clusterproof.common import InvalidArgument
+from clusterproof.user_files import file_of
+
+NAMED = 5
+"""Most claims that a sentence names."""
 
 
 def export(
@@ -38,24 +46,43 @@ def export(
         raise InvalidArgument(
             "names", "", "must name a claim", "such as clusterproof export cfl-mgd/lemma-2 --out FOLDER"
         )
-    ids, _, stated = terminal.ids_and_files(names)
-    wanted = ids or list(chain(*stated))
-    found: list[Decided] = []
-    for name in wanted:
+    ids, files, stated = terminal.ids_and_files(names)
+    again = shlex.join([*names, *(["--evidence", str(evidence)] if evidence else [])])
+    found, open_claims = list[Decided](), list[str]()
+    for name in ids or list(chain(*stated)):
         pattern, _, line = name.partition("#")
         for claim in matching(pattern):
-            lines = decided(claim, evidence or usual_folder(claim))
+            folder = evidence or usual_folder(claim)
+            if file_of(claim.module) is not None:
+                _require_checked(claim, folder, again)
+            lines = list(decided(claim, folder))
             own = [each for each in lines if not line or each.name == f"{claim.id}#{line}"]
             found += [each for each in own if each.name not in {other.name for other in found}]
+            open_claims += [] if own else [claim.id]
     if not found:
-        rule = "must have a recorded line that the kernel decides: certified, vacuous or exactly violated"
-        check = (
-            f"clusterproof check {shlex.join([*names, *(['--evidence', str(evidence)] if evidence else [])])}"
-        )
-        raise InvalidArgument("names", ", ".join(names), rule, f"`{check}` decides and records them")
+        rule = "must have a line that the kernel decides: certified, vacuous or exactly violated"
+        shown = shlex.join([open_claims[0], *files])
+        remedy = f"`clusterproof show {shown}` says what it rests on"
+        raise InvalidArgument("names", ", ".join(names), rule, remedy)
     missing = write_folder(found, out)
     for name, why in missing.items():
         terminal.complain(f"{name}: no file for Rocq: {why}")
-    print(f"{len(found)} lines in {out}, {len(found) - len(missing)} of them with a proof for Rocq")
+    print(f"{plural('line', len(found))} in {out}, {len(found) - len(missing)} of them with a proof for Rocq")
+    if open_claims:
+        more = f" and {len(open_claims) - NAMED} more" * (len(open_claims) > NAMED)
+        print(f"not in it, as the kernel decides no line: {', '.join(open_claims[:NAMED])}{more}")
     print(f"cd {out}; python3 -I -S replay.py; make -j2")
     return 0
+
+
+def _require_checked(claim: Claim[..., Any], folder: Path | None, again: str) -> None:
+    """Refuse a user's claim of which no verdict is kept, or one of another text than it has now."""
+    kept = read_evidence(claim.paper, folder)
+    checked = any(each["claim"] == claim.id for each in kept.verdicts)
+    try:
+        changed = claim.id in kept.texts and not is_text_of(claim, kept.texts[claim.id])
+    except Refused:
+        changed = True
+    if changed or not checked:
+        rule = "must be checked as it is now" if checked else "must be checked first"
+        raise InvalidArgument("names", claim.id, rule, f"`clusterproof check {again}` decides and records it")

@@ -183,6 +183,18 @@ def replay_verdict(record: Mapping[str, Any], kept: Kept, *, shipped: bool = Fal
     return Replayed(verdict, "", stale, shown, again, len(verdict.lines) - shown - again)
 
 
+def is_text_of(claim: Claim[..., Any], text: str) -> bool:
+    """Return whether a text is that of a claim as it is now.
+
+    Raises
+    ------
+    Refused
+        If the text cannot be read.
+    """
+    lines = {name: each.lines for name, each in kernel.read(text).statements.items()}
+    return freeze(claim, lines).text == text
+
+
 def _judged(claim: Claim[..., Any], verdict: Verdict, kept: Kept) -> dict[str, kernel.Word] | str:
     """Return what the kernel says of each line of the language, by the claim's text; or why that is not its record's.
 
@@ -194,10 +206,10 @@ def _judged(claim: Claim[..., Any], verdict: Verdict, kept: Kept) -> dict[str, k
         return {} if frozen.text is None else "its statement has changed"
     try:
         stated = kernel.read(text).statements
+        if not is_text_of(claim, text):
+            return "its statement has changed"
     except kernel.Refused as refused:
         return f"its text cannot be read: {refused}"
-    if freeze(claim, {name: each.lines for name, each in stated.items()}).text != text:
-        return "its statement has changed"
     lines = {(name, line): kernel.printed(name, line) for name, each in stated.items() for line in each.lines}
     if sorted(lines.values()) != sorted(names):
         return "its record has other lines"

@@ -86,12 +86,19 @@ def test_help_begins_with_what_people_use_first(capsys: pytest.CaptureFixture[st
 def test_what_a_check_decides_is_exported_by_the_command_that_it_suggests(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And of a file that was not checked, export says what to type first."""
+    """And of a file that was not checked, or has changed since, export says what to type first."""
     monkeypatch.chdir(tmp_path)
-    Path("own.py").write_text(FAILING.format(name="exported", body="return at_most(x, half=Fraction(1, 2))"))
+    bodies = {"exported": "return at_most(x, half=Fraction(1, 2))", "open": "return at_most(x**x, one=1)"}
+    text = "".join(FAILING.format(name=name, body=body) for name, body in bodies.items())
+    Path("own.py").write_text(text)
     assert main(["export", "own.py", "--out", "folder"]) == 2
     (first,) = re.findall("`clusterproof (check .*)` decides and records", capsys.readouterr().err)
     assert main(shlex.split(first)) == 0
     (second,) = re.findall(r"clusterproof (export .*?)  ", capsys.readouterr().out)
     assert main(shlex.split(second.replace("FOLDER", "folder"))) == 0
     assert (tmp_path / "folder" / "replay.py").is_file()
+    assert "not in it, as the kernel decides no line: own/open" in capsys.readouterr().out
+    Path("own.py").write_text(text.replace("Fraction(1, 2)", "1"))  # which is true
+    assert main(shlex.split(second.replace("FOLDER", "other"))) == 2
+    assert f"must be checked as it is now; `clusterproof {first}`" in capsys.readouterr().err
+    assert not Path("other").exists()
