@@ -161,7 +161,7 @@ def check(
                     break
                 advance(index + 1, chosen[index + 1] if index + 1 < len(chosen) else "")
                 if isinstance(answer, str):
-                    failures.append(f"{chosen[index]}: the check failed with {answer}")
+                    failures.append(f"{chosen[index]}: the check failed: {answer}")
                     continue
                 known.append(answer)
                 if json_file is not None:

@@ -14,7 +14,7 @@ from clusterproof.checker.report.decide import decide
 from clusterproof.checker.report.verdict import unite
 from clusterproof.commands import terminal
 from clusterproof.common.processes import in_processes
-from clusterproof.common.validation import error_line
+from clusterproof.common.validation import error_line, failure_line
 
 FEW = 4
 """Claims below which other processes, each of which imports all papers, take longer than they save."""
@@ -71,7 +71,7 @@ def _evaluated(index: int, claim: str, files: tuple[str, ...], seeds: range) -> 
                 break
         return index, replace(unite(verdicts), interrupted=verdicts[-1].interrupted)
     except (Exception, SystemExit) as error:
-        return index, error_line(error)
+        return index, failure_line(error)
 
 
 @cache

@@ -14,7 +14,7 @@ from clusterproof.checker.report import tables as report
 from clusterproof.checker.report.stored_verdicts import read_verdicts
 from clusterproof.checker.report.verdict import word_of
 from clusterproof.commands import terminal
-from clusterproof.common.validation import error_line
+from clusterproof.common.validation import failure_line
 
 
 def claims(
@@ -55,7 +55,7 @@ def _with_verdict(claims: Sequence[Claim], kinds: frozenset[str]) -> list[Claim]
         try:
             kind = stored[claim.id] if claim.id in stored else checker.check(claim.id).word
         except Exception as error:  # a check that fails has no verdict
-            terminal.complain(f"{claim.id}: the check failed with {error_line(error)}")
+            terminal.complain(f"{claim.id}: the check failed: {failure_line(error)}")
             continue
         if kind in kinds:
             matching.append(claim)

@@ -27,7 +27,7 @@ from clusterproof.commands.check_evidence import Recorded
 from clusterproof.commands.claims import table_of
 from clusterproof.common import InvalidArgument
 from clusterproof.common.atomic import write_whole
-from clusterproof.common.validation import error_line
+from clusterproof.common.validation import failure_line
 from clusterproof.user_files import file_of
 
 JUDGES = {
@@ -100,7 +100,7 @@ def show(
     _print_wrapped(f"{claim.id}: {claim.label}\n{claim.title} {words}\n\n{claim.text}", width)
     if failure is not None:
         sys.stdout.flush()
-        terminal.complain(f"{claim_id}: the check failed with {error_line(failure)}")
+        terminal.complain(f"{claim_id}: the check failed: {failure_line(failure)}")
         return 1
     if verdict is not None and json_file is not None:
         write_whole("json", json_file, report.to_json(report.report([verdict], verdict.seed)).encode())

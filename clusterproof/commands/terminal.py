@@ -280,7 +280,7 @@ def ids_and_files(
     except InvalidArgument as error:
         if error.value != written:
             raise
-        remedy = "correct the text on standard input"
+        remedy = "correct the text on standard input" if written in error.remedy else error.remedy
         raise InvalidArgument(argument, STANDARD_INPUT, error.rule, remedy) from error
 
 

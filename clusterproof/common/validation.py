@@ -216,6 +216,11 @@ def error_line(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {error_text(error)}{''.join(notes)}".split())
 
 
+def failure_line(error: BaseException) -> str:
+    """Write an error of a user's function in one line; a refusal of ours says itself what is wrong."""
+    return error_line(error).removeprefix(f"{InvalidArgument.__name__}: ")
+
+
 def error_text(error: BaseException) -> str:
     """Return the message of an error, which a user's class may fail to give."""
     try:

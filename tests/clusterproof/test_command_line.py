@@ -246,7 +246,7 @@ def test_a_defect_shows_its_place_only_on_request(
 ) -> None:
     make_claim("p/one", outcome=MemoryError("too large"))
     assert main(["check", "p/one"]) == 1
-    assert "p/one: the check failed with MemoryError: too large" in capsys.readouterr().err
+    assert "p/one: the check failed: MemoryError: too large" in capsys.readouterr().err
     make_claim("p/two")
     for error, status, words in (
         (ZeroDivisionError("by nought"), 1, "by nought; `python -X dev -m clusterproof` shows where\n"),

@@ -75,6 +75,10 @@ def load_module(source: str | Path, argument: str = "module") -> str:
         REGISTRY.clear()
         REGISTRY.update(before)
         line = line_of(error, str(path.resolve())) if is_file else None
+        if isinstance(error, InvalidArgument):  # it says what is wrong
+            rule = str(error).removesuffix(f"; {error.remedy}")
+            where = "" if line is None else f"line {line}: "
+            raise InvalidArgument(argument, text, f"{where}{rule}", error.remedy) from error
         where = "" if line is None else f", line {line}"
         raise InvalidArgument(
             argument,

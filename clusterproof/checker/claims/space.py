@@ -88,10 +88,15 @@ class Space:
                 passed[mark] = name
                 continue
             own = {name: mark} if isinstance(mark, Range) else _ranges_of(hint)
-            if not own or ranges.keys() & own or written(name) in RESERVED:
-                rule = "must be Annotated with a range, or a record of such fields with names of their own"
-                remedy = f"annotate it, and leave {', '.join(RESERVED)} to the checker"
-                raise InvalidArgument(name, hint, rule, remedy)
+            if not own:
+                example = "int = Z[1:9]" if hint is int else "Fraction = Q[0:1]"
+                remedy = f"give it one as its default, such as {name}: {example}"
+                raise InvalidArgument("parameter", name, "must have a range", remedy)
+            if ranges.keys() & own or written(name) in RESERVED:
+                remedy = f"rename it, and leave {', '.join(RESERVED)} to the checker"
+                raise InvalidArgument(
+                    "parameter", name, "must have quantities with names of their own", remedy
+                )
             if isinstance(hint, type) and not isinstance(mark, Range):
                 records[name] = (hint, tuple(own))
             for quantity, allowed in own.items():

@@ -122,7 +122,7 @@ class Statement:
             kinds = (Sides, Frequency, Expectation, Excluded)
             if not lines or not all(type(each) in kinds for each in lines.values()):
                 remedy = "end the function with `return at_most(...)` or its like"
-                raise InvalidArgument(name_of(self.function), value, "must be two sides", remedy)
+                raise InvalidArgument(f"{name_of(self.function)}()", value, "must be two sides", remedy)
         return lines
 
     @contextmanager

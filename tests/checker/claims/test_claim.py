@@ -157,7 +157,9 @@ def test_a_function_that_says_too_little_is_told_what_is_missing(registry: dict[
     def without_sides(step: Step) -> None:
         """Return nothing."""
 
-    with pytest.raises(InvalidArgument, match="must be Annotated with a range"):
+    with pytest.raises(
+        InvalidArgument, match=r"parameter = .step.: must have a range; .* such as step: Fraction = Q.0:1."
+    ):
         claim("my-paper/one")(without_range)
     with pytest.raises(InvalidArgument, match=r"Nowhere.*top of the file"):
         claim("my-paper/two")(unknown_name)

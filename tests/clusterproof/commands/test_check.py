@@ -48,7 +48,7 @@ def test_check_reports_every_claim_even_where_one_breaks(
     path = tmp_path / "report.json"
     assert main(["check", "--paper", "p", "--json", str(path)]) == 1
     output, errors = capsys.readouterr()
-    assert "clusterproof: p/broken: the check failed with RuntimeError: no luck" in errors
+    assert "clusterproof: p/broken: the check failed: RuntimeError: no luck" in errors
     assert errors.count("\n") == 1
     assert output.startswith("p/last  violated  Lemma 7: ")
     assert "\np 2 1 0 1 0 0 0\n2 claims: 1 certified, 1 violated; 1 other failed" in re.sub(" +", " ", output)
@@ -264,9 +264,7 @@ def test_claims_are_listed_by_file_paper_and_stored_verdict(
         listed = {line.split("  ")[0]: line for line in output.splitlines()[1:]}
         assert listed.keys() == wanted, words
         assert all(checker.find_claim(name).title in line for name, line in listed.items())
-        assert ("mine/broken: the check failed with RuntimeError: no" in errors) == words.startswith(
-            "--verdict"
-        )
+        assert ("mine/broken: the check failed: RuntimeError: no" in errors) == words.startswith("--verdict")
 
 
 # ---- show
@@ -291,7 +289,7 @@ def test_show_gives_the_statement_the_verdict_and_the_repair(
     assert " ".join(output.split()).endswith(repair)
     assert main(["show", "p/good", "--no-check"]) == 0
     assert main(["show", "p/good"]) == 1
-    assert "clusterproof: p/good: the check failed with RuntimeError: no" in capsys.readouterr().err
+    assert "clusterproof: p/good: the check failed: RuntimeError: no" in capsys.readouterr().err
 
 
 Number = Annotated[Fraction, rationals(-2, 2, 4, upwards=True, downwards=True)]
