@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -21,7 +20,7 @@ from clusterproof.checker.kernel.functions import problem
 from clusterproof.checker.kernel.numbers import write
 from clusterproof.checker.kernel.symbolic import symbolic
 from clusterproof.common.randomness import generator
-from clusterproof.common.work_limit import TooMuchWork, limited_lines
+from clusterproof.common.work_limit import QUICK, TooMuchWork, limited_lines
 
 INSTANCES, DRAWS = 12, 30
 """Instances that are evaluated, and how many are drawn at most."""
@@ -31,46 +30,42 @@ ROUNDING = 1e-6
 """Difference of two numbers, relative to the largest of a line, that rounding explains."""
 
 
-@dataclass(frozen=True)
-class Evaluated:
-    """An instance, and its lines by name; None where a hypothesis fails."""
-
-    instance: Mapping[str, Any]
-    lines: Mapping[str, Any] | None
-
-
-def evaluated(statement: Statement, claim: str) -> list[Evaluated]:
-    """Evaluate the live function on a few instances, always the same ones."""
-    found: list[Evaluated] = []
-    ranges = statement.space.ranges.values()
-    if statement.random or any(each.drawn and not isinstance(each, OfClass) for each in ranges):
-        return found
-    with suppress(TooMuchWork), limited_lines(LINES), suppress(Exception):  # a range, too, may raise
-        for instance in _instances(statement, claim):
-            with suppress(Exception):  # the search names what a function raises
-                try:
-                    found.append(Evaluated(instance, statement.lines(instance)))
-                except Outside:
-                    found.append(Evaluated(instance, None))
-            if sum(each.lines is not None for each in found) == INSTANCES:
-                break
+def instances(statement: Statement, claim: str) -> list[Mapping[str, Any]]:
+    """Return the examples, corners of the space, and instances that are drawn: always the same ones."""
+    space, stream = statement.space, generator(0, "text", claim, statement.name)
+    if statement.random or any(
+        each.drawn and not isinstance(each, OfClass) for each in space.ranges.values()
+    ):
+        return []
+    found = list(statement.first)
+    with suppress(TooMuchWork), limited_lines(LINES, QUICK), suppress(Exception):  # a range may raise
+        found += itertools.islice(space.corners(), INSTANCES // 3)
+        found += [each for _ in range(DRAWS) if (each := space.draw(stream, 1.0)) is not None]
     return found
 
 
-def _instances(statement: Statement, claim: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the examples, the corners of the space, and instances that are drawn."""
-    space, stream = statement.space, generator(0, "text", claim, statement.name)
-    yield from statement.first
-    yield from itertools.islice(space.corners(), INSTANCES // 3)
-    for _ in range(DRAWS):
-        instance = space.draw(stream, 1.0)
-        if instance is not None:
-            yield instance
+def names_of_function(statement: Statement, tried: list[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the names of the lines that the live function gives; none if no instance meets its hypotheses."""
+    with suppress(TooMuchWork), limited_lines(LINES, QUICK):
+        for instance in tried:
+            with suppress(Exception):
+                return tuple(statement.lines(instance))
+    return ()
 
 
-def line_names(found: list[Evaluated]) -> tuple[str, ...]:
-    """Return the names of the lines that were seen first, of a single line the empty name; none if none were seen."""
-    return next((tuple(each.lines) for each in found if each.lines is not None), ())
+def names_of_text(
+    own: of_text.Statement, statement: Statement, tried: list[Mapping[str, Any]]
+) -> tuple[str, ...]:
+    """Return the names of the lines that a text gives on numbers, else on symbols; none if it gives none."""
+    with of_kernel.limited():
+        for instance in tried:
+            with suppress(Exception), of_kernel.evaluating():
+                return _names(own.value(own.space.read(_written(statement, instance))))
+    return names_on_symbols(own)
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    return tuple(value) if type(value) is dict else ("",)
 
 
 def names_on_symbols(own: of_text.Statement) -> tuple[str, ...]:
@@ -84,32 +79,43 @@ def names_on_symbols(own: of_text.Statement) -> tuple[str, ...]:
             of_class: Any = own.space.ranges[name]
             instance, record = {**setting, name: problem(of_class.trace(setting, []))}, of_kernel.Evaluation()
         with of_kernel.evaluating(record):
-            value = own.value(instance)
-        return tuple(value) if type(value) is dict else ("",)
+            return _names(own.value(instance))
     return ()
 
 
-def require_agreement(statement: Statement, own: of_text.Statement, found: list[Evaluated]) -> None:
+def require_agreement(statement: Statement, own: of_text.Statement, tried: list[Mapping[str, Any]]) -> None:
     """Require that a text says of each instance what the live function does.
+
+    The function is called only where the kernel has evaluated the text, for the kernel limits the work of each step,
+    and nothing stops a call of compiled code.
 
     Raises
     ------
     Refused
         If it says something else; the message names the instance.
     """
-    for each in found:
-        try:
-            with of_kernel.limited():
-                lines: Any = own.evaluated(own.space.read(_written(statement, each.instance)))[0]
-        except of_kernel.Outside:
-            lines = None
-        except Refused:  # an instance that the kernel does not read, or at which the text has no value
-            continue
-        if (lines is None) is not (each.lines is None) or (
-            lines is not None and each.lines is not None and not _agree(each.lines, lines)
-        ):
-            shown = ", ".join(f"{n} = {v}" for n, v in statement.space.encode(each.instance).items())
-            raise Refused(f"at {shown:.120} the function gives another value than its source")
+    held = 0
+    with of_kernel.limited():
+        for instance in tried:
+            if held == INSTANCES:
+                break
+            try:
+                read: Any = own.evaluated(own.space.read(_written(statement, instance)))[0]
+            except of_kernel.Outside:
+                read = None
+            except Exception:  # what the kernel refuses it certifies nothing of
+                continue
+            try:
+                with limited_lines(LINES, QUICK):
+                    live: Any = statement.lines(instance)
+            except Outside:
+                live = None
+            except (Exception, TooMuchWork):  # the search names what a function raises
+                continue
+            if (read is None) is not (live is None) or (read is not None and not _agree(live, read)):
+                shown = ", ".join(f"{n} = {v}" for n, v in statement.space.encode(instance).items())
+                raise Refused(f"at {shown:.120} the function gives another value than its source")
+            held += live is not None
 
 
 def _written(statement: Statement, instance: Mapping[str, Any]) -> dict[str, Any]:

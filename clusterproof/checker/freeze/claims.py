@@ -11,10 +11,9 @@ from clusterproof.checker.claims.claim import Claim
 from clusterproof.checker.claims.class_ranges import OfClass
 from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.freeze.agreement import (
-    Evaluated,
-    evaluated,
-    line_names,
-    names_on_symbols,
+    instances,
+    names_of_function,
+    names_of_text,
     require_agreement,
 )
 from clusterproof.checker.freeze.sources import quoted
@@ -61,33 +60,28 @@ class Frozen:
         return read(self.text, words).statements[name]
 
 
-class Tried:
-    """The instances at which statements are evaluated, each statement once, when its caches are empty."""
+class Lines:
+    """The names of the lines of a claim's statements, and the instances at which they are found."""
 
-    def __init__(self, claim: Claim[..., Any], lines: Mapping[str, tuple[str, ...]]) -> None:
-        self._claim, self._lines = claim, dict(lines)
-        self._found: dict[str, list[Evaluated]] = {}
+    def __init__(self, claim: Claim[..., Any], given: Mapping[str, tuple[str, ...]]) -> None:
+        self._names = dict(given)
+        self.instances = {each.name: instances(each, claim.id) for each in claim.statements}
 
-    def instances(self, statement: Statement) -> list[Evaluated]:
-        """Return the instances of a statement."""
-        if statement.name not in self._found:
-            self._found[statement.name] = evaluated(statement, self._claim.id)
-        return self._found[statement.name]
+    def differ(self, statement: Statement, read: Stated) -> bool:
+        """Return whether names were not known, and the text gives others than it was written with."""
+        if statement.name not in self._names:
+            self._names[statement.name] = names_of_text(read, statement, self.instances[statement.name])
+        return self.names(statement) != read.lines
 
-    def are_unknown(self, statement: Statement, read: Stated) -> bool:
-        """Return whether names of lines were not known, and the text gives others than it was written with."""
-        if line_names(self.instances(statement)) or statement.name in self._lines:
-            return False
-        self._lines[statement.name] = names_on_symbols(read) or ("",)
-        return self._lines[statement.name] != read.lines
+    def of_function(self, statement: Statement) -> tuple[str, ...]:
+        """Return the names of a statement that has no text."""
+        if statement.name not in self._names:
+            self._names[statement.name] = names_of_function(statement, self.instances[statement.name])
+        return self.names(statement)
 
-    def given(self, statement: Statement) -> tuple[str, ...]:
-        """Return the names that were given of a statement's lines."""
-        return self._lines.get(statement.name) or ("",)
-
-    def lines(self, statement: Statement) -> tuple[str, ...]:
-        """Return the names of a statement's lines: those that were seen, else those that were given."""
-        return line_names(self.instances(statement)) or self.given(statement)
+    def names(self, statement: Statement) -> tuple[str, ...]:
+        """Return the names as far as they are known."""
+        return self._names.get(statement.name) or ("",)
 
 
 def freeze(claim: Claim[..., Any], lines: Mapping[str, tuple[str, ...]] | None = None) -> Frozen:
@@ -100,25 +94,24 @@ def freeze(claim: Claim[..., Any], lines: Mapping[str, tuple[str, ...]] | None =
     lines
         Names of the lines of statements, where a search has seen them.
     """
-    tried = Tried(claim, lines or {})
+    found = Lines(claim, lines or {})
     outside: dict[str, str] = {}
     while True:
-        text = _written(claim, tried, outside)
+        text = _written(claim, found, outside)
         if text is None:
-            return Frozen(None, outside, {each.name: tried.given(each) for each in claim.statements})
-        names = {each.name: tried.lines(each) for each in claim.statements}
+            return Frozen(None, outside, {each.name: found.of_function(each) for each in claim.statements})
+        names = {each.name: found.names(each) for each in claim.statements}
         try:
             stated = read(text).statements
         except Refused as refused:
             return Frozen(None, {each.name: str(refused) for each in claim.statements}, names)
         inside = [each for each in claim.statements if each.name not in outside]
-        unknown = [each.name for each in inside if tried.are_unknown(each, stated[each.name])]
-        if unknown:
+        if [each for each in inside if found.differ(each, stated[each.name])]:
             continue
         further = {}
         for each in inside:
             try:
-                require_agreement(each, stated[each.name], tried.instances(each))
+                require_agreement(each, stated[each.name], found.instances[each.name])
             except Refused as refused:
                 further[each.name] = str(refused)
         if not further:
@@ -126,7 +119,7 @@ def freeze(claim: Claim[..., Any], lines: Mapping[str, tuple[str, ...]] | None =
         outside |= further
 
 
-def _written(claim: Claim[..., Any], tried: Tried, outside: dict[str, str]) -> str | None:
+def _written(claim: Claim[..., Any], found: Lines, outside: dict[str, str]) -> str | None:
     """Return the text; None if nothing is left. Statements that are refused are added to ``outside``."""
     used: frozenset[str] = frozenset()
     while True:
@@ -138,7 +131,7 @@ def _written(claim: Claim[..., Any], tried: Tried, outside: dict[str, str]) -> s
                     continue
                 try:
                     with text.unless_refused():
-                        statements[each.name] = _statement(text, claim, each, tried)
+                        statements[each.name] = _statement(text, claim, each, found.names(each))
                 except Refused as refused:
                     outside[each.name] = str(refused)
                 except RecursionError:
@@ -152,7 +145,7 @@ def _written(claim: Claim[..., Any], tried: Tried, outside: dict[str, str]) -> s
         if each.name in outside:
             why = LINE.sub("", printable(outside[each.name]))
             statements[each.name] = (
-                f"outside({quoted(each.name)}, lines={_names(tried.lines(each))}, role={quoted(each.role)},\n"
+                f"outside({quoted(each.name)}, lines={_names(found.of_function(each))}, role={quoted(each.role)},\n"
                 f"    why={quoted(why)})"
             )
     said = ", says_nothing=True" if claim.says_nothing else ""
@@ -170,7 +163,7 @@ def _annotations(statements: Sequence[Statement]) -> list[str]:
     return [said for owner in owners for said in owner.__annotations__.values() if type(said) is str]
 
 
-def _statement(text: Text, claim: Claim[..., Any], stated: Statement, tried: Tried) -> str:
+def _statement(text: Text, claim: Claim[..., Any], stated: Statement, lines: tuple[str, ...]) -> str:
     space = stated.space
     if space.stream or space.replicates:
         raise Refused(f"random numbers: {TRIED}")
@@ -183,7 +176,6 @@ def _statement(text: Text, claim: Claim[..., Any], stated: Statement, tried: Tri
         f"{quoted(name)}: ({text.name(kind, kind.__name__, None)}, {_names(keys)})"
         for name, (kind, keys) in space.records.items()
     )
-    lines = tried.lines(stated)
     if not all(type(each) is str for each in lines):
         raise Refused("the name of a line is a text")
     full = {line: printed(stated.name, line) for line in lines}
