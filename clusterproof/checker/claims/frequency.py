@@ -55,8 +55,16 @@ def probability(
     Raises
     ------
     InvalidArgument
-        If both or none of the numbers are given, or one is no probability.
+        If both or none of the numbers are given, one is no probability, or an event neither happened nor did not.
     """
+    happened = np.asarray(events)
+    if happened.dtype != bool and not np.isin(happened, (0, 1)).all():
+        raise InvalidArgument(
+            "events",
+            happened.dtype.name,
+            "must be booleans, 0 or 1",
+            "write a comparison, such as errors > 0.1",
+        )
     allowed = at_most if equal is None else equal
     if allowed is None or (at_most is not None and equal is not None):
         raise InvalidArgument(
@@ -64,4 +72,4 @@ def probability(
         )
     if not 0 <= allowed <= 1:
         raise InvalidArgument("allowed", allowed, "must be a probability", "suppose that it is one")
-    return Frequency(np.asarray(events, dtype=bool), float(allowed), equal is not None, words)
+    return Frequency(happened.astype(bool), float(allowed), equal is not None, words)

@@ -149,16 +149,17 @@ def _entry(judged: Judgement) -> str:
 def holds(tried: Tried, findings: Findings, name: str, proof: str | None) -> str:
     """State on what a line that was not refuted was tried, and what was proved of it."""
     coverage, complete = tried.coverage, tried.coverage.exhausted and tried.space.complete
-    count = plural("instance", findings.instances)
+    count = whole = plural("instance", findings.instances)
     if complete:
-        count = f"all {count}" if findings.instances > 1 else "its only instance"
+        count = whole = f"all {count}" if findings.instances > 1 else "its only instance"
     elif coverage.exhausted and coverage.listed:
         others = findings.instances - coverage.listed
         count = f"all {plural('instance', coverage.listed)} of the grid" + (
             f" and {others} others" if others > 0 else ""
         )
     if unclear := sum(name in (lines or ()) for lines in tried.seen.values()) * (proof is None):
-        count = f"{findings.instances - unclear or 'none'} of {count}"  # at the others floats break it
+        # at the others floats break it
+        count = f"{findings.instances - unclear or 'none'} of {whole}"
     text = f"holds at {count} over the real numbers" if findings.all_hold else f"holds on {count}"
     if coverage.looked_at > findings.instances:
         text += f", those that few repetitions speak against most of {coverage.looked_at}"

@@ -259,6 +259,15 @@ def test_four_times_the_allowed_share_is_violated(seed: int) -> None:
     assert verdict_on(event, seed, replicates=4000).verdict is Kind.VIOLATED
 
 
+def test_an_event_happened_or_did_not() -> None:
+    """Errors in place of a comparison with them would all count as events."""
+    for events in (np.array([0.5, 2.0]), np.array([0.0, math.nan]), np.array([1, 2])):
+        with pytest.raises(InvalidArgument, match="must be booleans, 0 or 1; write a comparison"):
+            probability(events, at_most=0.5)
+    for events in (np.array([0.0, 1.0]), np.array([0, 1]), [False, True]):
+        assert probability(events, at_most=0.5).events.tolist() == [False, True]
+
+
 def test_a_constant_that_is_what_is_allowed_needs_no_interval() -> None:
     """Round 0 of a run from a fixed start says nothing against the rounds that are exercised."""
 

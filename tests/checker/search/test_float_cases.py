@@ -1,6 +1,7 @@
 """Theorems that floats get wrong: true ones that were accused, and false ones that passed or that were not decided."""
 
 import math
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Any
@@ -153,6 +154,15 @@ def test_instances_that_floats_break_are_not_among_those_that_hold() -> None:
     positive = sum(np.random.default_rng(n).normal(size=3)[0] > 0 for n in range(1, 41))
     assert found.verdict is Kind.INCONCLUSIVE
     assert f"holds on {40 - positive} of all 40 instances" in found.reason
+
+    def ranks_of_fractions(x: Annotated[Fraction, rationals(0, 1, 8)]) -> Sides:
+        return at_most(int(np.random.default_rng(x.numerator).normal() > 0), 0)
+
+    counted = re.search(
+        r"holds on (\d+) of (\d+) instances", decided(ranks_of_fractions, evaluations=60).reason
+    )
+    assert counted is not None
+    assert int(counted[1]) < int(counted[2]) == 60
 
 
 def test_matrices_that_underflow_keep_their_norms() -> None:
