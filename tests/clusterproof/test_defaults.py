@@ -68,11 +68,18 @@ def _defaults(maker: Callable[..., Any]) -> list[tuple[str, object]]:
     return [(one.name, one.default) for one in parameters if one.default is not inspect.Parameter.empty]
 
 
+def require_same(name: str, given: Iterable[tuple[str, object]]) -> None:
+    """Require that what is left out is as it was; of a new name the failure says what to type."""
+    line = _line(given)
+    row, file = shlex.quote(f"{name}\t{line}"), "tests/clusterproof/defaults.tsv"
+    changed = f"a default of {name} has changed; if that is meant, its row in {file} is {row}"
+    new = f"of a new {name}: echo {row} >> {file}"
+    assert line == DEFAULTS.get(name, ""), changed if name in DEFAULTS else new
+
+
 @pytest.mark.parametrize("name", [*MAKERS, *FUNCTIONS])
 def test_what_is_left_out_is_as_it_was(name: str) -> None:
-    line = _line(_defaults({**MAKERS, **FUNCTIONS}[name]))
-    row = shlex.quote(f"{name}\t{line}")
-    assert line == DEFAULTS.get(name, ""), f"of a new {name}: echo {row} >> tests/clusterproof/defaults.tsv"
+    require_same(name, _defaults({**MAKERS, **FUNCTIONS}[name]))
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -80,7 +87,7 @@ def test_what_a_command_leaves_out_is_as_it_was(name: str) -> None:
     given = dict(_defaults(COMMANDS[name]))
     given |= {} if "setting" not in given else vars(given.pop("setting"))
     given = {key: value for key, value in given.items() if value not in (None, ())}
-    assert _line(given.items()) == DEFAULTS.get(f"clusterproof {name}", "")
+    require_same(f"clusterproof {name}", given.items())
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -94,7 +101,12 @@ def test_what_a_run_leaves_out_is_as_it_was(name: str) -> None:
         "replicates": page.replicates,
         "start": start,
     }
-    assert _line(given.items()) == DEFAULTS.get(f"run {name}", "")
+    require_same(f"run {name}", given.items())
+
+
+def test_of_a_new_name_the_failure_says_what_to_type() -> None:
+    with pytest.raises(AssertionError, match=r"echo 'run new\trounds=3' >> tests/clusterproof/defaults.tsv"):
+        require_same("run new", {"rounds": 3}.items())
 
 
 def test_records_are_frozen() -> None:

@@ -171,8 +171,12 @@ def test_checks_are_named_and_the_run_is_made_once() -> None:
     assert "fedprox-fixed-point" in map(str, found)
     found[0]()
     count = len(runs)
-    with pytest.raises(AssertionError, match="prox-zero"):
+    with pytest.raises(AssertionError, match="prox-zero") as failed:
         found[1]()
+    own, *others = str(failed.value).splitlines()  # its own lines and the cause, and not the report
+    assert own.startswith("local-epochs: ")
+    assert len(others) <= 2
+    assert "passed:" not in str(failed.value)
     assert len(runs) == count > 0
     assert conform(start, "fedprox").verdict == "differs"
     stronger = {"proximal": 1.5}

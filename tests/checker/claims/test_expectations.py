@@ -259,6 +259,53 @@ def test_four_times_the_allowed_share_is_violated(seed: int) -> None:
     assert verdict_on(event, seed, replicates=4000).verdict is Kind.VIOLATED
 
 
+@pytest.mark.parametrize("happened", [0, 1, 7, 399, 400])
+def test_limits_of_an_event_are_exact_binomial_ones(happened: int) -> None:
+    """Each is exceeded with a quarter of the error."""
+    samples = (np.arange(400) < happened).astype(float)
+    lower, upper, decides = expectation(samples, at_most=0.5, range=(0, 1)).interval(0.02)
+    assert (
+        float(lower) == 0
+        if happened == 0
+        else stats.binom.sf(happened - 1, 400, lower) == pytest.approx(0.005)
+    )
+    assert (
+        float(upper) == 1
+        if happened == 400
+        else stats.binom.cdf(happened, 400, upper) == pytest.approx(0.005)
+    )
+    assert decides
+
+
+@pytest.mark.parametrize(("happened", "of", "allowed"), [(1, 4000, 0.0), (400, 400, 0.9)])
+def test_an_event_is_more_likely_than_what_it_all_but_rules_out(
+    happened: int, of: int, allowed: float
+) -> None:
+    def mean(one: One, stream: Stream, replicates: Replicates) -> Expectation:
+        return expectation((np.arange(of) < happened).astype(float), at_most=allowed, range=(0, 1))
+
+    def event(one: One, stream: Stream, replicates: Replicates) -> Frequency:
+        return probability(np.arange(of) < happened, at_most=allowed)
+
+    for function in (mean, event):
+        verdict = verdict_on(function, replicates=of)
+        assert verdict.verdict is Kind.VIOLATED
+        assert verdict.confidence is not None
+        assert 0 <= verdict.confidence.lower <= verdict.confidence.upper <= 1
+
+
+@pytest.mark.parametrize("end", [0, 1])
+def test_an_interval_stays_within_the_range(end: int) -> None:
+    """By what rounding of samples and of an instance may add it would begin below 0, or end beyond 1."""
+
+    def mean(x: Annotated[float, reals(1, 2)], stream: Stream, replicates: Replicates) -> Expectation:
+        return expectation(np.abs(end - 1e-12 * stream.random(replicates)), at_most=1, range=(0, 1))
+
+    confidence = verdict_on(mean, replicates=1000).confidence
+    assert confidence is not None
+    assert (confidence.lower, confidence.upper)[end] == end
+
+
 def test_an_event_happened_or_did_not() -> None:
     """Errors in place of a comparison with them would all count as events."""
     for events in (np.array([0.5, 2.0]), np.array([0.0, math.nan]), np.array([1, 2])):
