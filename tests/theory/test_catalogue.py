@@ -61,6 +61,11 @@ def test_every_claim_expects_a_verdict_and_a_consistent_one_says_what_it_is_wort
         assert (row.standing in standings) if row.verdict == "consistent" else not row.standing, remedy
 
 
+def test_of_a_missing_record_the_failure_says_what_to_type() -> None:
+    with pytest.raises(AssertionError, match="`clusterproof check paper/new --search --evidence "):
+        recorded()["paper/new"]
+
+
 @pytest.mark.parametrize("claim_id", CLAIMS)
 def test_a_check_gives_what_the_catalogue_states(claim_id: str) -> None:
     row, verdict = CATALOGUE[claim_id], checked(claim_id)

@@ -79,6 +79,15 @@ def test_a_module_is_loaded_by_its_name(registry: dict[str, Any], folder: Path) 
     assert load_claims("paper_of_mine.two") == ["two/lemma"]
 
 
+WITHOUT_RANGE = """
+from clusterproof.theorem import at_most, claim
+
+@claim("first/file")
+def lemma(x: int):
+    return at_most(x, 1)
+"""
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -87,6 +96,10 @@ def test_a_module_is_loaded_by_its_name(registry: dict[str, Any], folder: Path) 
         (FILE.format(paper="half") + "\nraise RuntimeError('later')", "RuntimeError: later, line 17"),
         ("import sys; sys.exit(3)", "SystemExit"),
         ("x = 1", "must state a claim; decorate a function"),
+        (
+            WITHOUT_RANGE,
+            "file = 'broken.py': line 4: parameter = 'x': must have a range; give it one as its default",
+        ),
         (FILE.format(paper="cfl-mgd").replace("/lemma", "/lemma-2"), "must be new"),
     ],
 )
