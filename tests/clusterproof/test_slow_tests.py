@@ -10,7 +10,8 @@ def test_a_line_names_the_test_and_what_it_is_at() -> None:
     terminal = io.StringIO()
     with slow_tests.watched("tests/test_page.py::test_it", terminal, pause=0.02):
         slow_tests.doing = "line 3 of 12: clusterproof check"
-        while not terminal.getvalue().count("\n\n"):
+        until = time.monotonic() + 10
+        while not terminal.getvalue().count("\n\n") and time.monotonic() < until:
             time.sleep(0.01)
     assert (
         "tests/test_page.py::test_it: 0 s so far, line 3 of 12: clusterproof check\n" in terminal.getvalue()
