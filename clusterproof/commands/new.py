@@ -12,14 +12,13 @@ CLAIM = '''\
 """Theorem 1 of a paper: gradient descent on f(x) = x^2 / 2 from x_0 = 1."""
 
 from fractions import Fraction
-from typing import Annotated
 
-from clusterproof.theorem import Sides, at_most, claim, integers, rationals, suppose
+from clusterproof.theorem import Q, Sides, Z, at_most, claim, suppose
 
-# What the theorem speaks of. Fractions are compared without rounding; the check tries all of a small range, else a part
-# of it, first the ends. integers(0, 20, upwards=True) would also try more rounds than 20.
-StepSize = Annotated[Fraction, rationals(0, 2, 16)]  # 0, 1/16, ..., 2
-Rounds = Annotated[int, integers(0, 20)]
+# The quantities of the theorem, with their ranges. Fractions are compared without rounding; the check tries all of a
+# small range, else a part of it, first the ends. Z[0:] would also try more rounds than 20.
+STEP_SIZE = Q[0:2:16]  # 0, 1/16, ..., 2
+ROUNDS = Z[0:20]
 
 
 def error_after(rounds: int, step_size: Fraction) -> Fraction:
@@ -31,7 +30,7 @@ def error_after(rounds: int, step_size: Fraction) -> Fraction:
 
 
 @claim("my-paper/theorem-1", label="Theorem 1", repaired_by="my-paper/repaired")
-def theorem_1(step_size: StepSize, rounds: Rounds) -> Sides:
+def theorem_1(step_size: Fraction = STEP_SIZE, rounds: int = ROUNDS) -> Sides:
     """The error decays at the rate 1 - step_size.
 
     Statement
@@ -42,7 +41,7 @@ def theorem_1(step_size: StepSize, rounds: Rounds) -> Sides:
 
 
 @claim("my-paper/repaired", label="Theorem 1, repaired", judges="ours")
-def repaired(step_size: StepSize, rounds: Rounds) -> Sides:
+def repaired(step_size: Fraction = STEP_SIZE, rounds: int = ROUNDS) -> Sides:
     """The error decays at the rate |1 - step_size|.
 
     Statement
