@@ -70,7 +70,7 @@ def conform(
         plain = implementation.rpartition(":")[2].lower().replace("_", "")
         alike = [name for name in DEFINITIONS if name.replace("-", "") in plain] or ["fedavg"]
         remedy = f"such as --as {max(alike, key=len)}; --list prints all"
-        raise InvalidArgument("as", None, "must name the algorithm to compare with", remedy)
+        raise InvalidArgument("--as", None, "must name the algorithm to compare with", remedy)
     in_child("implementation", implementation)
     start = import_object(implementation)
     held = import_object(algorithm, "as") if ":" in algorithm else algorithm

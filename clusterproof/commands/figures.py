@@ -78,7 +78,7 @@ def draw(
     chosen = {name: from_settings(FIGURES[name], {"seed": seed, **values}) for name in ids or FIGURES}
     if out is None:
         if ids:
-            raise InvalidArgument("out", None, "must be given to draw", "add --out DIR")
+            raise InvalidArgument("--out", None, "must be given to draw", "add --out DIR")
         terminal.show_table(("id", "title"), [(name, figure.title) for name, figure in FIGURES.items()])
         return 0
     require("out", str(out), "matplotlib")
