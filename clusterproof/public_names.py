@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
 import lazy_loader
@@ -49,7 +49,7 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
     def answering(name: str) -> Any:
         """Import a public name; a function refuses a call that does not fit it by saying what is meant."""
         value = get(name)
-        if isinstance(value, FunctionType) and value.__module__.startswith(
+        if isinstance(value, FunctionType | MethodType) and value.__module__.startswith(
             ("clusterproof.checker.", "clusterproof.theory.")
         ):
             from clusterproof.common.calls import exposed  # the command line starts without it

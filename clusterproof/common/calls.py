@@ -73,14 +73,15 @@ def _checked_once(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def exposed(value: Any) -> Any:
-    """Return a public function ``checked``, always the same one, and any other value as it is."""
-    is_plain = inspect.isfunction(value) and not hasattr(value, "__wrapped__")
+    """Return a public function or bound method ``checked``, always the same one, and any other value as it is."""
+    is_plain = (inspect.isfunction(value) or inspect.ismethod(value)) and not hasattr(value, "__wrapped__")
     return _checked_once(value) if is_plain else value
 
 
 def checked(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """Make a function answer a call that does not fit its parameters with ``InvalidArgument``."""
-    name = function.__name__ if "<locals>" in function.__qualname__ else function.__qualname__
+    is_own = "<locals>" in function.__qualname__ or inspect.ismethod(function)
+    name = function.__name__ if is_own else function.__qualname__
 
     @wraps(function)
     def called(*given: Arguments.args, **named: Arguments.kwargs) -> Result:

@@ -12,28 +12,20 @@ from clusterproof.checker.claims.class_ranges import (
     Function,
     Operator,
     functions,
-    least,
     operators,
     sets,
 )
 from clusterproof.checker.claims.expectation import Expectation, expectation
 from clusterproof.checker.claims.frequency import Frequency, probability
-from clusterproof.checker.claims.iteration import iterate, known
 from clusterproof.checker.claims.ranges import choice, drawn, integers, rationals, reals
 from clusterproof.checker.claims.sequences import sequences
-from clusterproof.checker.claims.sides import (
-    Excluded,
-    Outside,
-    Sides,
-    at_least,
-    at_most,
-    equal,
-    given,
-    suppose,
-)
+from clusterproof.checker.claims.sides import Sides, at_least, at_most, equal, given, least, suppose
 from clusterproof.checker.claims.simplex import simplex
 from clusterproof.checker.claims.slices import Q, Z, among
 from clusterproof.checker.claims.space import Replicates, Stream
+from clusterproof.checker.kernel.claim_words import Excluded
+from clusterproof.checker.kernel.evaluation import Outside
+from clusterproof.checker.kernel.loops import iterate, known
 
 __all__ = [
     "ConvexSet",

@@ -178,19 +178,6 @@ def require_members(space: Space, instance: Instance) -> None:
             allowed.require(instance[name], instance)
 
 
-def least(*numbers: Any) -> Any:
-    """Return the least of the numbers, such as that of the best iterate.
-
-    Raises
-    ------
-    InvalidArgument
-        If there is none.
-    """
-    if not numbers:
-        raise InvalidArgument("numbers", numbers, "must be one or more", "write least(*values) of a list")
-    return min(numbers)
-
-
 def functions(
     *,
     smoothness: End | None = None,

@@ -24,8 +24,9 @@ from clusterproof.checker.claims.rounding import (
     is_exact,
     unit_of,
 )
-from clusterproof.checker.claims.sides import Excluded, Sides, with_unit
+from clusterproof.checker.claims.sides import Sides, with_unit
 from clusterproof.checker.claims.statistics import Confidence, clopper_pearson, critical
+from clusterproof.checker.kernel.claim_words import Excluded
 from clusterproof.common import InvalidArgument
 
 Conclusion: TypeAlias = Sides | Frequency | Expectation | Excluded

@@ -1,4 +1,4 @@
-"""What a claim's function says on an instance: the hypotheses, and the two sides to be compared."""
+"""The words of a claim over what a search tries, and the two sides of a line there: numbers, floats and arrays."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 import linecache
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -17,6 +17,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from clusterproof.checker.claims.rounding import TOLERANCE, floats_of, has_numpy_parts, is_exact, unit_of
+from clusterproof.checker.kernel.claim_words import Excluded, Untrue, Words
+from clusterproof.checker.kernel.evaluation import Outside
 from clusterproof.checker.kernel.worlds import Point
 from clusterproof.common import InvalidArgument, calls
 from clusterproof.common.validation import brief, check_number
@@ -26,65 +28,6 @@ Value: TypeAlias = Any
 
 _LEFT_OUT: ContextVar[frozenset[str]] = ContextVar("left_out", default=frozenset())
 _FAILED: ContextVar[list[str] | None] = ContextVar("hypotheses that failed", default=None)
-
-
-class Outside(Exception):
-    """The instance does not meet the hypothesis that the message names."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self._failed = _FAILED.get()
-        if self._failed is not None:
-            self._failed.append(name)
-
-    def forgive(self) -> None:
-        """Take it out of the record of hypotheses that failed: it was meant to be caught."""
-        if self._failed is not None:
-            self._failed.remove(str(self))
-
-
-def suppose(name: Any, holds: Any = None) -> None:
-    """State a hypothesis; the statement does not apply to instances that do not meet it.
-
-    Parameters
-    ----------
-    name
-        The hypothesis in the paper's words; quoted in errors of a replay and in vacuous verdicts. Without it, as in
-        ``suppose(n > 1)``, the words are those of the code.
-    holds
-        Whether the instance meets it; ``equal((left, right))`` for points of functions of a class.
-
-    Raises
-    ------
-    Outside
-        If the instance does not meet the hypothesis.
-    InvalidArgument
-        If the name is no text, or ``holds`` is neither a truth value nor an array of them.
-    """
-    if holds is None and not isinstance(name, str):
-        frame = sys._getframe(1)
-        while frame.f_back is not None and frame.f_code.co_filename == calls.__file__:
-            frame = frame.f_back
-        name, holds = _words_of(frame.f_code, frame.f_lasti), name
-    if not isinstance(name, str):
-        raise InvalidArgument(
-            "name", name, "must be the hypothesis in words", 'write suppose("x > 0", x > 0)'
-        )
-    if holds is None:
-        rule = "is missing in the call of suppose"
-        raise InvalidArgument("holds", None, rule, f"write suppose({name!r}, ...), with whether it holds")
-    if isinstance(holds, str):
-        raise InvalidArgument(
-            "holds", holds, "must be true or false, not a text", 'write suppose("x > 0", x > 0)'
-        )
-    if isinstance(holds, Sides) and holds.identity:
-        holds = _are_equal(holds.pairs)
-    if not isinstance(holds, bool):
-        array = np.asarray(holds)
-        if array.dtype.kind not in "bO" or any(each != each for each in array.flat):
-            raise InvalidArgument("holds", holds, "must be true or false", 'write suppose("x > 0", x > 0)')
-    if not (name in _LEFT_OUT.get() or np.all(holds)):
-        raise Outside(name)
 
 
 @cache
@@ -108,53 +51,6 @@ def _are_equal(pairs: tuple[tuple[Value, Value], ...]) -> bool:
     )
 
 
-def no_truth(what: str) -> InvalidArgument:
-    """Return what is raised where a line is taken for true or false: whether it holds is what is to be decided."""
-    return InvalidArgument(
-        "line", what, "is neither true nor false", "compare its quantities: if left <= right"
-    )
-
-
-@dataclass(frozen=True)
-class Excluded:
-    """A line that cannot be evaluated on the instance: the hypothesis fails that this line alone has."""
-
-    hypothesis: str
-
-    def __bool__(self) -> bool:
-        """Refuse: whether a line is stated is not asked by the claim that states it."""
-        raise no_truth("given(...)")
-
-
-def given(name: str, holds: Any, make: Callable[[], Sides]) -> Sides | Excluded:
-    """State a line of which a hypothesis is asked that the other lines do without.
-
-    Parameters
-    ----------
-    name
-        The hypothesis in the paper's words.
-    holds
-        Whether the instance meets it, as for ``suppose``.
-    make
-        Returns the line's sides; called only if it does.
-    """
-    function: Any = make  # as a user gives it
-    if not callable(function):
-        remedy = "write given(name, holds, lambda: at_most(...))"
-        raise InvalidArgument("make", brief(make), "must be a function that returns the sides", remedy)
-    try:
-        with leaving_out(frozenset()):
-            suppose(name, holds)
-    except Outside as outside:
-        outside.forgive()
-        return Excluded(name)
-    try:
-        return make()
-    except Outside as outside:  # a hypothesis that is written in the line is asked of this line alone
-        outside.forgive()
-        return Excluded(str(outside))
-
-
 @contextmanager
 def with_value(variable: ContextVar[Any], value: Value) -> Iterator[Value]:
     """Give a context variable a value, which is returned."""
@@ -176,7 +72,7 @@ def leaving_out(names: frozenset[str]) -> AbstractContextManager[frozenset[str]]
 
 
 @dataclass(frozen=True)
-class Sides:
+class Sides(Untrue):
     """Measured at most (or, where ``lower``, at least) the sum of the terms, entry by entry.
 
     Attributes
@@ -218,10 +114,6 @@ class Sides:
     unit: float | None = field(default=None, compare=False)
     decrease_from: Value = field(default=None, compare=False)
 
-    def __bool__(self) -> bool:
-        """Refuse: whether a line holds is not asked by the claim that states it."""
-        raise no_truth("at_most(...)")
-
     @property
     def allowed(self) -> Value:
         """Sum of the terms."""
@@ -238,116 +130,122 @@ def with_unit(sides: Sides, instance: Mapping[str, Any]) -> Sides:
     return replace(sides, unit=unit_of(floats_of(list(instance.values()))))
 
 
-def at_most(
-    measured: Value,
-    *allowed: Value,
-    failure: float | None = None,
-    rounding: float | None = None,
-    words: str | Callable[[], str] = "",
-    decrease_from: Value = None,
-    **terms: Value,
-) -> Sides:
-    """Conclude that measured <= the sum of the terms (with probability >= 1 - failure).
+class Tried(Words[Sides]):
+    """The words over what is tried: exact numbers, floats, and NumPy's arrays."""
 
-    Parameters
-    ----------
-    measured
-        A number or an array, every entry of which is compared; with ``failure`` its first axis counts
-        independent replicates.
-    failure, rounding, words
-        As in ``Sides``.
-    decrease_from
-        Of a contraction the quantity before it. The tightness is then also that of the decrease: a rate h allows
-        (1 - h) times that quantity, which tells .99 from .98.
-    allowed, terms
-        What is allowed, at least one summand: a number without a name, named summands, or both.
+    def suppose(self, name: Any, holds: Any = None) -> None:  # noqa: D102 - below
+        if holds is None and not isinstance(name, str):
+            frame = sys._getframe(1)
+            while frame.f_back is not None and frame.f_code.co_filename == calls.__file__:
+                frame = frame.f_back
+            name, holds = _words_of(frame.f_code, frame.f_lasti), name
+        try:
+            super().suppose(name, holds)
+        except Outside as outside:
+            if str(outside) in _LEFT_OUT.get():
+                return
+            if (failed := _FAILED.get()) is not None:
+                failed.append(str(outside))
+            raise
 
-    Raises
-    ------
-    InvalidArgument
-        If a side is an empty array or no real number, or in single precision without ``rounding``; there is no
-        summand; or ``failure`` is no probability, or ``rounding`` negative or infinite.
-    """
-    if failure is not None:
-        check_number("failure", failure, at_least=0, at_most=1, remedy="suppose that it is a probability")
-    if len(allowed) > 1 or (allowed and "bound" in terms):
-        remedy = "name the summands, as in at_most(error, contraction=..., noise=...)"
-        raise InvalidArgument("allowed", brief(allowed), "must be the only summand without a name", remedy)
-    terms = dict(zip(("bound",), allowed, strict=False)) | terms
-    sides = Sides(
-        _filled(measured=measured),
-        _named(terms),
-        failure,
-        rounding=rounding,
-        words=words,
-        decrease_from=decrease_from,
-    )
-    _check_rounding(rounding, [measured, *terms.values()])
-    return sides
+    suppose.__doc__ = Words.suppose.__doc__
 
+    def given(self, name: Any, holds: Any, make: Callable[[], Sides]) -> Sides | Excluded:  # noqa: D102 - below
+        function: Any = make  # as a user gives it
+        if not callable(function):
+            remedy = "write given(name, holds, lambda: at_most(...))"
+            raise InvalidArgument("make", brief(make), "must be a function that returns the sides", remedy)
+        failed = _FAILED.get()
+        before = len(failed or ())
+        line = super().given(name, holds, make)
+        if failed is not None and type(line) is Excluded:  # what failed last was meant to be caught
+            del failed[max(before, len(failed) - 1) :]
+        return line
 
-def at_least(
-    measured: Value,
-    *allowed: Value,
-    failure: float | None = None,
-    rounding: float | None = None,
-    words: str | Callable[[], str] = "",
-    **terms: Value,
-) -> Sides:
-    """Conclude that measured >= the sum of the terms; parameters as for ``at_most``."""
-    stated = at_most(measured, *allowed, failure=failure, rounding=rounding, words=words, **terms)
-    return replace(stated, lower=True)
+    given.__doc__ = Words.given.__doc__
 
+    def facts(self, holds: Any) -> list[Any] | None:
+        """Return whether a hypothesis holds, which says nothing else of numbers."""
+        if holds is None or isinstance(holds, str):
+            rule = "must be true or false, not a text"
+            raise InvalidArgument("holds", holds, rule, 'write suppose("x > 0", x > 0)')
+        if isinstance(holds, Sides) and holds.identity:
+            holds = _are_equal(holds.pairs)
+        if not isinstance(holds, bool):
+            array = np.asarray(holds)
+            if array.dtype.kind not in "bO" or any(each != each for each in array.flat):
+                raise InvalidArgument(
+                    "holds", holds, "must be true or false", 'write suppose("x > 0", x > 0)'
+                )
+        return [] if np.all(holds) else None
 
-def equal(
-    *pairs: tuple[Value, Value], rounding: float | None = None, words: str | Callable[[], str] = ""
-) -> Sides:
-    """Conclude that left = right for every pair of numbers or arrays.
+    def in_words(self, name: Any) -> str:
+        """Return the words of a hypothesis."""
+        if not isinstance(name, str):
+            rule = "must be the hypothesis in words"
+            raise InvalidArgument("name", name, rule, 'write suppose("x > 0", x > 0)')
+        return name
 
-    Parameters
-    ----------
-    pairs
-        (left, right).
-    rounding
-        Largest difference that rounding explains. Where None it is 1e-9 of the largest magnitude among the sides, and
-        0 for exact numbers.
-    words
-        As in ``Sides``.
+    def know(self, facts: list[Any]) -> None:
+        """Know nothing else: each instance is evaluated anew."""
 
-    Raises
-    ------
-    InvalidArgument
-        If there is no pair, a side is an empty array or no real number, or in single precision without ``rounding``,
-        or ``rounding`` is negative or infinite.
-    """
-    if not pairs or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
-        remedy = "write equal((left, right)), or several of them"
-        raise InvalidArgument("pairs", brief(pairs), "must hold one (left, right) or more", remedy)
-    if any(isinstance(side, Point) for pair in pairs for side in pair):
+    def alone(self, facts: list[Any], make: Callable[[], Sides]) -> Sides:
+        """Return the line."""
+        return make()
+
+    def is_less(self, left: Any, right: Any) -> Any:
+        """Compare two numbers."""
+        return left < right
+
+    def compared(self, sign: str, measured: Any, terms: Mapping[str, Any], **how: Any) -> Sides:
+        """Return the sides.
+
+        Raises
+        ------
+        InvalidArgument
+            If a side is an empty array or no real number, or in single precision without ``rounding``; or ``failure``
+            is no probability, or ``rounding`` negative or infinite.
+        """
+        if how["failure"] is not None:
+            remedy = "suppose that it is a probability"
+            check_number("failure", how["failure"], at_least=0, at_most=1, remedy=remedy)
+        filled = {name: _filled(**{name: value}) for name, value in terms.items()}
+        sides = Sides(_filled(measured=measured), filled, lower=sign == ">=", **how)
+        _check_rounding(how["rounding"], [measured, *terms.values()])
+        return sides
+
+    def equated(self, pairs: Sequence[Any], **how: Any) -> Sides:
+        """Return the sides of an equation; errors as of ``compared``."""
+        if any(isinstance(side, Point) for pair in pairs for side in pair):
+            gaps = [left - right for left, right in pairs]
+            return Sides(gaps, {"rounding": 0}, identity=True, pairs=tuple(pairs), unit=0.0)
+        gaps = [
+            _without_wrapping(_filled(left=left)) - _without_wrapping(_filled(right=right))
+            for left, right in pairs
+        ]
+        rounding = how["rounding"]
+        _check_rounding(rounding, [side for pair in pairs for side in pair])
+        unit = None if rounding is None else 0.0
+        if rounding is None:
+            floats = [side for pair in pairs for side in pair if not is_exact(side)]
+            rounding = TOLERANCE * unit_of(side for pair in pairs for side in pair) if floats else 0
         return Sides(
-            [left - right for left, right in pairs], {"rounding": 0}, identity=True, pairs=pairs, unit=0.0
+            gaps, {"rounding": rounding}, identity=True, words=how["words"], pairs=tuple(pairs), unit=unit
         )
-    gaps = [
-        _without_wrapping(_filled(left=left)) - _without_wrapping(_filled(right=right))
-        for left, right in pairs
-    ]
-    _check_rounding(rounding, [side for pair in pairs for side in pair])
-    unit = None if rounding is None else 0.0
-    if rounding is None:
-        floats = [side for pair in pairs for side in pair if not is_exact(side)]
-        rounding = TOLERANCE * unit_of(side for pair in pairs for side in pair) if floats else 0
-    return Sides(gaps, {"rounding": rounding}, identity=True, words=words, pairs=pairs, unit=unit)
+
+    def refused(self, argument: str, value: Any, rule: str, remedy: str) -> InvalidArgument:
+        """Return the error that says what was called in vain."""
+        return InvalidArgument(argument, brief(value), rule, remedy)
+
+
+TRIED = Tried()
+suppose, given, least = TRIED.suppose, TRIED.given, TRIED.least
+at_most, at_least, equal = TRIED.at_most, TRIED.at_least, TRIED.equal
 
 
 def _without_wrapping(side: Value) -> Value:
     """Return floats in the place of NumPy's integers, whose difference may wrap around."""
     return side * 1.0 if getattr(_kind(side), "kind", "") in ("i", "u") else side
-
-
-def _named(terms: dict[str, Value]) -> dict[str, Value]:
-    if not terms:
-        raise InvalidArgument("terms", terms, "must hold at least one summand", "name what is allowed")
-    return {name: _filled(**{name: value}) for name, value in terms.items()}
 
 
 def _filled(**sides: Value) -> Value:

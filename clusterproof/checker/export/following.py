@@ -16,7 +16,7 @@ from clusterproof.checker.export.expressions import (
     quantity,
 )
 from clusterproof.checker.kernel.evaluation import Outside, Refused, running
-from clusterproof.checker.kernel.induction import aim_at, like, solved
+from clusterproof.checker.kernel.loops import aim_at, like, solved
 from clusterproof.checker.kernel.polynomials import constant
 from clusterproof.checker.kernel.quotients import Fact, Many, Quotient
 from clusterproof.checker.kernel.vocabulary import facts_of

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from clusterproof.checker.claims.class_ranges import OfClass
-from clusterproof.checker.claims.sides import Excluded, Outside, Sides
+from clusterproof.checker.claims.sides import Sides
 from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.kernel import Refused, vocabulary
 from clusterproof.checker.kernel import evaluation as of_kernel
 from clusterproof.checker.kernel import statement as of_text
+from clusterproof.checker.kernel.claim_words import Excluded
+from clusterproof.checker.kernel.evaluation import Outside
 from clusterproof.checker.kernel.functions import problem
 from clusterproof.checker.kernel.numbers import write
 from clusterproof.checker.kernel.symbolic import symbolic
@@ -101,9 +103,9 @@ def require_agreement(statement: Statement, own: of_text.Statement, tried: list[
                 break
             try:
                 read: Any = own.evaluated(own.space.read(_written(statement, instance)))[0]
-            except of_kernel.Outside:
+            except Outside:
                 read = None
-            except Exception:  # what the kernel refuses it certifies nothing of
+            except Refused:  # what the kernel refuses it certifies nothing of
                 continue
             try:
                 with limited_lines(LINES, QUICK):
@@ -139,8 +141,8 @@ def _agree(live: Mapping[str, Any], read: Mapping[str, vocabulary.Line]) -> bool
         return False
     for name, line in read.items():
         other = live[name]
-        if isinstance(line, vocabulary.Excluded) or isinstance(other, Excluded):
-            if not (isinstance(line, vocabulary.Excluded) and isinstance(other, Excluded)):
+        if isinstance(line, Excluded) or isinstance(other, Excluded):
+            if not (isinstance(line, Excluded) and isinstance(other, Excluded)):
                 return False
         elif isinstance(other, Sides) and not _same_numbers(_pairs(other), _read_pairs(line)):
             return False

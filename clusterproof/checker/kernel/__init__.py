@@ -35,7 +35,8 @@ Read the modules in this order; each rule is one theorem against these sentences
 ``induction``                                            loops of any number of rounds, by their invariants
 ``families``, ``multipliers``                            every function of a class, at every value of the parameters
 ``positivity``                                           the three theorems on polynomials that the rules use
-``statement``, ``spaces``, ``symbolic``, ``vocabulary``  a function on its quantities, suppose and at_most
+``statement``, ``spaces``, ``symbolic``                  a function on its quantities
+``claim_words``, ``vocabulary``, ``loops``               suppose, at_most, iterate and their like
 ``grammar``, ``expressions``, ``language``               the Python of a text, and how it is compiled
 ``operations``, ``library``, ``records``                 operators and Python's functions there, and frozen records
 ``numbers``, ``polynomials``, ``quotients``              exact numbers, and symbols

@@ -8,7 +8,7 @@ from fractions import Fraction
 from types import FunctionType, MappingProxyType
 from typing import Any
 
-from clusterproof.checker.kernel import induction, vocabulary
+from clusterproof.checker.kernel import loops, vocabulary
 from clusterproof.checker.kernel.evaluation import Context, Refused, evaluating, spend
 from clusterproof.checker.kernel.language import Compiler
 from clusterproof.checker.kernel.library import LIBRARY
@@ -24,7 +24,7 @@ ENDING = ("claim", "statement", "outside")
 RESERVED = frozenset(("suppose", "given", "at_most", "at_least", "equal", *ENDING))
 """What no variable is called: a reader would take it for the word."""
 Vocabulary = Mapping[str, Callable[..., Any]]
-WORDS: Vocabulary = {**vocabulary.WORDS, "iterate": induction.iterate, "known": induction.known}
+WORDS: Vocabulary = {**vocabulary.WORDS, "iterate": loops.iterate, "known": loops.known}
 """By name, the words of a claim. Who writes a proof for another program gives others."""
 
 

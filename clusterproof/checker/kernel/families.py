@@ -41,7 +41,7 @@ from typing import Any
 
 from clusterproof.checker.kernel.evaluation import Context, Outside, Refused, evaluating
 from clusterproof.checker.kernel.functions import problem
-from clusterproof.checker.kernel.induction import Goal
+from clusterproof.checker.kernel.loops import Goal
 from clusterproof.checker.kernel.multipliers import Need, require_multipliers
 from clusterproof.checker.kernel.polynomials import constant
 from clusterproof.checker.kernel.positivity import (

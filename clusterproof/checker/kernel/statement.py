@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from clusterproof.checker.kernel.claim_words import Excluded
 from clusterproof.checker.kernel.evaluation import Evaluation, Refused, evaluating, spend
 from clusterproof.checker.kernel.spaces import Instance, Space
-from clusterproof.checker.kernel.vocabulary import Excluded, Line, Sides
+from clusterproof.checker.kernel.vocabulary import Line, Sides
 
 
 def printed(statement: str, line: str) -> str:

@@ -1,14 +1,15 @@
-"""The words of a claim: what it supposes of an instance, and the two sides that it compares."""
+"""The words of a claim over the kernel's numbers: facts that it supposes, and the two sides that it compares."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
 from typing import Any, NoReturn
 
-from clusterproof.checker.kernel.evaluation import Outside, Refused, running, spend
+from clusterproof.checker.kernel.claim_words import NAMES, Excluded, Untrue, Words
+from clusterproof.checker.kernel.evaluation import Refused, running, spend
 from clusterproof.checker.kernel.numbers import Abstract, add, compare, number, subtract
 from clusterproof.checker.kernel.operations import Sentence, each
 from clusterproof.checker.kernel.quotients import Fact
@@ -25,13 +26,6 @@ class Least(Abstract):
         raise Refused(
             "nothing is computed from least(...): write least(*(value - f.minimum for value in values))"
         )
-
-
-class Untrue:
-    """What has no truth: a line holds or not of an instance, and is none of its conditions."""
-
-    def __bool__(self) -> NoReturn:
-        raise Refused("a line has no truth value: compare by <=, >= or ==, and join these")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,13 +62,6 @@ class Sides(Untrue):
         return any(gap != 0 for gap in gaps) if self.equation else any(gap < 0 for gap in gaps)
 
 
-@dataclass(frozen=True)
-class Excluded(Untrue):
-    """A line that the instance has not: the hypothesis fails that it alone has."""
-
-    hypothesis: str
-
-
 Line = Sides | Excluded
 
 
@@ -91,70 +78,6 @@ def facts_of(holds: Any) -> list[Fact] | None:
     if type(holds) is not bool:
         raise Refused(f"a hypothesis is {type(holds).__name__}, and no comparison")
     return [] if holds else None
-
-
-def suppose(name: Any, holds: Any = None) -> None:
-    """State a hypothesis.
-
-    Parameters
-    ----------
-    name
-        In words; it may be left out.
-    holds
-        A truth value; a fact about symbols or about a function of a class, which is recorded; or ``equal((a, b))``.
-
-    Raises
-    ------
-    Outside
-        If it is false.
-    """
-    if holds is None:  # suppose(n > 1)
-        name, holds = "a hypothesis", name
-    facts = facts_of(holds)
-    if facts is None:
-        raise Outside(_in_words(name))
-    running().add(facts=tuple(facts))
-
-
-def given(name: Any, holds: Any, make: Callable[[], Any]) -> Line:
-    """State a line that alone has a hypothesis; what is supposed while it is made is one of that line, too.
-
-    Parameters
-    ----------
-    name, holds
-        As of ``suppose``.
-    make
-        Returns the line, called if it holds. A comparison about a function of a class is decided both ways.
-    """
-    words = _in_words(name)
-    if type(holds) is Fact and hasattr(holds.slack, "decide"):
-        holds = bool(holds)
-    facts = facts_of(holds)
-    if facts is None:
-        return Excluded(words)
-    record = running()
-    before = record.now.facts
-    record.add(facts=tuple(facts))
-    try:
-        with record.undecided():  # even if it holds: what is supposed on the way may end the line
-            line = make()
-    except Outside as outside:
-        return Excluded(str(outside))
-    finally:
-        own = record.now.facts[len(before) :]
-        record.now = replace(record.now, facts=before)
-    if type(line) is not Sides:
-        raise Refused("given(...) must return a line")
-    return replace(line, facts=(*line.facts, *own))
-
-
-def _in_words(name: Any) -> str:
-    if type(name) not in (str, Sentence):
-        raise Refused("a hypothesis needs its words: suppose('x > 0', x > 0)")
-    return name if type(name) is str else "a hypothesis"
-
-
-# ---- the two sides
 
 
 def _shape(value: Any) -> tuple[int, ...]:
@@ -185,80 +108,86 @@ def _together(*values: Any) -> tuple[tuple[Any, ...], ...]:
     return tuple(zip(*columns, strict=True))
 
 
+class Exact(Words[Sides]):
+    """The words over exact numbers, lists of them, symbols, and quantities that depend on a function of a class."""
+
+    def facts(self, holds: Any) -> list[Fact] | None:
+        """Return the facts that a hypothesis is; None if it is false."""
+        return facts_of(holds)
+
+    def in_words(self, name: Any) -> str:
+        """Return the words of a hypothesis; those that name a symbol are not looked at."""
+        if type(name) not in (str, Sentence):
+            raise Refused("a hypothesis needs its words: suppose('x > 0', x > 0)")
+        return name if type(name) is str else "a hypothesis"
+
+    def know(self, facts: list[Fact]) -> None:
+        """Know facts in the evaluation that runs."""
+        running().add(facts=tuple(facts))
+
+    def given(self, name: Any, holds: Any, make: Callable[[], Sides]) -> Sides | Excluded:
+        """State a line with a hypothesis of its own; a comparison about a function of a class is decided both ways."""
+        if type(holds) is Fact and hasattr(holds.slack, "decide"):
+            holds = bool(holds)
+        return super().given(name, holds, make)
+
+    def alone(self, facts: list[Fact], make: Callable[[], Sides]) -> Sides:
+        """Return a line that alone has facts, and those that are supposed while it is made."""
+        record = running()
+        before = record.now.facts
+        record.add(facts=tuple(facts))
+        try:
+            with record.undecided():  # even if it holds: what is supposed on the way may end the line
+                line = make()
+        finally:
+            own = record.now.facts[len(before) :]
+            record.now = replace(record.now, facts=before)
+        if type(line) is not Sides:
+            raise Refused("given(...) must return a line")
+        return replace(line, facts=(*line.facts, *own))
+
+    def compared(self, sign: str, measured: Any, terms: Mapping[str, Any], **how: Any) -> Sides:
+        """Return the line of all entries, which is exact."""
+        _require_exact(how)
+        entries = _together(measured, *terms.values())
+        sums = [(entry, reduce(add, allowed)) for entry, *allowed in entries]
+        slacks = [subtract(entry, total) if sign == ">=" else _excess(entry, total) for entry, total in sums]
+        return Sides(tuple(slacks), sign=sign, entries=entries, names=tuple(terms))
+
+    def equated(self, pairs: Sequence[Any], **how: Any) -> Sides:
+        """Return the line of all entries of all pairs, which is exact."""
+        _require_exact(how)
+        entries = tuple(entry for pair in pairs for entry in _together(*pair))
+        gaps = tuple(subtract(left, right) for left, right in entries)
+        return Sides(gaps, equation=True, sign="=", entries=entries, names=("right",))
+
+    def least(self, *numbers: Any) -> Any:
+        """Return the least of several numbers; of quantities that depend on a function of a class all of them."""
+        spend(len(numbers))
+        return (
+            Least(numbers) if any(isinstance(each, Abstract) for each in numbers) else super().least(*numbers)
+        )
+
+    def is_less(self, left: Any, right: Any) -> Any:
+        """Compare two numbers."""
+        return compare("<", left, right)
+
+    def refused(self, argument: str, value: Any, rule: str, remedy: str) -> Refused:
+        """Return the error that says what was called in vain."""
+        return Refused(f"{argument} {rule}: {remedy}")
+
+
 def _excess(measured: Any, allowed: Any) -> Any:
     if type(measured) is Least:
         return tuple(subtract(allowed, entry) for entry in measured.numbers)
     return subtract(allowed, measured)
 
 
-def _compared(
-    sign: str, measured: Any, bound: tuple[Any, ...], terms: Mapping[str, Any], exact: tuple[Any, ...]
-) -> Sides:
-    """Return the line that compares each entry with the sum of its summands."""
-    if any(each is not None for each in exact):
+def _require_exact(how: Mapping[str, Any]) -> None:
+    if how.get("failure") is not None or how.get("rounding") is not None:
         raise Refused("a line with a probability or a tolerance is not exact")
-    named = dict(zip(("bound",), bound, strict=False)) | dict(terms)
-    if not named or len(bound) > 1 or (bound and "bound" in terms):
-        raise Refused("one summand may be without a name, which is bound")
-    entries = _together(measured, *named.values())
-    sums = [(entry, reduce(add, allowed)) for entry, *allowed in entries]
-    slacks = [subtract(entry, total) if sign == ">=" else _excess(entry, total) for entry, total in sums]
-    return Sides(tuple(slacks), sign=sign, entries=entries, names=tuple(named))
 
 
-def at_most(
-    measured: Any,
-    *allowed: Any,
-    failure: Any = None,
-    rounding: Any = None,
-    words: Any = None,
-    decrease_from: Any = None,
-    **terms: Any,
-) -> Sides:
-    """Conclude that measured <= the sum of the terms, entry by entry."""
-    return _compared("<=", measured, allowed, terms, (failure, rounding))
-
-
-def at_least(
-    measured: Any,
-    *allowed: Any,
-    failure: Any = None,
-    rounding: Any = None,
-    words: Any = None,
-    **terms: Any,
-) -> Sides:
-    """Conclude that measured >= the sum of the terms, entry by entry."""
-    return _compared(">=", measured, allowed, terms, (failure, rounding))
-
-
-def equal(*pairs: Any, rounding: Any = None, words: Any = None) -> Sides:
-    """Conclude that left = right for every pair, entry by entry."""
-    if rounding is not None:
-        raise Refused("a line with a tolerance is not exact")
-    if not pairs or any(type(pair) not in (tuple, list) or len(pair) != 2 for pair in pairs):
-        raise Refused("equal compares pairs, equal((left, right))")
-    entries = tuple(entry for pair in pairs for entry in _together(*pair))
-    gaps = tuple(subtract(left, right) for left, right in entries)
-    return Sides(gaps, equation=True, sign="=", entries=entries, names=("right",))
-
-
-def least(*values: Any) -> Any:
-    """Return the least of several numbers; of quantities that depend on a function of a class all of them."""
-    spend(len(values))
-    if any(isinstance(value, Abstract) for value in values):
-        return Least(values)
-    best, *others = values
-    for value in others:
-        best = value if compare("<", value, best) else best
-    return best
-
-
-WORDS: dict[str, Callable[..., Any]] = {
-    "suppose": suppose,
-    "given": given,
-    "at_most": at_most,
-    "at_least": at_least,
-    "equal": equal,
-    "least": least,
-}
+EXACT = Exact()
+WORDS: dict[str, Callable[..., Any]] = {name: getattr(EXACT, name) for name in NAMES}
 """By name, what a claim says of an instance."""

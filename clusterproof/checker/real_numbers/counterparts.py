@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.checker.claims.claim import Claim
-from clusterproof.checker.claims.sides import Outside
+from clusterproof.checker.kernel.evaluation import Outside
 from clusterproof.checker.real_numbers import source
 from clusterproof.checker.real_numbers.arrays import NUMPY, array, array_attribute
 from clusterproof.checker.real_numbers.functions import CONSTANTS, FUNCTIONS

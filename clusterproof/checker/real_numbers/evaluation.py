@@ -13,8 +13,9 @@ from typing import Any
 import flint
 
 from clusterproof.checker.claims.ranges import Instance
-from clusterproof.checker.claims.sides import Outside
 from clusterproof.checker.claims.statement import Statement
+from clusterproof.checker.kernel.claim_words import Excluded
+from clusterproof.checker.kernel.evaluation import Outside
 from clusterproof.checker.real_numbers.counterparts import Counterparts
 from clusterproof.checker.real_numbers.interval import NoValue, Undecided, ball_of
 from clusterproof.checker.real_numbers.operators import FUEL, NUMBERS, OutOfFuel, fuel, plain
@@ -153,7 +154,7 @@ def _lines(statement: Statement, instance: Instance, bits: int) -> Mapping[str, 
 
 def _answer(lines: Mapping[str, Any], line: str, *, exact: bool) -> Answer:
     sides = lines[line]
-    if sides is None:
+    if isinstance(sides, Excluded):
         return Answer(False, outside=OF_LINE)
     if not isinstance(sides, Sides):
         return Answer(None, "it returns no comparison")

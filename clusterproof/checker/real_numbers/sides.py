@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import flint
 import numpy as np
 
-from clusterproof.checker.claims import sides as claimed
-from clusterproof.checker.claims.class_ranges import least as least_of_functions
 from clusterproof.checker.claims.expectation import expectation
 from clusterproof.checker.claims.frequency import probability
-from clusterproof.checker.claims.iteration import iterate, known
 from clusterproof.checker.claims.rounding import TOLERANCE
-from clusterproof.checker.claims.sides import Outside
+from clusterproof.checker.claims.sides import TRIED
+from clusterproof.checker.kernel.claim_words import NAMES, Words
+from clusterproof.checker.kernel.loops import iterate, known
 from clusterproof.checker.real_numbers.arrays import array
-from clusterproof.checker.real_numbers.functions import add_up, largest, least
+from clusterproof.checker.real_numbers.functions import add_up, largest
 from clusterproof.checker.real_numbers.interval import NoValue, Undecided, ball_of
 from clusterproof.checker.real_numbers.operators import COMPARISONS, OPERATIONS, plain
 from clusterproof.common.calls import exposed
@@ -120,38 +119,6 @@ def _entries(*sides: Any) -> list[tuple[tuple[int, ...], list[Any]]]:
     return rows if len(rows) > 1 else [((), row) for _, row in rows]
 
 
-def _at_most(
-    measured: Any,
-    *allowed: Any,
-    failure: Any = None,
-    rounding: Any = None,
-    decrease_from: Any = None,
-    **terms: Any,
-) -> Sides:
-    if failure is not None:
-        raise NoValue("a line that holds with a probability")
-    names = [*(["bound"] if allowed else []), *terms]
-    pairs = [
-        Pair(first, add_up(others), dict(zip(names, others, strict=True)), place)
-        for place, (first, *others) in _entries(measured, *allowed, *terms.values())
-    ]
-    return Sides("<=", tuple(pairs), rounding)
-
-
-def _at_least(measured: Any, *allowed: Any, **named: Any) -> Sides:
-    return replace(_at_most(measured, *allowed, **named), sign=">=")
-
-
-def _equal(*pairs: Any, rounding: Any = None) -> Sides:
-    several = len(pairs) > 1
-    found = [
-        Pair(a, b, {}, (number,) if several else place)
-        for number, pair in enumerate(pairs)
-        for place, (a, b) in _entries(*pair)
-    ]
-    return Sides("==", tuple(found), rounding)
-
-
 @dataclass
 class Compared:
     """The comparison that was made last, since a hypothesis was met: what a search approaches."""
@@ -169,22 +136,58 @@ class Compared:
 compared = Compared()
 
 
-def _suppose(name: Any, holds: Any = None) -> None:
-    if holds is None:
-        name, holds = "a hypothesis", name
-    if isinstance(holds, Sides):
-        holds = all(compared.compare("==", pair.left, pair.right) for pair in holds.pairs)
-    if not np.all(holds):
-        raise Outside(str(name))
-    compared.sign = ""
+class OverReals(Words[Sides]):
+    """The words over the real numbers."""
+
+    def facts(self, holds: Any) -> list[Any] | None:
+        """Return whether a hypothesis holds; that two sides are equal is a comparison that is remembered."""
+        if isinstance(holds, Sides):
+            holds = all(compared.compare("==", pair.left, pair.right) for pair in holds.pairs)
+        return [] if np.all(holds) else None
+
+    def in_words(self, name: Any) -> str:
+        """Return the words of a hypothesis."""
+        return str(name)
+
+    def know(self, facts: list[Any]) -> None:
+        """Forget the comparison that was made last."""
+        compared.sign = ""
+
+    def alone(self, facts: list[Any], make: Callable[[], Sides]) -> Sides:
+        """Return the line."""
+        self.know(facts)
+        return make()
+
+    def is_less(self, left: Any, right: Any) -> Any:
+        """Compare two numbers."""
+        return COMPARISONS["<"](left, right)
+
+    def compared(self, sign: str, measured: Any, terms: Mapping[str, Any], **how: Any) -> Sides:
+        """Return the pairs of all entries."""
+        if how.get("failure") is not None:
+            raise NoValue("a line that holds with a probability")
+        pairs = [
+            Pair(first, add_up(others), dict(zip(terms, others, strict=True)), place)
+            for place, (first, *others) in _entries(measured, *terms.values())
+        ]
+        return Sides(sign, tuple(pairs), how["rounding"])
+
+    def equated(self, pairs: Sequence[Any], **how: Any) -> Sides:
+        """Return the pairs of all entries of all equations."""
+        several = len(pairs) > 1
+        found = [
+            Pair(a, b, {}, (number,) if several else place)
+            for number, pair in enumerate(pairs)
+            for place, (a, b) in _entries(*pair)
+        ]
+        return Sides("==", tuple(found), how["rounding"])
+
+    def refused(self, argument: str, value: Any, rule: str, remedy: str) -> NoValue:
+        """Return the error that says what was called in vain."""
+        return NoValue(f"{argument}, which {rule},")
 
 
-def _given(name: Any, holds: Any, make: Callable[[], Any]) -> Any:
-    try:
-        _suppose(name, holds)
-    except Outside:
-        return None
-    return make()
+REALS = OverReals()
 
 
 def _unknown(name: str) -> Callable[..., Any]:
@@ -197,12 +200,7 @@ def _unknown(name: str) -> Callable[..., Any]:
 WORDS: dict[Any, Any] = {
     each: function
     for word, function in (
-        (claimed.suppose, _suppose),
-        (claimed.given, _given),
-        (claimed.equal, _equal),
-        (claimed.at_most, _at_most),
-        (claimed.at_least, _at_least),
-        (least_of_functions, least),
+        *((getattr(TRIED, name), getattr(REALS, name)) for name in NAMES),
         (iterate, iterate),
         (known, known),
         (expectation, _unknown("an expectation")),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from clusterproof.checker.claims.sides import Outside, leaving_out
+from clusterproof.checker.claims.sides import leaving_out
 from clusterproof.checker.claims.statistics import critical
+from clusterproof.checker.kernel.evaluation import Outside
 from clusterproof.checker.report import sentences
 from clusterproof.checker.search.findings import Findings
 from clusterproof.checker.search.state import Tried

@@ -13,9 +13,10 @@ from clusterproof.checker.claims.class_ranges import require_members
 from clusterproof.checker.claims.judge import Judgement
 from clusterproof.checker.claims.kind import Kind
 from clusterproof.checker.claims.rounding import is_exact
-from clusterproof.checker.claims.sides import Outside, Sides
+from clusterproof.checker.claims.sides import Sides
 from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.claims.statistics import CLAIM_SIGNIFICANCE
+from clusterproof.checker.kernel.evaluation import Outside
 from clusterproof.checker.report import sentences
 from clusterproof.checker.report.verdict import Line, with_facts
 from clusterproof.checker.search.evaluation import Evaluation, Evaluator

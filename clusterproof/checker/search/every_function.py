@@ -10,10 +10,11 @@ from typing import Any
 from clusterproof.checker.claims.class_ranges import OfClass, class_of
 from clusterproof.checker.claims.drawn_functions import Known
 from clusterproof.checker.claims.ranges import Instance, Integers
-from clusterproof.checker.claims.sides import Excluded
 from clusterproof.checker.claims.space import Space
-from clusterproof.checker.kernel import Refused, vocabulary
+from clusterproof.checker.kernel import Refused
+from clusterproof.checker.kernel.claim_words import Excluded
 from clusterproof.checker.kernel.definitions import WORDS
+from clusterproof.checker.kernel.vocabulary import EXACT, Sides
 from clusterproof.checker.search.families import NotShown, family_of
 from clusterproof.checker.search.instances import stream_of
 from clusterproof.checker.search.paths import paths_of
@@ -28,14 +29,14 @@ WITNESSES = 50
 """Drawn functions of which one must meet the hypotheses."""
 
 
-def _at_most_and_bound(measured: Any, *allowed: Any, words: Any = None, **terms: Any) -> vocabulary.Sides:
-    line, bound = vocabulary.at_most(measured, *allowed, **terms), vocabulary.at_most(0, *allowed, **terms)
-    return vocabulary.Sides((*line.slacks, *bound.slacks))
+def _at_most_and_bound(measured: Any, *allowed: Any, words: Any = None, **terms: Any) -> Sides:
+    line, bound = EXACT.at_most(measured, *allowed, **terms), EXACT.at_most(0, *allowed, **terms)
+    return Sides((*line.slacks, *bound.slacks))
 
 
-def _at_least_and_bound(measured: Any, *allowed: Any, words: Any = None, **terms: Any) -> vocabulary.Sides:
-    line, bound = vocabulary.at_least(measured, *allowed, **terms), vocabulary.at_least(measured, 0)
-    return vocabulary.Sides((*line.slacks, *bound.slacks))
+def _at_least_and_bound(measured: Any, *allowed: Any, words: Any = None, **terms: Any) -> Sides:
+    line, bound = EXACT.at_least(measured, *allowed, **terms), EXACT.at_least(measured, 0)
+    return Sides((*line.slacks, *bound.slacks))
 
 
 BOUNDED = {**WORDS, "at_most": _at_most_and_bound, "at_least": _at_least_and_bound}

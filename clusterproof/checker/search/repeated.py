@@ -9,8 +9,9 @@ from functools import partial
 from typing import Any
 
 from clusterproof.checker.claims.frequency import Frequency
-from clusterproof.checker.claims.sides import Excluded, Outside
 from clusterproof.checker.claims.statistics import binomial_tail
+from clusterproof.checker.kernel.claim_words import Excluded
+from clusterproof.checker.kernel.evaluation import Outside
 from clusterproof.checker.search.findings import Findings, suspicion
 from clusterproof.checker.search.instances import MOST, REDRAWS, some, stream_of
 from clusterproof.checker.search.state import LEAST, Tried

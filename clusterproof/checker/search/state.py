@@ -11,10 +11,11 @@ from functools import partial
 from typing import Any, TypeVar
 
 from clusterproof.checker.claims.drawing import FARTHEST
-from clusterproof.checker.claims.sides import Excluded, Outside
 from clusterproof.checker.claims.space import Space
 from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.freeze import Frozen
+from clusterproof.checker.kernel.claim_words import Excluded
+from clusterproof.checker.kernel.evaluation import Outside
 from clusterproof.checker.real_numbers.evaluation import UNKNOWN, steps_taken
 from clusterproof.checker.search.confirmation import confirmed, is_certain, is_inexact, of_real_numbers
 from clusterproof.checker.search.evaluation import Evaluation, Evaluator

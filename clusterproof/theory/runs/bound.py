@@ -11,8 +11,8 @@ import numpy as np
 from clusterproof.algorithms import Task
 from clusterproof.checker.claims.claim import REGISTRY, find_claim
 from clusterproof.checker.claims.expectation import Expectation
-from clusterproof.checker.claims.sides import Outside
 from clusterproof.checker.claims.statement import short
+from clusterproof.checker.kernel.evaluation import Outside
 from clusterproof.common import InvalidArgument
 from clusterproof.common.calls import checked
 from clusterproof.common.validation import check_instance, check_number

@@ -1,5 +1,6 @@
 """Chains: lines and their verdicts, which one decides, what `given` leaves out, and steps of a proof."""
 
+from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
@@ -8,7 +9,7 @@ from toy_claims import Digit, Share, Unit, decided, stated
 
 from clusterproof import check, replay
 from clusterproof.checker import Kind, Verdict
-from clusterproof.checker.claims import Excluded, Sides, at_least, at_most, given, suppose
+from clusterproof.checker.claims import Excluded, Outside, Sides, at_least, at_most, given, suppose
 from clusterproof.checker.report.decide import decide
 from clusterproof.checker.report.tables import evidence
 from clusterproof.checker.report.verdict import records, unite
@@ -111,6 +112,33 @@ def test_a_line_that_some_instances_have_is_judged_at_these_and_what_none_has_is
     assert found.verdict is Kind.VACUOUS
     with pytest.raises(InvalidArgument, match="that the instance has"):
         replay("toy/one", {"x": 3, "line": "even"})
+
+
+def test_a_hypothesis_within_a_line_is_one_of_that_line_alone() -> None:
+    def inner(x: Digit) -> dict[str, Sides | Excluded]:
+        def less() -> Sides:
+            suppose("x < 5", x < 5)
+            return at_most(x, four=4)
+
+        return {"all": at_most(x, nine=9), "less": given("x > 0", x > 0, less)}
+
+    found = decided(inner)
+    assert kinds(found) == {"all": "certified", "less": "certified"}
+    assert [line.instances for line in found.lines] == [10, 4]
+
+
+def test_a_hypothesis_that_fails_may_not_be_caught() -> None:
+    def caught(x: Digit) -> dict[str, Sides | Excluded]:
+        def line() -> Sides:
+            with suppress(Outside):
+                suppose("x < 5", x < 5)
+            suppose("x < 7", x < 7)
+            return at_most(x, nine=9)
+
+        return {"one": given("x > 0", x > 0, line)}
+
+    with pytest.raises(InvalidArgument, match='must not catch what is raised if a hypothesis fails: "x < 5"'):
+        decided(caught)
 
 
 def test_a_further_space_is_a_line_of_its_own() -> None:

@@ -17,9 +17,9 @@ from kernel_statements import OPEN, TooLong, at_most_seconds, frozen_of, read_in
 from clusterproof.checker import catalogue, kernel
 from clusterproof.checker.claims import Sides, at_most, rationals
 from clusterproof.checker.claims.judge import judge
-from clusterproof.checker.claims.sides import Outside
 from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.kernel import words
+from clusterproof.checker.kernel.evaluation import Outside
 from clusterproof.checker.kernel.numbers import write
 from clusterproof.checker.report.stored_evidence import read_evidence
 from clusterproof.checker.search.evidence import evidence_of

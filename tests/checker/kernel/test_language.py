@@ -17,10 +17,10 @@ from kernel_statements import blocks_of, executed, in_language, read_instance, s
 
 from clusterproof.checker import catalogue, kernel
 from clusterproof.checker.claims import Sides, at_most, integers
-from clusterproof.checker.claims import sides as claim_sides
 from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.freeze import freeze
-from clusterproof.checker.kernel import evaluation, vocabulary
+from clusterproof.checker.kernel import evaluation
+from clusterproof.checker.kernel.claim_words import Excluded
 from clusterproof.checker.report.stored_evidence import read_evidence
 from clusterproof.checker.search.written import written_instance
 from clusterproof.theorem import at_most as theorem_at_most
@@ -91,10 +91,10 @@ def gives_what_cpython_gives(place: tuple[str, str], of: Statement, language: ke
         theirs: Any
         try:
             theirs = of.lines(instance)
-        except claim_sides.Outside as outside:
+        except evaluation.Outside as outside:
             theirs = outside
         if written is None:
-            if isinstance(theirs, claim_sides.Outside) and language.space.function:
+            if isinstance(theirs, evaluation.Outside) and language.space.function:
                 continue  # what was asked of the function before is not known
             written = written_instance(searched, instance)
         try:
@@ -108,8 +108,8 @@ def gives_what_cpython_gives(place: tuple[str, str], of: Statement, language: ke
         assert not isinstance(theirs, Exception), theirs
         assert ours.keys() == theirs.keys(), place
         for name, line in ours.items():
-            if type(line) is vocabulary.Excluded:
-                assert type(theirs[name]) is claim_sides.Excluded
+            if type(line) is Excluded:
+                assert type(theirs[name]) is Excluded
                 continue
             assert line.equation == theirs[name].identity, place
             for own, other in zip(of_kernel(line), gaps(theirs[name]), strict=True):

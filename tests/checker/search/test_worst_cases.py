@@ -15,7 +15,7 @@ from clusterproof.checker.kernel.evaluation import evaluating
 from clusterproof.checker.kernel.functions import problem
 from clusterproof.checker.kernel.rules import _require_multipliers
 from clusterproof.checker.kernel.traces import Trace
-from clusterproof.checker.kernel.vocabulary import Sides, at_most, equal, least, suppose
+from clusterproof.checker.kernel.vocabulary import EXACT, Sides
 from clusterproof.checker.search.duals import proof_of
 from clusterproof.checker.search.paths import Path, entries_of
 from clusterproof.checker.search.worst_functions import at_setting, worst_functions
@@ -23,6 +23,7 @@ from clusterproof.checker.search.worst_ratio import worst_ratio
 from clusterproof.theorem import functions, operators
 
 Q = Fraction
+suppose, at_most, equal, least = EXACT.suppose, EXACT.at_most, EXACT.equal, EXACT.least
 MU = Q(1, 10)
 STRONGLY = functions(smoothness=1, strong_convexity=MU)
 TINY = Q(1, 10**6)

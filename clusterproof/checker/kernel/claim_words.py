@@ -1,0 +1,199 @@
+"""What a claim says of an instance: the one definition of its words, over whatever numbers somebody computes with.
+
+The kernel computes with exact numbers and symbols, the search with floats and arrays, and the confirmation of what it
+finds with intervals. Each of them says when a hypothesis holds and what a line is; the rest is here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, NoReturn, TypeVar
+
+from clusterproof.checker.kernel.evaluation import Outside, Refused
+
+L = TypeVar("L")
+"""What a line is."""
+NAMES = ("suppose", "given", "at_most", "at_least", "equal", "least")
+"""The words."""
+
+
+class Untrue:
+    """What has no truth: a line holds or not of an instance, and is none of its conditions."""
+
+    def __bool__(self) -> NoReturn:
+        raise Refused("a line has no truth value: compare by <=, >= or ==, and join these")
+
+
+@dataclass(frozen=True)
+class Excluded(Untrue):
+    """A line that the instance has not: the hypothesis fails that it alone has."""
+
+    hypothesis: str
+
+
+class Words(ABC, Generic[L]):
+    """The words of a claim: the same over all numbers that somebody computes with.
+
+    What differs are the methods at the end.
+    """
+
+    def suppose(self, name: Any, holds: Any = None) -> None:
+        """State a hypothesis; the statement does not apply to instances that do not meet it.
+
+        Parameters
+        ----------
+        name
+            The hypothesis in the paper's words. Without it, as in ``suppose(n > 1)``, they are those of the code.
+        holds
+            Whether the instance meets it: a truth value, or an array of them; of a proof a fact about symbols or about
+            a function of a class, which is recorded; or ``equal((left, right))`` for points of functions of a class.
+
+        Raises
+        ------
+        Outside
+            If the instance does not meet the hypothesis.
+        """
+        if holds is None:  # suppose(n > 1)
+            name, holds = "a hypothesis", name
+        words, facts = self.in_words(name), self.facts(holds)
+        if facts is None:
+            raise Outside(words)
+        self.know(facts)
+
+    def given(self, name: Any, holds: Any, make: Callable[[], L]) -> L | Excluded:
+        """State a line of which a hypothesis is asked that the other lines do without.
+
+        Parameters
+        ----------
+        name, holds
+            As for ``suppose``.
+        make
+            Returns the line; called only if the hypothesis holds. What is supposed in it is asked of this line alone.
+        """
+        words, facts = self.in_words(name), self.facts(holds)
+        if facts is None:
+            return Excluded(words)
+        try:
+            return self.alone(facts, make)
+        except Outside as outside:
+            return Excluded(str(outside))
+
+    def at_most(
+        self,
+        /,
+        measured: Any,
+        *allowed: Any,
+        failure: float | None = None,
+        rounding: float | None = None,
+        words: str | Callable[[], str] = "",
+        decrease_from: Any = None,
+        **terms: Any,
+    ) -> L:
+        """Conclude that measured <= the sum of the terms, entry by entry (with probability >= 1 - failure).
+
+        Parameters
+        ----------
+        measured
+            A number, or an array or list, every entry of which is compared; with ``failure`` its first axis counts
+            independent replicates.
+        failure, rounding, words
+            As in ``Sides``. A line with a probability or a tolerance is tried, and not proved.
+        decrease_from
+            Of a contraction the quantity before it. The tightness is then also that of the decrease: a rate h allows
+            (1 - h) times that quantity, which tells .99 from .98.
+        allowed, terms
+            What is allowed, at least one summand: a number without a name, named summands, or both.
+        """
+        how = {"failure": failure, "rounding": rounding, "words": words, "decrease_from": decrease_from}
+        return self.compared("<=", measured, self.named(allowed, terms), **how)
+
+    def at_least(
+        self,
+        /,
+        measured: Any,
+        *allowed: Any,
+        failure: float | None = None,
+        rounding: float | None = None,
+        words: str | Callable[[], str] = "",
+        **terms: Any,
+    ) -> L:
+        """Conclude that measured >= the sum of the terms; parameters as for ``at_most``."""
+        if "decrease_from" in terms:  # no summand: a reader would take it for the option of at_most
+            raise self.refused("decrease_from", terms["decrease_from"], "is of at_most only", "leave it out")
+        how = {"failure": failure, "rounding": rounding, "words": words}
+        return self.compared(">=", measured, self.named(allowed, terms), **how)
+
+    def equal(self, *pairs: Any, rounding: float | None = None, words: str | Callable[[], str] = "") -> L:
+        """Conclude that left = right for every pair of numbers, arrays or lists, entry by entry.
+
+        Parameters
+        ----------
+        pairs
+            (left, right).
+        rounding
+            Largest difference that rounding explains. Where None it is 1e-9 of the largest magnitude among the sides,
+            and 0 for exact numbers.
+        words
+            As in ``Sides``.
+        """
+        if not pairs or any(type(pair) not in (tuple, list) or len(pair) != 2 for pair in pairs):
+            raise self.refused(
+                "pairs", pairs, "must hold one (left, right) or more", "write equal((left, right))"
+            )
+        return self.equated(pairs, rounding=rounding, words=words)
+
+    def least(self, *numbers: Any) -> Any:
+        """Return the least of the numbers, such as the value at the best iterate."""
+        if not numbers:
+            raise self.refused("numbers", numbers, "must be one or more", "write least(*values) of a list")
+        best, *others = numbers
+        for other in others:
+            best = other if self.is_less(other, best) else best
+        return best
+
+    def named(self, bound: tuple[Any, ...], terms: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the summands by name; one without a name is ``bound``."""
+        if len(bound) > 1 or (bound and "bound" in terms):
+            rule = "must be the only summand without a name, which is called bound"
+            raise self.refused(
+                "allowed", bound, rule, "name the summands, as in at_most(error, contraction=..., noise=...)"
+            )
+        if not bound and not terms:
+            raise self.refused("terms", terms, "must hold at least one summand", "name what is allowed")
+        return dict(zip(("bound",), bound, strict=False)) | dict(terms)
+
+    # ---- what differs
+
+    @abstractmethod
+    def facts(self, holds: Any) -> list[Any] | None:
+        """Return what is known by a hypothesis besides its truth, mostly nothing; None if it is false."""
+
+    @abstractmethod
+    def in_words(self, name: Any) -> str:
+        """Return the words of a hypothesis."""
+
+    @abstractmethod
+    def know(self, facts: list[Any]) -> None:
+        """Know of the instance, from here on, that a hypothesis holds."""
+
+    @abstractmethod
+    def alone(self, facts: list[Any], make: Callable[[], L]) -> L:
+        """Return a line which alone knows that its hypothesis holds."""
+
+    @abstractmethod
+    def is_less(self, left: Any, right: Any) -> Any:
+        """Return whether a number is less than another one."""
+
+    @abstractmethod
+    def compared(self, sign: str, measured: Any, terms: Mapping[str, Any], **how: Any) -> L:
+        """Return the line that compares each entry with the sum of its summands, by <= or >=."""
+
+    @abstractmethod
+    def equated(self, pairs: Sequence[Any], **how: Any) -> L:
+        """Return the line of an equation of each pair."""
+
+    @abstractmethod
+    def refused(self, argument: str, value: Any, rule: str, remedy: str) -> BaseException:
+        """Return the error of a word that is called in a way that has no meaning."""

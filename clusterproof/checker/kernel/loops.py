@@ -1,0 +1,246 @@
+"""Loops, and values of which a proof knows what their author says: ``iterate`` and ``known``.
+
+On numbers ``iterate`` is a loop, and its invariant is not looked at. Where the number of rounds is a symbol, the state
+that the loop leads to is unknown symbols of which the invariant is supposed; and two goals are left behind, which the
+rule must show: the invariant holds of the start after 0 rounds, and if it holds of a state after n rounds, n at most
+rounds - 1, it holds after n + 1 rounds of what the step makes of that state. Nothing that is supposed, decided or
+divided by within a round is known outside of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from clusterproof.checker.kernel.evaluation import Outside, Refused, Used, proving, running, spend
+from clusterproof.checker.kernel.numbers import Abstract, whole
+from clusterproof.checker.kernel.operations import each
+from clusterproof.checker.kernel.polynomials import constant
+from clusterproof.checker.kernel.quotients import Fact, Many, Quotient, is_zero
+from clusterproof.checker.kernel.records import Record
+from clusterproof.checker.kernel.vocabulary import facts_of
+from clusterproof.checker.kernel.worlds import Point
+
+State = TypeVar("State")
+"""A number, or a tuple or frozen record of numbers."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Facts to show where others are known, divisors by which values exist, what holds of functions; and its name."""
+
+    name: str
+    shown: Sequence[Fact]
+    known: Sequence[Fact]
+    divisors: Sequence[Used]
+    required: Sequence[Used]
+    conditions: Any
+
+
+def iterate(
+    step: Callable[..., State], start: State, rounds: Any, *, invariant: Callable[..., Any] | None = None
+) -> State:
+    """Apply a step to a state in every round, and return the last state.
+
+    Parameters
+    ----------
+    step
+        Takes the state, and the round's entry if ``rounds`` is a sequence; returns the next state.
+    start
+        The first state; for a proof a number or a point, or a tuple or record of such.
+    rounds
+        Number of rounds, or a list or tuple with an entry for each.
+    invariant
+        Of a proof for every number of rounds, and not looked at elsewhere: takes a state and the number of rounds
+        that led to it, and returns a comparison, or a tuple of them, such as ``(state >= 0, state <= rounds)``. It is
+        shown of the start, and in every round of the next state if it holds of the one before; what it says of the
+        last state is what the proof of the line knows.
+    """
+    if type(rounds) in (list, tuple):
+        for entry in each(rounds):
+            start = step(start, entry)
+        return start
+    if not isinstance(rounds, Abstract):
+        for _ in each(range(whole(rounds))):
+            start = step(start)
+        return start
+    if invariant is None:
+        raise Refused("a symbol stands where a number of rounds must be: give iterate(...) an invariant")
+    with running().undecided():
+        try:
+            last: State = _after(_Loop(step, start, invariant), rounds)
+            return last
+        except Outside as outside:
+            raise Refused(f"a hypothesis within a round that fails: {outside}") from None
+
+
+def _after(loop: _Loop, rounds: Any) -> Any:
+    """Return symbols for the state after some rounds, and leave the goals behind."""
+    record, entries = running(), rounds if type(rounds) is Many else None
+    count = rounds if entries is None else entries.length
+    if type(count) is not Quotient or (entries is None and not count.is_whole()):
+        raise Refused("a number of rounds is made of integers by +, - and *")
+
+    def at_the_start() -> list[Fact]:
+        return [*([count >= 0] if entries is None else []), *loop.says(loop.start, 0)]
+
+    def in_a_round() -> list[Fact]:
+        passed = record.fresh()
+        record.add(facts=(passed >= 0, passed <= count - 1))
+        state, entry = loop.unknown(passed), []
+        if entries is not None:
+            entry = [record.fresh()]
+            record.add(facts=() if entries.low is None else (entry[0] >= entries.low,))
+            record.add(facts=() if entries.high is None else (entry[0] <= entries.high,))
+        after = loop.step(state, *entry)
+        if _form(after) != _form(loop.start):
+            raise Refused("a step returns a state of another form than it takes")
+        return loop.says(after, passed + 1)
+
+    aim_at("start", at_the_start)
+    aim_at("round", in_a_round)
+    return loop.unknown(count)
+
+
+def known(make: Callable[[], State], says: Callable[[State], Any]) -> State:
+    """Return a value, of which a proof knows only what is said of it.
+
+    Parameters
+    ----------
+    make
+        Returns it: a number, or a tuple or frozen record of numbers.
+    says
+        Of a proof, and not looked at elsewhere: takes the value, and returns a comparison, or a tuple of them, which
+        the proof shows on every branch that leads to the value.
+    """
+    if not proving():
+        return make()
+    found: list[Any] = []
+
+    def value_says() -> list[Fact]:
+        found.append(make())
+        if _form(found[0]) != _form(found[-1]):
+            raise Refused("a value has different forms on different branches")
+        return loop.says(found[-1], 0)
+
+    loop = _Loop(make, None, lambda value, _: says(value))
+    with running().undecided():
+        try:
+            aim_at("value", value_says)
+            value: State = _Loop(make, found[0], loop.invariant).unknown(0)
+            return value
+        except Outside as outside:
+            raise Refused(f"a hypothesis within a value that fails: {outside}") from None
+
+
+def aim_at(name: str, shown: Callable[[], list[Fact]]) -> None:
+    """Leave behind, under a name, the goal to show facts, on every path through the branches that they take.
+
+    What is supposed, decided, required, divided by, taken for a state or asked of functions on the way is given up: it
+    is shown of the goal, and no part of the goal is kept.
+    """
+    record = running()
+    before, decisions, asked = record.now, record.decisions, record.asked
+    world, known_before = record.world, None if record.world is None else record.world.asked()
+    path: list[bool] | None = []
+    try:
+        while path is not None:
+            record.now, record.decisions, record.asked = before, path, 0
+            facts = tuple(shown())
+            conditions = None if world is None else (*world.facts(record.now.known), world.vectors)
+            divided = record.now.divisors[len(before.divisors) :]
+            required = record.now.required[len(before.required) :]
+            record.goals.append(Goal(name, facts, tuple(record.now.known), divided, required, conditions))
+            if world is not None:
+                world.forget(known_before)
+            path = record.next_decisions()
+    finally:
+        if world is not None:
+            world.forget(known_before)
+        record.now, record.decisions, record.asked = before, decisions, asked
+
+
+@dataclass(frozen=True)
+class _Loop:
+    step: Callable[..., Any]
+    start: Any
+    invariant: Callable[[Any, Any], Any]
+
+    def says(self, state: Any, passed: Any) -> list[Fact]:
+        """Return the facts that the invariant is of a state."""
+        record = running()
+        before, goals = record.now, len(record.goals)
+        try:
+            found = self.invariant(state, passed)
+        finally:
+            after, record.now = record.now, before
+        divisors = after.divisors[len(before.divisors) :]
+        by_symbols = any(divisor.what.top.places for divisor in divisors)
+        supposed = after.facts != before.facts or after.required != before.required
+        if supposed or len(record.goals) != goals or by_symbols:
+            raise Refused(
+                "an invariant supposes nothing, divides by no symbol and has no rounds: multiply it out"
+            )
+        record.add(path=after.path[len(before.path) :])
+        facts: list[Fact] = []
+        for part in found if type(found) in (tuple, list) else (found,):
+            spend(1)
+            of_part = facts_of(part)
+            if of_part is not None and any(type(fact.slack) is Point for fact in of_part):
+                raise Refused("an invariant compares numbers, and no points: compare squared distances")
+            if of_part is None:
+                raise Refused("the invariant does not hold, whatever the symbols are")
+            facts += of_part
+        return facts
+
+    def unknown(self, passed: Any) -> Any:
+        """Return symbols for a state of which the invariant is known; what an equation determines is put in place."""
+        record, form = running(), _form(self.start)
+        leaves = [record.fresh() if leaf == "x" else record.world.point() for leaf in form if leaf in "xp"]
+        state, branches = like(self.start, iter(leaves)), len(record.now.path)
+        facts = self.says(state, passed)
+        ends = {} if len(record.now.path) > branches else dict(filter(None, map(solved, facts)))
+        if ends:
+            places = [max(leaf.top.places) if type(leaf) is Quotient else -1 for leaf in leaves]
+            state = like(self.start, (ends.get(at, leaf) for at, leaf in zip(places, leaves, strict=True)))
+            facts = self.says(state, passed)
+        record.add(facts=tuple(fact for fact in facts if not (fact.equation and is_zero(fact.slack))))
+        return state
+
+
+def solved(fact: Fact) -> tuple[int, Quotient] | None:
+    """Return the last symbol that an equation names, by its place, and what it is; None if that is no polynomial."""
+    if type(fact.slack) is not Quotient:
+        return None
+    top, width = fact.slack.top, fact.slack.width
+    last = max(top.places, default=-1)
+    if not fact.equation or last not in running().states or (found := top.solved(last)) is None:
+        return None
+    return last, Quotient(found[1], constant(1, width), width)
+
+
+def _form(state: Any) -> str:
+    """Return how a state is made of numbers and points, which are written x and p."""
+    spend(1)
+    if type(state) in (int, Fraction, Quotient):
+        return "x"
+    if type(state) is Point:
+        return "p"
+    if type(state) is tuple:
+        return f"({','.join(map(_form, state))})"
+    if isinstance(state, Record):
+        return f"{id(type(state))}{_form(state._values)}"
+    raise Refused(
+        f"a state is a number or point, or a tuple or record of such, and no {type(state).__name__}"
+    )
+
+
+def like(state: Any, leaves: Iterator[Any]) -> Any:
+    """Return a state of the same form of other numbers."""
+    if type(state) is tuple:
+        return tuple(like(part, leaves) for part in state)
+    if isinstance(state, Record):
+        return type(state)(*[like(part, leaves) for part in state._values])
+    return next(leaves)
