@@ -28,16 +28,18 @@ START = (
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be searched: names and files, and options of ``check``."""
+    """What is to be searched: names and files, and options of ``check``; or which claim ``show`` is to show."""
 
     ids: list[str]
     files: list[str]
-    paper: str | None
-    all_claims: bool
-    seed: int
-    seeds: int
-    evidence: str | None
-    search: bool
+    paper: str | None = None
+    all_claims: bool = False
+    seed: int = 0
+    seeds: int = 1
+    evidence: str | None = None
+    search: bool = False
+    show: bool = False
+    decide: bool = True
 
 
 def answers(order: Order) -> Iterator[tuple[str, Any]]:
@@ -48,7 +50,8 @@ def answers(order: Order) -> Iterator[tuple[str, Any]]:
     tuple
         ``"chosen"`` with the ids of the claims; ``"verdict"`` with the index of a claim, its verdict, judged by the
         kernel of this process, and a remark; ``"failure"`` with an index and an error; ``"stated"`` with the claims of
-        the files; ``"sources"`` with their texts; ``"said"`` with sentences.
+        the files; ``"sources"`` with their texts; ``"said"`` with sentences. Of ``show``, ``"page"`` with what an
+        author says of a claim, or ``"listed"`` with a table of claims and the id of the first.
 
     Raises
     ------
@@ -114,6 +117,12 @@ def _decoded(line: bytes) -> tuple[str, Any]:
         if kind == "verdict":
             index, verdict, remark = msgspec.convert(content, tuple[int, Verdict, str])
             return kind, (index, judged(verdict), remark)
+        if kind == "page":
+            from clusterproof.commands.show import Page
+
+            return kind, msgspec.convert(content, Page)
+        if kind == "listed":
+            return kind, msgspec.convert(content, tuple[tuple[list[str], list[list[str]]], str])
         if kind == "failure":
             return kind, msgspec.convert(content, tuple[int, str])
         if kind == "sources":
@@ -160,8 +169,24 @@ def carry_out(whole: Mapping[str, Any]) -> None:
 
 
 def _search(order: Order) -> Iterator[tuple[str, Any]]:
-    from clusterproof.checker.report import tables
+    """Yield what is found, as plain values."""
     from clusterproof.checker.report.code import builtin
+    from clusterproof.commands import check, show
+
+    told = show.told(order) if order.show else _checked(order)
+    for kind, content in told:
+        if kind == "verdict":
+            index, verdict = content
+            plain = msgspec.to_builtins(verdict, enc_hook=builtin, str_keys=True)
+            yield kind, [index, plain, "" if order.show else check.remark(verdict)]
+        else:
+            yield kind, msgspec.to_builtins(content)
+    if order.show:
+        yield "said", []
+
+
+def _checked(order: Order) -> Iterator[tuple[str, Any]]:
+    from clusterproof.checker.report import tables
     from clusterproof.checker.report.stored_evidence import require_writable
     from clusterproof.commands import check, check_evidence, terminal
 
@@ -180,10 +205,6 @@ def _search(order: Order) -> Iterator[tuple[str, Any]]:
     yield "stated", [name for own in stated for name in own]
     yield "sources", tables.sources_of_claims(name for own in stated for name in own)
     for index, answer in check.evaluated(chosen, files, seeds, recorded):
-        if isinstance(answer, str):
-            yield "failure", [index, answer]
-        else:
-            plain = msgspec.to_builtins(answer, enc_hook=builtin, str_keys=True)
-            yield "verdict", [index, plain, check.remark(answer)]
+        yield "failure" if isinstance(answer, str) else "verdict", (index, answer)
     recorded.end()
     yield "said", recorded.sentences()

@@ -6,8 +6,8 @@ import hashlib
 import shlex
 import sys
 import textwrap
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,16 +19,16 @@ from clusterproof.checker import Claim, Line, Verdict, code_of, kernel
 from clusterproof.checker.claims.claim import arguments_of
 from clusterproof.checker.export.latex import of_verdict
 from clusterproof.checker.report import tables as report
-from clusterproof.checker.report.replay import find_line, in_fractions
+from clusterproof.checker.report.replay import in_fractions
 from clusterproof.checker.report.stored_evidence import size_of
 from clusterproof.checker.report.verdict import line_of
-from clusterproof.commands import terminal
+from clusterproof.commands import check_child, terminal
 from clusterproof.commands.check_evidence import Recorded
 from clusterproof.commands.claims import table_of
 from clusterproof.common import InvalidArgument
 from clusterproof.common.atomic import write_whole
 from clusterproof.common.validation import failure_line
-from clusterproof.user_files import file_of
+from clusterproof.library import is_of_library
 
 JUDGES = {
     "printed": "The paper prints this.",
@@ -37,6 +37,34 @@ JUDGES = {
 }
 LONGEST = 200
 """Characters of a counterexample up to which it is printed in a line, and its sides in fractions."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a claim's author says of it, besides its verdict.
+
+    Attributes
+    ----------
+    id, label, title, text
+        As of ``Claim``.
+    words
+        Whose statement it is.
+    named
+        What names it on the command line.
+    repairs
+        Ids and titles of the claims that repair it.
+    sides
+        Both sides at the counterexample in fractions; empty if there are none.
+    """
+
+    id: str = ""
+    label: str = ""
+    title: str = ""
+    text: str = ""
+    words: str = ""
+    named: str = ""
+    repairs: Sequence[tuple[str, str]] = ()
+    sides: str = ""
 
 
 def show(
@@ -64,61 +92,104 @@ def show(
             "json", str(json_file), "cannot be combined with --no-check", "leave one of the two out"
         )
     terminal.check_outputs(json=json_file)
-    ids, files, of_files = terminal.ids_and_files(names, most=1)
-    stated = list(chain(*of_files))
-    if not ids and len(stated) != 1:
-        remedy = (
-            f"such as clusterproof show {shlex.join([stated[0], *files]) if stated else 'cfl-mgd/lemma-2'}"
+    ids, files = terminal.split_names(names)
+    if len(ids) > 1:
+        raise InvalidArgument(
+            "file", ids[1], "must be a Python file of claims", "give a name that ends in .py"
         )
-        raise InvalidArgument("id", None, "must be given", remedy)
-    (claim_id,) = ids or stated
-    if listed := [claim for claim in checker.catalogue() if claim.paper == claim_id]:
-        terminal.show_table(*table_of(listed), no_wrap=("id",))
-        print(f"\nA claim: clusterproof show {shlex.join([listed[0].id, *files])}")
-        return 0
-    claim = checker.find_claim(claim_id)
-    if latex:
-        print(of_verdict(_verdict(claim, claim_id)))
+    order = check_child.Order(ids, files, show=True, decide=check)
+    page, verdict, failure, sources = Page(), None, None, None
+    for kind, content in check_child.answers(order) if files else told(order):
+        if kind == "listed":
+            (head, rows), first = content
+            terminal.show_table(head, rows, no_wrap=("id",))
+            print(f"\nA claim: clusterproof show {shlex.join([first, *files])}")
+            return 0
+        if kind == "page":
+            page = content
+        elif kind == "verdict":
+            _, verdict, *_ = content
+        elif kind == "failure":
+            _, failure = content
+        elif kind == "sources":
+            sources = content
+    line = ids[0].partition("#")[2] if ids else ""
+    if verdict is not None and line:
+        verdict = line_of(verdict, line)
+    if latex and verdict is not None:
+        print(of_verdict(page, verdict))
         return 0
     width = terminal.columns() or 80
+    if verdict is not None:
+        terminal.show(report.sentence(_with_inconclusive_lines(verdict), width))
+        if len(verdict.lines) == 1:
+            _print_wrapped(f"  {_rests_on(verdict, verdict.text)}", width)
+        print()
+    _print_wrapped(f"{page.id}: {page.label}\n{page.title} {page.words}\n\n{page.text}", width)
+    if failure is not None:
+        sys.stdout.flush()
+        named = f"{page.id}#{line}" if line else page.id
+        terminal.complain(f"{named}: the check failed: {failure}")
+        return 1
+    if verdict is not None and json_file is not None:
+        write_whole(
+            "json", json_file, report.to_json(report.report([verdict], verdict.seed, sources)).encode()
+        )
+    if verdict is not None:
+        _show_text(verdict)
+        _show_lines(verdict, width)
+        _show_counterexample(verdict, page, width)
+    for name, title in page.repairs:
+        _print_wrapped(f"\nRepaired by {name}: {title}", width)
+    return 0
+
+
+def told(order: check_child.Order) -> Iterator[tuple[str, Any]]:
+    """Yield what the process of a claim's function says: the claims of a paper, or a page and a verdict."""
+    ids, files, of_files = terminal.ids_and_files([*order.ids, *order.files])
+    stated = list(chain(*of_files))
+    if not ids and len(stated) != 1:
+        named = shlex.join([stated[0], *files]) if stated else "cfl-mgd/lemma-2"
+        raise InvalidArgument("id", None, "must be given", f"such as clusterproof show {named}")
+    (claim_id,) = ids or stated
+    if listed := [claim for claim in checker.catalogue() if claim.paper == claim_id]:
+        yield "listed", (table_of(listed), listed[0].id)
+        return
+    claim = checker.find_claim(claim_id)
+    page = _page_of(claim)
+    if files:
+        yield "sources", report.sources_of_claims(stated)
+    if order.decide:
+        try:
+            found = Recorded(None).replay(claim)
+            verdict = found.verdict if found is not None else None
+            verdict = checker.check(claim.id) if verdict is None else verdict
+            line = claim_id.partition("#")[2]
+            example = (line_of(verdict, line) if line else verdict).counterexample
+            if example is not None and not any(map(_is_function, example.values())):
+                page = replace(page, sides=in_fractions(claim.id, example))
+            yield "verdict", (0, verdict)
+        except Exception as error:  # the statement is printed all the same
+            yield "failure", (0, failure_line(error))
+    yield "page", page
+
+
+def _page_of(claim: Claim[..., Any]) -> Page:
     judges = set(claim.of_lines["judges"].values())
     words = (
         JUDGES[claim.judges] if len(judges) == 1 else "Its lines are of several kinds, as the verdicts say."
     )
-    if words == JUDGES["printed"] and not claim.module.startswith("clusterproof."):
+    if words == JUDGES["printed"] and not is_of_library(claim.module):
         words = ""  # nothing is known of the reader's paper
-    verdict, failure = None, None
-    if check:
-        try:
-            verdict = _verdict(claim, claim_id)
-            terminal.show(report.sentence(_with_inconclusive_lines(verdict), width))
-            if len(verdict.lines) == 1:
-                _print_wrapped(f"  {_rests_on(verdict, claim, verdict.text)}", width)
-            print()
-        except Exception as error:  # the statement is printed all the same
-            failure = error
-    _print_wrapped(f"{claim.id}: {claim.label}\n{claim.title} {words}\n\n{claim.text}", width)
-    if failure is not None:
-        sys.stdout.flush()
-        terminal.complain(f"{claim_id}: the check failed: {failure_line(failure)}")
-        return 1
-    if verdict is not None and json_file is not None:
-        write_whole("json", json_file, report.to_json(report.report([verdict], verdict.seed)).encode())
-    if verdict is not None:
-        _show_text(verdict)
-        _show_lines(verdict, claim, width)
-        _show_counterexample(verdict, width)
-    _show_repair(claim, width)
-    return 0
-
-
-def _verdict(claim: Claim[..., Any], claim_id: str) -> Verdict:
-    """Return the recorded verdict, replayed, or that of a search."""
-    found = Recorded(None).replay(claim)
-    if found is None or found.verdict is None:
-        return checker.check(claim_id)
-    line = claim_id.partition("#")[2]
-    return line_of(found.verdict, line) if line else found.verdict
+    return Page(
+        id=claim.id,
+        label=claim.label,
+        title=claim.title,
+        text=claim.text,
+        words=words,
+        named=arguments_of(claim.id),
+        repairs=[(name, checker.find_claim(name).title) for name in claim.repaired_by],
+    )
 
 
 def _with_inconclusive_lines(verdict: Verdict) -> Verdict:
@@ -137,7 +208,7 @@ def _show_text(verdict: Verdict) -> None:
         print(f"\nThe text that the kernel reads\n{textwrap.indent(verdict.text.rstrip(), '    ')}")
 
 
-def _show_lines(verdict: Verdict, claim: Claim[..., Any], width: int) -> None:
+def _show_lines(verdict: Verdict, width: int) -> None:
     """Print the verdict of each line of several."""
     if len(verdict.lines) > 1:
         print("\nVerdicts of the lines")
@@ -146,23 +217,26 @@ def _show_lines(verdict: Verdict, claim: Claim[..., Any], width: int) -> None:
             repairs = "" if line.repaired_by == verdict.repaired_by else ", ".join(line.repaired_by)
             reason = line.reason + (f"; repaired by {repairs}" if repairs else "")
             _print_wrapped(f"    {name}  {line.word}: {reason}", width)
-            _print_wrapped(f"        {_rests_on(line, claim, verdict.text)}", width)
+            _print_wrapped(f"        {_rests_on(line, verdict.text)}", width)
 
 
-def _rests_on(line: Line, claim: Claim[..., Any], text: str) -> str:
+def _rests_on(line: Line, text: str) -> str:
     """Return the evidence of a line in words, or why the kernel replays none."""
     if line.evidence is not None:
         rule, digest = line.evidence["rule"], hashlib.sha256(text.encode()).hexdigest()[:12]
         return f"evidence: {rule}, {size_of(line.evidence)} bytes, of the text {digest}"
     if line.outside:
         return f"not in the kernel's language: {line.outside}"
-    statement, key = find_line(claim, line.name)
-    record = {"statement": statement.name, "line": key, "rule": "signs", "witness": {}}
-    why = kernel.judge(text, [record]).why[0] if text else "the claim has no text"
+    why = "the claim has no text"
+    for name, each in kernel.read(text).statements.items() if text else ():
+        for key in each.lines:
+            if kernel.printed(name, key) == line.name:
+                record = {"statement": name, "line": key, "rule": "signs", "witness": {}}
+                why = kernel.judge(text, [record]).why[0]
     return f"no evidence: only searched; on symbols, {why}"
 
 
-def _show_counterexample(verdict: Verdict, width: int) -> None:
+def _show_counterexample(verdict: Verdict, page: Page, width: int) -> None:
     """Print the counterexample, its sides in fractions where they are exact, and the code that evaluates it."""
     if verdict.counterexample is None:
         return
@@ -174,17 +248,16 @@ def _show_counterexample(verdict: Verdict, width: int) -> None:
     for name, function in points.items():
         _show_function(name, function, width)
     if len(written) <= LONGEST:
-        sides = in_fractions(verdict.claim, verdict.counterexample)
         _print_wrapped(f"    {written}", width)
-        if 0 < len(sides) <= LONGEST:
-            _print_wrapped(f"    {sides}", width)
+        if 0 < len(page.sides) <= LONGEST:
+            _print_wrapped(f"    {page.sides}", width)
         print()
     if points:  # whose definition is longer than what a reader checks
-        check, folder = f"    clusterproof check {arguments_of(verdict.claim)}", ""
+        check, folder = f"    clusterproof check {page.named}", ""
         if verdict.evidence is None:
             print(f"{check} --json report.json")
             return
-        if file_of(checker.find_claim(verdict.claim).module) is not None:  # whose evidence is not shipped
+        if verdict.file:  # whose evidence is not shipped
             folder = " --evidence FOLDER"
             print(f"{check}{folder}")
         print(f"{check} --replay{folder}")
@@ -213,12 +286,6 @@ def _show_function(name: str, value: dict[str, Any], width: int) -> None:
 
 def _vector(entries: Sequence[Any]) -> str:
     return f"({', '.join(map(str, entries))})"
-
-
-def _show_repair(claim: Claim, width: int) -> None:
-    """Print a line for each claim that repairs a claim."""
-    for name in claim.repaired_by:
-        _print_wrapped(f"\nRepaired by {name}: {checker.find_claim(name).title}", width)
 
 
 def _print_wrapped(text: str, width: int) -> None:

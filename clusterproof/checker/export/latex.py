@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
-from clusterproof.checker.claims.claim import Claim, find_claim
 from clusterproof.checker.export.expressions import Expression, sides_of
 from clusterproof.checker.export.formulas import Exporter, Formulas
 from clusterproof.checker.kernel import printed
@@ -41,18 +40,31 @@ SHOWN = {
 }
 
 
+class Described(Protocol):
+    """What a claim's author says of it: its id, its place in the paper, its title, and further text."""
+
+    @property
+    def id(self) -> str: ...  # noqa: D102
+    @property
+    def label(self) -> str: ...  # noqa: D102
+    @property
+    def title(self) -> str: ...  # noqa: D102
+    @property
+    def text(self) -> str: ...  # noqa: D102
+
+
 def text_of(text: str) -> str:
     """Return a text with LaTeX's own characters escaped."""
     escaped = "".join(SPECIAL.get(c, c) for c in text)
     return re.sub(r"[^\x00-\x7f]", lambda found: f"[U+{ord(found[0]):04X}]", escaped)
 
 
-def page(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word: str) -> str:
+def page(claim: Described, text: str, record: Mapping[str, Any], word: str) -> str:
     """Return a document."""
     return DOCUMENT % body(claim, text, record, word)
 
 
-def body(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word: str) -> str:
+def body(claim: Described, text: str, record: Mapping[str, Any], word: str) -> str:
     """Return what may be pasted into a draft: the claim in a theorem environment, and what decides it."""
     line = printed(record["statement"], record["line"])
     parts = [*_stated(claim, line), rf"\noindent\textbf{{{word.capitalize()}.}}"]
@@ -63,7 +75,7 @@ def body(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word: str
     return "\n".join(parts)
 
 
-def _stated(claim: Claim[..., Any], line: str) -> list[str]:
+def _stated(claim: Described, line: str) -> list[str]:
     of_line = rf" Line: {text_of(line)}." if line else ""
     paragraphs = "\n\n".join(map(_paragraph, claim.text.split("\n\n")))
     name = text_of(f"{claim.id}: {claim.label}" if claim.label else claim.id)
@@ -108,9 +120,8 @@ def _table(rows: Iterable[tuple[str, Any]]) -> Iterator[str]:
         )
 
 
-def of_verdict(verdict: Verdict) -> str:
+def of_verdict(claim: Described, verdict: Verdict) -> str:
     """Return what may be pasted into a draft: each line that the kernel decides, else the claim and its verdict."""
-    claim = find_claim(verdict.claim)
     several = verdict.lines or (verdict,)
     decided = [line for line in several if line.evidence is not None]
     if not decided:

@@ -105,7 +105,7 @@ def require_agreement(statement: Statement, own: of_text.Statement, tried: list[
                 read: Any = own.evaluated(own.space.read(_written(statement, instance)))[0]
             except Outside:
                 read = None
-            except Refused:  # what the kernel refuses it certifies nothing of
+            except Exception:  # what the kernel refuses it certifies nothing of
                 continue
             try:
                 with limited_lines(LINES, QUICK):

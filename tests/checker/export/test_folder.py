@@ -113,7 +113,7 @@ def test_each_page_is_set_by_latex(out: Path) -> None:
 def test_a_verdict_is_pasted_into_a_draft() -> None:
     verdict = checker.check("cfl-mgd/per-step-contraction")
     assert verdict.lines[0].evidence is not None
-    text = of_verdict(verdict)
+    text = of_verdict(find_claim(verdict.claim), verdict)
     assert r"\begin{claim}[{cfl-mgd/per-step-contraction: " in text
     counterexample = verdict.counterexample
     assert counterexample is not None

@@ -222,3 +222,27 @@ def test_lines_of_a_verdict_that_are_none_are_told_in_a_sentence(
     Path("evidence/mine.json").write_text(json.dumps(content))
     assert main(["check", "mine.py", "--replay", "--evidence", "evidence"]) == 2
     assert capsys.readouterr().err.startswith("clusterproof: --evidence = ")
+
+
+PAINTED = """
+from rich.text import Text
+from clusterproof.checker.kernel import words
+from clusterproof.checker.report import tables
+from clusterproof.theorem import Z, at_most, claim
+
+tables.sentence = lambda *values: Text("mine/one  certified  it holds")
+
+@claim("mine/one")
+def one(n: int = Z[0:9]):
+    '''It is at most 3.'''
+    return at_most(n, 3)
+"""
+
+
+def test_the_process_that_has_not_run_the_file_prints_what_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(PAINTED)
+    home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    done = command("show", "mine.py", cwd=tmp_path, env=home)
+    assert words(done.stdout) == {"mine/one": "violated"}, done.stderr
+    assert "It is at most 3." in done.stdout
+    assert command("show", "mine.py", "--no-check", cwd=tmp_path, env=home).stdout.startswith("mine/one: one")
