@@ -39,7 +39,7 @@ def instances(statement: Statement, claim: str) -> list[Mapping[str, Any]]:
         each.drawn and not isinstance(each, OfClass) for each in space.ranges.values()
     ):
         return []
-    found = list(statement.first)
+    found: list[Mapping[str, Any]] = list(statement.first)
     with suppress(TooMuchWork), limited_lines(LINES, QUICK), suppress(Exception):  # a range may raise
         found += itertools.islice(space.corners(), INSTANCES // 3)
         found += [each for _ in range(DRAWS) if (each := space.draw(stream, 1.0)) is not None]

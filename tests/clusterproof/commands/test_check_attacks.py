@@ -60,7 +60,10 @@ def words(printed: str) -> dict[str, str]:
         (
             ("memo", "leaked_facts", "thin_branch"),
             {
-                "memo/product": {"violated"},  # 36 > 6 at n = k = 6
+                "memo/product": {
+                    "consistent",
+                    "violated",
+                },  # 36 > 6 at n = k = 6, if it is the first k with n = 6
                 "seven/vacuous": {"consistent", "inconclusive"},  # one instance of 2^31 meets the hypothesis
                 "seven/honest": {"consistent", "inconclusive"},
                 "mine/rare-line": {"consistent", "inconclusive", "violated"},
