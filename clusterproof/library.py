@@ -18,7 +18,14 @@ def set_library(package: str) -> None:
     ----------
     package
         Dotted name. Its folder ``evidence`` has a file a paper.
+
+    Raises
+    ------
+    ValueError
+        If another one is named already.
     """
+    if _PACKAGES not in ([], [package]):
+        raise ValueError(f"the library is {library()}, and is not set again")
     _PACKAGES[:] = [package]
 
 

@@ -131,5 +131,9 @@ def limited_lines(most: int, safety: float = SAFETY) -> Iterator[list[int]]:
             yield left
     except TimeLimitExceeded as error:
         raise TooMuchWork from error
+    except SystemError as error:  # what CPython makes of a recursion that becomes too deep in ``count``
+        if "returned a result with an exception set" not in str(error):
+            raise
+        raise RecursionError("maximum recursion depth exceeded") from error
     finally:
         sys.settrace(before)

@@ -150,7 +150,7 @@ class Tried(Words[Sides]):
 
     suppose.__doc__ = Words.suppose.__doc__
 
-    def given(self, name: Any, holds: Any, make: Callable[[], Sides]) -> Sides | Excluded:  # noqa: D102 - below
+    def given(self, name: Any, holds: Any, make: Callable[[], Sides | Excluded]) -> Sides | Excluded:  # noqa: D102 - below
         function: Any = make  # as a user gives it
         if not callable(function):
             remedy = "write given(name, holds, lambda: at_most(...))"
@@ -189,7 +189,7 @@ class Tried(Words[Sides]):
     def know(self, facts: list[Any]) -> None:
         """Know nothing else: each instance is evaluated anew."""
 
-    def alone(self, facts: list[Any], make: Callable[[], Sides]) -> Sides:
+    def alone(self, facts: list[Any], make: Callable[[], Sides | Excluded]) -> Sides | Excluded:
         """Return the line."""
         return make()
 

@@ -62,7 +62,7 @@ class Words(ABC, Generic[L]):
             raise Outside(words)
         self.know(facts)
 
-    def given(self, name: Any, holds: Any, make: Callable[[], L]) -> L | Excluded:
+    def given(self, name: Any, holds: Any, make: Callable[[], L | Excluded]) -> L | Excluded:
         """State a line of which a hypothesis is asked that the other lines do without.
 
         Parameters
@@ -179,7 +179,7 @@ class Words(ABC, Generic[L]):
         """Know of the instance, from here on, that a hypothesis holds."""
 
     @abstractmethod
-    def alone(self, facts: list[Any], make: Callable[[], L]) -> L:
+    def alone(self, facts: list[Any], make: Callable[[], L | Excluded]) -> L | Excluded:
         """Return a line which alone knows that its hypothesis holds."""
 
     @abstractmethod

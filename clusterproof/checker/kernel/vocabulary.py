@@ -125,13 +125,13 @@ class Exact(Words[Sides]):
         """Know facts in the evaluation that runs."""
         running().add(facts=tuple(facts))
 
-    def given(self, name: Any, holds: Any, make: Callable[[], Sides]) -> Sides | Excluded:
+    def given(self, name: Any, holds: Any, make: Callable[[], Sides | Excluded]) -> Sides | Excluded:
         """State a line with a hypothesis of its own; a comparison about a function of a class is decided both ways."""
         if type(holds) is Fact and hasattr(holds.slack, "decide"):
             holds = bool(holds)
         return super().given(name, holds, make)
 
-    def alone(self, facts: list[Fact], make: Callable[[], Sides]) -> Sides:
+    def alone(self, facts: list[Fact], make: Callable[[], Sides | Excluded]) -> Sides | Excluded:
         """Return a line that alone has facts, and those that are supposed while it is made."""
         record = running()
         before = record.now.facts
@@ -142,6 +142,8 @@ class Exact(Words[Sides]):
         finally:
             own = record.now.facts[len(before) :]
             record.now = replace(record.now, facts=before)
+        if type(line) is Excluded:
+            return line
         if type(line) is not Sides:
             raise Refused("given(...) must return a line")
         return replace(line, facts=(*line.facts, *own))

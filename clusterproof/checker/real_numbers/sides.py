@@ -14,7 +14,7 @@ from clusterproof.checker.claims.expectation import expectation
 from clusterproof.checker.claims.frequency import probability
 from clusterproof.checker.claims.rounding import TOLERANCE
 from clusterproof.checker.claims.sides import TRIED
-from clusterproof.checker.kernel.claim_words import NAMES, Words
+from clusterproof.checker.kernel.claim_words import NAMES, Excluded, Words
 from clusterproof.checker.kernel.loops import iterate, known
 from clusterproof.checker.real_numbers.arrays import array
 from clusterproof.checker.real_numbers.functions import add_up, largest
@@ -153,7 +153,7 @@ class OverReals(Words[Sides]):
         """Forget the comparison that was made last."""
         compared.sign = ""
 
-    def alone(self, facts: list[Any], make: Callable[[], Sides]) -> Sides:
+    def alone(self, facts: list[Any], make: Callable[[], Sides | Excluded]) -> Sides | Excluded:
         """Return the line."""
         self.know(facts)
         return make()

@@ -88,3 +88,10 @@ def test_without_a_library_there_are_the_claims_of_a_user(monkeypatch: pytest.Mo
     assert not library.is_of_library("my_paper")
     with pytest.raises(LookupError, match="no package"):
         library.library_evidence()
+
+
+def test_a_users_file_names_no_other_library() -> None:
+    with pytest.raises(ValueError, match="is not set again"):
+        library.set_library("mine")
+    library.set_library("clusterproof.theory")
+    assert library.library() == "clusterproof.theory"

@@ -202,3 +202,14 @@ def test_nothing_that_is_supposed_in_a_refused_invariant_stays() -> None:
     )
     end = END.replace("integers(1, 6)", "integers(0, None)")
     assert judge(body + end, [{"statement": "", "line": "", "rule": "empty"}]).word is Word.OPEN
+
+
+def test_a_line_given_within_a_line_has_both_hypotheses() -> None:
+    body = "def f(n):\n    return given('n > 2', n > 2, lambda: given('n < MOST', n < MOST, lambda: at_most(n, 4)))\n"
+    witness = {"statement": "", "line": "", "rule": "instance", "instance": {"n": 5}}
+    for most, word in ((5, Word.CERTIFIED), (6, Word.OPEN), (2, Word.VACUOUS)):
+        said = judge(
+            body.replace("MOST", str(most)) + END, [EXHAUSTED, EXHAUSTED | {"rule": "empty", "listed": True}]
+        )
+        assert said.word is word
+    assert judge(body.replace("MOST", "6") + END, [witness]).word is Word.VIOLATED

@@ -249,3 +249,16 @@ def test_the_process_that_has_not_run_the_file_prints_what_is_shown(tmp_path: Pa
     assert words(done.stdout) == {"mine/one": "violated"}, done.stderr
     assert "It is at most 3." in done.stdout
     assert command("show", "mine.py", "--no-check", cwd=tmp_path, env=home).stdout.startswith("mine/one: one")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("another_library", "is not set again"), ("deep_recursion", "recursion depth exceeded")],
+)
+def test_what_a_file_breaks_is_told_in_a_sentence(name: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text((CASES / f"{name}.txt").read_text())
+    home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    done = command("check", "mine.py", cwd=tmp_path, env=home)
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert words(done.stdout) == {}
