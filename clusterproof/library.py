@@ -39,6 +39,11 @@ def is_of_library(module: str) -> bool:
     return bool(_PACKAGES) and f"{module}.".startswith(f"{library()}.")
 
 
+def is_paper_of_library(paper: str) -> bool:
+    """Return whether the library's evidence has a file of a paper."""
+    return bool(_PACKAGES) and (library_evidence() / f"{paper}.json").is_file()
+
+
 def library_evidence() -> Path:
     """Return the folder with the evidence of the package's claims.
 

@@ -302,7 +302,8 @@ def chosen_of(
     stated
         Ids of the claims of each file; all of them are requested unless ``names`` has some.
     """
-    candidates = checker.catalogue(paper)
+    own = [checker.find_claim(name) for names_of_file in stated for name in names_of_file]
+    candidates = checker.catalogue(paper) if names or paper or not stated else own
     chosen: dict[str, Claim[..., Any]] = {}
     for name in names:
         found = [claim for claim in matching(name) if claim in candidates]

@@ -224,11 +224,13 @@ def check_outputs(*, out: Path | None = None, evidence: Path | None = None, **fi
 
 def load(files: Sequence[str]) -> list[list[str]]:
     """Execute user-supplied files of claims, and return the ids of each file's claims."""
-    from clusterproof.checker import catalogue, load_claims
+    from clusterproof.checker import find_claim, load_claims
     from clusterproof.checker.claims.claim import check_repairs
 
     stated = [load_claims(file) for file in dict.fromkeys(files)]
-    check_repairs(catalogue())  # a file may name claims of the next one
+    check_repairs(
+        find_claim(name) for own in stated for name in own
+    )  # a file may name claims of the next one
     return stated
 
 

@@ -18,7 +18,7 @@ from clusterproof.checker.claims.statement import Statement, name_of
 from clusterproof.common import InvalidArgument
 from clusterproof.common.discovery import Registry, modules_below
 from clusterproof.common.validation import check_instance
-from clusterproof.library import is_of_library, library
+from clusterproof.library import is_of_library, is_paper_of_library, library
 from clusterproof.user_files import file_of
 
 Lines: TypeAlias = Conclusion | Mapping[str, Conclusion]
@@ -162,10 +162,12 @@ class _Claims(Registry[Claim[..., Any]]):
 
 
 def _asking(name: str) -> Any:
-    """Return a method of dictionaries that completes the claims."""
+    """Return a method of dictionaries that completes the claims, if it is not of one that is known."""
+    of_one = name in ("__contains__", "__getitem__", "get")
 
     def method(self: _Claims, *given: Any) -> Any:
-        self.complete_first()
+        if not (of_one and dict.__contains__(self, *given[:1])):
+            self.complete_first()
         return getattr(dict, name)(self, *given)
 
     return method
@@ -288,7 +290,8 @@ def claim(
 
     def decorate(function: Callable[P, R]) -> Claim[P, R]:
         _check_function(id, function)
-        earlier = dict.get(REGISTRY, id) if is_of_library(str(function.__module__)) else REGISTRY.get(id)
+        own = is_of_library(str(function.__module__)) or not is_paper_of_library(id.partition("/")[0])
+        earlier = dict.get(REGISTRY, id) if own else REGISTRY.get(id)
         if earlier is not None and not _is_same(function, earlier.function):
             raise InvalidArgument("id", id, "must be new", "rename one of the two claims")
         first = _statement("", function, **how)

@@ -9,6 +9,7 @@ from clusterproof.checker.claims.claim import REGISTRY
 from clusterproof.checker.claims.places import line_of
 from clusterproof.common import InvalidArgument
 from clusterproof.common.validation import error_text
+from clusterproof.library import is_of_library
 from clusterproof.user_files import load_file, load_named
 
 
@@ -32,12 +33,12 @@ def load_claims(source: str | Path) -> list[str]:
         If it cannot be imported, for whatever reason, or states no claim. No claim of it is kept then.
     """
     text = str(source)
-    before = dict(REGISTRY)
+    before = dict.copy(REGISTRY)
     name = load_module(source, "file")
     # in a module, or below it, and not in one that it imports
-    own = [claim.id for claim in REGISTRY.values() if f"{claim.module}.".startswith(f"{name}.")]
+    own = [claim.id for claim in dict.values(REGISTRY) if f"{claim.module}.".startswith(f"{name}.")]
     if not own:
-        imported = [claim for claim in REGISTRY if claim not in before]
+        imported = [claim for claim in dict.keys(REGISTRY) if claim not in before]
         remedy = (
             f"name the file that states {imported[0]}" if imported else "decorate a function with @claim(...)"
         )
@@ -68,11 +69,13 @@ def load_module(source: str | Path, argument: str = "module") -> str:
         nearest = difflib.get_close_matches(str(path), beside)
         remedy = f"the nearest is {nearest[0]}" if nearest else "correct the path"
         raise InvalidArgument(argument, text, "must be a file that exists", remedy)
-    before = dict(REGISTRY)
+    before = dict.copy(REGISTRY)
     try:
         return (load_file(path, again=True) if is_file else load_named(text)).__name__
     except (Exception, SystemExit, GeneratorExit) as error:
-        REGISTRY.clear()
+        for name, claim in list(dict.items(REGISTRY)):
+            if name not in before and not is_of_library(claim.module):
+                dict.pop(REGISTRY, name)
         REGISTRY.update(before)
         line = line_of(error, str(path.resolve())) if is_file else None
         if isinstance(error, InvalidArgument):  # it says what is wrong
