@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +47,26 @@ NAMED = re.compile(
 """Claims in a text; blocks of code, headings and links are matched first, and stay as they are."""
 
 
-def write(folder: Path) -> None:
-    """Write the pages into a folder of Sphinx's sources."""
+def readme_theorem() -> str:
+    """Return the file with a claim that the README shows."""
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    return next(each for each in re.findall(r"```python\n(.*?)\n```", text, re.S) if "@claim" in each)
+
+
+def write(folder: Path, records: Mapping[str, int], theorem: str, missing: str) -> None:
+    """Write the pages.
+
+    Parameters
+    ----------
+    folder
+        Of Sphinx's sources.
+    records
+        Of each claim with a text, how much evidence it has, which a browser replays.
+    theorem
+        A file for the page on which a reader tries a theorem.
+    missing
+        Why no page checks proofs in a browser; empty if they do.
+    """
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
         trim_blocks=True,
@@ -65,6 +84,7 @@ def write(folder: Path) -> None:
         "papers": papers,
         "verdicts": read_verdicts(),
     }
+    known |= {"records": records, "theorem": theorem, "missing": missing}
     known |= {
         "source": source_of,
         "sharpness": sharpness,
@@ -79,7 +99,7 @@ def write(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     modules = reference.public_modules()
     known |= {"modules": modules, "members": reference.described(modules)}
-    pages = {name: (name, "") for name in ("index", "gallery", "reference")}
+    pages = {name: (name, "") for name in ("index", "gallery", "reference", "own-theorem")}
     pages |= {name: ("paper", name) for name in papers}
     pages |= {f"reference-{name}": ("module", name) for name in modules}
     for page, (template, name) in pages.items():

@@ -13,11 +13,12 @@ from typing import Any
 import latex2mathml.converter
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.util import logging
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent / "lessons")]
 
-from notes.site import catalogue, lessons  # noqa: E402 - found by the line above
+from notes.site import catalogue, in_browser, lessons  # noqa: E402 - found by the line above
 
 project = html_title = "Clusterproof"
 author = "The Clusterproof developers"
@@ -37,6 +38,7 @@ html_static_path = ["static"]
 html_extra_path = ["drawn"]
 html_css_files = ["math-font.css", "site.css"]
 html_js_files = ["accessible.js", "catalogue.js", "frames.js", "search.js"]
+html_js_files += ["in-browser.js", "break-it.js", "own-theorem.js"]
 html_show_search_summary = False
 html_copy_source = False
 html_show_sphinx = False
@@ -60,10 +62,20 @@ suppress_warnings = ["ref.python", "myst.xref_missing"]
 
 def setup(app: Sphinx) -> None:
     """Write the pages of the catalogue, link claims to them, and show formulas and docstrings as they are meant."""
-    app.connect("builder-inited", lambda app: catalogue.write(Path(app.srcdir) / "catalogue"))
+    app.connect("builder-inited", write_pages)
     app.connect("source-read", link_claims)
     app.connect("autodoc-process-docstring", escape)
     app.add_html_math_renderer("mathml", (formula, None), (formula, None))
+
+
+def write_pages(app: Sphinx) -> None:
+    """Write the scripts for a browser, and the pages of the catalogue, which say if there are none."""
+    claims, theorem = in_browser.catalogue_claims(), catalogue.readme_theorem()
+    missing = in_browser.write(Path(app.outdir) / "in-browser", claims, theorem)
+    if missing:
+        logging.getLogger(__name__).info("pages without proofs in the browser: %s", missing)
+    records = {name: len(each["records"]) for name, each in claims.items()}
+    catalogue.write(Path(app.srcdir) / "catalogue", records, theorem, missing)
 
 
 def link_claims(_app: Sphinx, page: str, source: list[str]) -> None:

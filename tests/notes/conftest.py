@@ -44,7 +44,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def build(folder: Path) -> None:
     (folder / "clusterproof").symlink_to(ROOT / "clusterproof")
-    for name in ("CONTRIBUTING.md", "CITATION.cff"):
+    for name in ("CONTRIBUTING.md", "CITATION.cff", "README.md"):
         shutil.copyfile(ROOT / name, folder / name)
     notes = folder / "notes"
     shutil.copytree(ROOT / "notes", notes, ignore=shutil.ignore_patterns("catalogue", "reference", "drawn"))

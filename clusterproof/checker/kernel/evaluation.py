@@ -209,11 +209,12 @@ def spend(steps: int) -> None:
 
 
 @contextmanager
-def limited(fuel: int = FUEL) -> Iterator[None]:
-    """Give everything inside together so much fuel."""
-    token = _FUEL.set([fuel])
+def limited(fuel: int = FUEL) -> Iterator[list[int]]:
+    """Give everything inside together so much fuel; what is left of it is the one entry of the list that is yielded."""
+    left = [fuel]
+    token = _FUEL.set(left)
     try:
-        yield
+        yield left
     finally:
         _FUEL.reset(token)
 

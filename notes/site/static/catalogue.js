@@ -12,11 +12,11 @@ document.addEventListener("DOMContentLoaded", () => {
   const count = Object.assign(document.createElement("output"), { id: "claim-count" });
   form.append(label, count);
   claims[0].before(form);
+  const said = new Map(claims.map((claim) => [claim, claim.textContent.toLowerCase()])); // before buttons are there
   const filter = () => {
     const wanted = words.value.toLowerCase().split(/\s+/);
     for (const claim of claims) {
-      const said = claim.textContent.toLowerCase();
-      claim.hidden = !wanted.every((word) => said.includes(word));
+      claim.hidden = !wanted.every((word) => said.get(claim).includes(word));
     }
     count.textContent = `${claims.filter((claim) => !claim.hidden).length} of ${claims.length} claims`;
   };
