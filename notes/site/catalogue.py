@@ -50,7 +50,8 @@ NAMED = re.compile(
 def readme_theorem() -> str:
     """Return the file with a claim that the README shows."""
     text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    return next(each for each in re.findall(r"```python\n(.*?)\n```", text, re.S) if "@claim" in each)
+    files: list[str] = re.findall(r"```python\n(.*?)\n```", text, re.S)
+    return next(each for each in files if "@claim" in each)
 
 
 def write(folder: Path, records: Mapping[str, int], theorem: str, missing: str) -> None:

@@ -31,7 +31,7 @@ SECONDS = 300
 
 
 def catalogue_claims() -> dict[str, dict[str, Any]]:
-    """Return of each claim with a text what its page replays: ``text``, ``records``, and each line's recorded verdict."""
+    """Return of each claim with a text what its page replays: ``text``, ``records`` and recorded ``lines``."""
     claims = {}
     for path in sorted(SHIPPED.glob("*.json")):
         kept = read_evidence(path.stem)
@@ -120,9 +120,12 @@ def _questions(claims: Mapping[str, Mapping[str, Any]], theorem: str) -> list[li
     by_length = sorted(claims.values(), key=lambda each: len(str(each["records"])), reverse=True)
     shortest = {record["rule"]: (each, record) for each in by_length for record in each["records"]}
     questions: list[list[Any]] = [["verdict", each["text"], each["records"]] for each, _ in shortest.values()]
-    questions += [["own", said] for said in (theorem, theorem.replace("u + x", "1.5"), "def f(:", "import os")]
+    questions += [
+        ["own", said] for said in (theorem, theorem.replace("u + x", "1.5"), "def f(:", "import os")
+    ]
     broken, record = shortest["instance"]
     questions += [["describe", broken["text"]], ["search", broken["text"], 100]]
+    questions.append(["start", broken["text"], record["statement"]])
     return [*questions, ["look", broken["text"], record["statement"], record["instance"]]]
 
 

@@ -9,10 +9,13 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from checkout import ROOT
+from in_a_browser import BROWSER, FLAGS, WIDE
 
 LESSON = "lesson_4_false_lemma"
 
@@ -65,3 +68,24 @@ def build(folder: Path) -> None:
     done = subprocess.run([*command, *options], capture_output=True, text=True, cwd=folder)
     assert done.returncode == 0, done.stderr[-3000:]
     (folder / "status").write_text("built")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as running:
+        opened = running.chromium.launch(executable_path=BROWSER, args=list(FLAGS))
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    """A page that remembers what it says and asks for."""
+    opened = browser.new_page(viewport={"width": WIDE, "height": 900})
+    opened.said, opened.asked = [], []
+    opened.on("console", lambda message: opened.said.append(f"{message.type}: {message.text}"))
+    opened.on("pageerror", lambda error: opened.said.append(f"error: {error}"))
+    opened.on("request", lambda request: opened.asked.append(request.url))
+    yield opened
+    opened.close()

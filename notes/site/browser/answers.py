@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 from clusterproof.checker.kernel import Refused
 from notes.site.browser.python_file import text_of
-from notes.site.browser.search import search, verdict
+from notes.site.browser.search import search, start, verdict
 from notes.site.browser.sides import describe, look
 
-ASKED = {"describe": describe, "look": look, "verdict": verdict, "search": search}
+ASKED: dict[str, Callable[..., Any]] = {
+    "describe": describe,
+    "look": look,
+    "start": start,
+    "verdict": verdict,
+    "search": search,
+}
 
 
 def answer(question: str) -> str:

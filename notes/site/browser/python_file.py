@@ -53,7 +53,7 @@ def text_of(source: str) -> str:
     try:
         tree = ast.parse(source)
     except SyntaxError as error:
-        raise Refused(f"line {error.lineno}: {error.msg}") from None
+        raise Refused(f"line {error.lineno or 1}: {error.msg}") from None
     except (ValueError, RecursionError, MemoryError):
         raise Refused("this is no Python that can be read") from None
     claims = [each for each in tree.body if isinstance(each, ast.FunctionDef) and _claim_of(each)]
@@ -94,6 +94,7 @@ def _id(stated: ast.FunctionDef) -> str:
     if not (isinstance(first, ast.Constant) and type(first.value) is str):
         raise Refused(f'line {call.lineno}: name the claim: @claim("my-paper/lemma-1")')
     return json.dumps(first.value)
+
 
 def _require_own_names(tree: ast.Module) -> None:
     """Require that the words of ranges mean what they say: nothing in the file takes their names."""

@@ -17,7 +17,7 @@ from notes.site.browser.ranges import code_of, corner, drawn, simple_first, simp
 
 EVALUATIONS = 3000
 """Most evaluations of a statement."""
-EACH, ALL = 100_000, 2_000_000
+EACH, ALL = 75_000, 1_500_000
 """Steps of one evaluation, and of all of a statement's: some seconds, and the same instances on every machine."""
 CORNERS = 64
 """Most corners that are tried."""
@@ -58,6 +58,19 @@ def search(text: str, most: int = EVALUATIONS) -> dict[str, Any]:
     return {**verdict(text, records), "records": records, "about": about}
 
 
+def start(text: str, statement: str) -> dict[str, Any]:
+    """Return a simple instance that meets the hypotheses; empty if none of the first ones does."""
+    run = Search(read(text).statements[statement], EVALUATIONS // 10)
+    with limited(ALL):
+        for instance in simplest_together(run.space.ranges, {}):
+            run.evaluate(instance)
+            if run.met:
+                return _written(instance)
+            if run.is_spent:
+                break
+    return {}
+
+
 def verdict(text: str, records: list[Any]) -> dict[str, Any]:
     """Return what the kernel says of a text and evidence."""
     said = judge(text, records)
@@ -68,7 +81,9 @@ def verdict(text: str, records: list[Any]) -> dict[str, Any]:
 def _proof(text: str, name: str, line: str, run: Search) -> dict[str, Any] | None:
     """Return the first simple evidence that the kernel accepts for a line that no instance breaks."""
     head = {"statement": name, "line": line}
-    ways: list[dict[str, Any]] = [{"rule": "empty"}, {"rule": "empty", "listed": True}]
+    ways: list[dict[str, Any]] = []
+    if not run.met and not run.why:
+        ways = [{"rule": "empty"}, {"rule": "empty", "listed": True}]
     if witness := run.witness.get(line):
         shown = {"witness": _written(witness)}
         ways = [{"rule": "exhausted"}, {"rule": "signs", **shown}]
@@ -116,7 +131,7 @@ class Search:
         for place, (instances, share) in enumerate(stages):
             stop = max(0, self.left - share)
             for instance in instances:
-                if self.left <= stop or self.steps <= 0 or {*self.broken} == {*self.statement.lines}:
+                if self.left <= stop or self.is_spent or {*self.broken} == {*self.statement.lines}:
                     break
                 for line in self.evaluate(instance):
                     if line not in self.broken:
@@ -126,10 +141,15 @@ class Search:
             self.left, self.steps = self.most, ALL
             self.broken = {line: self._simpler(line, found) for line, found in self.broken.items()}
 
+    @property
+    def is_spent(self) -> bool:
+        """Whether no further evaluation is allowed."""
+        return self.left <= 0 or self.steps <= 0
+
     def evaluate(self, instance: dict[str, Any]) -> list[str]:
         """Return the lines that an instance breaks; none of one that was tried before, or that has no value."""
         key = tuple(instance.values())
-        if self.left <= 0 or self.steps <= 0 or key in self._seen:
+        if self.is_spent or key in self._seen:
             return []
         self._seen.add(key)
         self.left -= 1

@@ -14,38 +14,29 @@ from typing import Any
 from clusterproof.checker.kernel import Refused, read
 from clusterproof.checker.kernel.definitions import WORDS
 from clusterproof.checker.kernel.evaluation import Outside, evaluating, limited
-from clusterproof.checker.kernel.spaces import Choice, Interval, OfClass, Tuples
+from clusterproof.checker.kernel.spaces import Choice, Interval, Range, Tuples
 from clusterproof.checker.kernel.vocabulary import Excluded, Line, Sides
 from notes.site.browser.ranges import code_of, ends_tried, typed
 
-EACH = 400_000
-"""Steps that one evaluation may take."""
 LONG = 400
 """Most digits of a fraction that is shown."""
-KINDS = {Choice: "choice", Tuples: "sequence", OfClass: "class"}
 
 
 def describe(text: str) -> list[dict[str, Any]]:
     """Return the statements of a text with their quantities."""
     return [
-        {
-            "name": name,
-            "quantities": [
-                {
-                    "name": n,
-                    "kind": KINDS.get(type(allowed)) or ("integer" if allowed.integers else "rational"),
-                }
-                | (
-                    {"options": [code_of(each) for each in allowed.options]}
-                    if type(allowed) is Choice
-                    else {}
-                )
-                for n, allowed in each.space.ranges.items()
-            ],
-        }
-        for name, each in read(text).statements.items()
-        if each.function is not None
+        {"name": name, "quantities": [_quantity(*each) for each in statement.space.ranges.items()]}
+        for name, statement in read(text).statements.items()
+        if statement.function is not None
     ]
+
+
+def _quantity(name: str, allowed: Range) -> dict[str, Any]:
+    if type(allowed) is Choice:
+        return {"name": name, "kind": "choice", "options": [code_of(each) for each in allowed.options]}
+    if type(allowed) is Interval:
+        return {"name": name, "kind": "integer" if allowed.integers else "rational"}
+    return {"name": name, "kind": "sequence" if type(allowed) is Tuples else "class"}
 
 
 class Watched:
@@ -108,7 +99,7 @@ def look(text: str, statement: str, chosen: dict[str, Any]) -> dict[str, Any]:
     said: dict[str, Any] = {"fields": {}, "lines": [], "hypotheses": watched.hypotheses, "error": ""}
     instance: dict[str, Any] = {}
     try:
-        with limited(EACH):
+        with limited():
             for name, allowed in stated.space.ranges.items():
                 value = typed(allowed, chosen.get(name), instance)
                 said["fields"][name] = {"value": code_of(value), **_ends(allowed, instance)}

@@ -29,9 +29,9 @@
     await show();
   };
 
-  function sliders(panel, text, statement, records) {
+  async function sliders(panel, text, statement, records) {
     const known = records.find((record) => record.statement === statement.name && (record.instance || record.witness));
-    const values = { ...(known?.instance ?? known?.witness) };
+    const values = { ...(known?.instance ?? known?.witness ?? (await clusterproof.ask("start", text, statement.name))) };
     const fields = {}, out = make("div", { className: "sides" });
     const inputs = statement.quantities.map((quantity) => {
       const { name, kind, options } = quantity;

@@ -3,7 +3,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const { make, badge, problem, count } = clusterproof;
   const place = document.querySelector("#own-theorem");
   if (!place) return;
-  const file = place.querySelector("pre").textContent;
+  const file = place.querySelector("pre").textContent.trimEnd() + "\n";
   const area = make("textarea", { id: "own-theorem-file", value: file, spellcheck: false, autocapitalize: "off", autocomplete: "off" });
   const out = make("div", { className: "in-browser" });
   const halt = make("button", { type: "button", hidden: true }, "Stop");

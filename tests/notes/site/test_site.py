@@ -6,35 +6,21 @@
 import io
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from checkout import CLEAN, ROOT
+from in_a_browser import NARROW, in_a_browser, slow, wrong_with
 
 from clusterproof.checker import REGISTRY
 from clusterproof.checker.report.stored_verdicts import read_verdicts
 from clusterproof.figures import FIGURES
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-slow = pytest.mark.slow(reason="builds the site and opens it in a browser")
-
-WIDE, NARROW = 1280, 400
 LONG = (
     "catalogue/cfl-mgd.html",
     "catalogue/gradient-loss.html",
@@ -44,34 +30,6 @@ LONG = (
 )
 """Pages that take seconds and are made like others that are looked at; of a site that was built before, all are."""
 
-AXE = {"preload": False, "resultTypes": ["violations"]}
-"""Every rule is tried on every element; only what passes is not described one by one, which takes half of the time."""
-
-
-def in_a_browser(test: Callable[..., None]) -> Callable[..., None]:
-    return slow(pytest.mark.skipif(BROWSER is None, reason="no browser: apt-get install chromium")(test))
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as running:
-        opened = running.chromium.launch(executable_path=BROWSER, args=list(FLAGS))
-        yield opened
-        opened.close()
-
-
-@pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
-    """A page that remembers what it says and asks for."""
-    opened = browser.new_page(viewport={"width": WIDE, "height": 900})
-    opened.said, opened.asked = [], []
-    opened.on("console", lambda message: opened.said.append(f"{message.type}: {message.text}"))
-    opened.on("pageerror", lambda error: opened.said.append(f"error: {error}"))
-    opened.on("request", lambda request: opened.asked.append(request.url))
-    yield opened
-    opened.close()
-
 
 def pages(site: Path) -> list[Path]:
     return [path for path in sorted(site.rglob("*.html")) if "_static" not in path.parts]
@@ -79,22 +37,14 @@ def pages(site: Path) -> list[Path]:
 
 @in_a_browser
 def test_every_page_is_silent_asks_nobody_is_accessible_and_fits_a_telephone(site: Path, page: Any) -> None:
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     found = []
     for path in pages(site):
         name = path.relative_to(site)
         if "CLUSTERPROOF_SITE" not in os.environ and str(name) in LONG:
             continue
-        page.set_viewport_size({"width": WIDE, "height": 900})
         page.goto(path.as_uri())
         assert page.title(), name
-        for one in axe.run(page, options=AXE).response["violations"]:
-            where = [node["target"] for node in one["nodes"][:3]]
-            found.append(f"{name}: {one['id']}: {one['help']} {where}")
-        page.set_viewport_size({"width": NARROW, "height": 800})
-        over = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        if over > 1:
-            found.append(f"{name}: {over} pixels wider than a telephone")
+        found += [f"{name}: {each}" for each in wrong_with(page)]
     found += page.said
     found += [url for url in page.asked if not url.startswith(("file:", "data:", "blob:"))]
     assert not found, "\n".join(found)
