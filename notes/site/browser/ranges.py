@@ -115,8 +115,7 @@ def _of_total(
     first, *others = names
     try:
         for place, value in enumerate(itertools.islice(simple_first(ranges[first], so_far), total + 1)):
-            if others or place == total:
-                yield from _of_total(others, ranges, {**so_far, first: value}, total - place)
+            yield from _of_total(others, ranges, {**so_far, first: value}, total - place)
     except Refused:  # no value after those before
         return
 

@@ -314,11 +314,17 @@ def test_what_is_typed_is_read_moved_into_the_range_or_refused(typed: Any, value
 
 
 def test_a_line_whose_own_hypothesis_fails_is_excluded_and_a_claim_without_a_value_says_so() -> None:
-    body = "return {'a': at_most(1 / x, 9), 'b': given('x > 1', x > 1, lambda: at_most(x, 0))}"
-    text = text_of(f"{HEAD}{CLAIM}def f(x=Q[0:2]):\n    {body}")
+    inner = "def inner(x):\n    suppose('x < 2', x < 2)\n    return at_most(x, 1)\n"
+    body = (
+        "return {'a': at_most(1 / x, 9), 'b': given('x > 1', x > 1, lambda: at_most(x, 0)),"
+        " 'c': given('x > 0', x > 0, lambda: inner(x))}"
+    )
+    text = text_of(f"{HEAD}{inner}{CLAIM}def f(x=Q[0:2]):\n    {body}")
     one, two, none = (ask("look", text, "", {"x": each}) for each in (1, 2, 0))
     assert one["lines"][1] == {"name": "b", "excluded": "x > 1"}
-    assert [line["broken"] for line in two["lines"]] == [False, True]
+    assert [line["broken"] for line in two["lines"][:2]] == [False, True]
+    assert two["lines"][2] == {"name": "c", "excluded": "x < 2"}
+    assert two["met"]
     assert not none["lines"]
     assert "no value" in none["error"] or "zero" in none["error"].lower()
 
