@@ -30,8 +30,10 @@
   };
 
   async function sliders(panel, text, statement, records) {
-    const known = records.find((record) => record.statement === statement.name && (record.instance || record.witness));
-    const values = { ...(known?.instance ?? known?.witness ?? (await clusterproof.ask("start", text, statement.name))) };
+    // a counterexample, else a simple instance that meets the hypotheses, else one of the evidence
+    const own = records.filter((record) => record.statement === statement.name);
+    const values = { ...own.find((record) => record.instance)?.instance };
+    if (!own.some((record) => record.instance)) Object.assign(values, own.find((record) => record.witness)?.witness, await clusterproof.ask("start", text, statement.name));
     const fields = {}, out = make("div", { className: "sides" });
     const inputs = statement.quantities.map((quantity) => {
       const { name, kind, options } = quantity;

@@ -121,7 +121,7 @@ const clusterproof = (() => {
     const badge = said.verdict === "open" ? [] : [own.badge(said.verdict), " "];
     const whole = proved === named.length ? "" : `It decides ${proved} of ${own.count(named.length, "line")}. `;
     const out = [own.make("p", { className: "said", role: "status" }, ...badge, `The kernel replayed the evidence in this browser (${seconds} s, Python ${own.python}). `, whole,
-      others.length ? "" : "The recorded verdict is the same.")];
+      others.length ? "" : proved === 1 || said.verdict !== "open" ? "The recorded verdict is the same." : "The recorded verdicts are the same.")];
     for (const [name, word] of others) out.push(own.problem(`${name || "the statement"}: the kernel says ${word} here, and ${lines[name].verdict} is recorded.`));
     for (const why of said.why.filter(Boolean)) out.push(own.problem(why));
     if (open.length) out.push(own.make("p", {}, "The kernel has no evidence for the other lines. A search has recorded:"),
