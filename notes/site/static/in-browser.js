@@ -15,9 +15,10 @@ const clusterproof = (() => {
   own.count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
   own.button = (words, act) => {
     const made = own.make("button", { type: "button" }, words);
-    made.addEventListener("click", async () => {
-      made.disabled = true;
-      try { await act(made); } finally { made.disabled = false; }
+    made.addEventListener("click", async () => { // a button that is disabled would lose the keyboard's focus
+      if (made.ariaDisabled === "true") return;
+      made.ariaDisabled = "true";
+      try { await act(made); } finally { made.ariaDisabled = "false"; }
     });
     return made;
   };
