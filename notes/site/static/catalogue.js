@@ -1,6 +1,6 @@
 // A search field above the claims of a paper; without scripts all are there.
 document.addEventListener("DOMContentLoaded", () => {
-  const claims = [...document.querySelectorAll(".claims section")];
+  const claims = [...document.querySelectorAll(".claims ~ section")];
   if (!claims.length) return;
   const form = Object.assign(document.createElement("form"), { className: "filters" });
   form.setAttribute("role", "search");

@@ -115,7 +115,7 @@ def test_the_catalogue_is_filtered_and_a_claim_has_its_anchor(site: Path, page: 
 def test_the_claims_of_a_paper_are_headlines_first_folded_after_and_filtered(site: Path, page: Any) -> None:
     verdicts = read_verdicts()
     page.goto((site / "catalogue/cfl-mgd.html").as_uri())
-    claims = "[...document.querySelectorAll('.claims section')]"
+    claims = "[...document.querySelectorAll('.claims ~ section')]"
     ids = page.evaluate(f"{claims}.map(claim => claim.id.replace('cfl-mgd-', 'cfl-mgd/'))")
     headlines = [name for name in ids if REGISTRY[name].headline]
     assert set(ids) == {claim.id for claim in REGISTRY.values() if claim.paper == "cfl-mgd"}
