@@ -19,7 +19,8 @@ from typing import Any
 from clusterproof.checker import kernel
 from clusterproof.checker.claims.kind import Kind
 from clusterproof.checker.report.recorded import verdict_of
-from clusterproof.checker.report.stored_evidence import SHIPPED, read_evidence
+from clusterproof.checker.report.stored_evidence import read_evidence
+from clusterproof.library import library_evidence
 
 BROWSER = Path(__file__).parent / "browser"
 PARTS = {"loader": "pyodide.mjs", "module": "pyodide.asm.mjs", "wasm": "pyodide.asm.wasm"}
@@ -33,7 +34,7 @@ SECONDS = 300
 def catalogue_claims() -> dict[str, dict[str, Any]]:
     """Return of each claim with a text what its page replays: ``text``, ``records`` and recorded ``lines``."""
     claims = {}
-    for path in sorted(SHIPPED.glob("*.json")):
+    for path in sorted(library_evidence().glob("*.json")):
         kept = read_evidence(path.stem)
         for record in kept.verdicts:
             name = record["claim"]
