@@ -19,11 +19,11 @@ from clusterproof.checker.kernel.definitions import WORDS
 from clusterproof.checker.kernel.evaluation import evaluating, limited
 from clusterproof.checker.kernel.grammar import MODULES
 from notes.site.browser.ranges import simplest_together
-from notes.site.browser.written_ranges import RANGES, named_range, range_of
+from notes.site.browser.written_ranges import ELSEWHERE, INSTALL, RANGES, named_ranges, range_of
 
 PLACES: Mapping[str, frozenset[str] | None] = {
     "__future__": None,
-    "clusterproof.theorem": frozenset({"*", "Sides", "claim", *RANGES, *WORDS}),
+    "clusterproof.theorem": frozenset({"*", "Function", "Sides", "claim", *ELSEWHERE, *RANGES, *WORDS}),
     "collections.abc": None,
     "dataclasses": frozenset({"dataclass"}),
     "fractions": frozenset({"Fraction"}),
@@ -36,7 +36,6 @@ SAY_NOTHING = frozenset(
 """Arguments of ``@claim`` that do not change what is claimed."""
 TRIED, STEPS = 200, 300_000
 """Instances at which the names of the lines are looked for, and the steps that this may take."""
-INSTALL = "install Clusterproof, and check the file there"
 Edit = tuple[tuple[int, int], tuple[int, int], str]
 """From where to where a file is replaced, lines from 1 and bytes from 0, and by what."""
 
@@ -63,9 +62,9 @@ def text_of(source: str) -> str:
         raise Refused(f"line {claims[1].lineno}: a second claim: state one at a time")
     (stated,) = claims
     _require_own_names(tree)
-    known = dict(filter(None, map(named_range, tree.body)))
+    known = named_ranges(tree)
     end = f'    "",\n    {stated.name},\n    {{\n{_space(stated, known)}    }},\n    {{}},\n'
-    body = _without_comments(_edited(source, [*_edits(tree, stated), _header(stated, source)]))
+    body = _without_comments(_edited(source, [*_edits(tree, stated, known), _header(stated, source)]))
     text = f"{body}\n\n\nclaim({_id(stated)})\nstatement(\n{end}"
     lines = _line_names(_ended(text, ("",)))
     return _ended(text, lines).lstrip("\n")
@@ -99,12 +98,11 @@ def _id(stated: ast.FunctionDef) -> str:
 def _require_own_names(tree: ast.Module) -> None:
     """Require that the words of ranges mean what they say: nothing in the file takes their names."""
     for each in tree.body:
-        names = [
-            node.id
-            for node in ast.walk(each)
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-        ]
-        names += [each.name] if isinstance(each, ast.FunctionDef | ast.ClassDef) else []
+        if isinstance(each, ast.FunctionDef | ast.ClassDef):
+            names = [each.name]
+        else:
+            stored = (node for node in ast.walk(each) if isinstance(node, ast.Name))
+            names = [node.id for node in stored if isinstance(node.ctx, ast.Store)]
         if taken := RANGES.intersection(names):
             raise Refused(f"line {each.lineno}: the name {min(taken)} is that of a range: choose another one")
 
@@ -129,12 +127,12 @@ def _space(stated: ast.FunctionDef, known: Mapping[str, str]) -> str:
 # ---- what is left out of a file
 
 
-def _edits(tree: ast.Module, stated: ast.FunctionDef) -> Iterator[Edit]:
+def _edits(tree: ast.Module, stated: ast.FunctionDef, ranges: Mapping[str, str]) -> Iterator[Edit]:
     for each in tree.body:
         if isinstance(each, ast.Import | ast.ImportFrom):
             _require_import(each)
             yield _blank(each)
-        elif named_range(each):
+        elif isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) in ranges:
             yield _blank(each)
         elif isinstance(each, ast.AnnAssign) and each.value is not None:
             yield _end_of(each.target), _start_of(each.value), " = "

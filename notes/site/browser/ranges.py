@@ -11,6 +11,7 @@ from math import gcd
 from typing import Any
 
 from clusterproof.checker.kernel import Refused
+from clusterproof.checker.kernel.evaluation import OutOfFuel, spend
 from clusterproof.checker.kernel.numbers import write
 from clusterproof.checker.kernel.spaces import Choice, Instance, Interval, Range, Tuples, value_of
 
@@ -20,6 +21,8 @@ SIMPLE = 30
 """Largest |p| + q of the fractions p/q that are listed first."""
 DENOMINATOR = 12
 """Largest denominator of the fractions that are drawn."""
+STEP = 20
+"""Steps that the next value of a quantity takes."""
 LONGEST = 200
 """Most entries of a sequence that is typed."""
 NUMBER = re.compile(r"-?[0-9]{1,40}(/[0-9]{1,40}|\.[0-9]{1,40})?", re.ASCII)
@@ -97,11 +100,14 @@ def _fractions(low: Fraction, high: Fraction) -> Iterator[Fraction]:
 
 
 def simplest_together(ranges: Mapping[Any, Range], so_far: Instance) -> Iterator[dict[Any, Any]]:
-    """Yield values of several ranges; first those whose places in ``simple_first`` have the least sum."""
+    """Yield values of several ranges, as long as there is fuel; first those of the least sum of places."""
     for total in itertools.count():
         found = None
-        for found in _of_total([*ranges], ranges, dict(so_far), total):
-            yield {name: found[name] for name in ranges}
+        try:
+            for found in _of_total([*ranges], ranges, dict(so_far), total):
+                yield {name: found[name] for name in ranges}
+        except OutOfFuel:
+            return
         if found is None:
             return
 
@@ -112,6 +118,7 @@ def _of_total(
     if not names:
         yield from [so_far] if total == 0 else []
         return
+    spend(STEP)
     first, *others = names
     try:
         for place, value in enumerate(itertools.islice(simple_first(ranges[first], so_far), total + 1)):

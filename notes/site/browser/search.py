@@ -46,8 +46,7 @@ def search(text: str, most: int = EVALUATIONS) -> dict[str, Any]:
                 "a claim about every function of a class is not searched here: install Clusterproof"
             )
         run = Search(statement, most)
-        with limited(ALL):  # of the ranges' ends; each evaluation has its own
-            run.search()
+        run.search()
         found = [{"statement": name, **each} for each in run.records()]
         shown = {each["line"] for each in found}
         others = (_proof(text, name, line, run) for line in statement.lines if line not in shown)
@@ -130,13 +129,14 @@ class Search:
         )
         for place, (instances, share) in enumerate(stages):
             stop = max(0, self.left - share)
-            for instance in instances:
-                if self.left <= stop or self.is_spent or {*self.broken} == {*self.statement.lines}:
-                    break
-                for line in self.evaluate(instance):
-                    if line not in self.broken:
-                        self.broken[line] = instance
-                        self.simplest = self.simplest and place == 0
+            with limited(ALL):  # for making the instances: each evaluation has steps of its own
+                for instance in instances:
+                    if self.left <= stop or self.is_spent or {*self.broken} == {*self.statement.lines}:
+                        break
+                    for line in self.evaluate(instance):
+                        if line not in self.broken:
+                            self.broken[line] = instance
+                            self.simplest = self.simplest and place == 0
         if not self.simplest:
             self.left, self.steps = self.most, ALL
             self.broken = {line: self._simpler(line, found) for line, found in self.broken.items()}

@@ -12,16 +12,20 @@ SLICES = {"Q": "rationals", "Z": "integers"}
 NUMBERS = {"integers": "integers", "rationals": "rationals", "reals": "rationals"}
 """The word of a text; a real number is searched and proved as any fraction."""
 CHOICES = ("among", "choice")
+ELSEWHERE = ("drawn", "functions", "matrices", "operators", "sets", "simplex", "vectors")
+INSTALL = "install Clusterproof, and check the file there"
 RANGES = frozenset({"Annotated", "sequences", *SLICES, *NUMBERS, *CHOICES})
 """Names that a range begins with."""
 
 
-def named_range(node: ast.stmt) -> tuple[str, str] | None:
-    """Return the name that a statement such as ``Step = Q[0:2]`` gives to a range, and the range."""
-    if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-        made = range_of(node.value, {})
-        return None if made is None else (node.targets[0].id, made)
-    return None
+def named_ranges(tree: ast.Module) -> dict[str, str]:
+    """Return the ranges that statements such as ``Step = Q[0:2]`` name, by name."""
+    known: dict[str, str] = {}
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            made = range_of(node.value, known)
+            known |= {} if made is None else {node.targets[0].id: made}
+    return known
 
 
 def range_of(node: ast.expr | None, known: Mapping[str, str]) -> str | None:
@@ -39,6 +43,8 @@ def range_of(node: ast.expr | None, known: Mapping[str, str]) -> str | None:
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
         return None
     kind = node.func.id
+    if kind in ELSEWHERE:
+        raise Refused(f"line {node.lineno}: {kind}(...) is not at hand in a browser: {INSTALL}")
     if any(isinstance(each, ast.Starred) for each in node.args):
         raise _other(node, "a range of a star")
     if kind in CHOICES and not node.keywords:

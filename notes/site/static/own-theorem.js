@@ -28,7 +28,7 @@ document.addEventListener("DOMContentLoaded", () => {
       const broken = said.records.filter((record) => record.statement === about.statement && record.instance);
       for (const record of broken) {
         const where = Object.entries(record.instance).map(([name, value]) => `${name} = ${value}`).join(", ");
-        const found = about.simplest ? `the simplest of ${count(about.tried, "instance")} that were tried, simple ones first` : `found among ${count(about.tried, "instance")}, and made simpler`;
+        const found = about.simplest ? `the simplest of ${count(about.tried, "instance")} that were tried, simple ones first` : `found among ${count(about.tried, "instance")}, and made simpler where possible`;
         const panel = make("div", { className: "sides" });
         inside.push(make("p", {}, record.line ? make("strong", {}, `${record.line}: `) : "", `broken at ${where}; ${found}.`), panel);
         panels.push([panel, record]);

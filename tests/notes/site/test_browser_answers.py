@@ -85,7 +85,9 @@ def power(x: Fraction, n: int = 1) -> Fraction:
 ''',
     "one line": f"{HEAD}{CLAIM}def stated(n=Z[-3:3], m=Z[0:lambda n: abs(n)], x=among(0, Fraction(1, 2))): "
     "return equal((n + m + x, x + m + n))\n",
-    "a sequence": f"{HEAD}{CLAIM}def stated(xs=sequences(Q[-1:0.5], 2)):\n"
+    "a sequence": f"from typing import Annotated\n{HEAD}Entry = Q[-1:0.5]\n"
+    f"Xs = Annotated[tuple[Fraction, ...], sequences(Entry, 2)]\n\n\n"
+    f"def local(n):\n    Q = n\n    return Q\n\n\n{CLAIM}def stated(xs: Xs):\n"
     "    return at_most(sum(xs) ** 2, squares=2 * sum(x * x for x in xs))\n",
 }
 
@@ -184,7 +186,7 @@ def shape(allowed: Any, so_far: dict[str, Any]) -> Any:
             "line 7: 0.5 is a float: write Fraction(1, 2)",
         ),
         (HEAD + CLAIM + "def f(µ=Q[0:1]):\n    return at_most(µ, 1)", "write it in ASCII"),
-        (HEAD + CLAIM + "def f(x=drawn(list)):\n    return at_most(x, 1)", "no range"),
+        (HEAD + CLAIM + "def f(x=drawn(list)):\n    return at_most(x, 1)", "line 6: drawn(...) is not"),
         (
             "import numpy\n" + HEAD + CLAIM + "def f(x=Q[0:1]):\n    return at_most(x, 1)",
             "line 1: numpy is not at hand",
