@@ -229,8 +229,8 @@ def shares_together(last: AtLeastOne, s: Share) -> Sides:
 def two_rounds(curvatures: tuple[Any, ...], step_size: Any, local_steps: int) -> tuple[Any, Any]:
     """Return p and q of x_(t+1) = p x_t + q x_(t-1) for clients a_i w^2 / 2: the controls are a_i x_(t-1)."""
 
-    def gradient_of(curvature: Any) -> Callable[[Any], Any]:
-        return lambda w: curvature * w
+    def gradient_of(a: Any) -> Callable[[Any], Any]:
+        return lambda w: a * w
 
     clients = exact_clients([gradient_of(each) for each in curvatures], [local_steps] * len(curvatures))
     none = [Fraction(0) for _ in curvatures]
