@@ -28,7 +28,6 @@ TIGHTNESS = {
     "cfl-mgd/lemma-1": 0.5,
     "cfl-mgd/lemma-1-union": 0.5,
     "cfl-mgd/momentum-horizon": 1,
-    "ifca/monotone-in-basin": 0.8459,
     "sofl/mean-field-fixed-point": 1,
     "sofl/mean-square-distortion-nearest": 0.8687,
 }
