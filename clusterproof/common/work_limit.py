@@ -30,8 +30,8 @@ QUICK = 1.0
 
 No machine executes ``MOST_OF_ONE`` lines in it, so its speed does not decide which evaluations are stopped.
 """
-EVERY = 64
-"""Lines are counted at the evaluations 1, 2, 4, 8, ... and at one of so many."""
+EVERY, OFTEN, LONG = 64, 16, 10_000_000
+"""Lines are counted at one of so many evaluations, and at one of fewer where they take more than ``LONG`` lines."""
 
 
 class TooMuchWork(BaseException):
@@ -40,15 +40,28 @@ class TooMuchWork(BaseException):
 
 @dataclass
 class Work:
-    """The lines of Python that a search has taken: counted at some evaluations, their mean at the others.
+    """The lines of Python that a search has taken.
 
-    Counting takes several times as long as an evaluation. The estimate is the same on every machine, loaded or idle.
+    Counting takes several times as long as an evaluation. So some are counted, at uneven distances, and between two of
+    these the lines are taken to change evenly. The sum is the same on every machine, loaded or idle.
+
+    Attributes
+    ----------
+    spent
+        Lines of all evaluations.
+    evaluations
+        Number of these.
+    chosen
+        Number of the next evaluation that is counted.
+    last, since
+        Lines of the last one that was counted, and number of those since.
     """
 
     spent: int = 0
     evaluations: int = 0
-    counted: int = 0
-    lines: int = 0
+    chosen: int = 1
+    last: int = 0
+    since: int = 0
 
     @property
     def is_spent(self) -> bool:
@@ -64,9 +77,10 @@ class Work:
             If it takes more than ``MOST_OF_ONE`` lines.
         """
         self.evaluations += 1
-        is_sample = self.evaluations & (self.evaluations - 1) == 0 or self.evaluations % EVERY == 0
-        if not is_sample:
-            self.spent += self.lines // self.counted
+        is_chosen = self.evaluations == self.chosen
+        if not is_chosen:
+            self.spent += self.last
+            self.since += 1
             try:
                 with time_limit(QUICK):
                     return evaluate()
@@ -77,12 +91,16 @@ class Work:
             with limited_lines(MOST_OF_ONE, math.inf) as left:
                 return evaluate()
         except TooMuchWork:
-            self.spent += MOST_OF_ONE * (not is_sample)
+            self.spent += MOST_OF_ONE * (not is_chosen)
             raise
         finally:
-            if is_sample:
+            if is_chosen:
                 used = MOST_OF_ONE - left[0]
-                self.spent, self.lines, self.counted = self.spent + used, self.lines + used, self.counted + 1
+                self.spent += used + self.since * (used - self.last) // 2
+                self.last, self.since = used, 0
+                every = OFTEN if used > LONG else EVERY
+                distance = 1 + 37 * self.evaluations % (2 * every - 1)
+                self.chosen = self.evaluations + min(distance, self.evaluations)
 
 
 IMPORTS = (importlib._bootstrap._find_and_load.__code__,)  # type: ignore[attr-defined]  # where each import begins

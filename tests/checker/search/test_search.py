@@ -197,6 +197,35 @@ def test_the_words_do_not_depend_on_the_speed(plant: Callable[..., Any]) -> None
         assert decided(function).reason == first
 
 
+EXECUTED = [0]
+
+
+def loop(rounds: int) -> None:
+    for _ in range(rounds):
+        EXECUTED[0] += 2
+
+
+def growing(n: Annotated[int, integers(1, 999)]) -> Sides:
+    loop(n * n // 20)
+    return at_most(n, 999)
+
+
+def shrinking(n: Annotated[int, integers(1, 999)]) -> Sides:
+    loop((1000 - n) ** 2 // 20)
+    return at_most(n, 999)
+
+
+@pytest.mark.parametrize("function", [growing, shrinking])
+def test_a_search_executes_no_more_lines_than_it_may_but_for_a_tenth(
+    function: Callable[..., Sides], plant: Callable[..., Any]
+) -> None:
+    plant(work_limit, "MOST", 5_000_000)
+    EXECUTED[0] = 0
+    found = decided(function)
+    assert "the search takes more than " in found.reason
+    assert 0.5 * work_limit.MOST < EXECUTED[0] < 1.1 * work_limit.MOST
+
+
 FILE = """
 from typing import Annotated
 from clusterproof.theorem import at_most, claim, integers
