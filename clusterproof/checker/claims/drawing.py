@@ -78,12 +78,9 @@ def _distance(allowed: Interval, width: Any, stream: np.random.Generator) -> Any
     return unit * _exactly(allowed, math.exp(stream.uniform(math.log(least), math.log(max(most, least)))))
 
 
-def _unit(number: Any) -> int | Fraction:
-    """Return 1, or a power of two in which a number that is no float, as it is too large or too small, is one."""
-    whole = abs(number)
-    if type(whole) is Fraction and whole and whole.denominator > whole.numerator << FLOAT_BITS:
-        return Fraction(1, 1 << (whole.denominator // whole.numerator).bit_length())
-    return 1 << max(int(whole).bit_length() - FLOAT_BITS, 0)
+def _unit(number: Any) -> int:
+    """Return 1, or a power of two in which a number that is larger than any float is a float."""
+    return 1 << max(int(abs(number)).bit_length() - FLOAT_BITS, 0)
 
 
 def _exactly(allowed: Interval, value: float) -> Any:

@@ -29,6 +29,7 @@ from clusterproof.checker.claims import (
     vectors,
 )
 from clusterproof.checker.real_numbers.evaluation import over_the_reals
+from clusterproof.checker.search.confirmation import computes_in_floats
 
 pytestmark = pytest.mark.usefixtures("registry")
 Tiny = Annotated[float, reals(0, 1e-8)]
@@ -340,5 +341,6 @@ def test_a_record_of_fractions_is_exact_beside_functions_that_give_whole_numbers
     def below(record: Exactly) -> Sides:
         return at_most(record.part, math.floor(record.part))
 
+    assert not computes_in_floats(below, frozenset([Exactly]))
     found = decided(below)
     assert (found.verdict, found.basis) == (Kind.VIOLATED, "exact")

@@ -128,6 +128,15 @@ def test_a_violation_that_only_a_look_at_all_instances_shows_is_one() -> None:
     assert decided(underflow).verdict is Kind.VIOLATED
 
 
+def test_whole_numbers_that_may_wrap_around_are_always_looked_at_over_the_real_numbers() -> None:
+    """2^67 is 0 in NumPy's integers; few of the instances have it, and not all are listed."""
+
+    def seldom(n: Annotated[int, integers(1, 10**6)]) -> Sides:
+        return at_most(np.power(2, 67 if 7 * n % 401 == 3 else 3), 1e20)
+
+    assert decided(seldom).verdict is Kind.VIOLATED
+
+
 def test_the_words_on_the_best_iterate_say_what_to_write() -> None:
     """Three subgradient steps of size 1/2: min f(x_k) - f* <= 1/2, whose proof needs the least of the differences."""
     Lipschitz = Annotated[Function, functions(lipschitz=1, distance=1)]

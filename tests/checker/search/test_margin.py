@@ -11,7 +11,7 @@ import scipy.integrate
 from toy_claims import decided
 
 from clusterproof.checker import Kind
-from clusterproof.checker.claims import Sides, at_most, integers, reals
+from clusterproof.checker.claims import Sides, at_most, drawn, equal, integers, reals, suppose
 from clusterproof.checker.report.tables import count_table, read_kinds, refuted_words, sentence, summary
 from clusterproof.checker.report.verdict import records
 from clusterproof.checker.search.confirmation import approximation_in
@@ -51,6 +51,60 @@ def cancelling(n: Digit) -> Sides:
     """The variance of numbers about 1e8 is at least 0; their squares have 1 as their last digit."""
     x = noise(n) * 1e-3 + 1e8
     return at_most(-(np.mean(x**2) - np.mean(x) ** 2), 0.0)
+
+
+def below_the_margin(n: Digit) -> Sides:
+    return at_most(np.abs(noise(n)).max() * 0 + 1 + 2e-8, 1.0)
+
+
+ROUNDED = math.exp(1.0)
+BELOW = math.nextafter(ROUNDED, 0)
+
+
+def last_digit(n: Digit) -> Sides:
+    """The last digit of an elementary function, which is another one on other processors."""
+    return at_most((math.exp(1.0) - BELOW) * 2**51, abs(noise(n)[0]) * 0 + 0.5)
+
+
+def last_digit_of_an_equation(n: Digit) -> Sides:
+    """One side is larger, or the other one, as the last digit is rounded."""
+    return equal(((math.exp(1.0) - BELOW) * 2**51, abs(noise(n)[0]) * 0), rounding=0.5)
+
+
+def knife_edge(x: Annotated[float, reals(0, 1)]) -> Sides:
+    return at_most(float(noise(1)[0] * 0 + (x in (0.0, 1.0))), 0.5)
+
+
+def knife_edge_of_an_object(
+    x: Annotated[tuple[float, ...], drawn(lambda _: (0.5,), write=list, read=tuple)],
+) -> Sides:
+    return at_most(float(noise(1)[0] * 0 + (x[0] == 0.5)), 0.5)
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (below_the_margin, "less than 1e-7 of the largest side"),
+        (last_digit, "it holds if the processor rounds"),
+        (last_digit_of_an_equation, "it holds if the processor rounds"),
+        (knife_edge, "it holds after a small change of the instance"),
+        (knife_edge_of_an_object, "it holds after a small change of the instance"),
+    ],
+)
+def test_what_other_digits_explain_is_no_violation(function: Any, why: str) -> None:
+    found = decided(function, evaluations=60)
+    assert found.verdict is Kind.INCONCLUSIVE
+    assert why in found.reason
+
+
+def test_what_holds_at_few_instances_is_not_consistent() -> None:
+    def at_the_ends(x: Annotated[float, reals(0, 1)]) -> Sides:
+        suppose("an end", x in (0.0, 1.0))
+        return at_most(x, 1.0)
+
+    found = decided(at_the_ends)
+    assert found.verdict is Kind.INCONCLUSIVE
+    assert found.reason.startswith("2 different instances are too few to refute it; 30 are needed")
 
 
 def test_what_is_far_beyond_rounding_is_violated_in_floats_and_counts_as_no_false_statement() -> None:
