@@ -36,6 +36,7 @@ from clusterproof.theory.pages.picture import Curve, ErrorPicture
 from clusterproof.theory.pages.theorem import Theorem, judge_all
 from clusterproof.theory.papers.cfl_mgd import on_runs
 from clusterproof.theory.papers.cfl_mgd.floor import C_4
+from clusterproof.theory.papers.cfl_mgd.repaired.theorem_1_without_noise import allowed_share
 from clusterproof.theory.papers.ifca.basin import contraction
 from clusterproof.theory.runs.bound import FAILURE
 from clusterproof.theory.runs.cfl_mgd_and_ifca import ClusterRun
@@ -46,6 +47,14 @@ BESIDE = ("cfl-mgd/theorem-a",)
 """Theorems that are in the table of the page only."""
 
 D = "cfl-mgd/theorem-d"
+OPTION_1 = {
+    "averaging": "gradient",
+    "normalisation": "clients",
+    "momentum_owner": "server",
+    "update_order": "momentum-first",
+    "reset_momentum": False,
+}
+"""Settings of CFL-MGD with which a round is the one of our theorem without noise."""
 
 
 def _printed_needs(run: ClusterRun) -> Iterator[Hypothesis]:
@@ -114,6 +123,52 @@ PRINTED = (
 )
 
 
+def _without_noise_needs(run: ClusterRun) -> Iterator[Hypothesis]:
+    task, algorithm = run.task, run.algorithm
+    yield Hypothesis("exact losses", "=", True, on_runs.is_exact(task))
+    yield Hypothesis("one loss a cluster", "=", True, on_runs.share_losses(task))
+    for option, value in OPTION_1.items():
+        yield Hypothesis(f"--{option.replace('_', '-')}", "=", value, getattr(algorithm, option))
+    yield Hypothesis("participation", "=", 1, float(algorithm.participation))
+    yield Hypothesis("mu < L", "=", True, bool(task.strong_convexity < task.smoothness))
+    longest, room = float(_lengths(run).max()), 1 - float(algorithm.momentum)
+    yield Hypothesis("eta L l_max", "<=", room, longest, "1 - momentum")
+    yield Hypothesis("wrong choices", "=", 0, int((run.votes != task.labels).sum()))
+
+
+def _lengths(run: ClusterRun) -> np.ndarray:
+    """Return eta L l_p of each cluster."""
+    return np.asarray(run.algorithm.step_size * run.task.smoothness * run.task.proportions)
+
+
+def _without_noise(run: ClusterRun) -> Outcome:
+    """Compare with ``cfl-mgd/theorem-1-without-noise``."""
+    task, errors = run.task, run.errors
+    curvature = float(task.strong_convexity / task.smoothness)
+    shares = allowed_share(_lengths(run), float(run.algorithm.momentum), curvature, len(errors) - 1)
+    allowed, tolerance = shares[:, None] * errors[0], ROUNDING * largest_length(run.trace)
+    found = Outcome(
+        "holds",
+        measured=quantile(errors[-1].max(axis=-1)),
+        allowed=float(allowed[-1].max()),
+        start=run.start,
+        reason="" if errors[-1].max() > tolerance else "rounding",
+    )
+    if not (errors > allowed * (1 + ROUNDING) + tolerance).any():
+        return found
+    at = np.unravel_index(int(np.argmax(errors - allowed)), errors.shape)
+    worst = Worst("error", float(errors[at]), float(allowed[at]), int(at[0]), int(at[2]) + 1)
+    return replace(found, outcome="is broken", worst=worst)
+
+
+WITHOUT_NOISE = Theorem(
+    "cfl-mgd/theorem-1-without-noise",
+    _without_noise,
+    lambda run: run.right_rounds(_without_noise_needs(run)),
+    on_page=lambda run: on_runs.is_exact(run.task),
+)
+
+
 def _basin_needs(run: ClusterRun) -> Iterator[Hypothesis]:
     task, algorithm = run.task, run.algorithm
     yield Hypothesis("linear regression", "=", True, isinstance(task, RegressionMixture))
@@ -157,7 +212,7 @@ BASIN = Theorem("ifca/basin", _basin, _basin_needs, _radii)
 
 def clustered_page(run: ClusterRun) -> Page:
     """Return the page of a run of CFL-MGD or IFCA with a model for each cluster, and known optima."""
-    theorems, others = judge_all((BASIN,) if run.is_ifca else PRINTED, run)
+    theorems, others = judge_all((BASIN,) if run.is_ifca else (*PRINTED, WITHOUT_NOISE), run)
     theorem_d, bound, compared = _theorem_d(run)
     results: list[Result] = [_choices(run)]
     error = error_facts(run, "distance of the worst model from the optimum of its cluster")

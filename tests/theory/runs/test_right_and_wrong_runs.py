@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from run_pages import called, outcomes
+from run_pages import called, failing, outcomes, row_of
 
 from clusterproof import theory
 from clusterproof.algorithms import (
     CFL,
+    CFLMGD,
     FedAvg,
     FedBCD,
     FedLin,
@@ -23,8 +24,9 @@ from clusterproof.algorithms import (
     SoFL,
 )
 from clusterproof.running import run
-from clusterproof.synthetic import QuadraticMixture
+from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.theory.pages.facts import Law
+from clusterproof.theory.papers.cfl_mgd.repaired.theorem_1_without_noise import allowed_share
 
 Stream = np.random.Generator
 METHODS = ("fedavg", "fedprox", "per-fedavg")
@@ -141,3 +143,36 @@ def test_right_runs_break_nothing_and_nothing_holds_of_wrong_ones(make: Callable
             assert law is not None, str(page)
             assert (law.outcome, law.round is not None) == ("differs", True), str(page)
     assert held >= PROVED[make]
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.5])
+def test_the_noise_free_rate_holds_of_right_runs_and_says_nothing_of_others(momentum: float) -> None:
+    claim = "cfl-mgd/theorem-1-without-noise"
+    task = RegressionMixture.random(
+        clusters=2, clients=8, dimension=3, condition_number=5, samples=4, data="population", seed=3
+    )
+    algorithm = CFLMGD(step_size=1 / task.smoothness, momentum=momentum)
+    right = run(algorithm, task, rounds=30, seed=1)
+    row = row_of(theory.compare(task, right), claim)
+    assert (row.outcome, row.measured) == ("holds", pytest.approx(np.asarray(right.errors)[-1].max()))
+    assert row.allowed is not None
+    assert row.allowed >= row.measured
+    wrong = called(right, step_size=algorithm.step_size / 2)
+    assert failing(theory.compare(task, wrong), claim)[0] == "the rounds of its settings"
+    long = called(right, momentum=0.9)
+    assert failing(theory.compare(task, long), claim)[0] == "eta L l_max"
+
+
+def test_the_noise_free_rate_is_not_above_its_claim() -> None:
+    """At t = 0 nothing is gained, and after many rounds the factor is the claim's, whatever the momentum."""
+    length, few, many = np.array([0.25, 0.5]), 400, 401
+    for momentum, curvature, slope in (
+        (0.0, 0.5, length * 0.5),
+        (0.5, 0.2, length * 0.2),
+        (0.5, 0.9, length * 0.45),
+    ):
+        found = allowed_share(length, momentum, curvature, many)
+        assert (found[0] >= 1).all()
+        factor = found[many] / found[few]
+        expected = 1 - slope if momentum == 0 else np.sqrt(1 - slope)
+        assert factor == pytest.approx(expected, rel=1e-9)

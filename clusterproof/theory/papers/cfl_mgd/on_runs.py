@@ -42,12 +42,12 @@ def needs_of(task: Mixture, trace: Trace) -> Iterator[Hypothesis]:
     yield Hypothesis("participation", "=", 1, float(algorithm.participation))
     yield Hypothesis("eta L", "=", 1, float(algorithm.step_size * task.smoothness), room=1e-9)
     yield Hypothesis("fixed samples", "=", False, getattr(task, "data", "") == "fixed")
-    yield Hypothesis("one loss a cluster", "=", True, _share_losses(task))
+    yield Hypothesis("one loss a cluster", "=", True, share_losses(task))
     yield Hypothesis("norm", "<=", 1, norm, room=1e-9)
     yield Hypothesis("start", "<=", float(task.basin_radius), start, "the paper's basin", room=1e-9)
 
 
-def _share_losses(task: Mixture) -> bool:
+def share_losses(task: Mixture) -> bool:
     """Whether the clients of a cluster of quadratics have the same Hessian and the same centre."""
     if not isinstance(task, QuadraticMixture):
         return True

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Any
 
+import numpy as np
+
 from clusterproof.checker.claims import (
     Function,
     Sides,
@@ -75,6 +77,30 @@ def error_after(
     of_lengths = 1 / slope + 1 / ((1 - momentum) * rate)
     constant = of_lengths * ((1 - momentum) ** 2 * rate + length * momentum)
     return at_most(squared_error(f, model), rate=constant * factor * f.distance**2)
+
+
+def allowed_share(length: np.ndarray, momentum: float, curvature: float, rounds: int) -> np.ndarray:
+    """Return what ||chi_p^t - chi*_p|| / ||chi_p^0 - chi*_p|| is at most after t = 0, ..., T rounds.
+
+    Parameters
+    ----------
+    length
+        s = eta L l_p of each cluster, (P,).
+    momentum, curvature, rounds
+        beta, mu / L and T.
+
+    Returns
+    -------
+    np.ndarray
+        (T + 1, P).
+    """
+    t = np.arange(rounds + 1)[:, None]
+    if momentum == 0:
+        return np.asarray((1 - length * curvature) ** t)
+    slope = length * curvature if curvature <= 1 / 4 else length * curvature / 2
+    of_lengths = 1 / slope + 1 / ((1 - momentum) * (1 - slope))
+    constant = of_lengths * ((1 - momentum) ** 2 * (1 - slope) + length * momentum)
+    return np.sqrt(constant * (1 - slope) ** t)
 
 
 def multipliers_of(rate_of: Callable[[Any, Any], Any], slope_of: Callable[[Any, Any], Any]) -> dict[str, Any]:
