@@ -47,7 +47,7 @@ BESIDE = ("cfl-mgd/theorem-a",)
 """Theorems that are in the table of the page only."""
 
 D = "cfl-mgd/theorem-d"
-OPTION_1 = {
+OPTION_1: dict[str, Value] = {
     "averaging": "gradient",
     "normalisation": "clients",
     "momentum_owner": "server",
