@@ -59,6 +59,11 @@ COMMANDS = (
     ("leaderboard", "clusterproof.commands.leaderboard:leaderboard", "Compare convergence bounds."),
     ("export", "clusterproof.commands.export:export", "Write files by which a referee verifies a verdict."),
     ("serve", "clusterproof.commands.serve:serve", "Answer an agent by the Model Context Protocol."),
+    (
+        "improve",
+        "clusterproof.commands.improve:improve_claim",
+        "Search the best constant of a claim.",
+    ),
     ("certify", "clusterproof.commands.certify:certify", "Prove a convergence rate."),
     ("verify", "clusterproof.commands.verify:verify", "Check a certificate."),
     ("claims", "clusterproof.commands.claims:claims", "List every claim."),

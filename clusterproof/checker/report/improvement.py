@@ -1,0 +1,138 @@
+"""The best constant of a claim: the last number that is certified and the next that is violated, by their verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+MOST_CHECKS = 18
+"""Checks of one search."""
+DOUBLED = 5
+"""How often a number is doubled until the verdict changes."""
+NEAR = 64
+"""The search ends where two numbers differ by less than this part of the claim's own."""
+CERTIFIED, VIOLATED = "certified", "violated"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A number in place of the claim's own, and the verdict that the claim then gets."""
+
+    value: Fraction
+    verdict: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """What is known of the best constant.
+
+    Attributes
+    ----------
+    own
+        The claim's own number.
+    checked
+        Everything that was checked, in its order.
+    """
+
+    own: Fraction
+    checked: tuple[Checked, ...]
+
+    @property
+    def certified(self) -> Checked | None:
+        """The strongest certified one; None if there is none."""
+        return self._nearest(CERTIFIED, VIOLATED)
+
+    @property
+    def violated(self) -> Checked | None:
+        """The weakest violated one; None if there is none."""
+        return self._nearest(VIOLATED, CERTIFIED)
+
+    def _nearest(self, verdict: str, other: str) -> Checked | None:
+        """Return the one with a verdict that is nearest to those with another, or else the farthest that was tried."""
+        mine = [each for each in self.checked if each.verdict == verdict]
+        others = [each.value for each in self.checked if each.verdict == other]
+        if not mine:
+            return None
+        if others:
+            return min(mine, key=lambda each: min(abs(each.value - value) for value in others))
+        return max(mine, key=lambda each: abs(each.value - self.own))
+
+
+def improve(check: Callable[[Fraction], Checked], own: Fraction) -> Improvement:
+    """Search the strongest number for which a claim is certified, and the weakest for which it is violated.
+
+    Parameters
+    ----------
+    check
+        The verdict with a number in place of the claim's own.
+    own
+        That one.
+
+    Returns
+    -------
+    Improvement
+        If smaller numbers are certified down to 0, or none is certified, all that was tried says so.
+    """
+    known: dict[Fraction, Checked] = {}
+
+    def verdict(value: Fraction) -> str:
+        if value not in known and len(known) < MOST_CHECKS:
+            known[value] = check(value)
+        return known[value].verdict if value in known else ""
+
+    for value in _outwards(own):
+        verdict(value)
+        if {CERTIFIED, VIOLATED} <= {each.verdict for each in known.values()}:
+            break
+    for wanted in (CERTIFIED, VIOLATED):
+        _bisect(verdict, known, wanted, abs(own) / NEAR)
+    return Improvement(own, tuple(known.values()))
+
+
+def _outwards(own: Fraction) -> list[Fraction]:
+    """Return the number, half and twice of it, 0, and larger ones, one of which differs if any number does."""
+    return [own, own / 2, 2 * own, Fraction(0), *(own * 2**n for n in range(2, DOUBLED + 1))]
+
+
+def _bisect(
+    verdict: Callable[[Fraction], str], known: dict[Fraction, Checked], wanted: str, near: Fraction
+) -> None:
+    """Move a number with a verdict and its nearest one without towards each other, on the side of the other verdict."""
+    other = VIOLATED if wanted == CERTIFIED else CERTIFIED
+    found = Improvement(Fraction(1), tuple(known.values()))
+    inner, outer = found._nearest(wanted, other), found._nearest(other, wanted)
+    if inner is None or outer is None:
+        return
+    low, high = inner.value, outer.value
+    for each in known.values():  # what is undecided between them is nearer than the other verdict
+        if (
+            each.verdict != wanted
+            and abs(each.value - low) < abs(high - low)
+            and _between(each.value, low, high)
+        ):
+            high = each.value
+    while abs(high - low) > near:
+        middle = simplest_between(*sorted((low + (high - low) / 3, high - (high - low) / 3)))
+        word = verdict(middle)
+        if not word:
+            return
+        low, high = (middle, high) if word == wanted else (low, middle)
+
+
+def _between(value: Fraction, one: Fraction, other: Fraction) -> bool:
+    return min(one, other) <= value <= max(one, other)
+
+
+def simplest_between(low: Fraction, high: Fraction) -> Fraction:
+    """Return the fraction of least denominator between two numbers, low < high (Stern and Brocot)."""
+    if low < 0 < high:
+        return Fraction(0)
+    if high <= 0:
+        return -simplest_between(-high, -low)
+    whole = -(-low // 1)
+    if whole <= high:
+        return Fraction(whole)
+    base = low // 1
+    return base + 1 / simplest_between(1 / (high - base), 1 / (low - base))

@@ -1,0 +1,208 @@
+"""A file that states a claim, with another number in it: a constant of the file, or a factor of a term of the bound."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from fractions import Fraction
+
+from clusterproof.common import InvalidArgument
+
+COMPARISONS = ("at_most", "at_least")
+FACTOR = "FACTOR_OF_THE_BOUND"
+"""Name of the factor in the file that is written."""
+KEPT = ("label", "judges", "evaluations", "replicates", "example", "multipliers")
+"""Options of a claim that say nothing of its verdict."""
+NO_TERMS = ("words", "rounding", "failure")
+"""Keywords of a comparison that are no terms of the bound."""
+Function = ast.FunctionDef
+
+
+def variant(source: str, claim: str, of: str, value: Fraction, name: str) -> str:
+    """Return a file that states one claim of another, with a number in place of its own.
+
+    Parameters
+    ----------
+    source
+        The file.
+    claim
+        Id of the claim; its other claims are left out.
+    of
+        A constant of the file that the number replaces; a term of the bound that it multiplies; or empty, and it
+        multiplies the whole bound.
+    value
+        The number.
+    name
+        Id of the claim in the file that is returned.
+
+    Raises
+    ------
+    InvalidArgument
+        If the file does not state the claim, or the claim has no such constant or term.
+    """
+    tree = _parsed(source)
+    if claim not in stated_ids(source):
+        rule = f"is not stated in this file, which states {', '.join(stated_ids(source)) or 'no claim'}"
+        raise InvalidArgument("id", claim, rule, "correct the id, or name the file that states it")
+    function = _renamed(tree, claim, name)
+    constants = [each for each in tree.body if _names(each) == of and of]
+    if constants:
+        for each in constants:
+            each.value = ast.parse(_fraction(value), mode="eval").body  # type: ignore[attr-defined]
+        place = tree.body.index(constants[0])
+        tree.body.insert(place, ast.parse(IMPORT).body[0])
+    else:
+        scaled = list(_scaled(tree, of))
+        if not scaled:
+            terms = sorted({term.arg for call in _comparisons(tree) for term in _terms(call) if term.arg})
+            known = sorted(filter(None, map(_names, tree.body)))
+            rule = f"is no term of a bound, and no constant, of the file; these are {', '.join([*terms, *known])}"
+            raise InvalidArgument("of", of, rule, f"name one of {function}'s")
+        first = next(place for place, each in enumerate(tree.body) if not _is_first(each))
+        tree.body[first:first] = ast.parse(f"{IMPORT}\n{FACTOR} = {_fraction(value)}").body
+    return f"{ast.unparse(ast.fix_missing_locations(tree))}\n"
+
+
+def stated_ids(source: str) -> list[str]:
+    """Return the ids of the claims that a file states."""
+    functions = [each for each in _parsed(source).body if isinstance(each, Function)]
+    return [stated for each in functions for stated in map(_stated, each.decorator_list) if stated]
+
+
+def constant_of(source: str, name: str) -> Fraction | None:
+    """Return a constant of a file; None if it has none of this name.
+
+    Raises
+    ------
+    InvalidArgument
+        If it is no number that can be read: a number, a fraction of two, or their negative.
+    """
+    for each in _parsed(source).body:
+        if name and _names(each) == name:
+            found = _number(each.value)  # type: ignore[attr-defined]
+            if found is None or not found:
+                rule = f"is {ast.unparse(each.value)}, which is no number other than 0"  # type: ignore[attr-defined]
+                raise InvalidArgument(
+                    "of", name, rule, "write it as Fraction(1, 4), or name another constant"
+                )
+            return found
+    return None
+
+
+def _parsed(source: str) -> ast.Module:
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError) as error:
+        raise InvalidArgument("file", None, f"is no Python file ({error})", "correct it") from None
+
+
+def _number(value: ast.expr) -> Fraction | None:
+    """Return what an expression of numbers alone is."""
+    if isinstance(value, ast.Constant) and type(value.value) in (int, float):
+        return Fraction(str(value.value))
+    if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub):
+        found = _number(value.operand)
+        return None if found is None else -found
+    parts: list[ast.expr] = []
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Div):
+        parts = [value.left, value.right]
+    elif isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and not value.keywords:
+        parts = [*value.args, ast.Constant(1)][:2] if len(value.args) in (1, 2) else []
+    numbers = [_number(each) for each in parts]
+    if len(numbers) != 2 or None in numbers or not numbers[1]:
+        return None
+    return numbers[0] / numbers[1]  # type: ignore[operator]
+
+
+IMPORT = "from fractions import Fraction as ExactFraction"
+
+
+def _fraction(value: Fraction) -> str:
+    return f"ExactFraction({value.numerator}, {value.denominator})"
+
+
+def _is_first(each: ast.stmt) -> bool:
+    """Return whether a statement must stay before others: a docstring, an import from the future."""
+    is_text = isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant)
+    return is_text or (isinstance(each, ast.ImportFrom) and each.module == "__future__")
+
+
+def _names(each: ast.stmt) -> str:
+    """Return the name that a statement of a file gives to a value; empty if it is no such one."""
+    if isinstance(each, ast.Assign) and len(each.targets) == 1 and isinstance(each.targets[0], ast.Name):
+        return each.targets[0].id
+    if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name) and each.value is not None:
+        return each.target.id
+    return ""
+
+
+def _renamed(tree: ast.Module, claim: str, name: str) -> str:
+    """Let a file state one claim only, under another id; return its function's name."""
+    found = ""
+    functions = [each for each in tree.body if isinstance(each, Function)]
+    for function in functions:
+        for decorator in list(function.decorator_list):
+            stated = _stated(decorator)
+            if stated == claim and isinstance(decorator, ast.Call):
+                found = function.name
+                decorator.args[0] = ast.Constant(name)
+                decorator.keywords = [each for each in decorator.keywords if each.arg in KEPT]
+            elif stated:
+                function.decorator_list.remove(decorator)
+    for function in functions:
+        own = function.decorator_list
+        function.decorator_list = [each for each in own if _of_claim(each) in ("", found)]
+    return found
+
+
+def _stated(decorator: ast.expr) -> str:
+    """Return the id of the claim that a decorator states; empty if it states none."""
+    if not (
+        isinstance(decorator, ast.Call) and decorator.args and isinstance(decorator.args[0], ast.Constant)
+    ):
+        return ""
+    called, first = decorator.func, decorator.args[0].value
+    word = (
+        called.id
+        if isinstance(called, ast.Name)
+        else called.attr
+        if isinstance(called, ast.Attribute)
+        else ""
+    )
+    return str(first) if word == "claim" else ""
+
+
+def _of_claim(decorator: ast.expr) -> str:
+    """Return the function of which a decorator states a further line or step; empty if it does not."""
+    if not (isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Attribute)):
+        return ""
+    whose = decorator.func.value
+    is_line = decorator.func.attr in ("line", "step")
+    return whose.id if is_line and isinstance(whose, ast.Name) else ""
+
+
+def _comparisons(tree: ast.Module) -> Iterator[ast.Call]:
+    """Yield the comparisons of a file."""
+    for each in ast.walk(tree):
+        if isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id in COMPARISONS:
+            yield each
+
+
+def _terms(call: ast.Call) -> list[ast.keyword]:
+    return [each for each in call.keywords if each.arg is not None and each.arg not in NO_TERMS]
+
+
+def _scaled(tree: ast.Module, of: str) -> Iterator[str]:
+    """Multiply a term of the bounds, or all of them, by the factor; yield what was multiplied."""
+    for call in _comparisons(tree):
+        for term in _terms(call):
+            if of in ("", term.arg):
+                term.value = _times_factor(term.value)
+                yield str(term.arg)
+        if not of:
+            call.args[1:] = map(_times_factor, call.args[1:])
+            yield from ("" for _ in call.args[1:])
+
+
+def _times_factor(value: ast.expr) -> ast.expr:
+    return ast.BinOp(ast.Name(FACTOR, ast.Load()), ast.Mult(), value)

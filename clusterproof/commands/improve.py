@@ -1,0 +1,148 @@
+"""The command ``improve``: the best constant of a claim, by the checker's own verdicts."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from clusterproof import checker
+from clusterproof.checker.report.improvement import Checked, Improvement, improve
+from clusterproof.checker.report.variants import constant_of, stated_ids, variant
+from clusterproof.commands import terminal
+from clusterproof.common import InvalidArgument
+from clusterproof.common.atomic import write_whole
+from clusterproof.files import TEXT, read_file
+from clusterproof.user_files import sources_of
+
+REASON = 100
+"""Characters of a reason in the table."""
+
+
+def improve_claim(
+    *names: Annotated[str, Parameter(completer=terminal.claim_ids)],
+    of: str = "",
+    evidence: Path | None = None,
+    json_file: Annotated[Path | None, Parameter("--json")] = None,
+) -> int:
+    """Search the best constant of a claim: the last number that is certified, and the next one that is violated.
+
+    The claim is checked again and again with another number in place of its own, each time in a process of its own.
+    For a false claim this finds the repair.
+
+    Exit status: 0 if a number is certified, 1 if none is, 2 for bad input.
+
+    Parameters
+    ----------
+    names
+        Id of a claim, and the Python file that states it, if it is none of the catalogue; the file is executed.
+    of
+        A term of the bound, such as drift in at_most(..., drift=...), which is multiplied; or a constant of the file,
+        such as GAIN, which is replaced. Without it the whole bound is multiplied.
+    evidence
+        Keep the verdicts and their evidence in this folder.
+    json_file
+        Write all numbers and their verdicts as JSON.
+    """
+    terminal.check_outputs(json=json_file, evidence=evidence)
+    claim, file = _claim_and_file(names)
+    source = read_file(file, TEXT).decode()
+    constant = constant_of(source, of)
+    own = Fraction(1) if constant is None else constant
+    variant(source, claim, of, own, claim)  # refuses a name that the file does not have
+    with tempfile.TemporaryDirectory() as folder, terminal.progress(0, lines=True) as advance:
+        for name, content in sources_of(file).items():
+            (Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
+            (Path(folder) / name).write_bytes(content)
+        done = 0
+
+        def check(value: Fraction) -> Checked:
+            nonlocal done
+            done += 1
+            advance(done, f"{of or 'factor of the bound'} = {value}")
+            return _checked(Path(folder) / file.name, source, claim, of, value, evidence)
+
+        found = improve(check, own)
+    if json_file is not None:
+        write_whole("json", json_file, f"{json.dumps(_facts(claim, of, found), indent=1)}\n".encode())
+    _print(claim, of, found, multiplied=constant is None)
+    return 0 if found.certified is not None else 1
+
+
+def _claim_and_file(names: tuple[str, ...]) -> tuple[str, Path]:
+    """Return the id of the claim, and the file that states it."""
+    ids, files = terminal.split_names(names)
+    if len(ids) > 1 or len(files) > 1 or not names:
+        remedy = "such as clusterproof improve proxskip/every-loss"
+        raise InvalidArgument(
+            "names", " ".join(names), "must be one claim, and the file that states it", remedy
+        )
+    if not files:
+        file = inspect.getsourcefile(checker.find_claim(ids[0]).function)
+        assert file is not None
+        return ids[0], Path(file)
+    path = Path(files[0])
+    if not path.is_file():
+        raise InvalidArgument("file", str(path), "must be a file that exists", "correct the path")
+    stated = ids or stated_ids(read_file(path, TEXT).decode())
+    if len(stated) != 1:
+        rule = f"states {', '.join(stated) or 'no claim'}"
+        raise InvalidArgument("file", str(path), rule, "name one of them beside the file")
+    return stated[0], path
+
+
+def _checked(file: Path, source: str, claim: str, of: str, value: Fraction, evidence: Path | None) -> Checked:
+    """Return the verdict on a claim with another number, from a process of its own."""
+    name = f"{claim}.{of or 'bound'}.{value.numerator}-{value.denominator}".lower()
+    file.write_text(variant(source, claim, of, value, name), encoding="utf-8")
+    report = file.with_name("verdict.json")
+    report.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "clusterproof", "check", str(file), "--search", "--json", str(report)]
+    command += [] if evidence is None else ["--evidence", str(evidence.resolve())]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if not report.is_file():
+        said = done.stderr.strip().splitlines()
+        return Checked(value, "not checked", said[-1] if said else f"exit status {done.returncode}")
+    (record,) = [each for each in json.loads(report.read_text())["claims"] if each["claim"] == name]
+    in_floats = record["verdict"] == "violated" and record["basis"] == "floats"
+    return Checked(value, "violated in floats" if in_floats else record["verdict"], record["reason"])
+
+
+def _facts(claim: str, of: str, found: Improvement) -> dict[str, Any]:
+    """Return what was found as plain values, numbers as text."""
+
+    def plain(one: Checked | None) -> dict[str, str] | None:
+        return None if one is None else {**asdict(one), "value": str(one.value)}
+
+    return {
+        "claim": claim,
+        "of": of or None,
+        "own": str(found.own),
+        "certified": plain(found.certified),
+        "violated": plain(found.violated),
+        "checked": [plain(each) for each in found.checked],
+    }
+
+
+def _print(claim: str, of: str, found: Improvement, *, multiplied: bool) -> None:
+    """Print what was found, and every number that was checked."""
+    what = of or "the bound"
+    certified, violated = found.certified, found.violated
+    times = f" times what the claim states of {what}" if multiplied else f" for {what}"
+    print(
+        f"{claim}: {certified.value}{times} is certified." if certified else f"{claim}: nothing is certified."
+    )
+    print(f"{violated.value} is violated." if violated else "Nothing that was tried is violated.")
+    rows = [
+        (str(each.value), each.verdict, each.reason[:REASON])
+        for each in sorted(found.checked, key=lambda each: each.value)
+    ]
+    terminal.show_table((what, "verdict", "reason"), rows, no_wrap=(what, "verdict"))
