@@ -50,14 +50,14 @@ class Improvement:
         return self._nearest(VIOLATED, CERTIFIED)
 
     def _nearest(self, verdict: str, other: str) -> Checked | None:
-        """Return the one with a verdict that is nearest to those with another, or else the farthest that was tried."""
+        """Return the one with a verdict that is nearest to those with another; without these 0, or else the largest."""
         mine = [each for each in self.checked if each.verdict == verdict]
         others = [each.value for each in self.checked if each.verdict == other]
         if not mine:
             return None
         if others:
             return min(mine, key=lambda each: min(abs(each.value - value) for value in others))
-        return max(mine, key=lambda each: abs(each.value - self.own))
+        return next((each for each in mine if each.value == 0), max(mine, key=lambda each: abs(each.value)))
 
 
 def improve(check: Callable[[Fraction], Checked], own: Fraction) -> Improvement:

@@ -199,7 +199,9 @@ def holds(tried: Tried, findings: Findings, name: str, proof: str | None) -> str
 def of_worst(worst: WorstCase, space: Space, *, proved: bool) -> str:
     """State what worst cases over a class of functions give, and whether the kernel accepts their multipliers."""
     others = [
-        f"{written(name)} in {allowed.low}..{allowed.high}"
+        f"{written(name)} from {allowed.low} on"
+        if isinstance(allowed, Integers) and allowed.upwards and not callable(allowed.low)
+        else f"{written(name)} in {allowed.low}..{allowed.high}"
         if isinstance(allowed, Integers) and not (callable(allowed.low) or callable(allowed.high))
         else written(name)
         for name, allowed in space.ranges.items()
