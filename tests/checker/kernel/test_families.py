@@ -228,6 +228,12 @@ def small_bound(mu: Share, f: Smooth) -> Sides:
     return at_most(f.distance**2, bound=mu / 2 * f.distance**2)
 
 
+def crossed(mu: Share, f: Smooth) -> Sides:
+    """False at x = y: the diagonal of |x|^2 - 2 <x, y> alone is nonnegative."""
+    x, y = f.point() - f.minimiser, f.point() - f.minimiser
+    return at_most(2 * (x @ y), bound=x @ x)
+
+
 def impossible(mu: Share, f: Smooth) -> Sides:
     """A hypothesis that nothing meets."""
     suppose("far", f.distance**2 <= -1)
@@ -314,6 +320,11 @@ CONDITIONS: dict[str, tuple[Callable[..., Sides], Record, list[Patch]]] = {
         small_bound,
         record({"mu": 1, "f": {**member(), "start": ["0"]}}, {}),
         [(multipliers, "_is_positive_semidefinite", passes)],
+    ),
+    "rows of one block are not taken apart": (
+        crossed,
+        record({"mu": 1, "f": {**member(), "further": [["1"], ["0"]]}}, {}),
+        [(multipliers, "blocks", lambda _, rows: [[row] for row in rows])],
     ),
     "there is a witness": (
         impossible, record({"mu": 1, **F}, {"hypothesis 0": 1}), [(families, "has_instance", passes)]
