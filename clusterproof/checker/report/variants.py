@@ -161,15 +161,14 @@ def _stated(decorator: ast.expr) -> str:
         isinstance(decorator, ast.Call) and decorator.args and isinstance(decorator.args[0], ast.Constant)
     ):
         return ""
-    called, first = decorator.func, decorator.args[0].value
-    word = (
-        called.id
-        if isinstance(called, ast.Name)
-        else called.attr
-        if isinstance(called, ast.Attribute)
-        else ""
-    )
-    return str(first) if word == "claim" else ""
+    return str(decorator.args[0].value) if _word(decorator) == "claim" else ""
+
+
+def _word(call: ast.Call) -> str:
+    """Return the last name of what is called, such as at_most of theorem.at_most."""
+    if isinstance(call.func, ast.Name):
+        return call.func.id
+    return call.func.attr if isinstance(call.func, ast.Attribute) else ""
 
 
 def _of_claim(decorator: ast.expr) -> str:
@@ -184,7 +183,7 @@ def _of_claim(decorator: ast.expr) -> str:
 def _comparisons(tree: ast.Module) -> Iterator[ast.Call]:
     """Yield the comparisons of a file."""
     for each in ast.walk(tree):
-        if isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id in COMPARISONS:
+        if isinstance(each, ast.Call) and _word(each) in COMPARISONS:
             yield each
 
 
