@@ -229,7 +229,7 @@ class Programs:
         rows, whole = others[columns].T, np.eye(len(self.vectors))
         if null is not None:
             vanishing = [
-                np.array([m @ v for m in matrices[columns]]).reshape(len(active), -1).T for v in null
+                np.array([m @ v for m in matrices[columns]]).reshape(len(active), len(v)).T for v in null
             ]
             rows = np.vstack([rows, *vanishing])
             right = np.concatenate([right, *(target @ v for v in null)])

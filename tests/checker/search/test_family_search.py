@@ -56,7 +56,10 @@ def nesterov(f: Smooth, rounds: int = Z[1:]) -> Sides:
     return at_most(f(x) - f.minimum, start=4 * at_start / (rounds + 1) ** 2)
 
 
-def ef21(f: Annotated[Function, functions(smoothness=1, convex=False)], s: Share) -> Sides:
+Rough = Annotated[Function, functions(smoothness=1, convex=False)]
+
+
+def ef21(f: Rough, s: Share) -> Sides:
     """EF21 with step 1 - s, s = sqrt(1 - alpha)."""
     suppose("alpha > 0", s < 1)
     x, g, step = f.start, f.point(), 1 - s
@@ -88,3 +91,26 @@ def test_the_work_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(family_programs, "MOST_PROGRAMS", 3)
     with pytest.raises(NotShown):
         family_of(in_language(nesterov).statements[""], "")
+
+
+def falls_too_much(length: Share, h: Rough, steps: int = Z[1:]) -> Sides:
+    """False: half as much again as a step of gradient descent lowers a function that need not be convex."""
+    suppose("0 < z", length > 0)
+    square, before = h.gradient(h.start) @ h.gradient(h.start), h(h.start)
+
+    def says(state, passed):
+        model, rest = state
+        here = h.gradient(model)
+        return rest >= 0, h(model) <= before - (1 - rest) / 2 * square, rest * square <= here @ here
+
+    def step(state):
+        model, rest = state
+        return model - length * h.gradient(model), (1 - length) ** 2 * rest
+
+    model, rest = iterate(step, (h.start, 1), steps, invariant=says)
+    return at_most(h(model), before=before, descent=-Fraction(3, 2) * (1 - rest) / 2 * square)
+
+
+def test_a_line_that_no_condition_shows_is_not_shown() -> None:
+    with pytest.raises(NotShown, match="line 0"):
+        family_of(in_language(falls_too_much).statements[""], "")
