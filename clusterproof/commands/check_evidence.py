@@ -34,6 +34,8 @@ FIRST = range(1)
 """Seed 0 alone."""
 UNFINISHED = "unfinished-search.txt"
 """Seeds of a search that was stopped, and the claims whose records it has kept."""
+NAMED = 4
+"""Claims with old records that are named."""
 LONGEST = 300
 """Characters of what a file of evidence says that are printed."""
 
@@ -142,14 +144,16 @@ class Recorded:
         if self.records:
             versions = ", ".join(dict.fromkeys(str(each["version"]) for each in self.records.values()))
             said.append(
-                f"Recorded by Clusterproof {versions}, and not searched: of {plural('line', self.counts.total())} the "
-                f"kernel replayed {self.counts['shown']}, {self.counts['again']} were evaluated again at an instance, "
-                f"and {self.counts['recorded']} are only recorded. --search searches again."
+                f"From records of Clusterproof {versions}: the kernel proved {self.counts['shown']} of "
+                f"{plural('line', self.counts.total())} again, {self.counts['again']} were evaluated again at an "
+                f"instance, and {self.counts['recorded']} are only recorded. To search again, add --search."
             )
         if self.old:
+            first, further = self.old[:NAMED], len(self.old) - NAMED
+            named = ", ".join(first) + (f" and {further} more" if further > 0 else "")
             said.append(
-                f"Searched with other files than there are now: {', '.join(self.old)}. "
-                "clusterproof check --all --search --evidence FOLDER searches them again."
+                f"{plural('claim', len(self.old))} only recorded by a search with older files: {named}. "
+                "To search them again: clusterproof check --all --search --evidence FOLDER"
             )
         said += [f"{claim} was searched again: {why}." for claim, why in self.stale.items()]
         return said

@@ -217,7 +217,7 @@ def test_check_replays_what_it_kept_and_says_what_has_changed(
         return " ".join(capsys.readouterr().out.split())
 
     assert "Recorded" not in said()
-    again = "of 4 lines the kernel replayed 3, 1 were evaluated again at an instance, and 0 are only recorded"
+    again = "the kernel proved 3 of 4 lines again, 1 were evaluated again at an instance, and 0 are only recorded"
     assert again in said()
     assert "Recorded" not in said("--search")
     replayed = said("--replay")  # imports nothing of the user's: what was searched is no record of it
@@ -226,7 +226,7 @@ def test_check_replays_what_it_kept_and_says_what_has_changed(
     (folder / "helper.py").write_text(HELPER.replace("2 * x", "2 * x + 9"))
     assert "only searched: recorded/tried" in said("--replay")
     changed = said()
-    assert "of 3 lines the kernel replayed 3" in changed
+    assert "the kernel proved 3 of 3 lines again" in changed
     assert "recorded/tried was searched again: the files that it runs have changed" in changed
     assert "recorded/tried violated" in changed
 
