@@ -41,8 +41,10 @@ def instances(statement: Statement, claim: str) -> list[Mapping[str, Any]]:
         return []
     found: list[Mapping[str, Any]] = list(statement.first)
     with suppress(TooMuchWork), limited_lines(LINES, QUICK), suppress(Exception):  # a range may raise
-        found += itertools.islice(space.corners(), INSTANCES // 3)
-        found += [each for _ in range(DRAWS) if (each := space.draw(stream, 1.0)) is not None]
+        found.extend(itertools.islice(space.corners(), INSTANCES // 3))
+        for _ in range(DRAWS):
+            if (drawn := space.draw(stream, 1.0)) is not None:
+                found.append(drawn)
     return found
 
 

@@ -217,7 +217,9 @@ def test_check_replays_what_it_kept_and_says_what_has_changed(
         return " ".join(capsys.readouterr().out.split())
 
     assert "Recorded" not in said()
-    again = "the kernel proved 3 of 4 lines again, 1 were evaluated again at an instance, and 0 are only recorded"
+    again = (
+        "the kernel proved 3 of 4 lines again, 1 were evaluated again at an instance, and 0 are only recorded"
+    )
     assert again in said()
     assert "Recorded" not in said("--search")
     replayed = said("--replay")  # imports nothing of the user's: what was searched is no record of it
