@@ -42,9 +42,8 @@ def instances(statement: Statement, claim: str) -> list[Mapping[str, Any]]:
     found: list[Mapping[str, Any]] = list(statement.first)
     with suppress(TooMuchWork), limited_lines(LINES, QUICK), suppress(Exception):  # a range may raise
         found.extend(itertools.islice(space.corners(), INSTANCES // 3))
-        for _ in range(DRAWS):
-            if (drawn := space.draw(stream, 1.0)) is not None:
-                found.append(drawn)
+        drawn = (space.draw(stream, 1.0) for _ in range(DRAWS))
+        found.extend(each for each in drawn if each is not None)
     return found
 
 
