@@ -178,7 +178,7 @@ def fedavg_every_number_of_steps(
 
     start = f.start, f.start, star, star, 1, 0
     y, z, _, _, rate, _ = iterate(next_state, start, steps, invariant=says)
-    drift = (steps + 1) ** 2 * steps * (steps - 1) / 3 * length**4 * zeta
+    drift = (steps + 1) ** 2 * steps * (steps - 1) * length**4 * zeta / 3
     return at_most(
         square((y + z) / 2 - star),
         contraction=(1 + share) * rate * f.distance**2,
