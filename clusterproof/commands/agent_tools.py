@@ -37,7 +37,7 @@ vacuous, ill-posed or inconclusive (these decide nothing). Code is executed, wit
 """
 NAME = "text.py"
 """Name of a text that is given in place of a file."""
-RESULTS = {"check": {0}, "show": {0}, "run": {0}, "conform": {0, 1, 3, 4}}
+RESULTS = {"check": {0}, "show": {0}, "run": {0}, "conform": {0, 1, 3, 4}, "improve": {0, 1}}
 """Exit statuses of commands that have a result; any other is an error."""
 PAUSE = 0.01
 """Seconds between two looks at a process."""
@@ -54,7 +54,7 @@ def server() -> MCPServer[Any]:
     made: MCPServer[Any] = MCPServer(
         "clusterproof", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING"
     )
-    for tool in (check, show, run, conform):
+    for tool in (check, show, run, conform, improve):
         made.add_tool(tool)
     return made
 
@@ -140,6 +140,33 @@ async def conform(
         return await here.answer("conform", [here.named(implementation), "--as", algorithm, *words])
 
 
+async def improve(
+    name: Annotated[
+        str | None,
+        Field(description="Id of a claim, such as proxskip/every-loss; none if the text states one claim"),
+    ] = None,
+    text: Text = None,
+    path: File = None,
+    of: Annotated[
+        str | None,
+        Field(
+            description="A term of the bound, which is multiplied, or a constant of the file; none: the whole bound"
+        ),
+    ] = None,
+) -> CallToolResult:
+    """Search the best constant of a claim: the last number that is certified, and the next one that is violated.
+
+    The answer is the record of `clusterproof improve --json`: every number that was tried, and its verdict. It takes
+    ten times as long as `check`, or longer.
+    """
+    if text is not None:
+        _one_of(text, path)
+    async with _Folder(text) as here:
+        file = path or (here.text if text is not None else None)
+        words = [*(each for each in (name, file) if each), *([f"--of={of}"] if of else [])]
+        return await here.answer("improve", words)
+
+
 # ---- a call
 
 
@@ -223,7 +250,7 @@ def _summary(command: str, record: Mapping[str, Any], output: str) -> str:
     """Return the result of a command in a line."""
     if command == "conform":
         return f"{record['verdict']}: {record['algorithm']}: {record['sentence']}"
-    if command == "run":
+    if command in ("run", "improve"):
         return output.partition("\n")[0]
     claims = [each for each in record["claims"] if "#" not in each["claim"]] or record["claims"]
     counts = Counter(each["verdict"] for each in claims)

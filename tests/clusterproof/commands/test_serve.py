@@ -45,7 +45,7 @@ def session(visit: Callable[[Door], Awaitable[None]], folder: Path) -> None:
     async def visited() -> None:
         async with Client(stdio_client(parameters)) as client:
             listed = (await client.list_tools()).tools
-            assert [tool.name for tool in listed] == ["check", "show", "run", "conform"]
+            assert [tool.name for tool in listed] == ["check", "show", "run", "conform", "improve"]
 
             async def door(tool: str, /, **arguments: Any) -> CallToolResult:
                 return await client.call_tool(tool, arguments)
@@ -178,6 +178,17 @@ def test_a_session_of_twenty_calls_of_which_five_are_wrong(tmp_path: Path) -> No
     session(visit, tmp_path)
     assert len(answers) == 20
     assert sum(answer.is_error or False for answer in answers) == 5
+
+
+@pytest.mark.slow(reason="checks a lemma with six constants or more")
+def test_the_best_constant_of_a_lemma_is_its_own(tmp_path: Path) -> None:
+    async def visit(door: Door) -> None:
+        found = await door("improve", text=TRUE)
+        assert Fraction(record(found)["certified"]["value"]) == 1  # at x = y both sides are 2 x^2
+        assert 0 < Fraction(record(found)["violated"]["value"]) < 1
+        is_mistake(await door("improve", text=TRUE, of="cubes"), "cubes")
+
+    session(visit, tmp_path)
 
 
 @pytest.mark.slow(reason="proves a lemma")
