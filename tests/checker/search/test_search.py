@@ -35,6 +35,7 @@ pytestmark = pytest.mark.usefixtures("registry")
 Near = Annotated[Fraction, rationals(-2, 2, 8)]
 Share = Annotated[Fraction, rationals(0, 1, 8)]
 Real = Annotated[float, reals(0, 1)]
+Wide = Annotated[float, reals(-2, 2)]
 Length = Annotated[Fraction, rationals(0, 2, 8)]
 Digit = Annotated[int, integers(1, 9)]
 
@@ -103,6 +104,27 @@ def test_a_counterexample_on_an_equation_is_a_simple_one() -> None:
     assert x * x + y * y == 1
     assert x + y > Fraction(7, 5)
     assert max(x.denominator, y.denominator) < 1000
+
+
+NAMES = (("x", "y", "n"), ("n", "x", "y"), ("zeta", "alpha", "mu"))
+RENAMED = """
+def function({0}: {near}, {1}: {size}, {2}: Digit) -> Sides:
+    return at_most({0} * {1} + {2} / Fraction(7), bound={0}**2 / 3 + {1}**2 / 2 + 1)
+"""
+
+
+@pytest.mark.parametrize(("near", "size"), [("Near", "Length"), ("Wide", "Real")])
+def test_a_counterexample_does_not_depend_on_the_names_of_quantities(near: str, size: str) -> None:
+    def found(first: str, second: str, third: str) -> tuple[Any, ...]:
+        names = dict(globals())
+        exec(RENAMED.format(first, second, third, near=near, size=size), names)
+        example = decided(names["function"]).counterexample
+        assert example is not None
+        return tuple(example[each] for each in (first, second, third))
+
+    ((x, y, n),) = {found(*names) for names in NAMES}
+    x, y = Fraction(x), Fraction(y)
+    assert x * y + Fraction(n, 7) > x**2 / 3 + y**2 / 2 + 1
 
 
 # ---- chance
