@@ -4,6 +4,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -95,7 +96,7 @@ def gives_what_cpython_gives(place: tuple[str, str], of: Statement, language: ke
     for instance, written in several:
         theirs: Any
         try:
-            with limited_lines(LINES):
+            with limited_lines(LINES) if language.space.function else nullcontext():
                 theirs = of.lines(instance)
         except evaluation.Outside as outside:
             theirs = outside
