@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -75,15 +76,18 @@ def answers(order: Order) -> Iterator[tuple[str, Any]]:
     with subprocess.Popen(command, pass_fds=(sending,)) as process:
         os.close(sending)
         done = interrupted = False
+        killing = threading.Timer(child_process.GRACE, process.kill)
         try:
             with os.fdopen(receiving, "rb") as messages:
                 while True:
                     try:
                         line = messages.readline()
-                    except (
-                        KeyboardInterrupt
-                    ):  # the child says what it knows, unless it is in a call of compiled code
-                        process.kill() if interrupted else process.terminate()
+                    except KeyboardInterrupt:  # the child says what it knows, unless it is in compiled code
+                        if interrupted:
+                            process.kill()
+                        else:
+                            process.terminate()
+                            killing.start()
                         interrupted = True
                         continue
                     if not line:
@@ -93,9 +97,12 @@ def answers(order: Order) -> Iterator[tuple[str, Any]]:
                     yield kind, content
             process.wait()
         finally:
+            killing.cancel()
             if process.poll() is None:
                 process.terminate()
-                process.wait()
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(child_process.GRACE)
+                process.kill()
     if interrupted:
         raise KeyboardInterrupt
     if not done:

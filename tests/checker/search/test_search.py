@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
@@ -288,7 +289,11 @@ def test_an_interrupted_command_prints_the_verdicts_until_then(loop: str, tmp_pa
                 break
         time.sleep(0.5)
         os.killpg(process.pid, signal.SIGINT)
-        out, error = process.communicate(timeout=60)
+        try:
+            out, error = process.communicate(timeout=60)
+        finally:
+            with suppress(ProcessLookupError):  # where it has not ended
+                os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode == 130
     assert "interrupted" in error
     if "while" in loop:
