@@ -38,6 +38,14 @@ def digits_are_read_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def files_of_other_tests_are_not_read() -> None:
+    """Forget the files that other tests have opened: a sweep takes the digest of each, also of a sparse terabyte."""
+    from clusterproof.common import opened_files
+
+    opened_files._opened.clear()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def user_files_run_in_this_process() -> Iterator[None]:
     """Let ``main`` carry out ``check FILE.py`` and ``conform`` without a child, whose imports take a second."""

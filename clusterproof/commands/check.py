@@ -180,6 +180,8 @@ def check(
                     if heard.remarks.get(index):
                         print(reports.wrap(f"  {heard.remarks[index]}", width, "  "))
                     sys.stdout.flush()  # Ctrl-C in a call of compiled code may end this process at once
+        if interrupted and not (known or failures):
+            raise KeyboardInterrupt
         faults = [f"{one.claim}: {one.word}, which --fail-on names" for one in shown if one.word in kinds]
         for fault in [*failures, *faults]:
             terminal.complain(fault)

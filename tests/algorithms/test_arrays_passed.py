@@ -133,7 +133,7 @@ SWAPPED = {
     "assert_holds(task, trace, id)": (
         lambda: theory.assert_holds(TASK, TRACE, "cfl-mgd/theorem-d"),
         "id",
-        "such as 'cfl-mgd/lemma-2'",
+        "such as 'my-paper/lemma-2'",
     ),
     "assert_holds(id, trace, task)": (
         lambda: theory.assert_holds("cfl-mgd/theorem-d", TRACE, TASK),

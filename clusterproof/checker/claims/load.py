@@ -64,7 +64,7 @@ def load_module(source: str | Path, argument: str = "module") -> str:
     text = str(source)
     path = Path(text)
     is_file = path.suffix == ".py" or path.is_file()
-    if is_file and not path.is_file():
+    if is_file and not path.exists():
         beside = sorted(map(str, path.parent.glob("*.py")))
         nearest = difflib.get_close_matches(str(path), beside)
         remedy = f"the nearest is {nearest[0]}" if nearest else "correct the path"

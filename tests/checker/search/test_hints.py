@@ -15,6 +15,7 @@ from clusterproof.checker.search.hints import named
 from clusterproof.common import InvalidArgument
 from clusterproof.theorem import Sides, Z, at_most, iterate, rationals, suppose
 
+pytestmark = pytest.mark.usefixtures("registry")
 Quarter = Annotated[Fraction, rationals(0, Fraction(1, 4), 12)]
 Slow = Annotated[Fraction, rationals(0, lambda beta: 1 - beta, 12)]
 WITNESS = {

@@ -11,6 +11,7 @@ from clusterproof.checker.report.improvement import Checked
 from clusterproof.commands import improve
 from clusterproof.commands.application import main
 
+pytestmark = pytest.mark.usefixtures("registry")
 FILE = '''"""A claim."""
 
 from fractions import Fraction

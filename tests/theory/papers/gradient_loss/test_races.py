@@ -35,9 +35,7 @@ def test_readings_of_the_rule_for_empty_clusters() -> None:
     assert_sides(
         empty_clusters.equation_7_empty(5, pinned), [(ends["never"][1, 1], ends["when-empty"][1, 1])]
     )
-    assert_sides(
-        empty_clusters.empty_cluster_rule(stream(), 5), [(ends["when-empty"][20], ends["always"][20])]
-    )
+    assert_sides(empty_clusters.empty_cluster_rule(seed, 5), [(ends["when-empty"][20], ends["always"][20])])
 
 
 # rounds of the baseline and of the method in nine pairs of runs
@@ -75,7 +73,9 @@ def test_events_of_races(monkeypatch: pytest.MonkeyPatch) -> None:
     ceilings = [max(1 - F(2, b), F(0)) for b, _ in RATIOS]
     assert_sides(race.reduction_ceiling(stream(), 9, 0.3, 0.2), saved, ceiling=ceilings)
     assert asked.pop() == (0.3, 0.2, 20, 0.2, 9)
-    assert_sides(race.reduction_up_to(stream(), 9, 0.5), max(saved) - min(saved), alike=F(1, 5))
+    apart_by = race.reduction_up_to(stream(), 9, 0.5)  # four pairs of nine runs
+    assert apart_by.events.tolist() == [abs(saved[i] - saved[i + 4]) > F(1, 5) for i in range(4)]
+    assert apart_by.allowed == 0.05
     assert asked.pop() == (1.0, 0.1, 20, 0.5, 9)
     assert_sides(race.reduction_ceiling_on_symbols(F(3, 2), 7), 1 - F(7, 2) / 7, ceiling=F(5, 7))
 
