@@ -76,7 +76,7 @@ def export(
 
 
 def _require_checked(claim: Claim[..., Any], folder: Path | None, again: str) -> None:
-    """Refuse a user's claim of which no verdict is kept, or one of another text than it has now."""
+    """Refuse a user's claim without a stored verdict, or with a verdict on another text."""
     kept = read_evidence(claim.paper, folder)
     checked = any(each["claim"] == claim.id for each in kept.verdicts)
     try:

@@ -350,7 +350,7 @@ def _statement(name: str, function: Callable[..., Any], **how: Any) -> Statement
 
 
 def _require_multipliers(hints: Any) -> None:
-    """Refuse what is no mapping from names to functions or lists of names."""
+    """Require a mapping from names to functions or lists of names."""
     rule = "must be functions, or lists of names of conditions, by the names of what must be shown"
     remedy = 'write it such as multipliers={"round 0": lambda step, n: {"0:0,1:0": 2 * step}}'
     if not isinstance(hints, Mapping) or not all(type(name) is str for name in hints):
@@ -437,7 +437,7 @@ def _what_to_name(name: str) -> str:
             return f"write {shlex.quote(path)} for the claims of this file"
     nearest = difflib.get_close_matches(name, REGISTRY, cutoff=0.3)
     hint = f"the nearest are {', '.join(nearest)}" if nearest else "see `clusterproof claims`"
-    return f"{hint}; for a claim of your own name its file, too, such as {shlex.quote(name)} FILE.py"
+    return f"{hint}; for a claim of your own, add its file, such as {shlex.quote(name)} FILE.py"
 
 
 def arguments_of(claim_id: str) -> str:

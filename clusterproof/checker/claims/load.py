@@ -30,7 +30,7 @@ def load_claims(source: str | Path) -> list[str]:
     Raises
     ------
     InvalidArgument
-        If it cannot be imported, for whatever reason, or states no claim. No claim of it is kept then.
+        If it cannot be imported or states no claim. No claim of it is kept then.
     """
     text = str(source)
     before = dict.copy(REGISTRY)
@@ -59,7 +59,7 @@ def load_module(source: str | Path, argument: str = "module") -> str:
     Raises
     ------
     InvalidArgument
-        If it is not there, or cannot be imported, for whatever reason. No claim of it is kept then.
+        If it is not there or cannot be imported. No claim of it is kept then.
     """
     text = str(source)
     path = Path(text)

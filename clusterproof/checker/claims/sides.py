@@ -133,7 +133,7 @@ def with_unit(sides: Sides, instance: Mapping[str, Any]) -> Sides:
 class Tried(Words[Sides]):
     """The words over what is tried: exact numbers, floats, and NumPy's arrays."""
 
-    def suppose(self, name: Any, holds: Any = None) -> None:  # noqa: D102 - below
+    def suppose(self, name: Any, holds: Any = None) -> None:  # noqa: D102 - as of Words, set below
         if holds is None and not isinstance(name, str):
             frame = sys._getframe(1)
             while frame.f_back is not None and frame.f_code.co_filename == calls.__file__:
@@ -150,7 +150,7 @@ class Tried(Words[Sides]):
 
     suppose.__doc__ = Words.suppose.__doc__
 
-    def given(self, name: Any, holds: Any, make: Callable[[], Sides | Excluded]) -> Sides | Excluded:  # noqa: D102 - below
+    def given(self, name: Any, holds: Any, make: Callable[[], Sides | Excluded]) -> Sides | Excluded:  # noqa: D102 - as of Words, set below
         function: Any = make  # as a user gives it
         if not callable(function):
             remedy = "write given(name, holds, lambda: at_most(...))"

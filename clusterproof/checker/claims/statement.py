@@ -136,7 +136,7 @@ class Statement:
             raise
         except NotListed:
             raise Outside("a function is known where it is asked for") from None
-        except Exception as error:
+        except Exception as error:  # of a user's function: raised again with its place
             place = place_of(error, self.function)
             note = ", ".join(filter(None, (place, f"at {quantities(self.space.encode(instance))}")))
             if note not in getattr(error, "__notes__", ()):

@@ -44,13 +44,13 @@ class Described(Protocol):
     """What a claim's author says of it: its id, its place in the paper, its title, and further text."""
 
     @property
-    def id(self) -> str: ...  # noqa: D102
+    def id(self) -> str: ...  # noqa: D102 - the class says it
     @property
-    def label(self) -> str: ...  # noqa: D102
+    def label(self) -> str: ...  # noqa: D102 - likewise
     @property
-    def title(self) -> str: ...  # noqa: D102
+    def title(self) -> str: ...  # noqa: D102 - likewise
     @property
-    def text(self) -> str: ...  # noqa: D102
+    def text(self) -> str: ...  # noqa: D102 - likewise
 
 
 def text_of(text: str) -> str:

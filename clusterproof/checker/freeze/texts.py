@@ -489,7 +489,7 @@ def _placed(made: ast.expr, said: ast.expr) -> ast.expr:
 
 
 def _placed_in(code: CodeType, refused: Refused) -> Refused:
-    """Return an error with a line of a function as one that names its file and the function, too."""
+    """Add the names of the file and the function to an error that names a line."""
     what = str(refused)
     if not what.startswith("line "):
         return refused

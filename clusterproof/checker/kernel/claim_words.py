@@ -63,14 +63,14 @@ class Words(ABC, Generic[L]):
         self.know(facts)
 
     def given(self, name: Any, holds: Any, make: Callable[[], L | Excluded]) -> L | Excluded:
-        """State a line of which a hypothesis is asked that the other lines do without.
+        """State a line with a hypothesis of its own, which the other lines do not need.
 
         Parameters
         ----------
         name, holds
             As for ``suppose``.
         make
-            Returns the line; called only if the hypothesis holds. What is supposed in it is asked of this line alone.
+            Returns the line; called only if the hypothesis holds. Hypotheses inside it concern this line alone.
         """
         words, facts = self.in_words(name), self.facts(holds)
         if facts is None:
@@ -96,12 +96,12 @@ class Words(ABC, Generic[L]):
         Parameters
         ----------
         measured
-            A number, or an array or list, every entry of which is compared; with ``failure`` its first axis counts
+            A number, or an array or list, compared entry by entry; with ``failure`` its first axis counts
             independent replicates.
         failure, rounding, words
             As in ``Sides``. A line with a probability or a tolerance is tried, and not proved.
         decrease_from
-            Of a contraction the quantity before it. The tightness is then also that of the decrease: a rate h allows
+            The quantity before a contraction. The tightness then also measures the decrease: a rate h allows
             (1 - h) times that quantity, which tells .99 from .98.
         allowed, terms
             What is allowed, at least one summand: a number without a name, named summands, or both.
@@ -168,7 +168,7 @@ class Words(ABC, Generic[L]):
 
     @abstractmethod
     def facts(self, holds: Any) -> list[Any] | None:
-        """Return what is known by a hypothesis besides its truth, mostly nothing; None if it is false."""
+        """Return the facts that a true hypothesis adds, usually none; None if the hypothesis is false."""
 
     @abstractmethod
     def in_words(self, name: Any) -> str:

@@ -210,7 +210,7 @@ def spend(steps: int) -> None:
 
 @contextmanager
 def limited(fuel: int = FUEL) -> Iterator[list[int]]:
-    """Give everything inside together so much fuel; what is left of it is the one entry of the list that is yielded."""
+    """Give everything inside together so much fuel; the list that is yielded has one entry, the fuel that is left."""
     left = [fuel]
     token = _FUEL.set(left)
     try:

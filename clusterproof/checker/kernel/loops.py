@@ -1,10 +1,10 @@
 """Loops, and values of which a proof knows what their author says: ``iterate`` and ``known``.
 
-On numbers ``iterate`` is a loop, and its invariant is not looked at. Where the number of rounds is a symbol, the state
-that the loop leads to is unknown symbols of which the invariant is supposed; and two goals are left behind, which the
-rule must show: the invariant holds of the start after 0 rounds, and if it holds of a state after n rounds, n at most
-rounds - 1, it holds after n + 1 rounds of what the step makes of that state. Nothing that is supposed, decided or
-divided by within a round is known outside of it.
+On numbers ``iterate`` is a loop, and nobody looks at its invariant. Where the number of rounds is a symbol, the loop
+leads to unknown symbols, and the invariant is supposed to hold for them. The loop leaves two goals, which the rule must
+show. The start satisfies the invariant after 0 rounds. If a state satisfies it after n rounds, n at most rounds - 1,
+then the next state satisfies it after n + 1 rounds. Nothing that is supposed, decided or divided by within a round is
+known outside of it.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _after(loop: _Loop, rounds: Any) -> Any:
 
 
 def known(make: Callable[[], State], says: Callable[[State], Any]) -> State:
-    """Return a value, of which a proof knows only what is said of it.
+    """Return a value about which a proof knows only what its author says.
 
     Parameters
     ----------
@@ -191,12 +191,12 @@ class _Loop:
             if of_part is not None and any(type(fact.slack) is Point for fact in of_part):
                 raise Refused("an invariant compares numbers, and no points: compare squared distances")
             if of_part is None:
-                raise Refused("the invariant does not hold, whatever the symbols are")
+                raise Refused("the invariant fails for all values of the symbols")
             facts += of_part
         return facts
 
     def unknown(self, passed: Any) -> Any:
-        """Return symbols for a state of which the invariant is known; what an equation determines is put in place."""
+        """Return symbols for a state that satisfies the invariant; a symbol that an equation determines is replaced."""
         record, form = running(), _form(self.start)
         leaves = [record.fresh() if leaf == "x" else record.world.point() for leaf in form if leaf in "xp"]
         state, branches = like(self.start, iter(leaves)), len(record.now.path)

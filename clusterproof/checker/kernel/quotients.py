@@ -145,7 +145,7 @@ def joined(left: Any, right: Any) -> Any:
 
 
 def is_zero(coefficient: Any) -> bool:
-    """Return whether a coefficient, a number or a quotient, is 0 whatever the symbols are."""
+    """Return whether a coefficient, a number or a quotient, is 0 for all values of the symbols."""
     return not (coefficient.top if type(coefficient) is Quotient else coefficient)
 
 

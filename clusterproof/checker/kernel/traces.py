@@ -80,7 +80,7 @@ class Trace(World):
         return value if type(value) is Quotient and self.symbolic else super().exact(value)
 
     def key_of(self, point: Point) -> tuple[Any, ...]:
-        """Return what tells points with symbols apart: two are the same if they are whatever the symbols are."""
+        """Return what tells points with symbols apart: equal points are equal for all values of the symbols."""
         for place, other in enumerate(self.keyed):
             if not (point - other).terms:
                 return ("with symbols", place)

@@ -137,7 +137,7 @@ class Exact(Words[Sides]):
         before = record.now.facts
         record.add(facts=tuple(facts))
         try:
-            with record.undecided():  # even if it holds: what is supposed on the way may end the line
+            with record.undecided():  # even if it holds: a hypothesis on the way may end the line
                 line = make()
         finally:
             own = record.now.facts[len(before) :]

@@ -92,7 +92,7 @@ def improve(check: Callable[[Fraction], Checked], own: Fraction) -> Improvement:
 
 
 def _outwards(own: Fraction) -> list[Fraction]:
-    """Return the number, half and twice of it, 0, and larger ones, one of which differs if any number does."""
+    """Return the numbers that are tried first: the claim's own, half, twice, 0, and larger ones."""
     return [own, own / 2, 2 * own, Fraction(0), *(own * 2**n for n in range(2, DOUBLED + 1))]
 
 
@@ -106,7 +106,7 @@ def _bisect(
     if inner is None or outer is None:
         return
     low, high = inner.value, outer.value
-    for each in known.values():  # what is undecided between them is nearer than the other verdict
+    for each in known.values():  # an undecided number between them is nearer than the other verdict
         if (
             each.verdict != wanted
             and abs(each.value - low) < abs(high - low)

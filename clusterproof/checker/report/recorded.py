@@ -184,7 +184,7 @@ def replay_verdict(record: Mapping[str, Any], kept: Kept, *, shipped: bool = Fal
 
 
 def is_text_of(claim: Claim[..., Any], text: str) -> bool:
-    """Return whether a text is that of a claim as it is now.
+    """Return whether a claim has this text now.
 
     Raises
     ------

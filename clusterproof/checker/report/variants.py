@@ -48,7 +48,7 @@ def variant(source: str, claim: str, of: str, value: Fraction, name: str) -> str
     constants = [each for each in tree.body if _names(each) == of and of]
     if constants:
         for each in constants:
-            each.value = ast.parse(_fraction(value), mode="eval").body  # type: ignore[attr-defined]
+            each.value = ast.parse(_fraction(value), mode="eval").body  # type: ignore[attr-defined]  # _names matched
         place = tree.body.index(constants[0])
         tree.body.insert(place, ast.parse(IMPORT).body[0])
     else:
@@ -79,9 +79,9 @@ def constant_of(source: str, name: str) -> Fraction | None:
     """
     for each in _parsed(source).body:
         if name and _names(each) == name:
-            found = _number(each.value)  # type: ignore[attr-defined]
+            found = _number(each.value)  # type: ignore[attr-defined]  # _names matched
             if found is None or not found:
-                rule = f"is {ast.unparse(each.value)}, which is no number other than 0"  # type: ignore[attr-defined]
+                rule = f"is {ast.unparse(each.value)}, which is no number other than 0"  # type: ignore[attr-defined]  # likewise
                 raise InvalidArgument(
                     "of", name, rule, "write it as Fraction(1, 4), or name another constant"
                 )
@@ -111,7 +111,7 @@ def _number(value: ast.expr) -> Fraction | None:
     numbers = [_number(each) for each in parts]
     if len(numbers) != 2 or None in numbers or not numbers[1]:
         return None
-    return numbers[0] / numbers[1]  # type: ignore[operator]
+    return numbers[0] / numbers[1]  # type: ignore[operator]  # none is None
 
 
 IMPORT = "from fractions import Fraction as ExactFraction"
@@ -172,7 +172,7 @@ def _word(call: ast.Call) -> str:
 
 
 def _of_claim(decorator: ast.expr) -> str:
-    """Return the function of which a decorator states a further line or step; empty if it does not."""
+    """Return the function to which a decorator adds a line or step; empty if it adds none."""
     if not (isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Attribute)):
         return ""
     whose = decorator.func.value

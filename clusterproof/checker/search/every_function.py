@@ -113,7 +113,7 @@ def _witness(tried: Tried, settings: Sequence[Instance], name: str, line: str) -
 
 
 def _least_integers(space: Space, settings: Sequence[Instance], name: str) -> Iterator[Instance]:
-    """Yield settings of which the integers are the least of their ranges, if the others are in theirs then."""
+    """Yield settings with the least integers of their ranges, where the other values stay in their ranges."""
     for setting in settings:
         least: dict[str, Any] = {}
         for other, allowed in space.ranges.items():

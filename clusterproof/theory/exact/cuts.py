@@ -17,7 +17,7 @@ def inner(left: Vector, right: Vector) -> Any:
 
 
 def similarities_of(updates: Sequence[Vector]) -> Similarities:
-    """Return cos |cos| of the angle between each two updates, none of which is 0: ordered as the cosines are."""
+    """Return cos |cos| of the angle between each two nonzero updates, which has the order of the cosines."""
     return [
         [Fraction(inner(u, v) * abs(inner(u, v)), inner(u, u) * inner(v, v)) for v in updates]
         for u in updates

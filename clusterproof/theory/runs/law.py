@@ -109,7 +109,7 @@ class Law:
     path_chance, noise_chance
         Probability that a run of the law is as far from its mean path, or from its scale, in any of the rounds.
     noise
-        Scale of the deviations from the runs' mean, by that of the law; of one run, of those from its exact mean.
+        Scale of the deviations from the runs' mean, over the law's scale; one run is compared with its exact mean.
     """
 
     path_chance: float

@@ -104,7 +104,7 @@ def _require_own_names(tree: ast.Module) -> None:
             stored = (node for node in ast.walk(each) if isinstance(node, ast.Name))
             names = [node.id for node in stored if isinstance(node.ctx, ast.Store)]
         if taken := RANGES.intersection(names):
-            raise Refused(f"line {each.lineno}: the name {min(taken)} is that of a range: choose another one")
+            raise Refused(f"line {each.lineno}: {min(taken)} is the name of a range: choose another name")
 
 
 def _space(stated: ast.FunctionDef, known: Mapping[str, str]) -> str:

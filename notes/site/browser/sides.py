@@ -1,7 +1,7 @@
 """Both sides of a statement at the instance that a reader chooses, and which hypotheses are met there.
 
-The kernel stops at the first hypothesis that fails. A text that is read here goes on, so that the page shows all of
-them, and both sides; what is read so is never judged.
+The kernel stops at the first hypothesis that fails. Here the evaluation goes on, so that the page shows all
+hypotheses and both sides; no verdict comes from it.
 """
 
 from __future__ import annotations
