@@ -82,6 +82,17 @@ def the_catalogue_is_there() -> None:
     checker.catalogue()
 
 
+@pytest.fixture(autouse=True)
+def claims_of_a_test_end_with_it(
+    request: pytest.FixtureRequest, the_catalogue_is_there: None
+) -> Iterator[None]:
+    """Forget the claims that a test has stated, unless its module keeps them: others read the registry as the catalogue."""
+    from clusterproof.checker import REGISTRY
+
+    with nullcontext() if "claims_of_files" in request.fixturenames else patch.dict(REGISTRY):
+        yield
+
+
 @pytest.fixture
 def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, object]]:
     """The registry of claims, empty for the claims that a test makes, which worker processes would not know."""

@@ -152,10 +152,8 @@ def carry_out(whole: Mapping[str, Any]) -> None:
     child_process.is_child = True
     order = msgspec.convert(whole["order"], Order)
     sys.argv[1:] = [*order.ids, *order.files]
-    with (
-        os.fdopen(whole["pipe"], "wb", buffering=0) as pipe,
-        suppress(BrokenPipeError),
-    ):  # the parent has ended
+    # the parent may end, or end this process while it closes its pipe
+    with suppress(BrokenPipeError, KeyboardInterrupt), os.fdopen(whole["pipe"], "wb", buffering=0) as pipe:
 
         def say(kind: str, content: Any) -> None:
             rest = memoryview(msgspec.json.encode([kind, content]) + b"\n")  # null for what is infinite
@@ -173,6 +171,7 @@ def carry_out(whole: Mapping[str, Any]) -> None:
             )  # the parent ends this process when it has read that
             say("refused", [error.argument, str(error.value), error.rule, error.remedy])
             say("said", [])
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _search(order: Order) -> Iterator[tuple[str, Any]]:
