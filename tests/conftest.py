@@ -86,7 +86,7 @@ def the_catalogue_is_there() -> None:
 def claims_of_a_test_end_with_it(
     request: pytest.FixtureRequest, the_catalogue_is_there: None
 ) -> Iterator[None]:
-    """Forget the claims that a test has stated, unless its module keeps them: others read the registry as the catalogue."""
+    """Forget the claims that a test has stated, unless its module keeps them, for other tests read the registry."""
     from clusterproof.checker import REGISTRY
 
     with nullcontext() if "claims_of_files" in request.fixturenames else patch.dict(REGISTRY):
