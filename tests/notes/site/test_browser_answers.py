@@ -146,7 +146,10 @@ def shape(allowed: Any, so_far: dict[str, Any]) -> Any:
             + "def f(x=Q[0:1]):\n    return at_most(x, 1)",
             "own name",
         ),
-        (HEAD + "Q = 3\n" + CLAIM + "def f(x=Z[0:1]):\n    return at_most(x, 1)", "line 5: Q is the name of a range"),
+        (
+            HEAD + "Q = 3\n" + CLAIM + "def f(x=Z[0:1]):\n    return at_most(x, 1)",
+            "line 5: Q is the name of a range",
+        ),
         (
             HEAD
             + "def among(*each):\n    return each\n"
