@@ -186,16 +186,15 @@ def check(
         for fault in [*failures, *faults]:
             terminal.complain(fault)
         if on_a_page:
-            print(*page(known, width), "", sep="\n")
+            print(*page(known, width, heard.sentences), sep="\n")
         else:
             if shown:
                 print("", *reports.count_table(shown, width, heard.stated), sep="\n")
             used = seed if seeds == 1 else f"{seed} to {seed + seeds - 1}"
             seconds = time.perf_counter() - started
             print(reports.summary(shown, len(failures), used, seconds, width, heard.stated))
-        for sentence in heard.sentences:
-            print(reports.wrap(sentence, width))
-        if not on_a_page:
+            for sentence in heard.sentences:
+                print(reports.wrap(sentence, width))
             given = [*ids, *(["--paper", paper] if paper else []), *(["--all"] if all_claims else [])]
             if shown:  # of claims whose check fails there is nothing to show
                 own = [name for name in ids if name.endswith((".py", "/")) or name == terminal.STANDARD_INPUT]

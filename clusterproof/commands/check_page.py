@@ -1,65 +1,142 @@
-"""The page of ``clusterproof check``: counts by paper, findings in a sentence each, repairs, and what to do next."""
+"""The page of ``clusterproof check``: what was judged, the findings with their repairs, and what to do next."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from clusterproof import checker
 from clusterproof.checker import Verdict
 from clusterproof.checker.claims.kind import Kind
 from clusterproof.checker.report import tables as report
-from clusterproof.checker.report.verdict import HOLDS
+from clusterproof.checker.report.verdict import FLOATS, HOLDS
+from clusterproof.theory.papers.names import PAPERS
 
-LINES, WIDTH = 100, 200
+LINES, WIDTH = 120, 100
 """Most lines of the page, and most characters of a line."""
-MOST_FINDINGS = 5
-"""Most findings of a paper."""
-FIRST_PAPERS = ("cfl-mgd", "fpfc", "gradient-loss", "sofl", "ifca")
-"""Papers whose findings come first; the others follow by name."""
 
-WORDS = (
-    "certified: proved for every instance. consistent: not refuted on the instances that were tried. violated: "
-    "a counterexample was found. vacuous: nothing meets the hypotheses, or the conclusion adds nothing to them. "
-    "ill-posed: the text has no single meaning. inconclusive: not refuted, and what was tried decides nothing.",
-    "Violated are statements that a paper prints, by false statement, misprint or mere wording; readings, each one "
-    "meaning of an ambiguous sentence; and ours, such as a constant or a lemma of our own that fails.",
-)
-"""What the columns of the table mean."""
-
+MEANINGS = {
+    Kind.VIOLATED: "a counterexample was found",
+    FLOATS: "a margin in floats breaks it, which proves nothing",
+    Kind.VACUOUS: "it says nothing: no instance meets the hypotheses, or the conclusion adds nothing to them",
+    Kind.ILL_POSED: "the text has no single meaning",
+    Kind.CONSISTENT: "no instance that was tried is a counterexample",
+    Kind.CERTIFIED: "proved for every instance",
+    Kind.INCONCLUSIVE: "what was tried decides nothing",
+}
+"""What a verdict means, in the order of the page."""
+PRINTED = "False as printed"
+SECTIONS = {
+    (Kind.VIOLATED, "printed"): PRINTED,
+    (Kind.VIOLATED, "reading"): "False in the reading that was checked",
+    (Kind.VIOLATED, "ours"): "False, and stated by us",
+    (FLOATS, ""): "Violated in floats, not proved",
+    (Kind.VACUOUS, ""): "Says nothing",
+    (Kind.ILL_POSED, ""): "Has no single meaning",
+    (Kind.INCONCLUSIVE, ""): "Not decided",
+    (Kind.CONSISTENT, ""): "Holds",
+    (Kind.CERTIFIED, ""): "Holds",
+}
+"""Headings of the findings, by verdict and by whose statement it is; an empty word stands for anybody's."""
 NEXT = (
-    "clusterproof run cfl-mgd      one run, compared with what the theorems claim of it",
-    "clusterproof show ID          a claim's statement, counterexample and repair, such as show cfl-mgd/lemma-2",
-    "clusterproof check --verbose  these claims with all numbers; check --all: every claim, lines of proofs too",
+    "clusterproof show cfl-mgd/lemma-2   one claim: statement, counterexample, repair",
+    "clusterproof run cfl-mgd            one algorithm, compared with its theorems",
+    "clusterproof new my_paper.py        begin with a theorem of your own",
+    "clusterproof check cfl-mgd          all claims of one source",
+    "clusterproof check --verbose        these claims with all numbers",
 )
 """Commands to go on with."""
 
 
-class Finding(NamedTuple):
-    """A sentence on a claim, which is printed only if the claim gets this verdict."""
+@dataclass(frozen=True)
+class Repair:
+    """A claim that replaces a false one.
 
-    verdict: str
+    Attributes
+    ----------
+    claim, word
+        Its id and its verdict.
+    tightness
+        How many times its bound exceeds what it bounds, where it is tightest; None if it has no bound.
+    """
+
+    claim: str
+    word: str
+    tightness: float | None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is found of one claim.
+
+    Attributes
+    ----------
+    claim, paper, word, judges, failure
+        As in ``Verdict``.
+    sentence
+        The claim's headline if it has the verdict that the headline expects, else the verdict's own reason.
+    tightness
+        As in ``Repair``, of a claim that holds.
+    repairs
+        What replaces the claim, if this run has judged it.
+    """
+
+    claim: str
+    paper: str
+    word: str
+    judges: str
+    failure: str
     sentence: str
+    tightness: float | None
+    repairs: tuple[Repair, ...]
+
+    @property
+    def section(self) -> str:
+        """The heading below which it stands."""
+        return SECTIONS.get((self.word, self.judges)) or SECTIONS[self.word, ""]
 
 
-def stated_findings() -> dict[str, Finding]:
-    """Return the sentences of the claims' headlines by id, those of a paper in the order of their ranks."""
+def findings(verdicts: Sequence[Verdict]) -> list[Finding]:
+    """Return the findings: verdicts on claims whose headline is a sentence, the most important of a paper first."""
 
-    def order(claim: checker.Claim[..., object]) -> tuple[int, str, int]:
-        first = FIRST_PAPERS.index(claim.paper) if claim.paper in FIRST_PAPERS else len(FIRST_PAPERS)
-        return first, claim.paper, claim.rank
+    def order(claim: checker.Claim[..., object]) -> tuple[int, int]:
+        return list(PAPERS).index(claim.paper), claim.rank
 
-    return {
-        claim.id: Finding(claim.expected.partition(",")[0], claim.headline)
-        for claim in sorted(checker.catalogue(), key=order)
+    known = {verdict.claim: verdict for verdict in verdicts}
+    claims = [checker.find_claim(name) for name in known]
+    return [
+        _finding(claim, claim.headline, known)
+        for claim in sorted((each for each in claims if each.paper in PAPERS), key=order)
         if isinstance(claim.headline, str)
-    }
+    ]
 
 
-def page(
-    verdicts: Sequence[Verdict], width: int | None, findings: Mapping[str, Finding] | None = None
-) -> list[str]:
-    """Lay out the page of headlines; of each paper as many findings as fit on it.
+def _finding(claim: checker.Claim[..., object], headline: str, known: Mapping[str, Verdict]) -> Finding:
+    found = known[claim.id]
+    as_expected = found.verdict == claim.expected.partition(",")[0] and found.word != FLOATS
+    repairs = [known[name] for name in found.repaired_by if name in known]
+    return Finding(
+        claim.id,
+        claim.paper,
+        found.word,
+        found.judges,
+        found.failure,
+        headline if as_expected else " ".join(found.reason.split()),
+        _tightness(found) if found.verdict in HOLDS else None,
+        tuple(Repair(each.claim, each.word, _tightness(each)) for each in repairs),
+    )
+
+
+def _tightness(verdict: Verdict) -> float | None:
+    """Return how many times a bound exceeds what it bounds; None of a probability, whose ratio is one of intervals."""
+    if verdict.trials is not None and checker.find_claim(verdict.claim).bound is None:
+        return None
+    return (verdict.tightness or {}).get("all", {}).get("ratio")
+
+
+def page(verdicts: Sequence[Verdict], width: int | None, sentences: Sequence[str] = ()) -> list[str]:
+    """Lay out the page of headlines, with as many findings as fit on it.
 
     Parameters
     ----------
@@ -67,19 +144,19 @@ def page(
         Of the headlines.
     width
         Columns of the terminal. None: a pipe, whose lines have at most ``WIDTH`` characters.
-    findings
-        Sentences by claim; those of the claims' headlines if None.
+    sentences
+        Where the verdicts come from.
     """
-    findings = stated_findings() if findings is None else findings
     columns = min(width or WIDTH, WIDTH)
-    for most in range(MOST_FINDINGS, -1, -1):
-        chosen = _chosen(verdicts, findings, most)
+    found = _by_importance(findings(verdicts))
+    for most in range(len(found), -1, -1):
         blocks = [
-            report.count_table(verdicts, columns),
-            _wrapped(WORDS, columns),
-            _wrapped((_sentence(verdict, findings) for verdict in chosen), columns),
-            _repairs(verdicts, chosen, columns),
-            _wrapped(NEXT, columns),
+            _judged(verdicts, columns),
+            _meanings(verdicts, columns),
+            _sources(verdicts, columns),
+            *_sections(found[:most], columns),
+            [line for each in sentences for line in _wrapped(each, columns)],
+            [line for each in NEXT for line in _wrapped(each, columns)],
         ]
         lines = [line for block in blocks if block for line in (*block, "")][:-1]
         if len(lines) <= LINES:
@@ -87,46 +164,104 @@ def page(
     return lines
 
 
-def _chosen(verdicts: Sequence[Verdict], findings: Mapping[str, Finding], most: int) -> list[Verdict]:
-    """Return the verdicts on findings, of each paper the first ``most`` in the order of the findings."""
-    known = {verdict.claim: verdict for verdict in verdicts}
-    chosen = [known[name] for name in findings if name in known]
-    papers = dict.fromkeys(verdict.paper for verdict in chosen)
-    return [verdict for paper in papers for verdict in [one for one in chosen if one.paper == paper][:most]]
+def _by_importance(found: Sequence[Finding]) -> list[Finding]:
+    """Order findings: all that is false as printed, then the first of each paper, then the second of each."""
+    count: Counter[str] = Counter()
+    places = []
+    for each in found:
+        printed = each.section == PRINTED
+        places.append((not printed, 0 if printed else count[each.paper]))
+        count[each.paper] += not printed
+    return [found[index] for index in sorted(range(len(found)), key=places.__getitem__)]
 
 
-def _sentence(verdict: Verdict, findings: Mapping[str, Finding]) -> str:
-    """Return the sentence of a finding, or the verdict's own reason if the verdict is another one."""
-    stated = findings[verdict.claim]
-    if verdict.verdict == stated.verdict:
-        return f"{verdict.claim}: {stated.sentence}"
-    return f"{verdict.claim}: {verdict.word}: {' '.join(verdict.reason.split())}"
-
-
-def _repairs(verdicts: Sequence[Verdict], chosen: Sequence[Verdict], columns: int) -> list[str]:
-    """Name what repairs the findings, if this run has evaluated it, with the tightness that it measured."""
-    known = {verdict.claim: verdict for verdict in verdicts if verdict.verdict in HOLDS}
-    failed = [verdict for verdict in chosen if verdict.verdict not in HOLDS]
-    names = dict.fromkeys(name for verdict in failed for name in verdict.repaired_by if name in known)
-    if not names:
-        return []
-    words = [_tight(known[name]) for name in names]
-    explained = (
-        "What repairs it: proved, or not refuted; the number says how many times a bound exceeds what was "
-        "measured where it is tightest:"
+def _judged(verdicts: Sequence[Verdict], columns: int) -> list[str]:
+    """Say what was judged, and whose statements these are."""
+    whose = Counter(verdict.judges for verdict in verdicts)
+    sources = len({verdict.paper for verdict in verdicts})
+    return _wrapped(
+        f"Clusterproof judged {len(verdicts)} claims about federated learning, from {sources} sources. A claim is a "
+        f"theorem, lemma or step of an algorithm, written as a function: {whose['printed']} are printed in papers, "
+        f"{whose['reading']} are readings of ambiguous sentences, and {whose['ours']} are our own.",
+        columns,
+        "",
     )
-    return _wrapped((explained, "  " + ", ".join(words)), columns)
 
 
-def _tight(verdict: Verdict) -> str:
-    """Return the id, whether it is proved, and for a bound, not a probability or an equation, its tightness."""
-    words = ["proved"] if verdict.verdict is Kind.CERTIFIED else []
-    ratio = (verdict.tightness or {}).get("all", {}).get("ratio")
-    # of a probability the ratio is one of interval ends
-    if ratio and (verdict.trials is None or checker.find_claim(verdict.claim).bound is not None):
-        words.append(f"{ratio:.3g}")
-    return f"{verdict.claim} ({', '.join(words)})" if words else verdict.claim
+def _meanings(verdicts: Sequence[Verdict], columns: int) -> list[str]:
+    """Count the verdicts, and say what each means."""
+    counts = Counter(verdict.word for verdict in verdicts)
+    longest = max(map(len, counts), default=0)
+    lines = []
+    for word, meaning in MEANINGS.items():
+        if not counts[word]:
+            continue
+        whose = ", ".join(report.refuted_parts(verdicts)) if word == Kind.VIOLATED else ""
+        text = f"{meaning}: {whose}" if whose else meaning
+        lines += _wrapped(f"{counts[word]:>4} {word:<{longest}}  {text}", columns, " " * (longest + 7))
+    return lines
 
 
-def _wrapped(lines: Iterable[str], columns: int) -> list[str]:
-    return [part for line in lines for part in report.wrap(line, columns, "  ").splitlines()]
+def _sources(verdicts: Sequence[Verdict], columns: int) -> list[str]:
+    """Name the sources, with the number of their claims."""
+    counts = Counter(verdict.paper for verdict in verdicts)
+    papers = [*PAPERS, *sorted({*counts} - {*PAPERS})]
+    rows = [(paper, str(counts[paper]), PAPERS.get(paper, "")) for paper in papers if counts[paper]]
+    rows = [("source", "claims", ""), *rows]
+    longest = max(len(row[0]) for row in rows)
+    return [
+        line
+        for paper, count, name in rows
+        for line in _wrapped(
+            f"  {paper:<{longest}}  {count:>6}  {name}".rstrip(), columns, " " * (longest + 12)
+        )
+    ]
+
+
+def _sections(found: Sequence[Finding], columns: int) -> list[list[str]]:
+    """Lay out findings below their headings, after what all of them share."""
+    if not found:
+        return []
+    explained = (
+        f'The most important findings of each source. "Tight {report.TIMES}1.02" means that at some instance the bound '
+        f"is 1.02 times what it bounds. At {report.TIMES}1 it is attained."
+    )
+    blocks = [_wrapped(explained, columns, "")]
+    for heading in dict.fromkeys(SECTIONS.values()):
+        if own := [each for each in found if each.section == heading]:
+            lines = [line for each in own for line in _paragraph(each, columns)]
+            blocks.append([heading, "-" * len(heading), *lines])
+    return blocks
+
+
+def _paragraph(finding: Finding, columns: int) -> list[str]:
+    """Write a finding: the claim, the sentence on it, and its repairs."""
+    remarks = []
+    if finding.word == Kind.VIOLATED and finding.failure != "false statement":
+        remarks.append(finding.failure)
+    if finding.word in HOLDS:
+        remarks += [finding.word, *_tight(finding.tightness)]
+    head = f"{finding.claim}  ({', '.join(remarks)})" if remarks else finding.claim
+    text = " ".join([finding.sentence, *_repaired(finding.repairs)])
+    return [*_wrapped(head, columns), *_wrapped(f"  {text}", columns)]
+
+
+def _repaired(repairs: Sequence[Repair]) -> list[str]:
+    """Name the repairs that hold, with how sharp they are; and those that were not shown to."""
+    good = [each for each in repairs if each.word in HOLDS]
+    words = []
+    for each in good:
+        facts = ["certified"] * (each.word == Kind.CERTIFIED) + _tight(each.tightness)
+        words.append(f"{each.claim} ({', '.join(facts)})" if facts else each.claim)
+    said = [f"Repaired by {' and '.join(words)}."] if words else []
+    return said + [
+        f"Proposed repair, {each.word} so far: {each.claim}." for each in repairs if each not in good
+    ]
+
+
+def _tight(ratio: float | None) -> list[str]:
+    return [] if ratio is None else [f"tight {report.TIMES}{ratio:.3g}"]
+
+
+def _wrapped(line: str, columns: int, indent: str = "  ") -> list[str]:
+    return report.wrap(line, columns, indent).splitlines()

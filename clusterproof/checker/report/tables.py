@@ -257,6 +257,12 @@ def count_table(verdicts: Sequence[Verdict], width: int | None, own: Collection[
 
 
 def refuted_words(verdicts: Sequence[Verdict], own: Collection[str] = ()) -> str:
+    """Count the violated claims, and whose statements they are; empty if there is none."""
+    count = sum(verdict.word == Kind.VIOLATED for verdict in verdicts)
+    return f"{count} violated: {', '.join(refuted_parts(verdicts, own))}" if count else ""
+
+
+def refuted_parts(verdicts: Sequence[Verdict], own: Collection[str] = ()) -> list[str]:
     """Count apart what the violated claims are: of sentences of the reader's nobody knows whether they are printed."""
     violated = [verdict for verdict in verdicts if verdict.word == Kind.VIOLATED]
     judged = Counter(verdict.judges for verdict in violated)
@@ -266,7 +272,7 @@ def refuted_words(verdicts: Sequence[Verdict], own: Collection[str] = ()) -> str
     parts += _failures([verdict for verdict in stated if verdict not in printed])
     parts += [plural("reading", judged["reading"])] if judged["reading"] else []
     parts += [f"{judged['ours']} ours"] if judged["ours"] else []
-    return f"{len(violated)} violated: {', '.join(parts)}" if violated else ""
+    return parts
 
 
 def _failures(verdicts: Sequence[Verdict]) -> list[str]:

@@ -41,7 +41,10 @@ SHARP = contraction_theorem(
     tight=True,
     evaluations=60,
     expected="consistent, sharp within 2",
-    headline="A round of FedLin with K local steps contracts by (1 - eta mu)^(2K): no instance breaks it.",
+    headline=(
+        "A round of FedLin with K local steps contracts the error by (1 - eta mu)^(2K). No "
+        "instance that was tried breaks this."
+    ),
 )
 def sharp(clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, local_steps: LocalSteps) -> Sides:
     """A round of FedLin contracts by (1 - eta mu)^(2K), and has a multiple of the gradients' disagreement to spare.

@@ -68,8 +68,10 @@ def theorem_4(
     ill_posed=True,
     evaluations=300,
     expected="ill-posed",
-    headline='The "about" of Corollary 7 is no bound: at L = 1, B = 2 and 16 drawn clients the gain is '
-    "-0.0005, and 1 / (24 L B^2) is 0.0104.",
+    headline=(
+        'The "about" in Corollary 7 is not a bound. At L = 1, B = 2 and 16 drawn clients the '
+        "gain is -0.0005, and 1 / (24 L B^2) is 0.0104."
+    ),
 )
 def corollary_7(dissimilarity: int = Z[2:], drawn: int = Z[16:]) -> Sides:
     """With mu = 6 L B^2 the gain is about 1 / (24 L B^2), read as a bound.

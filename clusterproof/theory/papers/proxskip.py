@@ -243,8 +243,10 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
     judges="reading",
     evaluations=50,
     expected="certified",
-    headline="Theorem 6 holds, shown for two kinds of clients in any number: ProxSkip converges at the "
-    "rate max{1 - gamma mu, 1 - p^2}.",
+    headline=(
+        "ProxSkip converges at the rate max{1 - gamma mu, 1 - p^2}: proved for two kinds of "
+        "clients, any number of each."
+    ),
 )
 def theorem_6(clients: PlanarClients, start: Start) -> Sides:
     """ProxSkip converges linearly, at max{1 - gamma mu, 1 - p^2}.

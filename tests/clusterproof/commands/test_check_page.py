@@ -1,5 +1,6 @@
-"""The page of ``check`` without arguments: headlines, counts, findings, repairs, and its size."""
+"""The page of ``check`` without arguments: counts, findings, repairs, and its size."""
 
+import re
 from collections import Counter
 from typing import Any
 
@@ -8,11 +9,21 @@ import pytest
 from clusterproof import checker
 from clusterproof.checker import REGISTRY, Kind, Verdict
 from clusterproof.checker.report.stored_verdicts import read_verdicts
-from clusterproof.commands.check_page import NEXT, Finding, page, stated_findings
+from clusterproof.commands.check_page import LINES, NEXT, PAPERS, Repair, findings, page
 
 HEADLINES = tuple(claim.id for claim in checker.catalogue() if claim.headline)
-FINDINGS = stated_findings()
-FIELDS = ("verdict", "reason", "measured", "bound", "instances", "tightness", "trials", "counterexample")
+SENTENCES = {claim.id: claim for claim in checker.catalogue() if isinstance(claim.headline, str)}
+FIELDS = (
+    "verdict",
+    "basis",
+    "reason",
+    "measured",
+    "bound",
+    "instances",
+    "tightness",
+    "trials",
+    "counterexample",
+)
 
 
 def stored(names: tuple[str, ...] = HEADLINES, **changed: Any) -> list[Verdict]:
@@ -33,67 +44,84 @@ def headlines() -> list[Verdict]:
     return stored()
 
 
-def test_headlines_are_claims_of_every_paper_and_findings_are_headlines_in_a_sentence() -> None:
-    assert set(FINDINGS) <= set(HEADLINES)
-    assert {name.partition("/")[0] for name in HEADLINES} == {claim.paper for claim in REGISTRY.values()}
+def as_one_line(lines: list[str]) -> str:
+    return " ".join(" ".join(lines).split())
+
+
+def test_headlines_are_claims_of_every_paper_and_sentences_are_of_headlines() -> None:
+    assert (
+        {name.partition("/")[0] for name in HEADLINES}
+        == {*PAPERS}
+        == {one.paper for one in REGISTRY.values()}
+    )
     assert 100 <= len(HEADLINES) <= 130
     assert "cfl-mgd/theorem-d" in HEADLINES
     records = read_verdicts()
-    for name, (verdict, sentence) in FINDINGS.items():
-        assert records[name]["verdict"] == verdict, name
-        assert sentence.endswith("."), name
-        assert len(sentence) <= 175, name
-    for paper, count in Counter(name.partition("/")[0] for name in FINDINGS).items():
-        ranks = [checker.find_claim(name).rank for name in FINDINGS if name.startswith(f"{paper}/")]
-        assert count <= 5
-        assert ranks == ([0] if count == 1 else list(range(1, count + 1))), paper
+    for name, claim in SENTENCES.items():
+        assert records[name]["verdict"] == claim.expected.partition(",")[0], name
+        assert claim.headline.endswith("."), name
+        assert len(claim.headline) <= 240, name
+    for paper in {claim.paper for claim in SENTENCES.values()}:
+        ranks = sorted(claim.rank for claim in SENTENCES.values() if claim.paper == paper)
+        assert ranks == ([0] if len(ranks) == 1 else list(range(1, len(ranks) + 1))), paper
 
 
-@pytest.mark.parametrize("width", [80, 120, 200, 300, None])
-def test_the_page_fits_and_has_the_findings(width: int | None, headlines: list[Verdict]) -> None:
+def test_findings_are_the_verdicts_as_values(headlines: list[Verdict]) -> None:
+    found = {each.claim: each for each in findings(headlines)}
+    assert {*found} == {*SENTENCES}
+    records = read_verdicts()
+    for name, each in found.items():
+        claim = SENTENCES[name]
+        assert (each.word, each.sentence) == (records[name]["verdict"], claim.headline)
+        assert [repair.claim for repair in each.repairs] == [*claim.repaired_by], "every repair is a headline"
+    repairs = {repair.claim: repair for each in found.values() for repair in each.repairs}
+    for name, repair in repairs.items():
+        assert repair.word == records[name]["verdict"], name
+    assert repairs["sofl/guarded-count"].word == Kind.INCONCLUSIVE
+    # of a probability there is no ratio
+    assert repairs["gradient-loss/sooner"] == Repair("gradient-loss/sooner", Kind.CONSISTENT, None)
+
+
+@pytest.mark.parametrize("width", [80, 120, 300, None])
+def test_the_page_fits_and_has_all_that_is_false_as_printed(
+    width: int | None, headlines: list[Verdict]
+) -> None:
     lines = page(headlines, width)
-    false = {name: Finding("violated", "It is false.") for name in HEADLINES}
-    long = page([Verdict(**vars(one) | {"reason": "many words " * 300}) for one in headlines], width, false)
+    long = page([Verdict(**vars(one) | {"reason": "many words " * 300}) for one in headlines], width)
     for each in (lines, long):
-        assert len(each) <= 100
-        assert max(map(len, each)) <= min(width or 200, 200)
-    whole = " ".join(" ".join(lines).split())
-    first = next(iter(FINDINGS))
-    for block in (f"{first}: {FINDINGS[first].sentence}", *NEXT):
-        assert " ".join(block.split()) in whole
-    if width is None:  # a paper's most important findings come first
-        places: dict[str, list[int]] = {}
-        for name, (_, sentence) in FINDINGS.items():
-            places.setdefault(name.partition("/")[0], []).append(whole.index(f"{name}: {sentence}"))
-        assert all(of == sorted(of) for of in places.values())
-        assert lines[0].split() == ["paper", "all", *Kind]
-        papers = {verdict.paper for verdict in headlines}
-        rows = [line.split() for line in lines if {*line.split()[:1]} & papers and line.split()[1:2] != []]
-        counts = {row[0]: [int(cell) for cell in row[1 : 2 + len(Kind)]] for row in rows if row[1].isdigit()}
-        kinds = Counter((verdict.paper, verdict.verdict) for verdict in headlines)
-        assert counts == {
-            paper: [sum(kinds[paper, kind] for kind in Kind), *(kinds[paper, kind] for kind in Kind)]
-            for paper in papers
-        }
+        assert len(each) <= LINES
+        assert max(map(len, each)) <= min(width or 100, 100)
+    whole = as_one_line(lines)
+    printed = [one.claim for one in headlines if one.word == Kind.VIOLATED and one.judges == "printed"]
+    assert len(printed) == 6
+    for text in (*(SENTENCES[name].headline for name in printed), *NEXT):
+        assert " ".join(str(text).split()) in whole
 
 
-def test_a_sentence_is_printed_only_with_its_verdict_and_a_repair_if_it_holds() -> None:
+def test_the_page_counts_verdicts_and_sources(headlines: list[Verdict]) -> None:
+    lines = page(headlines, None)
+    for field in ("word", "paper"):
+        for name, count in Counter(getattr(one, field) for one in headlines).items():
+            row = rf" *{count} {name}  +\S.*" if field == "word" else rf"  {name} +{count}  \S.*"
+            assert sum(re.fullmatch(row, line) is not None for line in lines) == 1, name
+
+
+def test_a_sentence_is_printed_only_with_its_verdict_and_a_repair_only_if_it_holds() -> None:
     pair = ("cfl-mgd/lemma-2", "cfl-mgd/theorem-d")
     lemma, repair = stored(pair)
     ratio = (repair.tightness or {})["all"]["ratio"]
-    said = page([lemma, repair], None)
-    assert f"{pair[0]}: {FINDINGS[pair[0]].sentence}" in said
-    assert any(f"{pair[1]} ({ratio:.3g})" in line for line in said)
+    assert (
+        f"{SENTENCES[pair[0]].headline} Repaired by {pair[1]} (tight \N{MULTIPLICATION SIGN}{ratio:.3g})."
+        in as_one_line(page([lemma, repair], None))
+    )
     assert "theorem-d" not in "\n".join(page([lemma], None))
-    (broken,) = stored(pair[1:], verdict="violated", reason="no")
-    assert "What repairs it" not in "\n".join(page([lemma, broken], None))
-    (other,) = stored(pair[:1], verdict="consistent", reason="holds on 7 instances")
-    said = page([other], None)
-    assert FINDINGS[pair[0]].sentence not in " ".join(said)
-    assert f"{pair[0]}: consistent: holds on 7 instances" in said
-    # of a probability there is no ratio
-    promise, repair = stored(("gradient-loss/reduction-up-to", "gradient-loss/sooner"))
-    assert repair.trials
-    text = "\n".join(page([promise, repair], None)).partition("What repairs it")[2]
-    assert "gradient-loss/sooner" in text
-    assert "gradient-loss/sooner (" not in text
+    (broken,) = stored(pair[1:], verdict="violated", reason="no", basis="exact")
+    assert f"Proposed repair, violated so far: {pair[1]}." in as_one_line(page([lemma, broken], None))
+    (other,) = stored(pair[:1], verdict="consistent", basis=None, reason="holds on 7 instances")
+    said = as_one_line(page([other], None))
+    assert str(SENTENCES[pair[0]].headline) not in said
+    assert f"{pair[0]} (consistent) holds on 7 instances" in said
+    (in_floats,) = stored(pair[:1], basis="floats", reason="by a margin")
+    said = as_one_line(page([in_floats], None))
+    assert str(SENTENCES[pair[0]].headline) not in said
+    assert f"{pair[0]} by a margin" in said

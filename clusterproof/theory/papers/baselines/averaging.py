@@ -218,8 +218,10 @@ def rest_of_two(curvature: Fraction, step: Fraction, local_steps: int) -> Fracti
     judges="reading",
     repaired_by="baselines/fedavg",
     expected="violated",
-    headline="FedAvg with two local steps misses the minimiser of the mean loss: with curvatures 1/2 "
-    "and 1, minimisers -1 and 1 and step 1 it rests at 1/7, not 1/3.",
+    headline=(
+        "FedAvg with two local steps misses the minimiser of the mean loss. With curvatures 1/2 "
+        "and 1, minimisers -1 and 1 and step size 1, it comes to rest at 1/7 instead of 1/3."
+    ),
     rank=1,
     places="cfl-mgd/introduction",
 )
@@ -325,8 +327,10 @@ def personal_rest_of_two(curvature: Fraction, inner: Fraction, power: int) -> Fr
     judges="reading",
     repaired_by="baselines/per-fedavg-hf",
     expected="violated",
-    headline="First-order Per-FedAvg misses the minimiser of its objective: with curvatures 1/2 and 1, "
-    "minimisers -1 and 1, alpha = 1/2 it rests at 1/7, not -1/17.",
+    headline=(
+        "First-order Per-FedAvg misses the minimiser of its objective. With curvatures 1/2 and "
+        "1, minimisers -1 and 1 and alpha = 1/2, it comes to rest at 1/7 instead of -1/17."
+    ),
     rank=2,
 )
 def per_fedavg_first_order_optimum(

@@ -234,8 +234,11 @@ FOUR_UPDATES = (0, 1, 0, -1, 1, -1, 3, 1)
     repaired_by="cfl/single-linkage",
     example=({"clients": 4, "coordinates": FOUR_UPDATES},),
     expected="violated",
-    headline="Complete linkage, as in the public code, misses the best cut: for updates (0, 1), (0, "
-    "-1), (1, -1), (3, 1) its largest similarity is 0.447, the least 0.316.",
+    headline=(
+        "Complete linkage, which the public code uses, misses the best cut. For the updates (0, "
+        "1), (0, -1), (1, -1) and (3, 1) the largest similarity across its cut is 0.447. Across "
+        "the best cut it is 0.316."
+    ),
     rank=1,
     places="cfl-mgd/section 2",
 )
@@ -287,8 +290,10 @@ def cut_twice(sides: str, cut: int) -> tuple[list[list[int]], list[list[int]]]:
     repaired_by="cfl/client-ids",
     evaluations=3472,
     expected="violated",
-    headline="The public code mixes positions with clients: it lists the clusters [0], [1], [2, 3] as "
-    "[0], [0], [1, 2].",
+    headline=(
+        "The public code confuses positions with clients. It lists the clusters [0], [1], [2, 3] "
+        "as [0], [0], [1, 2]."
+    ),
     rank=2,
 )
 def notebook_index(sides: str = among(*HALVES), cut: int = Z[1:7]) -> Sides:

@@ -31,8 +31,11 @@ def after_a_round(
     bound=bound_by_lemma_2,
     example=BY_HAND,
     expected="violated",
-    headline="Lemma 2 is false at 34 clients, 17 in each cluster: with momentum 2/3 and no noise a "
-    "round ends at an error of 0.215, and it allows 0.164 (c_4 = 1/4; no other helps).",
+    headline=(
+        "Lemma 2 is false. With 34 clients, 17 in each cluster, momentum 2/3 and no noise, a "
+        "round ends with an error of 0.215. The lemma allows 0.164 with its constant c_4 = 1/4, "
+        "and no other c_4 helps."
+    ),
     rank=2,
     places="(31); after (38)",
 )

@@ -35,8 +35,11 @@ def conclusion(share: Fraction, root: Fraction, floor: Fraction) -> Fraction:
     judges="reading",
     repaired_by=REPAIRS,
     expected="vacuous",
-    headline="Theorem 1 is vacuous with max ||chi*|| <= 1 for <~ 1: rho >= 4 kappa, and no start of "
-    "Assumption 4 is farther than 1/2; with larger Delta it is false.",
+    headline=(
+        'If "max ||chi*|| <~ 1" means "at most 1", Theorem 1 says nothing: it guarantees rho >= '
+        "4 kappa, but by Assumption 4 every start is within 1/2 of its optimum. With larger "
+        "Delta it is false."
+    ),
     rank=1,
     places="abstract; contribution 2; section 2; (11)",
 )
@@ -162,8 +165,11 @@ def rounds_of(constant: Fraction, clients: int, own: int) -> int:
     repaired_by=REPAIRS,
     example={"clients": 39, "own": 17, "momentum": Fraction(999, 1000)},
     expected="violated",
-    headline="A smaller constant does not save Theorem 1: at c_4 = 1/33 and momentum 0.999 the error "
-    "is 0.497 after its 14 rounds, and it claims 0.485 (39 clients, 17 in one cluster).",
+    headline=(
+        "A smaller constant does not save Theorem 1. With c_4 = 1/33, momentum 0.999 and 39 "
+        "clients, 17 of them in one cluster, it promises an error of 0.485 after 14 rounds. The "
+        "error is 0.497."
+    ),
     rank=3,
     places="(11)",
 )
@@ -247,7 +253,11 @@ def theorem_1_large_separation(
     # refutes it with p for l in rho, as Theorem 1 prints it, too
     example={"exponent": 7, "constant": Fraction(10**6)},
     expected="violated",
-    headline=True,
+    headline=(
+        "Remark 1 is false: rho does not vanish as m and n' grow, because it contains the term 4 "
+        "kappa. At m = n' = 10^7, rho is 4."
+    ),
+    rank=6,
     places="remark 1; section 7",
 )
 def remark_1(exponent: int = Z[0:16], constant: Fraction = among(Fraction(10**6))) -> Sides:

@@ -129,8 +129,10 @@ def minimiser(minimisers: tuple[Fraction, ...], strength: Fraction) -> list[Frac
     repaired_by="fpfc/window",
     example={"spread": Fraction(1, 10), "strength": Fraction(1, 4)},
     expected="violated",
-    headline="A convex penalty can recover the clusters: clients at 0, 0.1, 1 and 1.1 end at 7/40, "
-    "7/40, 37/40 and 37/40 with lambda = 1/4.",
+    headline=(
+        "A convex penalty can recover the clusters. With lambda = 1/4, clients at 0, 0.1, 1 and "
+        "1.1 end at 7/40, 7/40, 37/40 and 37/40."
+    ),
     rank=5,
     places="table 1",
 )

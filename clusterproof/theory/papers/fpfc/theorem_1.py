@@ -208,8 +208,10 @@ def contraction(condition: Fraction, step: Fraction) -> Fraction:
     judges="reading",
     repaired_by="fpfc/repaired-models",
     expected="vacuous",
-    headline="The condition rho > L_f / (1 - 2c) of Theorem 1 binds nothing, or everything: every step "
-    "that it allows has c >= 1/2. Meant is c^(T/2) in place of c.",
+    headline=(
+        "The condition rho > L_f / (1 - 2c) of Theorem 1 excludes nothing or everything, because "
+        "every allowed step size has c >= 1/2. It should have c^(T/2) in place of c."
+    ),
     rank=4,
 )
 def conditions(condition: Fraction = CONDITION, step: Fraction = STEP) -> Sides:
@@ -265,8 +267,10 @@ START = Fraction(2)
         "rounds": 1,
     },
     expected="violated",
-    headline="Theorem 1, first inequality, allows a mean square of -0.75 where 7.08 is measured: its "
-    "constant C_1 is negative at rho = 23/4, xi = 1/2, 3 local steps.",
+    headline=(
+        "The first inequality of Theorem 1 allows a mean square of -0.75 where 7.08 is measured. "
+        "Its constant C_1 is negative at rho = 23/4, xi = 1/2 and 3 local steps."
+    ),
     rank=1,
 )
 def theorem_1_models(
@@ -327,8 +331,10 @@ POSITIVE = Q[Fraction(1, 4) :: 4]
     "first round too",
     repaired_by="fpfc/repaired-models",
     expected="vacuous",
-    headline="Theorem 1, second inequality, says nothing of the algorithm: every theta with its v "
-    "meets it, before the first round too.",
+    headline=(
+        "The second inequality of Theorem 1 says nothing about the algorithm: every theta meets "
+        "it together with its v, even before the first round."
+    ),
     rank=3,
 )
 def theorem_1_mapping(
@@ -384,8 +390,10 @@ def theorem_1_mapping(
     judges="reading",
     repaired_by="fpfc/repaired-duals",
     expected="violated",
-    headline="Theorem 1, third inequality, is false where only pairs of two participants move: 0.0139 "
-    "exceeds 0.0000623 with 2 clients, one a round, for 1000 rounds.",
+    headline=(
+        "The third inequality of Theorem 1 is false if only pairs of two participants move. With "
+        "2 clients, one of them in each of 1000 rounds, 0.0139 exceeds the bound 0.0000623."
+    ),
     rank=2,
     places="algorithm 1, line 5",
 )

@@ -22,8 +22,10 @@ ROUNDS = 8
     repaired_by="gradient-loss/pinning",
     ill_posed=True,
     expected="ill-posed",
-    headline="(7) is 0 / 0 for a cluster without devices: if its model is kept it stays at 3, if a "
-    "device is allocated it moves to 1.",
+    headline=(
+        "For a cluster without devices (7) is 0 / 0. If its model is kept, it stays at 3. If a "
+        "device is allocated to it, it moves to 1."
+    ),
     rank=4,
     places="algorithm 1, line 14",
 )

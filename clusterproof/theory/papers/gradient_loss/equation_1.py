@@ -38,8 +38,10 @@ def summed_scores(
     judges="reading",
     repaired_by="gradient-loss/equation-1-mean",
     expected="violated",
-    headline="With the summed loss of (1) two copies of a batch change the choice: the scores are -3/4 "
-    "and -1/2 on one row, and -1 and -3/2 on two copies of it.",
+    headline=(
+        "With the summed loss of (1), duplicating a batch changes the choice. The scores are "
+        "-3/4 and -1/2 on one row, and -1 and -3/2 on two copies of it."
+    ),
     rank=2,
     places="algorithm 1, line 6",
 )

@@ -25,7 +25,12 @@ PACE, SHARE = Q[Fraction(1, 20) : 1 : 20], Q[0:1:10]
     failure="misprint",
     repaired_by="gradient-loss/equation-2-descent",
     expected="violated",
-    headline=True,
+    headline=(
+        "The text after (2) calls the last move of a cluster's model the average gradient. It is "
+        "minus the learning rate times the average gradient: from 1, with both minimisers at 0 "
+        "and step 1, it is -1, and the average gradient is 1."
+    ),
+    rank=6,
     places="(2)",
 )
 def equation_2(
@@ -59,7 +64,13 @@ def draw_task(stream: np.random.Generator, condition: float = 3.0) -> QuadraticM
     )
 
 
-@claim("gradient-loss/equation-2-descent", label="(2) with its sign", judges="ours", expected="certified")
+@claim(
+    "gradient-loss/equation-2-descent",
+    label="(2) with its sign",
+    judges="ours",
+    expected="certified",
+    headline=True,
+)
 def equation_2_descent(
     devices: int = DEVICES,
     gradients: tuple[Fraction, ...] = OF_DEVICES,

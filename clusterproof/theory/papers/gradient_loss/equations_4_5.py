@@ -134,8 +134,10 @@ def equation_5_batch(
     ill_posed=False,
     repaired_by="gradient-loss/equations-4-7",
     expected="violated",
-    headline="Line 12 uploads the update of the round before: from 1, with the minimiser 0 and alpha = "
-    "1/2, two rounds end at 1/2, and at 1/4 by (5)-(7).",
+    headline=(
+        "Line 12 uploads the update of the previous round. From 1, with minimiser 0 and alpha = "
+        "1/2, two rounds end at 1/2. By (5)-(7) they end at 1/4."
+    ),
     rank=5,
 )
 def algorithm_line_12(center: Fraction = POINT, start: Fraction = POINT, step: Fraction = STEP) -> Sides:

@@ -71,7 +71,11 @@ def labels_of(minimisers: Sequence[Fraction]) -> list[int]:
     repaired_by="gradient-loss/what-clusters",
     example={"half": 2, "pull": Fraction(1)},
     expected="violated",
-    headline=True,
+    headline=(
+        "Section I says that earlier methods cluster devices by their loss values alone. CFL, "
+        "one of them, uses only the cosines of updates."
+    ),
+    rank=7,
     places="section 1",
 )
 def only_losses(half: int = HALF, pull: Fraction = PULL) -> Sides:
@@ -111,6 +115,7 @@ def choices_of(task: QuadraticMixture) -> np.ndarray:
     evaluations=200,
     expected="consistent, no sharpness",
     places="section 1",
+    headline=True,
 )
 def ifca_by_losses(half: int = HALF, pull: Fraction = PULL) -> Sides:
     """Of the methods before, IFCA clusters devices by their loss values alone, and CFL by their updates alone.

@@ -293,8 +293,10 @@ def reduction_ceiling_on_symbols(later: NotNegative, baseline: int = Z[2:]) -> S
     repaired_by="gradient-loss/sooner",
     ill_posed=True,
     expected="ill-posed",
-    headline='"Up to 98 %" has no meaning without the number of runs: at one setting single pairs of '
-    "runs need fewer iterations by half, or more than twice as many.",
+    headline=(
+        '"Up to 98 %" means nothing without the number of runs. At one setting, some pairs of '
+        "runs need half as many iterations, others more than twice as many."
+    ),
     rank=3,
     places="figure 5",
 )

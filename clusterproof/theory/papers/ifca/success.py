@@ -262,8 +262,10 @@ def cfl_mgd_though_near(
     replicates=800,
     repaired_by="ifca/cfl-mgd-in-basin",
     expected="violated",
-    headline="Momentum can lose a start: from models as far from their optima as these are apart, four "
-    "times the noise, CFL-MGD with momentum 9/10 succeeds less often than IFCA.",
+    headline=(
+        "Momentum can spoil a start. From models as far from their optima as the optima are "
+        "apart (four times the noise), CFL-MGD with momentum 9/10 succeeds less often than IFCA."
+    ),
     places="cfl-mgd/section 2; cfl-mgd/section 6; cfl-mgd/section 7",
 )
 def cfl_mgd_same_basin(

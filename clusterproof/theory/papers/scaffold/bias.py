@@ -108,8 +108,10 @@ def floor(sums: Sums, curvature: Any, variance: Any) -> Any:
     label="Theorem 4.1",
     evaluations=60,
     expected="certified",
-    headline="Theorem 4.1 holds for every number of local steps: SCAFFOLD II is biased by gamma / N, "
-    "as FedAvg, and by gamma^2 for any number of clients.",
+    headline=(
+        "Theorem 4.1 holds for every number of local steps: SCAFFOLD II has a bias of order "
+        "gamma / N, like FedAvg, and one of order gamma^2 for any number of clients."
+    ),
     rank=2,
 )
 def bias(curvature: Curvature, local_steps: LocalSteps) -> Sides:

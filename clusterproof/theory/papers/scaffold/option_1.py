@@ -248,8 +248,10 @@ def two_rounds(curvatures: tuple[Any, ...], step_size: Any, local_steps: int) ->
     repaired_by="scaffold/sharp-option-1",
     evaluations=60,
     expected="violated",
-    headline="SCAFFOLD with option I can diverge at the step 1 / L: with curvatures 1 / 100 and 1 and "
-    "6 local steps a round multiplies the error by 1.096.",
+    headline=(
+        "SCAFFOLD with option I can diverge at step size 1/L. With curvatures 1/100 and 1 and 6 "
+        "local steps, a round multiplies the error by 1.096."
+    ),
     rank=1,
 )
 def option_1_diverges(

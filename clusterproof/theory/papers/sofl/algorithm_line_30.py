@@ -17,8 +17,10 @@ from clusterproof.checker.claims import Sides, Stream, Z, at_least, at_most, cla
     repaired_by="sofl/aggregation-in-cluster",
     ill_posed=True,
     expected="ill-posed",
-    headline="The weights n_m / n of line 30 do not sum to 1 within a cluster: with two clients inside "
-    "and one outside, a sample each, they sum to 2/3.",
+    headline=(
+        "The weights n_m / n of line 30 do not sum to 1 within a cluster. With two clients "
+        "inside, one outside and one sample each, they sum to 2/3."
+    ),
     rank=2,
     places="(1)",
 )

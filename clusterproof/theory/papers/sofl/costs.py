@@ -81,8 +81,10 @@ def ifca_consumption(clusters: int = CLUSTERS, local_steps: int = STEPS) -> Side
     "sofl/clustering-condition",
     label="Section 4.1, conditions (a), (b)",
     expected="vacuous",
-    headline="Condition (b) of Section 4.1 decides nothing: 10 delta_1 is the largest update, so (b) "
-    "holds for every delta_2 below 10 delta_1.",
+    headline=(
+        "Condition (b) of Section 4.1 decides nothing. 10 delta_1 is the largest update, so (b) "
+        "holds for every delta_2 below 10 delta_1."
+    ),
     rank=3,
     places="section 4.1, (a) and (b); algorithm 1, line 11",
 )

@@ -46,8 +46,10 @@ def elbow(curve: Sequence[Fraction]) -> int:
     judges="reading",
     repaired_by="sofl/guarded-count",
     expected="violated",
-    headline="The elbow of line 14 finds 2 clusters where the map has found exactly 3, at (0, 1), (1, "
-    "0) and (1, 1).",
+    headline=(
+        "The elbow of line 14 finds 2 clusters where the map has found exactly 3, at (0, 1), (1, "
+        "0) and (1, 1)."
+    ),
     rank=5,
     places="algorithm 1, line 13; figure 8",
 )
@@ -173,6 +175,7 @@ def counted(task: QuadraticMixture, seed: int) -> int:
     replicates=24,
     expected="inconclusive",
     places="contribution 1",
+    headline=True,
 )
 def guarded_count(stream: Stream, replicates: Replicates) -> Frequency:
     """The silhouette of the clients, with one cluster allowed, finds 1, 2, 4 and 8 clusters.

@@ -108,8 +108,10 @@ LINE: Any = (
     judges="reading",
     repaired_by="sofl/equation-6",
     expected="violated",
-    headline="Minimising (4) and then (5) does not minimise (3): of clients at 0, 1, 2 and 4 it makes "
-    "two clusters with the sum 2.5, and the least is 2.",
+    headline=(
+        "Minimising (4) and then (5) does not minimise (3). For clients at 0, 1, 2 and 4 it "
+        "gives two clusters with the sum 2.5. The minimum is 2."
+    ),
     rank=4,
     places="(5)",
 )

@@ -19,8 +19,10 @@ RATE = among(Fraction(1, 10), Fraction(1, 2), Fraction(1))
     ill_posed=True,
     repaired_by="sofl/theorem-1-robbins-monro",
     expected="ill-posed",
-    headline="Theorem 1 names no rate: at the constant rate 1/10 a neuron keeps 1/19 of its cell's "
-    "variance for ever, at the rate 1 / n none.",
+    headline=(
+        "Theorem 1 names no learning rate. At the constant rate 1/10 a neuron keeps 1/19 of its "
+        "cell's variance for ever. At the rate 1/n it keeps none."
+    ),
     rank=1,
 )
 def theorem_1(rate: Fraction = RATE) -> Sides:

@@ -279,8 +279,10 @@ def second_models(momentum: Fraction) -> list[Fraction]:
     repaired_by="cfl-mgd/equation-32-fixed-clusters",
     ill_posed=True,
     expected="ill-posed",
-    headline="Line 15, (A19) and (32) give a client that changes its cluster three momenta: from the "
-    "same four clients the second model is 5/8, 23/32 or 11/16.",
+    headline=(
+        "Line 15, (A19) and (32) give three different momenta to a client that changes its "
+        "cluster. From the same four clients the second model becomes 5/8, 23/32 or 11/16."
+    ),
     rank=5,
     places="after (6)",
 )

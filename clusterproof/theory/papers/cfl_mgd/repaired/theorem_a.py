@@ -39,6 +39,7 @@ def experiment_at(place: str) -> Experiment:
     bound=BOUND.bound_trace,
     expected="consistent, sharp within 2",
     places="abstract; contribution 2; (11)",
+    headline=True,
 )
 def theorem_a(place: Place, replicates: Replicates, stream: Stream) -> dict[str, Sides]:
     """Option I on smooth strongly convex losses: explicit bound from an exactly checked certificate.
