@@ -32,7 +32,8 @@ OUTER = ("clusterproof", "tests")
 
 def count_lines(text: str) -> Counter[str]:
     """Return the lines of ``code``, of ``docstrings`` and in all of a module."""
-    code, documented = set(), set()
+    code: set[int] = set()
+    documented: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type not in BLANK:
             code.update(range(token.start[0], token.end[0] + 1))

@@ -27,7 +27,7 @@ from clusterproof.checker.claims.class_ranges import OfClass
 from clusterproof.checker.kernel.evaluation import evaluating
 from clusterproof.checker.kernel.functions import problem
 from clusterproof.checker.kernel.traces import Trace
-from clusterproof.checker.kernel.vocabulary import Sides, at_most, equal, least, suppose
+from clusterproof.checker.kernel.vocabulary import EXACT, Sides
 from clusterproof.checker.search.duals import proof_of
 from clusterproof.checker.search.paths import Path, entries_of
 from clusterproof.checker.search.worst_functions import SLACK
@@ -35,6 +35,7 @@ from clusterproof.checker.search.worst_ratio import worst_ratio
 from clusterproof.theorem import functions, operators, sets
 
 REPETITIONS = 3
+suppose, at_most, equal, least = EXACT.suppose, EXACT.at_most, EXACT.equal, EXACT.least
 MU = Fraction(1, 10)
 CONVEX = functions(smoothness=1)
 STRONGLY = functions(smoothness=1, strong_convexity=MU)
