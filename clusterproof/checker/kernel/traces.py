@@ -90,12 +90,14 @@ class Trace(World):
     def inner(self, left: Point, right: Point) -> Form:
         """Return the combination of the products of the free vectors."""
         total: dict[Any, Any] = {}
+        lengths = {j: words(b) for j, b in right.terms.items()}
         for i, a in left.terms.items():
+            length = words(a)
             for j, b in right.terms.items():
-                pair = (min(i, j), max(i, j))
-                old, entry = total.get(pair, Fraction(0)), a * b
-                spend(1 + words(a) * words(b) + cost_of_sum(old, entry))
-                total[pair] = joined(old, entry)
+                pair = (i, j) if i <= j else (j, i)
+                old, entry = total.get(pair), a * b
+                spend(1 + length * lengths[j] + (0 if old is None else cost_of_sum(old, entry)))
+                total[pair] = entry if old is None else joined(old, entry)
         return Form(self, {pair: value for pair, value in total.items() if not is_zero(value)})
 
     def is_zero(self, point: Point) -> Fact:

@@ -80,4 +80,5 @@ def _least(path: Path, targets: Sequence[Terms], normal: Terms) -> Worst | None:
 
 
 def _scaled(terms: Terms, factor: int) -> Terms:
-    return {key: factor * value / size_of(terms) for key, value in terms.items()}
+    scale = factor / size_of(terms)
+    return {key: scale * value for key, value in terms.items()}
