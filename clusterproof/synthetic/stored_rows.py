@@ -13,6 +13,10 @@ from clusterproof.common.arrays import argmin_smallest_index
 CACHED = 2**17
 """Numbers of rows that gradients pass over twice in a block, about those of a core's cache."""
 
+TOGETHER = 4 * CACHED
+"""Numbers of rows of the clients that choose models and sum gradients in one product: fewer clients a product take more
+calls, and more clients read their rows from memory twice."""
+
 
 @dataclass(frozen=True, eq=False)
 class StoredRows:
@@ -74,17 +78,19 @@ class StoredRows:
         """Return choices (..., k) of models (..., P, d) by clients (k,), and the sums of their gradients, (..., P, d).
 
         The gradients are made of the residuals of the losses. A client's rows are in the cache when they are used
-        again: large ones are taken one client after the other.
+        again: they are taken some clients after others, large ones one client after the other.
         """
         X, y = self._rows(clients)
         columns = models.reshape(-1, models.shape[-1])
         runs = math.prod(models.shape[:-2])
         losses = np.empty((len(X), runs, models.shape[-2]))
         sums = np.zeros((runs, *models.shape[-2:]))
-        if X[0].size > CACHED // 8:
+        if X[0].size > CACHED // 2:
             self._one_by_one(X, y[:, 0], columns, losses, sums)
         else:
-            self._together(X, y, columns, losses, sums)
+            size = TOGETHER // X[0].size
+            for block in (slice(first, first + size) for first in range(0, len(X), size)):
+                self._together(X[block], y[block], columns, losses[block], sums)
         choices = argmin_smallest_index(losses).T
         if np.isnan(losses).any():  # which `argmin` takes for the smallest
             sums = self._together(X, y, columns, losses, np.zeros_like(sums))
