@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from cyclopts import Parameter
@@ -22,13 +22,15 @@ from clusterproof.checker.freeze import may_be_rewritten
 from clusterproof.checker.report import tables as reports
 from clusterproof.checker.report.stored_evidence import require_writable
 from clusterproof.checker.report.verdict import HOLDS, line_of
-from clusterproof.commands import check_child, check_evidence, terminal
+from clusterproof.commands import check_child, terminal
 from clusterproof.commands.check_page import page
-from clusterproof.commands.check_unit import evaluate
 from clusterproof.common import InvalidArgument
 from clusterproof.common.atomic import write_whole
 from clusterproof.common.validation import check_count, check_seed
 from clusterproof.user_files import file_of
+
+if TYPE_CHECKING:  # another process searches claims of a file, and this one starts sooner without the search
+    from clusterproof.commands.check_evidence import Recorded
 
 MOST_SEEDS = 1024
 
@@ -128,6 +130,8 @@ def check(
     output = sys.stdout  # which a user's file may replace
     names, files = terminal.split_names(ids)
     if replay:
+        from clusterproof.commands import check_evidence
+
         return check_evidence.print_replay(*check_evidence.recorded_claims(names, files, paper, evidence))
     if trace is not None:
         return _compare(terminal.ids_and_files(ids)[0], trace)
@@ -259,7 +263,9 @@ def _answers(order: check_child.Order, *, headlines: bool) -> Iterator[tuple[str
     if folder is not None:
         require_writable({each.paper for each in chosen}, folder)
     seeds = range(order.seed, order.seed + order.seeds)
-    recorded = check_evidence.Recorded(folder, seeds, search=order.search)
+    from clusterproof.commands.check_evidence import Recorded
+
+    recorded = Recorded(folder, seeds, search=order.search)
     yield "chosen", [claim.id for claim in chosen]
     for index, answer in evaluated(chosen, [], seeds, recorded):
         yield ("failure", (index, answer)) if isinstance(answer, str) else ("verdict", (index, answer, ""))
@@ -325,9 +331,11 @@ def chosen_of(
 
 
 def evaluated(
-    chosen: Sequence[Claim[..., Any]], files: Sequence[str], seeds: range, recorded: check_evidence.Recorded
+    chosen: Sequence[Claim[..., Any]], files: Sequence[str], seeds: range, recorded: Recorded
 ) -> Iterator[tuple[int, Verdict | str]]:
     """Yield each claim's index with its verdict or error: what is replayed, then what is searched, on all cores."""
+    from clusterproof.commands.check_unit import evaluate
+
     left = dict(enumerate(chosen))
     for index, verdict in recorded.verdicts(chosen):
         del left[index]
