@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from fractions import Fraction
 from typing import Any
@@ -22,6 +22,7 @@ from clusterproof.checker.kernel.functions import problem
 from clusterproof.checker.kernel.numbers import write
 from clusterproof.checker.kernel.symbolic import symbolic
 from clusterproof.common.randomness import generator
+from clusterproof.common.time_limit import TimeLimitExceeded, time_limit
 from clusterproof.common.work_limit import QUICK, TooMuchWork, limited_lines
 
 INSTANCES, DRAWS = 12, 30
@@ -32,22 +33,29 @@ ROUNDING = 1e-6
 """Difference of two numbers, relative to the largest of a line, that rounding explains."""
 
 
-def instances(statement: Statement, claim: str) -> list[Mapping[str, Any]]:
-    """Return the examples, corners of the space, and instances that are drawn: always the same ones."""
+def instances(statement: Statement, claim: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the examples, corners of the space, and instances that are drawn: always the same ones."""
     space, stream = statement.space, generator(0, "text", claim, statement.name)
     if statement.random or any(
         each.drawn and not isinstance(each, OfClass) for each in space.ranges.values()
     ):
-        return []
-    found: list[Mapping[str, Any]] = list(statement.first)
-    with suppress(TooMuchWork), limited_lines(LINES, QUICK), suppress(Exception):  # a range may raise
-        found.extend(itertools.islice(space.corners(), INSTANCES // 3))
-        drawn = (space.draw(stream, 1.0) for _ in range(DRAWS))
-        found.extend(each for each in drawn if each is not None)
-    return found
+        return
+    yield from statement.first
+    drawn = (space.draw(stream, 1.0) for _ in range(DRAWS))
+    tried = itertools.chain(itertools.islice(space.corners(), INSTANCES // 3), drawn)
+    left = LINES
+    while True:
+        try:
+            with limited_lines(left, QUICK) as lines:
+                found = next(tried)
+        except (Exception, TooMuchWork):  # a range may raise, and at last there is none
+            return
+        left = lines[0]
+        if found is not None:
+            yield found
 
 
-def names_of_function(statement: Statement, tried: list[Mapping[str, Any]]) -> tuple[str, ...]:
+def names_of_function(statement: Statement, tried: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     """Return the names of the lines that the live function gives; none if no instance meets its hypotheses."""
     with suppress(TooMuchWork), limited_lines(LINES, QUICK):
         for instance in tried:
@@ -57,7 +65,7 @@ def names_of_function(statement: Statement, tried: list[Mapping[str, Any]]) -> t
 
 
 def names_of_text(
-    own: of_text.Statement, statement: Statement, tried: list[Mapping[str, Any]]
+    own: of_text.Statement, statement: Statement, tried: Iterable[Mapping[str, Any]]
 ) -> tuple[str, ...]:
     """Return the names of the lines that a text gives on numbers, else on symbols; none if it gives none."""
     with of_kernel.limited():
@@ -86,11 +94,13 @@ def names_on_symbols(own: of_text.Statement) -> tuple[str, ...]:
     return ()
 
 
-def require_agreement(statement: Statement, own: of_text.Statement, tried: list[Mapping[str, Any]]) -> None:
+def require_agreement(
+    statement: Statement, own: of_text.Statement, tried: Iterable[Mapping[str, Any]]
+) -> None:
     """Require that a text says of each instance what the live function does.
 
     The function is called only where the kernel has evaluated the text, for the kernel limits the work of each step,
-    and nothing stops a call of compiled code.
+    and nothing stops a call of compiled code. Its lines are not counted, which takes several times as long.
 
     Raises
     ------
@@ -109,11 +119,11 @@ def require_agreement(statement: Statement, own: of_text.Statement, tried: list[
             except Exception:  # what the kernel refuses it certifies nothing of
                 continue
             try:
-                with limited_lines(LINES, QUICK):
+                with time_limit(QUICK):
                     live: Any = statement.lines(instance)
             except Outside:
                 live = None
-            except (Exception, TooMuchWork):  # the search names what a function raises
+            except (Exception, TimeLimitExceeded):  # the search names what a function raises
                 continue
             if (read is None) is not (live is None) or (read is not None and not _agree(live, read)):
                 shown = ", ".join(f"{n} = {v}" for n, v in statement.space.encode(instance).items())

@@ -61,22 +61,21 @@ class Frozen:
 
 
 class Lines:
-    """The names of the lines of a claim's statements, and the instances at which they are found."""
+    """The names of the lines of a claim's statements."""
 
     def __init__(self, claim: Claim[..., Any], given: Mapping[str, tuple[str, ...]]) -> None:
-        self._names = dict(given)
-        self.instances = {each.name: instances(each, claim.id) for each in claim.statements}
+        self._names, self._claim = dict(given), claim.id
 
     def differ(self, statement: Statement, read: Stated) -> bool:
         """Return whether names were not known, and the text gives others than it was written with."""
         if statement.name not in self._names:
-            self._names[statement.name] = names_of_text(read, statement, self.instances[statement.name])
+            self._names[statement.name] = names_of_text(read, statement, instances(statement, self._claim))
         return self.names(statement) != read.lines
 
     def of_function(self, statement: Statement) -> tuple[str, ...]:
         """Return the names of a statement that has no text."""
         if statement.name not in self._names:
-            self._names[statement.name] = names_of_function(statement, self.instances[statement.name])
+            self._names[statement.name] = names_of_function(statement, instances(statement, self._claim))
         return self.names(statement)
 
     def names(self, statement: Statement) -> tuple[str, ...]:
@@ -111,7 +110,7 @@ def freeze(claim: Claim[..., Any], lines: Mapping[str, tuple[str, ...]] | None =
         further = {}
         for each in inside:
             try:
-                require_agreement(each, stated[each.name], found.instances[each.name])
+                require_agreement(each, stated[each.name], instances(each, claim.id))
             except Refused as refused:
                 further[each.name] = str(refused)
         if not further:

@@ -53,7 +53,8 @@ class File:
             raise Refused(f"{self.name}: its source cannot be read ({error})") from None
         self.lines = self.text.splitlines(keepends=True)
         self.codes = _codes_of(self.tree)
-        self.nodes = [each for each in ast.walk(self.tree) if isinstance(each, ast.FunctionDef | ast.Lambda)]
+        self.all = [*ast.walk(self.tree)]
+        self.nodes = [each for each in self.all if isinstance(each, ast.FunctionDef | ast.Lambda)]
         self.variables = {
             each.id if isinstance(each, ast.Name) else each.arg
             for function in self.nodes
@@ -114,7 +115,7 @@ class File:
 
     def change_of(self, name: str) -> int | None:
         """Return a line that changes what a name of the file holds; None if none does so openly."""
-        for each in ast.walk(self.tree):
+        for each in self.all:
             node, target = cast(Any, each), cast(Any, None)
             if isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
                 target = node.value

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import copy
 import gc
 import importlib
 import importlib.util
@@ -33,6 +32,7 @@ from clusterproof.checker.freeze.files import File, file_of, node_of
 from clusterproof.checker.freeze.sources import (
     Scope,
     Writer,
+    copied,
     in_lines,
     quoted,
     write_expression,
@@ -174,7 +174,7 @@ class Text:
             try:
                 with self.unless_refused():
                     writer = self._writer(scope, {**builtins.__dict__, **(home or {})}, home, {})
-                    made = writer.visit(copy.deepcopy(said))
+                    made = writer.visit(copied(said))
                     self.emit(f"{own} = {write_expression(_placed(made, said), file, writer.edits)}")
                     self.asked |= writer.asked
             except (
@@ -340,13 +340,13 @@ class Text:
                 raise _placed_in(code, Refused(f"line {getattr(each, 'lineno', node.lineno)}: {what}"))
         scope = Scope(file)
         writer = self._writer(scope, known, function.__globals__, cells, shared=shared)
-        made = copy.deepcopy(node)
+        made = copied(node)
         made.args.defaults, made.args.kw_defaults = [], [None] * len(made.args.kwonlyargs)
         if isinstance(made, ast.FunctionDef):
             made.decorator_list = []
         try:
             made = writer.function(made, own)
-            Compiler(RESERVED).visit(copy.deepcopy(made))
+            Compiler(RESERVED).visit(copied(made))
         except Refused as refused:
             raise _placed_in(code, refused) from None
         self.asked |= writer.asked

@@ -191,8 +191,11 @@ def is_text_of(claim: Claim[..., Any], text: str) -> bool:
     Refused
         If the text cannot be read.
     """
-    lines = {name: each.lines for name, each in kernel.read(text).statements.items()}
-    return freeze(claim, lines).text == text
+    return _is_text_of(claim, text, kernel.read(text))
+
+
+def _is_text_of(claim: Claim[..., Any], text: str, read: kernel.Claim) -> bool:
+    return freeze(claim, {name: each.lines for name, each in read.statements.items()}).text == text
 
 
 def _judged(claim: Claim[..., Any], verdict: Verdict, kept: Kept) -> dict[str, kernel.Word] | str:
@@ -205,11 +208,12 @@ def _judged(claim: Claim[..., Any], verdict: Verdict, kept: Kept) -> dict[str, k
         frozen = freeze(claim)
         return {} if frozen.text is None else "its statement has changed"
     try:
-        stated = kernel.read(text).statements
-        if not is_text_of(claim, text):
+        read = kernel.read(text)
+        if not _is_text_of(claim, text, read):
             return "its statement has changed"
     except kernel.Refused as refused:
         return f"its text cannot be read: {refused}"
+    stated = read.statements
     lines = {(name, line): kernel.printed(name, line) for name, each in stated.items() for line in each.lines}
     if sorted(lines.values()) != sorted(names):
         return "its record has other lines"

@@ -24,7 +24,7 @@ from clusterproof.checker.claims.claim import Claim
 
 LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 """Folders of what is installed."""
-CHECKER = "clusterproof.checker."
+OWN, CHECKER = "clusterproof", "clusterproof.checker."
 UNKNOWN = frozenset({"eval", "exec", "compile", "__import__", "import_module", "run_path", "run_module"})
 """What a file may call so that it is not known what it runs."""
 READS = frozenset(
@@ -42,17 +42,21 @@ def key_of(claim: Claim[..., Any]) -> str | None:
     versions: set[str] = set()
     waiting = [claim.module]
     seen: set[str] = set()
+    libraries: dict[str, bool] = {}
     while waiting:
         name = waiting.pop()
         if name in seen:
             continue
         seen.add(name)
+        top = name.partition(".")[0]
+        if top not in libraries:
+            libraries[top] = top != OWN and _is_installed(_file_of(top, sys.modules.get(top)))
+        if libraries[top]:  # of which nothing need be loaded
+            versions.add(_version(top))
+            continue
         module = sys.modules.get(name)
         file = _file_of(name, module)
         if file is None or name.startswith(CHECKER):
-            continue
-        if _is_installed(file) and not name.startswith("clusterproof"):
-            versions.add(_version(name))
             continue
         content = _parsed(str(file), file.stat().st_mtime_ns)
         if content is None or (content.unknown and not name.startswith("clusterproof.")):
@@ -104,19 +108,22 @@ def _file_of(name: str, module: ModuleType | None) -> Path | None:
     return Path(path) if isinstance(path, str) and path.endswith(".py") and os.path.isfile(path) else None
 
 
-def _is_installed(file: Path) -> bool:
+def _is_installed(file: Path | None) -> bool:
+    if file is None:
+        return False
     return str(file).startswith(LIBRARIES) or bool({"site-packages", "dist-packages"} & {*file.parts})
 
 
-def _version(name: str) -> str:
+@lru_cache
+def _version(top: str) -> str:
     """Return the name of a library with its version; of Python's own library the version of Python."""
-    top = name.partition(".")[0]
     if top in sys.stdlib_module_names:
         return f"python {sys.version_info[0]}.{sys.version_info[1]}"
     try:
         return f"{top} {metadata.version(top)}"
-    except metadata.PackageNotFoundError:
-        return f"{top} {getattr(sys.modules.get(top), '__version__', '')}"
+    except metadata.PackageNotFoundError:  # it comes with a distribution of another name
+        several = metadata.packages_distributions().get(top, ())
+        return f"{top} {', '.join(map(metadata.version, several))}"
 
 
 def _imported(
@@ -130,7 +137,8 @@ def _imported(
         if level:
             parts = package.split(".")
             base = ".".join([*parts[: len(parts) - level + 1], *filter(None, [said])])
-        for start in dict.fromkeys([base, f"{own}.{base}"]):  # a user's file has modules of its own beside it
+        beside = [] if own == OWN else [f"{own}.{base}"]  # a user's file has modules of its own
+        for start in [base, *beside]:
             several = start.split(".")
             yield from (".".join(several[:k]) for k in range(1, len(several) + 1))
             yield from (f"{start}.{each}" for each in names if f"{start}.{each}" in sys.modules)
