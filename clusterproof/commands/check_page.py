@@ -27,18 +27,21 @@ MEANINGS = {
 }
 """What a verdict means, in the order of the page."""
 PRINTED = "False as printed"
-SECTIONS = {
-    (Kind.VIOLATED, "printed"): PRINTED,
-    (Kind.VIOLATED, "reading"): "False in the reading that was checked",
-    (Kind.VIOLATED, "ours"): "False, and stated by us",
-    (FLOATS, ""): "Violated in floats, not proved",
-    (Kind.VACUOUS, ""): "Says nothing",
-    (Kind.ILL_POSED, ""): "Has no single meaning",
-    (Kind.INCONCLUSIVE, ""): "Not decided",
-    (Kind.CONSISTENT, ""): "Holds",
-    (Kind.CERTIFIED, ""): "Holds",
+FALSE = {
+    "printed": PRINTED,
+    "reading": "False in the reading that was checked",
+    "ours": "False, and stated by us",
 }
-"""Headings of the findings, by verdict and by whose statement it is; an empty word stands for anybody's."""
+"""Headings of the violated claims, by whose statement they are."""
+OTHERS = {
+    FLOATS: "Violated in floats, not proved",
+    Kind.VACUOUS: "Says nothing",
+    Kind.ILL_POSED: "Has no single meaning",
+    Kind.INCONCLUSIVE: "Not decided",
+    Kind.CONSISTENT: "Holds",
+    Kind.CERTIFIED: "Holds",
+}
+"""Headings of the others, by verdict."""
 NEXT = (
     "clusterproof show cfl-mgd/lemma-2   one claim: statement, counterexample, repair",
     "clusterproof run cfl-mgd            one algorithm, compared with its theorems",
@@ -94,7 +97,7 @@ class Finding:
     @property
     def section(self) -> str:
         """The heading below which it stands."""
-        return SECTIONS.get((self.word, self.judges)) or SECTIONS[self.word, ""]
+        return FALSE[self.judges] if self.word == Kind.VIOLATED else OTHERS[self.word]
 
 
 def findings(verdicts: Sequence[Verdict]) -> list[Finding]:
@@ -227,7 +230,7 @@ def _sections(found: Sequence[Finding], columns: int) -> list[list[str]]:
         f"is 1.02 times what it bounds. At {report.TIMES}1 it is attained."
     )
     blocks = [_wrapped(explained, columns, "")]
-    for heading in dict.fromkeys(SECTIONS.values()):
+    for heading in dict.fromkeys([*FALSE.values(), *OTHERS.values()]):
         if own := [each for each in found if each.section == heading]:
             lines = [line for each in own for line in _paragraph(each, columns)]
             blocks.append([heading, "-" * len(heading), *lines])

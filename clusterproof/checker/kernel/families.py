@@ -25,7 +25,8 @@ t in T and every f if each *need* of it is shown:
 5. *Rounds.* Of ``iterate(step, start, N, invariant=I)`` two needs are left: I(start, 0); and, for a new state of free
    points and symbols and a new n from 0 to N - 1, that I(state, n) implies I(step(state), n + 1). By induction I holds
    of the last state, which is new points and symbols again, of which only I is supposed. What a round asks of f,
-   supposes or decides is forgotten after it; nothing of it is returned.
+   supposes or decides is forgotten after it; nothing of it is returned. The needs are left on paths without the line,
+   too: what I says of a state may decide which path is followed.
 6. *It speaks of something.* A witness, an instance of numbers with a function, meets the hypotheses and has the line.
 
 A symbol of an integer stands for all real numbers: more is shown than is asked for. Hypotheses that are equations make
@@ -107,13 +108,13 @@ def needs(statement: Statement, line: str, data: Data) -> Iterator[Need]:
                     known = [*record.now.known, *sides.facts]
                     conditions = (*trace.facts(known), trace.vectors)
             decisions = record.next_decisions()
-            if type(sides) is not Sides:
-                _require_values(record.now, None, box, record.states)
-                continue
             for goal in record.goals:
                 _require_values(goal, goal.known, box, record.states)
                 of_goal = _Where(goal.known, goal.conditions, box, record.states)
                 yield from of_goal.needs(goal.shown, goal.name, each)
+            if type(sides) is not Sides:
+                _require_values(record.now, None, box, record.states)
+                continue
             _require_values(record.now, known, box, record.states)
             shown = [Fact(slack, equation=sides.equation) for slack in sides.slacks]
             of_line = _Where(known, conditions, box, record.states)

@@ -38,10 +38,11 @@ def needs(case: Case) -> Iterator[tuple[Fact, Sequence[Fact], Sequence[Ends]]]:
         own = bounded(box, goal.known, record.states)
         require_divisors(goal.divisors, goal.known, box, record.states)
         yield from ((fact, goal.known, own) for fact in goal.shown)
-    for slack in case.sides.slacks:
+    sides = Sides(()) if case.sides is None else case.sides
+    for slack in sides.slacks:
         if type(slack) is Quotient:
-            yield Fact(slack, equation=case.sides.equation), case.facts, case.box
-        elif Sides((slack,), case.sides.equation).is_broken():
+            yield Fact(slack, equation=sides.equation), case.facts, case.box
+        elif Sides((slack,), sides.equation).is_broken():
             raise Refused("the line is broken")
 
 

@@ -72,9 +72,9 @@ def exhausted(statement: Statement, line: str, data: Data) -> bool:
 
 @dataclass(frozen=True)
 class Case:
-    """The line on symbols, at one combination of the choices, on one path through the branches."""
+    """The line on symbols in one case of the choices, on one path; None of a path without it, which has goals."""
 
-    sides: Sides
+    sides: Sides | None
     box: Sequence[Ends]
     facts: Sequence[Fact]
     evaluation: Evaluation
@@ -96,6 +96,8 @@ def cases(statement: Statement, line: str, data: Data, states: int = 0) -> Itera
             decisions = record.next_decisions()
             if type(sides) is not Sides:
                 require_divisors(record.now.divisors, None, box, record.states)
+                if record.goals:  # by what they say of a state was it decided that the path has no line
+                    yield Case(None, box, (), record)
             else:
                 facts = [*record.now.known, *sides.facts]
                 if any(type(fact.slack) is not Quotient for fact in facts):
@@ -114,11 +116,13 @@ def has_instance(statement: Statement, line: str, data: Data) -> bool:
 def signs(statement: Statement, line: str, data: Data) -> bool:
     """Show that no coefficient of a side's excess is negative (Bernstein's test), or that an equation's are 0."""
     for case in cases(statement, line, data):
-        for slack in case.sides.slacks:
+        assert case.sides is not None, "without states there are no goals"
+        sides = case.sides
+        for slack in sides.slacks:
             if type(slack) is not Quotient:
-                if Sides((slack,), case.sides.equation).is_broken():
+                if Sides((slack,), sides.equation).is_broken():
                     return False
-            elif case.sides.equation:
+            elif sides.equation:
                 if slack.top:
                     return False
             elif not is_nonnegative(slack_of(slack, case.box, case.facts), case.box):
@@ -134,9 +138,10 @@ def squares(statement: Statement, line: str, data: Data) -> bool:
     blocks = iter(data["blocks"])
     for case in cases(statement, line, data):
         width = len(case.box)
-        factors = nonnegative_on(case.box, case.facts)
-        for slack in case.sides.slacks:
-            if case.sides.equation or type(slack) is not Quotient:
+        assert case.sides is not None, "without states there are no goals"
+        factors, sides = nonnegative_on(case.box, case.facts), case.sides
+        for slack in sides.slacks:
+            if sides.equation or type(slack) is not Quotient:
                 raise Refused("squares show inequalities of symbols")
             target = slack_of(slack, case.box, case.facts)
             shown = is_nonnegative(target, case.box)

@@ -90,6 +90,22 @@ def test_a_hypothesis_on_symbols_times_a_square_is_nonnegative(monkeypatch: pyte
     assert shown(other_way, **on_region(-1)).word is CERTIFIED
 
 
+def outside_by_an_invariant(s: Share, f: Smooth, n: int = Z[1:]) -> Sides:
+    """False for s > 1/2: y is n, and the invariant says that it is 0, so that no path has the line."""
+    y = iterate(lambda k: k + 1, 0, n, invariant=lambda state, _: state == 0)
+    x = f.point() - f.minimiser
+    z = y * (x @ x)
+    if not z > 0:
+        suppose("z > 0", 1 > 2)
+    return at_most(s, bound=Fraction(1, 2))
+
+
+def test_needs_of_a_loop_are_shown_on_paths_without_the_line() -> None:
+    witness = {"s": 0, "n": 1, "f": {**member(), "further": [["1"]]}}
+    evidence: Record = {"rule": "family", "states": 4, "proofs": [], "witness": witness}
+    assert shown(outside_by_an_invariant, **evidence).word is kernel.Word.OPEN
+
+
 # ---- forged evidence of true theorems
 
 

@@ -131,6 +131,19 @@ def test_an_invariant_shows_a_line_for_every_number_of_rounds(
     assert shown(function, {**witness, "n": -1}).word is kernel.Word.OPEN
 
 
+def outside_of_its_values(n: Count, x: Any_) -> Sides:
+    """Where x = 0 the loop divides by 0, so that f(n, x) is neither outside nor a line."""
+    if x <= 0:
+        iterate(lambda s: s + 0 / x, 0, n, invariant=lambda s, _: s == 0)
+        suppose("x > 0", 1 > 2)
+    return at_most(0, x)
+
+
+def test_what_a_round_divides_by_is_shown_on_paths_without_the_line() -> None:
+    found = shown(outside_of_its_values, {"n": 2, "x": 1})
+    assert (found.word, "a divisor may be zero" in found.why) == (kernel.Word.OPEN, True)
+
+
 def test_an_instance_of_many_rounds_ends_by_its_fuel() -> None:
     found = shown(sums, {}, "instance", instance={"n": 10**30})
     assert found.word is kernel.Word.OPEN
