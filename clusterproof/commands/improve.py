@@ -15,8 +15,10 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from clusterproof import checker
+from clusterproof.checker import kernel
 from clusterproof.checker.report.improvement import Checked, Improvement, improve
 from clusterproof.checker.report.variants import constant_of, stated_ids, variant
+from clusterproof.checker.report.verdict import word_of
 from clusterproof.commands import terminal
 from clusterproof.common import InvalidArgument
 from clusterproof.common.atomic import write_whole
@@ -112,8 +114,10 @@ def _checked(file: Path, source: str, claim: str, of: str, value: Fraction, evid
         said = done.stderr.strip().splitlines()
         return Checked(value, "not checked", said[-1] if said else f"exit status {done.returncode}")
     (record,) = [each for each in json.loads(report.read_text())["claims"] if each["claim"] == name]
-    in_floats = record["verdict"] == "violated" and record["basis"] == "floats"
-    return Checked(value, "violated in floats" if in_floats else record["verdict"], record["reason"])
+    verdict = word_of(record["verdict"], record["basis"])
+    if (record["counterexample"] or {}).get("line") == kernel.POTENTIAL:  # which does not refute the number
+        verdict = "potential violated"
+    return Checked(value, verdict, record["reason"])
 
 
 def _facts(claim: str, of: str, found: Improvement) -> dict[str, Any]:

@@ -22,6 +22,8 @@ It imports the standard library only, and trusts nobody who searches, freezes or
 9. A line is *certified* if it holds for every x where f(x) is not outside and the line is not excluded, and there is
    such an x; *violated* if it does not for one such x (*ill-posed* if it is listed so); *vacuous* if there is no such
    x, or if it is certified and the claim says that it says nothing; else *open*.
+   The *potential* of a statement, that is that every invariant of a loop on numbers holds at its start and after each
+   of its rounds, is a step of its own: violated if it does not for one x where f(x) has all lines.
 10. A claim is violated (ill-posed) if a line is. It is open if a line of its statements is open, vacuous if one is
     vacuous, and certified if these and all lines of its lemmas are certified; else open. Its steps decide nothing.
 
@@ -49,6 +51,18 @@ Read the modules in this order; each rule is one theorem against these sentences
 from clusterproof.checker.kernel.evaluation import FUEL, Refused
 from clusterproof.checker.kernel.reading import Claim, read
 from clusterproof.checker.kernel.statement import Statement, printed
-from clusterproof.checker.kernel.words import Judgement, Word, judge, show
+from clusterproof.checker.kernel.words import POTENTIAL, Judgement, Word, judge, show
 
-__all__ = ["FUEL", "Claim", "Judgement", "Refused", "Statement", "Word", "judge", "printed", "read", "show"]
+__all__ = [
+    "FUEL",
+    "POTENTIAL",
+    "Claim",
+    "Judgement",
+    "Refused",
+    "Statement",
+    "Word",
+    "judge",
+    "printed",
+    "read",
+    "show",
+]

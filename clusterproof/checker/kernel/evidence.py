@@ -145,6 +145,7 @@ HEAD: dict[str, Decode] = {"statement": text, "line": text, "rule": text}
 """What every record has: of which statement, which line of it, and by which rule."""
 FIELDS: dict[str, Decode] = {
     "instance": record({"instance": INSTANCE}),
+    "potential": record({"instance": INSTANCE}),
     "exhausted": record({}),
     "signs": record({"witness": INSTANCE}, CASES),
     "squares": record({"witness": INSTANCE, "blocks": list_of(list_of(BLOCK))}, CASES),

@@ -1,10 +1,14 @@
-"""The rule for every number of rounds: it shows what loops and values leave behind, and the line that follows."""
+"""The rules for loops: every number of rounds, by what they leave behind; and a round in which an invariant fails."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
+from clusterproof.checker.kernel.claim_words import Excluded
 from clusterproof.checker.kernel.evaluation import Refused
+from clusterproof.checker.kernel.loops import looking_at_invariants
 from clusterproof.checker.kernel.numbers import whole
 from clusterproof.checker.kernel.polynomials import Polynomial
 from clusterproof.checker.kernel.positivity import (
@@ -17,9 +21,9 @@ from clusterproof.checker.kernel.positivity import (
     slack_of,
 )
 from clusterproof.checker.kernel.quotients import Fact, Quotient
-from clusterproof.checker.kernel.rules import Case, Data, cases, has_instance, nonnegative_on
+from clusterproof.checker.kernel.rules import Case, Data, cases, has_instance, instance, nonnegative_on
 from clusterproof.checker.kernel.statement import Statement
-from clusterproof.checker.kernel.vocabulary import Sides
+from clusterproof.checker.kernel.vocabulary import Line, Sides
 
 
 def needs(case: Case) -> Iterator[tuple[Fact, Sequence[Fact], Sequence[Ends]]]:
@@ -72,3 +76,26 @@ def induction(statement: Statement, line: str, data: Data) -> bool:
                 if not is_sum_of_squares(target, factors, next(blocks, ()), len(box)):
                     return False
     return has_instance(statement, line, data)
+
+
+def potential_of(statement: Statement) -> Statement:
+    """Return the statement, of one line, that the invariants of all loops hold in every round.
+
+    It is about the instances that have all lines of the first one.
+    """
+
+    def holds(**quantities: Any) -> Line:
+        assert statement.function is not None
+        with looking_at_invariants() as looked:
+            value = statement.function(**quantities)
+        lines = value.values() if type(value) is dict else (value,)
+        if any(type(line) is not Sides for line in lines):
+            return Excluded("the instance has every line")
+        return Sides(tuple(each.slack for each in looked))
+
+    return replace(statement, function=None if statement.function is None else holds, lines=("",))
+
+
+def potential(statement: Statement, line: str, data: Data) -> bool:
+    """Show that an invariant fails in a round of one instance of the space, which meets all hypotheses."""
+    return instance(potential_of(statement), "", data)

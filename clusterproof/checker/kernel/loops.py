@@ -1,15 +1,17 @@
 """Loops, and values of which a proof knows what their author says: ``iterate`` and ``known``.
 
-On numbers ``iterate`` is a loop, and nobody looks at its invariant. Where the number of rounds is a symbol, the loop
-leads to unknown symbols, and the invariant is supposed to hold for them. The loop leaves two goals, which the rule must
-show. The start satisfies the invariant after 0 rounds. If a state satisfies it after n rounds, n at most rounds - 1,
-then the next state satisfies it after n + 1 rounds. Nothing that is supposed, decided or divided by within a round is
-known outside of it.
+On numbers ``iterate`` is a loop, of which the rule *potential* looks at the invariant in every round. Where the
+number of rounds is a symbol, the loop leads to unknown symbols, and the invariant is supposed to hold for them. The
+loop leaves two goals, which the rule must show. The start satisfies the invariant after 0 rounds. If a state
+satisfies it after n rounds, n at most rounds - 1, then the next state satisfies it after n + 1 rounds. Nothing that
+is supposed, decided or divided by within a round is known outside of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -39,6 +41,42 @@ class Goal:
     conditions: Any
 
 
+@dataclass(frozen=True)
+class Looked:
+    """A comparison of an invariant, by its place, after some rounds: it holds if the slack is at least 0."""
+
+    rounds: int
+    place: int
+    slack: Any
+
+
+_LOOKING: ContextVar[list[Looked] | None] = ContextVar("what invariants say on numbers", default=None)
+
+
+@contextmanager
+def looking_at_invariants() -> Iterator[list[Looked]]:
+    """Yield a list, to which loops on numbers add what their invariants say of the start and after every round."""
+    found: list[Looked] = []
+    token = _LOOKING.set(found)
+    try:
+        yield found
+    finally:
+        _LOOKING.reset(token)
+
+
+def _look(invariant: Callable[..., Any] | None, state: Any, rounds: int) -> None:
+    """Add what an invariant says of a state, where somebody looks."""
+    found = _LOOKING.get()
+    if found is None or invariant is None:
+        return
+    says = invariant(state, rounds)
+    for place, part in enumerate(says if type(says) in (tuple, list) else (says,)):
+        spend(1)
+        facts = facts_of(part)
+        slacks = [-1] if facts is None else [fact.slack for fact in facts]
+        found += [Looked(rounds, place, slack) for slack in slacks]
+
+
 def iterate(
     step: Callable[..., State], start: State, rounds: Any, *, invariant: Callable[..., Any] | None = None
 ) -> State:
@@ -53,18 +91,21 @@ def iterate(
     rounds
         Number of rounds, or a list or tuple with an entry for each.
     invariant
-        Of a proof for every number of rounds, and not looked at elsewhere: takes a state and the number of rounds
-        that led to it, and returns a comparison, or a tuple of them, such as ``(state >= 0, state <= rounds)``. It is
-        shown of the start, and in every round of the next state if it holds of the one before; what it says of the
-        last state is what the proof of the line knows.
+        Of a proof for every number of rounds: takes a state and the number of rounds that led to it, and returns a
+        comparison, or a tuple of them, such as ``(state >= 0, state <= rounds)``. It is shown of the start, and in
+        every round of the next state if it holds of the one before; what it says of the last state is what the proof
+        of the line knows. One that does not hold in some round of an instance is violated.
     """
-    if type(rounds) in (list, tuple):
-        for entry in each(rounds):
-            start = step(start, entry)
-        return start
-    if not isinstance(rounds, Abstract):
-        for _ in each(range(whole(rounds))):
-            start = step(start)
+    if type(rounds) in (list, tuple) or not isinstance(rounds, Abstract):
+        entries: Iterable[tuple[Any, ...]] = (
+            ((entry,) for entry in each(rounds))
+            if type(rounds) in (list, tuple)
+            else (() for _ in each(range(whole(rounds))))
+        )
+        _look(invariant, start, 0)
+        for passed, entry in enumerate(entries):
+            start = step(start, *entry)
+            _look(invariant, start, passed + 1)
         return start
     if invariant is None:
         raise Refused("a symbol stands where a number of rounds must be: give iterate(...) an invariant")

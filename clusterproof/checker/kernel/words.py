@@ -10,11 +10,14 @@ from typing import Any
 from clusterproof.checker.kernel import evidence
 from clusterproof.checker.kernel.evaluation import FUEL, Outside, Refused, limited
 from clusterproof.checker.kernel.families import family
-from clusterproof.checker.kernel.induction import induction
+from clusterproof.checker.kernel.induction import induction, potential
 from clusterproof.checker.kernel.reading import Claim, read
 from clusterproof.checker.kernel.rules import RULES as WITHOUT_ROUNDS
+from clusterproof.checker.kernel.statement import printed
 
-RULES = {**WITHOUT_ROUNDS, "induction": induction, "family": family}
+RULES = {**WITHOUT_ROUNDS, "induction": induction, "potential": potential, "family": family}
+POTENTIAL = "potential"
+"""Name of the step that the invariants of a statement's loops hold, which is a line only where it is violated."""
 Place = tuple[str, str]
 """The name of a statement, and that of one of its lines."""
 
@@ -101,7 +104,7 @@ def show(claim: Claim, record: Any, *, fuel: int = FUEL) -> tuple[Place, Word]:
         try:
             name, line, rule, data = _decoded(record)
             statement = claim.statements.get(name)
-            if statement is None or line not in statement.lines:
+            if statement is None or line not in _names(claim, name, rule):
                 raise Refused(f"the claim has no line {line!r} of a statement {name!r}")
             if not RULES[rule](statement, line, data):
                 raise Refused("the evidence does not show it")
@@ -111,9 +114,18 @@ def show(claim: Claim, record: Any, *, fuel: int = FUEL) -> tuple[Place, Word]:
             raise
         except Exception as error:  # where the function has no value nothing is shown
             raise Refused(f"{type(error).__name__} {_message(error)}".rstrip()) from None
-    if rule == "instance":
+    if rule in ("instance", "potential"):
         return (name, line), Word.ILL_POSED if line in statement.ill_posed else Word.VIOLATED
     return (name, line), Word.VACUOUS if rule == "empty" or claim.says_nothing else Word.CERTIFIED
+
+
+def _names(claim: Claim, name: str, rule: str) -> tuple[str, ...]:
+    """Return the names of a statement's lines of which a rule shows something."""
+    if rule != "potential":
+        return claim.statements[name].lines
+    own = printed(name, POTENTIAL)
+    taken = (printed(key, line) for key, each in claim.statements.items() for line in each.lines)
+    return () if own in taken else (POTENTIAL,)
 
 
 def _decoded(record: Any) -> tuple[str, str, str, dict[str, Any]]:

@@ -21,6 +21,7 @@ from clusterproof.checker.claims.statistics import CLAIM_SIGNIFICANCE
 from clusterproof.checker.freeze import Frozen, freeze
 from clusterproof.checker.report import sentences
 from clusterproof.checker.report.limits_of_evidence import doubts_of, exclude_each_other
+from clusterproof.checker.report.potentials import line_of_potential
 from clusterproof.checker.report.replay import find_line
 from clusterproof.checker.report.verdict import FALSE, Line, Verdict, line_of, main_of, version, with_facts
 from clusterproof.checker.search.evaluation import Evaluation
@@ -129,6 +130,8 @@ def _lines_of(
             continue
         record, word = evidence
         yield replace(_line(claim, tried, key, (Kind(word), record)), evidence=record)
+    if stated is not None and (line := line_of_potential(stated, tried)) is not None:
+        yield line
 
 
 def _require_distinct(claim: Claim[..., Any], lines: Sequence[tuple[str, str]]) -> None:

@@ -112,7 +112,8 @@ def verdict_of(record: Mapping[str, Any], kept: Kept) -> Verdict:
         for each in record["lines"]:
             statement, line = find_line(claim, each["name"])
             own = evidence.get((statement.name, line))
-            lines.append(replace(with_facts(claim, _line(each)), evidence=own, role=roles[statement.name]))
+            read = replace(_line(each), evidence=own, role=roles[statement.name])
+            lines.append(with_facts(claim, read))
         return Verdict(
             **vars(main_of(lines)) | {"reason": record["reason"], "repaired_by": claim.repaired_by},
             claim=claim.id,
@@ -214,14 +215,11 @@ def _judged(claim: Claim[..., Any], verdict: Verdict, kept: Kept) -> dict[str, k
     except kernel.Refused as refused:
         return f"its text cannot be read: {refused}"
     stated = read.statements
-    lines = {(name, line): kernel.printed(name, line) for name, each in stated.items() for line in each.lines}
+    said = kernel.judge(text, kept.of(claim.id)).lines
+    lines = {place: kernel.printed(*place) for place in said}
     if sorted(lines.values()) != sorted(names):
         return "its record has other lines"
-    return {
-        lines[place]: word
-        for place, word in kernel.judge(text, kept.of(claim.id)).lines.items()
-        if stated[place[0]].function is not None
-    }
+    return {lines[place]: word for place, word in said.items() if stated[place[0]].function is not None}
 
 
 def _instance(line: Line) -> dict[str, Any] | None:

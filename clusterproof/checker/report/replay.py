@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from clusterproof.checker import kernel
 from clusterproof.checker.claims.claim import Claim, arguments_of, find_claim
 from clusterproof.checker.claims.class_ranges import require_members
 from clusterproof.checker.claims.judge import Judgement
@@ -16,9 +18,12 @@ from clusterproof.checker.claims.rounding import is_exact
 from clusterproof.checker.claims.sides import Sides
 from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.claims.statistics import CLAIM_SIGNIFICANCE
+from clusterproof.checker.freeze import freeze
 from clusterproof.checker.kernel.evaluation import Outside
 from clusterproof.checker.report import sentences
+from clusterproof.checker.report.potentials import line_of_potential
 from clusterproof.checker.report.verdict import Line, with_facts
+from clusterproof.checker.search.broken_potential import broken_at
 from clusterproof.checker.search.evaluation import Evaluation, Evaluator
 from clusterproof.checker.search.state import Tried
 from clusterproof.common import InvalidArgument
@@ -76,6 +81,8 @@ def _replay(claim: Claim[..., Any], numbers: dict[str, Any]) -> Line:
     evaluation = tried.conclude(instance)
     if evaluation is None:
         raise Outside(tried.outside[-1][0] if tried.outside else tried.coverage.why_stopped)
+    if key == kernel.POTENTIAL and key not in evaluation.judged:
+        return _replayed_potential(claim, tried, instance)
     if key not in evaluation.judged:
         rule = f"must be one of the lines {', '.join(map(repr, evaluation.judged))} that the instance has"
         raise InvalidArgument("counterexample.line", name, rule, "take it from a report")
@@ -91,6 +98,17 @@ def _replay(claim: Claim[..., Any], numbers: dict[str, Any]) -> Line:
         verdict, reason = Kind.CONSISTENT, sentences.comparison(judged, ">=" if lower else "<=")
     line = _line(name, verdict, f"replayed: {reason}", judged, evaluation, written)
     return with_facts(claim, line)
+
+
+def _replayed_potential(claim: Claim[..., Any], tried: Tried, instance: dict[str, Any]) -> Line:
+    """Say whether the potential of a statement fails at an instance."""
+    tried.frozen, name = freeze(claim), tried.statement.name
+    tried.broken_potential = broken_at(tried.frozen.statement(name), instance, tried.space)
+    line = None if tried.frozen.text is None else line_of_potential(kernel.read(tried.frozen.text), tried)
+    if line is not None:
+        return with_facts(claim, replace(line, reason=f"replayed: {line.reason}"))
+    own = kernel.printed(name, kernel.POTENTIAL)
+    return Line(name=own, verdict=Kind.CONSISTENT, reason="replayed: the potential holds in every round")
 
 
 def _line(
@@ -128,7 +146,7 @@ def in_fractions(claim_id: str, counterexample: Mapping[str, Any]) -> str:
     statement, key = find_line(find_claim(claim_id), numbers.pop("line", ""))
     if statement.random:
         return ""
-    sides = statement.lines(statement.space.decode(numbers))[key]
+    sides = statement.lines(statement.space.decode(numbers)).get(key)  # a potential has no two sides
     if not isinstance(sides, Sides):
         return ""
     if sides.identity:

@@ -191,8 +191,13 @@ def line_of(verdict: Verdict, name: str) -> Verdict:
 
 
 def with_facts(claim: Claim[..., Any], line: Line) -> Line:
-    """Return a line with what it judges, what a counterexample to it shows, and what repairs it."""
+    """Return a line with what it judges, what a counterexample to it shows, and what repairs it.
+
+    A potential is its author's own, also in the proof of what a paper prints.
+    """
     own = claim.of_line(line.name)
+    if line.evidence is not None and line.evidence["rule"] == "potential":
+        own["judges"] = "ours"
     return replace(line, judges=own["judges"], failure=own["failure"], repaired_by=own["repaired_by"])
 
 

@@ -11,10 +11,11 @@ from clusterproof.checker.claims.class_ranges import OfClass, class_of
 from clusterproof.checker.claims.drawn_functions import Known
 from clusterproof.checker.claims.ranges import Instance, Integers
 from clusterproof.checker.claims.space import Space
-from clusterproof.checker.kernel import Refused
+from clusterproof.checker.kernel import Refused, Statement
 from clusterproof.checker.kernel.claim_words import Excluded
 from clusterproof.checker.kernel.definitions import WORDS
 from clusterproof.checker.kernel.vocabulary import EXACT, Sides
+from clusterproof.checker.search.broken_potential import BrokenPotential, broken_potential
 from clusterproof.checker.search.families import NotShown, family_of
 from clusterproof.checker.search.instances import stream_of
 from clusterproof.checker.search.paths import paths_of
@@ -25,6 +26,10 @@ from clusterproof.checker.search.written import written_instance
 SETTINGS = 64
 """Values of the other quantities that are all tried if they are no more; else ``DRAWN`` corners, and as many drawn."""
 DRAWN = 12
+ROUNDS, WITH_POTENTIAL, FUNCTIONS = 4, 3, 5
+"""Numbers of rounds, settings of each, and drawn functions of a setting, at which potentials are looked at."""
+MOST_ROUNDS = 6
+"""Integers from the least of an open range on, among which those of settings are."""
 WITNESSES = 50
 """Drawn functions of which one must meet the hypotheses."""
 
@@ -91,12 +96,29 @@ def _families(tried: Tried, settings: Sequence[Instance], name: str) -> dict[str
         try:
             data = family_of(statement, line, tried.statement.multipliers)
         except NotShown as why:
+            tried.broken_potential = _broken_potential(tried, statement, settings, name)
             return {line: WorstCase(not_shown=str(why))}
         witness = _witness(tried, settings, name, line)
         if witness is None:
             return {line: WorstCase(not_shown="no function was found that meets the hypotheses")}
         found[line] = WorstCase(family={**data, "witness": written_instance(tried, witness)})
     return found
+
+
+def _broken_potential(
+    tried: Tried, statement: Statement, settings: Sequence[Instance], name: str
+) -> BrokenPotential | None:
+    """Look for a function at which the potential of a loop does not hold, with few rounds."""
+    few = [
+        each
+        for more in range(ROUNDS)
+        for each in islice(_least_integers(tried.space, settings, name, more), WITH_POTENTIAL)
+    ]
+    drawn = [
+        [each[name] for number in range(FUNCTIONS) for each in _drawn(tried, setting, name, number)]
+        for setting in few
+    ]
+    return broken_potential(statement, tried.space, few, drawn)
 
 
 def _witness(tried: Tried, settings: Sequence[Instance], name: str, line: str) -> Instance | None:
@@ -112,14 +134,16 @@ def _witness(tried: Tried, settings: Sequence[Instance], name: str, line: str) -
     return None
 
 
-def _least_integers(space: Space, settings: Sequence[Instance], name: str) -> Iterator[Instance]:
-    """Yield settings with the least integers of their ranges, where the other values stay in their ranges."""
+def _least_integers(
+    space: Space, settings: Sequence[Instance], name: str, more: int = 0
+) -> Iterator[Instance]:
+    """Yield settings with the least integers of their ranges, or more, where all values stay in their ranges."""
     for setting in settings:
         least: dict[str, Any] = {}
         for other, allowed in space.ranges.items():
             if other == name:
                 continue
-            value = allowed.ends(least)[0] if isinstance(allowed, Integers) else setting[other]
+            value = allowed.ends(least)[0] + more if isinstance(allowed, Integers) else setting[other]
             if not allowed.holds(value, least):
                 break
             least[other] = value
@@ -162,4 +186,16 @@ def _settings(tried: Tried, name: str) -> tuple[Sequence[Instance], bool]:
         drawn = others.draw(stream_of(tried, "setting", number), 1)
         if drawn is not None and len(chosen) < 2 * DRAWN:
             chosen[others.key(drawn)] = drawn
-    return list(chosen.values()), False
+    few = (_few_rounds(others, setting) for setting in chosen.values())
+    return list({others.key(each): each for each in few if others.holds(each)}.values()), False
+
+
+def _few_rounds(space: Space, setting: Instance) -> dict[str, Any]:
+    """Return a setting with integers of open ranges near their least: a program has many conditions of many rounds."""
+    few: dict[str, Any] = {}
+    for name, allowed in space.ranges.items():
+        few[name] = setting[name]
+        if isinstance(allowed, Integers) and allowed.upwards:
+            least = allowed.ends(few)[0]
+            few[name] = least + (setting[name] - least) % MOST_ROUNDS
+    return few

@@ -17,6 +17,7 @@ from clusterproof.checker.freeze import Frozen
 from clusterproof.checker.kernel.claim_words import Excluded
 from clusterproof.checker.kernel.evaluation import Outside
 from clusterproof.checker.real_numbers.evaluation import UNKNOWN, steps_taken
+from clusterproof.checker.search.broken_potential import BrokenPotential
 from clusterproof.checker.search.confirmation import confirmed, is_certain, is_inexact, of_real_numbers
 from clusterproof.checker.search.evaluation import Evaluation, Evaluator
 from clusterproof.checker.search.findings import Findings
@@ -113,6 +114,8 @@ class Tried:
         Whether the neighbourhood of the tightest instance, or of an end of a range, is looked at.
     interrupted
         Whether the user has stopped the search.
+    broken_potential
+        Where the potential of a loop does not hold; None if that was not seen.
     frozen
         The claim as the kernel reads it.
     """
@@ -131,6 +134,7 @@ class Tried:
     asking: tuple[str, ...] = ()
     probing: bool = False
     interrupted: bool = False
+    broken_potential: BrokenPotential | None = None
     frozen: Frozen = field(default_factory=lambda: Frozen(None, {}, {}))
 
     @property

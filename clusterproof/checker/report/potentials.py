@@ -1,0 +1,43 @@
+"""The line of a potential that is violated: the invariant of a loop fails in a round, which the kernel says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterproof.checker import kernel
+from clusterproof.checker.claims.kind import Kind
+from clusterproof.checker.claims.statement import quantities
+from clusterproof.checker.report.sentences import plural
+from clusterproof.checker.report.verdict import Line
+from clusterproof.checker.search.state import Tried
+from clusterproof.checker.search.written import written_instance
+
+
+def line_of_potential(stated: kernel.Claim, tried: Tried) -> Line | None:
+    """Return the line that is violated where the search saw the potential fail; None if the kernel does not say so."""
+    broken, statement = tried.broken_potential, tried.statement
+    if broken is None:
+        return None
+    record: dict[str, Any] = {
+        "statement": statement.name,
+        "line": kernel.POTENTIAL,
+        "rule": "potential",
+        "instance": written_instance(tried, broken.instance),
+    }
+    try:
+        (_, line), word = kernel.show(stated, record)
+    except kernel.Refused:
+        return None
+    name, numbers = kernel.printed(statement.name, line), statement.space.encode(broken.instance)
+    rounds, place = broken.comparison.rounds, broken.comparison.place
+    which = f"comparison {place} of the potential" if place else "the potential"
+    when = f"after {plural('round', rounds)}" if rounds else "at the start"
+    return Line(
+        name=name,
+        verdict=Kind(word),
+        basis="exact",
+        reason=f"{name}, at {quantities(numbers)}: {which} of the proof does not hold {when}",
+        counterexample={**numbers, "line": name},
+        evidence=record,
+        role=statement.role,
+    )
