@@ -100,11 +100,37 @@ PROXIMAL_POINT = {
     ],
     "witness": {"f": member("1/2"), "step": 1, "rounds": 1},
 }
+
+
+def wrong_potential(f: Smooth, rounds: int = Z[1:]) -> Sides:
+    """Gradient descent, with n + 1 in place of n in its potential."""
+
+    def potential(x, n):
+        gap, apart = f(x) - f.minimum, x - f.minimiser
+        return (n + 1) * gap + apart @ apart / 2 <= f.distance**2 / 2
+
+    x = iterate(lambda x: x - f.gradient(x), f.start, rounds, invariant=potential)
+    return at_most(f(x) - f.minimum, bound=f.distance**2 / (2 * rounds))
+
+
+def gaps_and_distances(function: dict[str, Any], rounds: int) -> list[tuple[Fraction, Fraction]]:
+    """Return f(x_n) - f* and |x_n - x*|^2 / 2 of gradient descent with step 1, by a function's triplets."""
+    points = {tuple(map(Fraction, x)): (g, f) for x, g, f in function["triplets"][0]}
+    x, found = tuple(map(Fraction, function["start"])), []
+    for _ in range(rounds + 1):
+        gradient, value = points[x]
+        apart = sum((a - Fraction(b)) ** 2 for a, b in zip(x, function["solution"], strict=True))
+        found.append((Fraction(value) - Fraction(function["minimum"]), apart / 2))
+        x = tuple(a - Fraction(b) for a, b in zip(x, gradient, strict=True))
+    return found
+
+
 BY_HAND = {
     contraction: CONTRACTION,
     gradient_descent: GRADIENT_DESCENT,
     proximal_point: PROXIMAL_POINT,
 }
+WRONG_POTENTIAL = {"rule": "potential", "line": "potential", "instance": {"f": member(), "rounds": 1}}
 
 
 # ---- false neighbours, with the evidence of the theorems

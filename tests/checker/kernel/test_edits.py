@@ -11,7 +11,7 @@ from functools import cache
 from typing import Annotated, Any
 
 import pytest
-from families_by_hand import BY_HAND
+from families_by_hand import BY_HAND, WRONG_POTENTIAL, gaps_and_distances, wrong_potential
 from kernel_statements import OPEN, TooLong, at_most_seconds, frozen_of, read_instance, replayed
 
 from clusterproof.checker import catalogue, kernel
@@ -47,7 +47,7 @@ def centred(p: Share) -> Sides:
 Record = tuple[Any, kernel.Claim, dict[str, Any]]
 """A statement, the claim of which it is as the kernel reads it, and evidence."""
 WORDS = dict.fromkeys(words.RULES, kernel.Word.CERTIFIED)
-WORDS |= {"instance": kernel.Word.VIOLATED, "empty": kernel.Word.VACUOUS}
+WORDS |= {"instance": kernel.Word.VIOLATED, "potential": kernel.Word.VIOLATED, "empty": kernel.Word.VACUOUS}
 
 
 @cache
@@ -70,7 +70,7 @@ def records() -> dict[str, list[Record]]:
         evidence = evidence_of(search(of, 0, "toy/one", 1e-9, frozen=frozen), "", stated)
         assert evidence is not None
         found[evidence[0]["rule"]].append((of, stated, evidence[0]))
-    for function, by_hand in BY_HAND.items():
+    for function, by_hand in {**BY_HAND, wrong_potential: WRONG_POTENTIAL}.items():
         stated = kernel.read(frozen_of(function).text)
         record = {"statement": "", "line": "", **by_hand}
         found[by_hand["rule"]].append((Statement("", function), stated, record))
@@ -157,6 +157,12 @@ def proved() -> dict[tuple[str, str], kernel.Word]:
     }
 
 
+def breaks_its_potential(function: dict[str, Any], rounds: int) -> bool:
+    """Return whether (n + 1) (f(x_n) - f*) + |x_n - x*|^2 / 2 is more than |x_0 - x*|^2 / 2 in some round."""
+    several = gaps_and_distances(function, rounds)
+    return any((n + 1) * gap + apart > several[0][1] for n, (gap, apart) in enumerate(several))
+
+
 def breaks(of: Any, line: str, code: dict[str, Any]) -> bool | None:
     """Return whether the claim's own function breaks a line at an instance; None if it is none of the line."""
     instance = read_instance(of, code)
@@ -172,6 +178,8 @@ def breaks(of: Any, line: str, code: dict[str, Any]) -> bool | None:
 def is_true(of: Any, stated: kernel.Claim, evidence: dict[str, Any], word: kernel.Word) -> bool:
     """Return whether an accepted record says what is so."""
     own = stated.digest + evidence["statement"]
+    if evidence["rule"] == "potential":
+        return breaks_its_potential(evidence["instance"]["f"], evidence["instance"]["rounds"])
     if word is kernel.Word.VIOLATED:
         return breaks(of, evidence["line"], evidence["instance"]) is True
     if (

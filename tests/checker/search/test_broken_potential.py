@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from families_by_hand import Smooth
+from families_by_hand import Smooth, gaps_and_distances
 
 from clusterproof.checker import kernel
 from clusterproof.checker.claims.claim import claim
@@ -35,16 +35,6 @@ def descent_with(weight: Callable[[int], Any], name: str, open_: str = "") -> Ve
     return check(descent.id)
 
 
-def value_and_distance_after(function: dict[str, Any], rounds: int) -> tuple[Fraction, Fraction]:
-    """Follow gradient descent with step 1 through the triplets of a function: f(x_n) - f* and |x_n - x*|^2 / 2."""
-    points = {tuple(map(Fraction, x)): (g, f) for x, g, f in function["triplets"][0]}
-    x = tuple(map(Fraction, function["start"]))
-    for _ in range(rounds):
-        x = tuple(a - Fraction(b) for a, b in zip(x, points[x][0], strict=True))
-    apart = (a - Fraction(b) for a, b in zip(x, function["solution"], strict=True))
-    return Fraction(points[x][1]) - Fraction(function["minimum"]), sum(each**2 for each in apart) / 2
-
-
 @pytest.mark.parametrize(
     ("weight", "first"), [(lambda n: n + 1, 0), (lambda n: n * (n + 1) / 2, 2)], ids=["start", "round 2"]
 )
@@ -57,9 +47,8 @@ def test_a_false_potential_is_violated_at_a_round(weight: Callable[[int], Any], 
     when = f"after {first} rounds" if first else "at the start"
     assert potential.reason.endswith(when)
     function = potential.counterexample["f"]
-    _, whole = value_and_distance_after(function, 0)
-    values = [value_and_distance_after(function, n) for n in range(first + 1)]
-    keeps = [weight(Fraction(n)) * gap + apart <= whole for n, (gap, apart) in enumerate(values)]
+    several = gaps_and_distances(function, first)
+    keeps = [weight(Fraction(n)) * gap + apart <= several[0][1] for n, (gap, apart) in enumerate(several)]
     assert keeps == [True] * first + [False]
     assert kernel.judge(verdict.text, [potential.evidence]).lines["", "potential"] == "violated"
     assert replay(verdict.claim, potential.counterexample).verdict == "violated"
