@@ -25,7 +25,7 @@ def line_of_potential(stated: kernel.Claim, tried: Tried) -> Line | None:
         "instance": written_instance(tried, broken.instance),
     }
     try:
-        (_, line), word = kernel.show(stated, record)
+        (_, line), _ = kernel.show(stated, record)
     except kernel.Refused:
         return None
     name, numbers = kernel.printed(statement.name, line), statement.space.encode(broken.instance)
@@ -34,7 +34,7 @@ def line_of_potential(stated: kernel.Claim, tried: Tried) -> Line | None:
     when = f"after {plural('round', rounds)}" if rounds else "at the start"
     return Line(
         name=name,
-        verdict=Kind(word),
+        verdict=Kind.VIOLATED,
         basis="exact",
         reason=f"{name}, at {quantities(numbers)}: {which} of the proof does not hold {when}",
         counterexample={**numbers, "line": name},
