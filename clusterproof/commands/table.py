@@ -7,18 +7,23 @@ import json
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
 from clusterproof.commands import engine, terminal
+from clusterproof.common.atomic import write_whole
 from clusterproof.common.options import parameter_descriptions
 from clusterproof.common.validation import check_count, check_name
 from clusterproof.experiments.comparison import RULE
-from clusterproof.experiments.paper_table import HEADERS, PaperTable, Row, stored_results
+from clusterproof.experiments.paper_table import HEADERS, NetworkTable, PaperTable, Row, stored_results
 from clusterproof.experiments.tables import TABLES
+from clusterproof.neural.precision import precision_in_words
 from clusterproof.running.storage import write_tables
 from clusterproof.settings import values_from_texts
+
+if TYPE_CHECKING:
+    from polars import DataFrame
 
 app = App(name="table", help="Reproduce a paper's table.", help_format="markdown")
 
@@ -60,6 +65,7 @@ def _command(kind: type[PaperTable]) -> Callable[..., int]:
         out: Path | None = None,
         parquet: Path | None = None,
         csv: Path | None = None,
+        plot: Path | None = None,
         jobs: terminal.OptionalInteger = None,
         dask: str | None = None,
     ) -> int:
@@ -77,14 +83,20 @@ def _command(kind: type[PaperTable]) -> Callable[..., int]:
             File for the numbers.
         csv
             File for the numbers as CSV.
+        plot
+            File for a figure of the numbers by round, png, svg or pdf.
         jobs
             Parallel processes; by default one per core.
         dask
             Address of a Dask scheduler, whose workers compute the runs.
         """
         check_count("seeds", seeds, at_least=1, at_most=10_000, remedy="the default is 3")
-        terminal.check_outputs(out=out, parquet=parquet, csv=csv)
+        terminal.check_outputs(out=out, parquet=parquet, csv=csv, plot=plot)
         made = kind.from_values(values_from_texts("set", set))
+        if plot is not None:
+            from clusterproof.figures.table_curves import check_rounds  # help needs no figures
+
+            check_rounds(made, str(plot))
         made.check(is_here=dask is None)
         units = {seed: made.units(seed) for seed in range(seeds)}
         flat = [unit for of_seed in units.values() for unit in of_seed.values()]
@@ -95,15 +107,26 @@ def _command(kind: type[PaperTable]) -> Callable[..., int]:
         frame = made.frame(finished)
         if finished:
             write_tables(frame, parquet=parquet, csv=csv)
+            if plot is not None:
+                _draw(frame, made, plot)
             print(f"{made.id}: {made.title}\n{made.source}")
             show(made.rows(frame))
             print(RULE)
+        if isinstance(made, NetworkTable) and (words := precision_in_words(made.precision)):
+            print(f"{words[0].upper()}{words[1:]}.")
         if not made.judged:
             print("Some of the settings that the paper prints have other values here: no row is judged.")
         return 0 if complete else 1
 
     command.__doc__ = f"{_settings(kind)}\n\n{inspect.getdoc(command)}".replace("\n\nCompute the table.", "")
     return command
+
+
+def _draw(frame: DataFrame, table: PaperTable, plot: Path) -> None:
+    from clusterproof.figures.files import file_content
+    from clusterproof.figures.table_curves import draw
+
+    write_whole("plot", plot, file_content(draw(frame, table), plot.suffix.lstrip(".")))
 
 
 def _settings(kind: type[PaperTable]) -> str:

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal, TypeAlias
 
-import torch
-
 Precision: TypeAlias = Literal["full", "tf32", "bf16"]
 
 BITS = {"full": 24, "tf32": 11, "bf16": 8}
@@ -25,6 +23,8 @@ def products_in(precision: Precision, device: str) -> Iterator[None]:
     device
         Type of the device, such as ``"cuda"``.
     """
+    import torch  # not by a command that only names a precision
+
     if precision == "bf16":
         # without the cache, which keeps the rounded parameters of the first step
         with torch.autocast(device, torch.bfloat16, cache_enabled=False):

@@ -9,14 +9,13 @@ import clusterproof.figures.style as style
 from clusterproof.experiments.paper_table import RESULTS
 from clusterproof.experiments.tables import TABLES
 from clusterproof.figures.illustration import Illustration
+from clusterproof.figures.table_curves import draw_column
 
 if TYPE_CHECKING:
     import polars
 
 STORED = RESULTS / "cfl-mgd-table-2-mnist.parquet"
 """The stored table; the command that writes it is in the README beside it."""
-
-ROWS = ("CFL-MGD", "IFCA", "FedAvg", "FedBCD")
 
 
 class AccuracyCFLMGD(Illustration):
@@ -37,8 +36,6 @@ class AccuracyCFLMGD(Illustration):
 
     def draw(self, data: polars.DataFrame) -> style.Figure:
         """Draw the accuracies on MNIST, and the numbers of the paper's Table 2 at the end."""
-        import polars
-
         seeds = data["seed"].n_unique()
         runs = "One run" if seeds == 1 else f"Means of {seeds} runs"
         words = (
@@ -49,14 +46,7 @@ class AccuracyCFLMGD(Illustration):
         )
         figure, (panel,) = style.new_figure(self.caption(words, random=False), height=4.4)
         table = TABLES["cfl-mgd/table-2"].from_values(json.loads(data["settings"][0]))
-        for row, look in zip(ROWS, style.LOOKS, strict=False):
-            curve = data.filter(polars.col("round").is_not_null(), method=row)
-            curve = curve.group_by("round").agg(polars.col("value").mean()).sort("round")
-            rounds, accuracies = curve.to_numpy().T
-            style.draw_curve(panel, rounds, accuracies, look, row, marks=9)
-            if table.judges(row) and (printed := table.printed(row, "accuracy %")):
-                star: style.Look = {"clip_on": False, "zorder": 5, "gid": f"printed {row}"}
-                style.draw_marks(panel, [300], [printed.value], look["color"], "*", 10, **star)
+        draw_column(panel, data, table, "accuracy %")
         axes: style.Look = {"ylim": (0, 100), "x_ticks": [0, 100, 200, 300]}
         style.label_axes(panel, "MNIST", "communication round", "test accuracy, %", **axes)
         style.add_legend([panel], 3)

@@ -112,6 +112,24 @@ def test_what_is_asked_of_the_workers_and_the_seeds_that_are_finished(
     assert main(["table", name]) == 1
 
 
+def test_the_command_draws_the_numbers_by_round_and_says_what_a_precision_rounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    metrics = {"round": [2, 3], "accuracy": [0.25, 0.5], "correct_model": [0.5, 1.0]}
+    monkeypatch.setattr(units, "compute", lambda wanted, *_, **__: ([metrics] * len(wanted), []))
+    name, picture = "cfl-mgd/table-2", tmp_path / "curves.svg"
+    assert main(["table", name, *options(name), "--set", "precision=bf16", "--plot", str(picture)]) == 0
+    drawn = picture.read_text()
+    assert all(f'id="{method}"' in drawn for method in ("CFL-MGD", "IFCA", "FedAvg", "FedBCD"))
+    output = " ".join(capsys.readouterr().out.split())
+    assert output.count("accuracy % - 50.00 ± 0.00 3 ") == 4
+    assert "rounded by up to 2^-8 of its size" in output  # bf16 has 8 bits
+    assert main(["table", NAME, *options(NAME), "--plot", str(tmp_path / "none.svg")]) == 2
+    assert "after the last round alone" in capsys.readouterr().err
+    assert main(["table", name, *options(name), "--plot", str(tmp_path / "curves.txt")]) == 2
+    assert "must end in one of png, svg, pdf" in capsys.readouterr().err
+
+
 def test_an_interrupted_table_names_the_command_that_resumes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,7 +6,7 @@ import pytest
 from drawings import drawn, line
 
 from clusterproof.figures.momentum_paths import START, MomentumPaths
-from clusterproof.figures.networks.cfl_mgd import ROWS, STORED
+from clusterproof.figures.networks.cfl_mgd import STORED
 
 
 def test_the_stored_curve_is_drawn_and_the_papers_numbers_stand_beside_it():
@@ -19,7 +19,7 @@ def test_the_stored_curve_is_drawn_and_the_papers_numbers_stand_beside_it():
         assert value == pytest.approx(stored.filter(round=time)["value"].mean())
     assert len(times) == stored["round"].n_unique() > 2
     assert line(mnist, "printed CFL-MGD") == (300, 96.05)  # Table 2
-    stars = {str(mark.get_gid()) for mark in mnist.get_children()} & {f"printed {name}" for name in ROWS}
+    stars = {str(mark.get_gid()) for mark in mnist.get_children() if "printed" in str(mark.get_gid())}
     assert stars == {"printed CFL-MGD", "printed IFCA", "printed FedAvg"}, "our FedBCD has another network"
 
 
