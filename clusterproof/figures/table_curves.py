@@ -85,8 +85,9 @@ def draw_column(panel: Axes, frame: DataFrame, table: PaperTable, column: str, *
     for number, method in enumerate(own["method"].unique(maintain_order=True)):
         look = style.LOOKS[number % len(style.LOOKS)]
         by_round = own.filter(method=method).group_by("round").agg(**ends).sort("round")
-        between = [by_round["least"], by_round["largest"]] if band else None
-        style.draw_curve(panel, by_round["round"], by_round["mean"], look, method, band=between, marks=9)
+        rounds, means, least, largest = by_round.to_numpy().T
+        between = [least, largest] if band else None
+        style.draw_curve(panel, rounds, means, look, method, band=between, marks=9)
         if table.judges(method) and (printed := table.printed(method, column)):
             star: style.Look = {"clip_on": False, "zorder": 5, "gid": f"printed {method}"}
             style.draw_marks(panel, [own["round"].max()], [printed.value], look["color"], "*", 10, **star)
