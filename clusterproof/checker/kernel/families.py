@@ -21,7 +21,8 @@ t in T and every f if each *need* of it is shown:
    polynomials, each shown to be nonnegative, and rows that are identically 0. B, with all ends that hypotheses give, is
    the closure of its interior: the ends' gaps are nonzero and nonnegative, in each variable. So near each t in T there
    are points of B where all pivots are positive; there P = L D L' is positive semidefinite, and such matrices are a
-   closed set. A sign that was shown on a larger box was shown on B.
+   closed set. A sign that was shown on a larger box was shown on B. A sign that a strict hypothesis gives at t is one
+   near t, too, as polynomials are continuous.
 5. *Rounds.* Of ``iterate(step, start, N, invariant=I)`` two needs are left: I(start, 0); and, for a new state of free
    points and symbols and a new n from 0 to N - 1, that I(state, n) implies I(step(state), n + 1). By induction I holds
    of the last state, which is new points and symbols again, of which only I is supposed. What a round asks of f,

@@ -19,7 +19,7 @@ LARGEST = 1 << 20
 
 
 class Abstract:
-    """A symbol, or a quantity that depends on a function of a class: it has no truth, no equal and no place in a set.
+    """A symbol, or a quantity that depends on a function of a class: it has no equal and no place in a set.
 
     A function of the language therefore computes with it by the same operations, in the same order, as with a number:
     what it returns is its formula.

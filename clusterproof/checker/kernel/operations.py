@@ -91,7 +91,7 @@ def dictionary(*parts: Any) -> dict[Any, Any]:
 
 
 def chain(left: Any, signs: Sequence[str], *later: Callable[[], Any]) -> Any:
-    """``a < b <= c``: facts about symbols are not joined, as they have no truth."""
+    """``a < b <= c``: of each fact about symbols but the last both branches are followed."""
     for sign, make in zip(signs[:-1], later[:-1], strict=True):
         right = make()
         if not compare_all(sign, left, right):

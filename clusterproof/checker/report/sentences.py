@@ -173,7 +173,7 @@ def holds(tried: Tried, findings: Findings, name: str, proof: str | None) -> str
         text = f"proved by sums of squares for every instance of the ranges that meets the hypotheses; {text}"
     text += "".join(f", for {words}" for words in _cut_off(tried))
     if coverage.reached:
-        text += f", and beyond the ranges: {_beyond(coverage.reached)}"
+        text += f", and beyond the values that are usually drawn: {_beyond(coverage.reached)}"
     if findings.rounded:
         text += f", at {findings.rounded} of these up to rounding of floats, 1e-9 of the larger side"
     if findings.corrected and not findings.all_hold:
@@ -210,9 +210,10 @@ def of_worst(worst: WorstCase, space: Space, *, proved: bool) -> str:
     settings = len(worst.at)
     if proved and worst.family:
         names = [written(n) for n, allowed in space.ranges.items() if not isinstance(allowed, OfClass)]
+        where = "their ranges" if len(names) > 1 else "its range"
         return (
-            f"proved for every function of the class and every value of {', '.join(names)}, by exact multipliers"
-            " that are quotients of these"
+            f"proved for every function of the class and every value of {', '.join(names)} in {where}, by exact"
+            " multipliers that are quotients of these"
         )
     if proved:
         where = f" at {plural('setting', settings)} of {', '.join(others)}" if others else ""
@@ -282,11 +283,11 @@ def _repetitions(findings: Findings, name: str) -> str:
 
 
 def _beyond(reached: Mapping[str, int]) -> str:
-    """Say how many times the last number of its range each quantity has reached."""
+    """Say how many times the largest value that is usually drawn each quantity has reached."""
     parts = []
     for multiple in sorted(set(reached.values())):
         names = ", ".join(name for name in reached if reached[name] == multiple)
-        parts.append(f"up to {multiple} times the end for {names}")
+        parts.append(f"up to {multiple} times the largest for {names}")
     return ", ".join(parts)
 
 

@@ -229,6 +229,7 @@ def at_rate(parameters: Parameters, rate: Fraction) -> Certificate | None:
                 record |= {"witness": witness, "rule": "signs"}
                 if claim.id in blocks:
                     (case,) = cases(statement, line, record)
+                    assert case.sides is not None, "a quadratic leaves no goals"
                     unit = next(iter(case.sides.slacks[0].bottom.values()))
                     found = [_scaled(each, unit) for each in blocks[claim.id](form)]
                     record |= {"rule": "squares", "blocks": [found]}

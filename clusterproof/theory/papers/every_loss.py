@@ -275,7 +275,11 @@ def of_scaffold(curvature: Any, steps: int) -> dict[str, Any]:
     multipliers={"line 0": of_scaffold},
 )
 def scaffold_every_loss(curvature: Curvature, f: CurvedLosses, steps: int = among(1, 2, 3)) -> Sides:
-    """A round of SCAFFOLD II contracts by (1 - eta mu)^(2K) on every pair of losses, for every mu.
+    """A round of SCAFFOLD II with K <= 3 contracts by (1 - eta mu)^(2K) on every pair of losses, for every mu.
+
+    Hypotheses
+        Two clients, all in the round; L-smooth losses that are mu-strongly convex, convex for mu = 0, with a minimiser
+        x* of their mean; K = 1, 2 or 3 local steps.
 
     Statement
         Psi+ <= (1 - eta mu)^(2K) Psi with Psi = ||x - x*||^2 + (K eta)^2 mean ||c_i - c - grad f_i(x*)||^2, eta = 1 /

@@ -255,7 +255,7 @@ def test_an_open_end_is_said_with_how_far_it_was_tried() -> None:
     told = verdict_on(far, evaluations=40).reason
     known = re.fullmatch(
         r"holds on all 10 instances of the grid and (\d+) others, "
-        r"and beyond the ranges: up to (\d+) times the end for x",
+        r"and beyond the values that are usually drawn: up to (\d+) times the largest for x",
         told,
     )
     assert known

@@ -290,7 +290,8 @@ def theorem_1_models(
         As the title, for the mean over K rounds, with C_1 = (1 / p) [6 (r^2 L_h^2 + rho^2) / (rho - L_f - 2 r L_h) +
         12 rho^3 / (rho^2 - L_g rho - 2 L_g^2)] and the r that allows more, (c^(-T/2) - 1)^-1 or c^(T/2); L_h = L_f +
         rho, L_g = max(lambda / xi, 1 / (a - 1)). L_0 as in ``fpfc/theorem-1-duals``, c as in ``fpfc/conditions``. The
-        root c^(T/2) lies between two fractions; the hypotheses hold for both, and the right-hand side is the larger.
+        root c^(T/2) lies between two fractions; the hypotheses hold for both, and no r between them allows more. In the
+        place of F(w^0) - F* stands F(w^0), or 0 where C_1 is negative, which allows more, too.
 
     Source
         Yu et al. (2023), Theorem 1, a reading. The text has "T_i > 2 log 2 / log c", "rho > max{L_f / (1 - 2c),

@@ -148,7 +148,7 @@ def theorem_1_without_noise(
         ||chi_p^T - chi*_p||^2 <= C (1 - s mu / L)^T ||chi_p^0 - chi*_p||^2 for every T, with C = (L / (s mu) + 1 /
         ((1 - beta) rho)) ((1 - beta)^2 rho + s beta) and rho = 1 - s mu / L.
 
-        *any curvature*: the same with rho = 1 - s mu / 2L for every mu < L.
+        *any curvature*: the same with rho = 1 - s mu / 2L, and 2L / (s mu) for L / (s mu) in C, for every mu < L.
 
         *no momentum*: ||chi_p^T - chi*_p||^2 <= (1 - s mu / L)^(2T) ||chi_p^0 - chi*_p||^2 for beta = 0, every s <= 1
         and mu < L.
