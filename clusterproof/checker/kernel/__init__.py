@@ -26,8 +26,8 @@ It imports the standard library only, and trusts nobody who searches, freezes or
    may stand alone, under the empty name.
 9. A line is *certified* if it holds for every x where f(x) is not outside and the line is not excluded, and there is
    such an x; *violated* if it does not for one such x (*ill-posed* if it is listed so); *vacuous* if there is no such
-   x, or if it is certified and the claim says that it says nothing; else *open*. ``iterate`` is a loop, and ``known`` is
-   the value that it makes: an invariant and what is said of a value are for a proof, and say nothing of f(x). The
+   x, or if it is certified and the claim says that it says nothing; else *open*. ``iterate`` is a loop, and ``known``
+   is the value that it makes: an invariant and what is said of a value are for a proof, and say nothing of f(x). The
    *potential* of a statement, that is that every invariant of a loop on numbers holds at its start and after each of
    its rounds, is a step of its own: violated if it does not for one x where f(x) has all lines.
 10. A claim is violated if a line is, of whatever role, and else ill-posed if a line is. It is open if a line of its
