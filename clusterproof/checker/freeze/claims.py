@@ -135,7 +135,7 @@ def _written(claim: Claim[..., Any], found: Lines, outside: dict[str, str]) -> s
                     outside[each.name] = str(refused)
                 except RecursionError:
                     outside[each.name] = "it is nested too deeply"
-        if text.asked <= used:
+        if not text.asked & text.left_out:
             break
         used |= text.asked
     if not statements:

@@ -84,6 +84,7 @@ class Text:
     def __init__(self, used: frozenset[str], annotations: Sequence[str]) -> None:
         self.used, self.annotations = used, annotations
         self.asked: set[str] = set()
+        self.left_out: set[str] = set()
         self.parts: list[str] = []
         self.names: dict[Any, str] = {}
         self.kept: list[Any] = []
@@ -386,9 +387,12 @@ class Text:
                 said = each.annotation.id if isinstance(each.annotation, ast.Name) else ""
                 end = "" if default is MISSING else f" = {self.literal(default, each.target.id)}"
                 written.append(f"    {each.target.id}: {said if said in ANNOTATIONS else 'object'}{end}")
-            elif isinstance(each, ast.FunctionDef) and each.name in self.used:
-                written += ["", *(f"    {line}" for line in self._method(kind, each).split("\n"))]
-            elif not isinstance(each, ast.FunctionDef | ast.Expr | ast.Pass):
+            elif isinstance(each, ast.FunctionDef):
+                if each.name in self.used:
+                    written += ["", *(f"    {line}" for line in self._method(kind, each).split("\n"))]
+                else:
+                    self.left_out.add(each.name)
+            elif not isinstance(each, ast.Expr | ast.Pass):
                 raise Refused(f"{kind.__qualname__}: a record has fields, properties and methods only")
         return "\n".join(line.rstrip() for line in written)
 
