@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterproof.common.memory import free_memory, total_memory
+from clusterproof.common.memory import free_memory, limited_memory, total_memory
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc")
@@ -21,3 +21,14 @@ def test_it_is_what_the_kernel_counts() -> None:
 def test_there_is_no_limit_where_the_system_does_not_say(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "sysconf", raising=False)
     assert total_memory() == sys.maxsize
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not limit memory")
+def test_a_block_may_take_so_much_and_no_more() -> None:
+    with limited_memory(2**28):
+        assert len(bytes(2**27)) == 2**27
+        with pytest.raises(MemoryError):
+            bytes(2**29)
+        with limited_memory(2**30), pytest.raises(MemoryError):  # within another one no more
+            bytes(2**29)
+    assert len(bytes(2**29)) == 2**29

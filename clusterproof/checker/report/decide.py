@@ -27,10 +27,11 @@ from clusterproof.checker.report.verdict import FALSE, Line, Verdict, line_of, m
 from clusterproof.checker.search.evaluation import Evaluation
 from clusterproof.checker.search.evidence import evidence_of
 from clusterproof.checker.search.findings import Findings
-from clusterproof.checker.search.state import Tried
+from clusterproof.checker.search.state import MEMORY, Tried
 from clusterproof.checker.search.strategy import begin, search
 from clusterproof.checker.search.worst_functions import WorstCase
 from clusterproof.common import InvalidArgument
+from clusterproof.common.memory import limited_memory
 from clusterproof.common.validation import check_count, check_seed
 from clusterproof.user_files import file_of
 
@@ -63,6 +64,7 @@ def check(claim_id: str, *, seed: int = 0, evaluations: int | None = None) -> Ve
     return line_of(verdict, claim_id.partition("#")[2]) if "#" in claim_id else verdict
 
 
+@limited_memory(MEMORY)
 def decide(
     claim: Claim[..., Any],
     seed: int = 0,

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from clusterproof.checker.claims.drawing import FARTHEST
+from clusterproof.checker.claims.places import place_of
 from clusterproof.checker.claims.space import Space
 from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.freeze import Frozen
@@ -40,6 +41,8 @@ IN_VAIN = 3
 """Instances of which the real numbers say nothing, after which they are asked of broken lines only."""
 STOPPED = 2
 """Instances in the ranges that take too much work, after which the search ends."""
+MEMORY = 2 * 2**30
+"""Bytes that a search may take: a list that doubles has them after a few lines of Python."""
 RANDOM = (
     "its sides are computed from random numbers, which chance may explain: state expectation(...), or at_most(..., "
     "failure=...), or draw the object by drawn(...)"
@@ -210,6 +213,12 @@ class Tried:
             if self.counting:
                 raise
             self.stop(instance, SPENT_ON_ONE)
+            return None
+        except MemoryError as error:
+            if self.counting:
+                raise
+            place = place_of(error, self.statement.function)
+            self.stop(instance, f"its evaluation takes more than 2 GiB of memory ({place})")
             return None
         if isinstance(found, str):
             self.outside.append((found, instance))

@@ -1,5 +1,6 @@
 """What a search must find: equations, thin sets, neighbourhoods and powers of ten; and where it must stop."""
 
+import inspect
 import os
 import signal
 import subprocess
@@ -31,6 +32,7 @@ from clusterproof.checker.claims import (
 )
 from clusterproof.checker.search.strategy import search
 from clusterproof.common import work_limit
+from clusterproof.common.memory import limited_memory
 
 pytestmark = pytest.mark.usefixtures("registry")
 Near = Annotated[Fraction, rationals(-2, 2, 8)]
@@ -210,6 +212,24 @@ def test_a_search_stops_and_names_the_instance() -> None:
     assert "the search takes more than " in found.reason
     assert 30 <= (found.instances or 0) < 200  # of some thousand lines each
     assert found.verdict is Kind.CONSISTENT
+
+
+def doubling(n: Annotated[int, integers(0, 60)]) -> Sides:
+    entries = [1]
+    for _ in range(n):
+        entries = entries + entries
+    return at_most(len(entries), 2**60)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not limit memory")
+def test_a_list_that_doubles_stops_the_search_at_its_line() -> None:
+    """2^25 entries of 8 bytes are 256 MiB."""
+    line = inspect.getsourcelines(doubling)[1] + 3
+    with limited_memory(2**28):
+        found = decided(doubling)
+    assert found.verdict is Kind.INCONCLUSIVE
+    assert "stopped at n = 2" in found.reason
+    assert f"of memory (test_search.py, line {line})" in found.reason
 
 
 @pytest.mark.usefixtures("_small_limits")
