@@ -342,8 +342,6 @@ class _Runs:
 
     def code(self, verdict: Verdict, claim: Claim[..., Any], instance: Mapping[str, Any]) -> str:
         """Write the run that breaks the bound as Python."""
-        from clusterproof.common import generator
-
         statement = claim.statements[0]
         task, start, rounds = (instance[name] for name in ("task", "start", "rounds"))
         parameters = {n: v for n, v in instance.items() if n not in ("task", "start", "rounds")}
@@ -355,7 +353,7 @@ class _Runs:
             limit = float(sides.terms["bound"][place])
             return run_code(task, made, start, rounds, self.seed, place, limit, where, self.measure)
         example = verdict.counterexample or {}
-        seed = _seed_from(generator(self.seed, claim.id, "", statement.space.key(instance)))
+        seed = _seed_from(statement.stream(self.seed, instance))
         return (
             imports(task, made)
             + f"initial = np.array({literal(start)})\n"

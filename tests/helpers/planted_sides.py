@@ -42,12 +42,11 @@ def attempt(
     statement: Statement,
     line: str | None,
     seed: int,
-    claim: str,
     significance: float,
     evaluations: int | None = None,
 ) -> Attempt:
     """Try a statement until a line breaks."""
-    evaluator, wanted = begin(statement, seed, claim, significance, evaluations)
+    evaluator, wanted = begin(statement, seed, significance, evaluations)
     made = Attempt(evaluator, line=line)
     explore(made, wanted)
     return made
@@ -60,7 +59,7 @@ def attempts(claim_id: str, seed: int = 0, evaluations: int | None = None) -> It
     share = CLAIM_SIGNIFICANCE / len(claim.statements)
     for each in claim.statements if not line else of_name or claim.statements[:1]:
         key = line.removeprefix(each.name).removeprefix(": ") if line else None
-        yield attempt(each, key, seed, claim.id, share, evaluations)
+        yield attempt(each, key, seed, share, evaluations)
 
 
 def is_broken(claim_id: str, seed: int = 0, evaluations: int | None = None) -> bool:

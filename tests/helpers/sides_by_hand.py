@@ -23,10 +23,10 @@ def heavy_ball(a: Fraction, beta: Fraction, start: Fraction, rounds: int) -> lis
 
 
 def evaluated(
-    statement: Statement, instance: dict[str, Any], claim: str, replicates: int | None = None
+    statement: Statement, instance: dict[str, Any], replicates: int | None = None
 ) -> dict[str, Any]:
-    """Return the lines of an instance, with the random numbers that a claim has at seed 0."""
-    return Evaluator.of(statement, 0, claim, 1e-9).lines(instance, replicates)
+    """Return the lines of an instance, with the random numbers of seed 0."""
+    return Evaluator.of(statement, 0, 1e-9).lines(instance, replicates)
 
 
 def statement_of(claim_id: str, name: str = "") -> Statement:
@@ -51,7 +51,7 @@ def quantities_of(statement: Statement, instance: dict[str, Any]) -> dict[str, A
 def sides_at(claim_id: str, instance: dict[str, Any], statement: str = "", line: str = "") -> Sides:
     """Evaluate a statement of a claim at quantities, and return one of its comparisons."""
     chosen = statement_of(claim_id, statement)
-    found = evaluated(chosen, quantities_of(chosen, instance), claim_id)[line]
+    found = evaluated(chosen, quantities_of(chosen, instance))[line]
     assert isinstance(found, Sides)
     return found
 

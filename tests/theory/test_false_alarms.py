@@ -40,7 +40,7 @@ def agrees(claim_id: str, seeds: range) -> None:
             if statement.name in settled:
                 continue
             share = CLAIM_SIGNIFICANCE / len(statements)
-            tried = search(statement, seed, claim_id, share, TRIALS.get(claim_id, 5))
+            tried = search(statement, seed, share, TRIALS.get(claim_id, 5))
             false = {name: one.found for name, one in tried.lines.items() if one.found is not None}
             assert not false, (seed, statement.name, false)
             if tried.coverage.exhausted and tried.space.complete and not statement.random:

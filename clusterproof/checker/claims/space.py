@@ -334,9 +334,10 @@ class Space:
         return {written(name): allowed.encode(instance[name]) for name, allowed in self.ranges.items()}
 
     def key(self, instance: Instance) -> str:
-        """Return a text that tells instances apart."""
-        keys = {written(name): allowed.key(instance[name]) for name, allowed in self.ranges.items()}
-        return json.dumps(keys, sort_keys=True)
+        """Return a text that tells instances apart, without the names of the quantities."""
+        return json.dumps(
+            [allowed.key(instance[name]) for name, allowed in self.ranges.items()], sort_keys=True
+        )
 
     def decode(self, numbers: Mapping[str, Any]) -> dict[str, Any]:
         """Read a written instance.

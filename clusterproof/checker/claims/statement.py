@@ -85,9 +85,13 @@ class Statement:
         default = DRAWN if self.random or self.space.drawn else EVALUATIONS
         return default if self.evaluations is None else self.evaluations
 
-    def stream(self, seed: int, claim: str, instance: Instance) -> np.random.Generator:
-        """Return the random numbers of an instance, with a seed, in a claim."""
-        return generator(seed, claim, self.name, self.space.key(instance))
+    def stream(self, seed: int, instance: Instance, sample: str = "") -> np.random.Generator:
+        """Return the random numbers of an instance, with a seed; other samples of them have a name.
+
+        They do not depend on the names of the claim, the statement and the quantities: what a search finds is the same
+        under any name.
+        """
+        return generator(seed, "sides", sample, self.space.key(instance))
 
     def lines(
         self, instance: Instance, stream: np.random.Generator | None = None, replicates: int | None = None

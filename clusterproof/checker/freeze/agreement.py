@@ -33,9 +33,9 @@ ROUNDING = 1e-6
 """Difference of two numbers, relative to the largest of a line, that rounding explains."""
 
 
-def instances(statement: Statement, claim: str) -> Iterator[Mapping[str, Any]]:
+def instances(statement: Statement) -> Iterator[Mapping[str, Any]]:
     """Yield the examples, corners of the space, and instances that are drawn: always the same ones."""
-    space, stream = statement.space, generator(0, "text", claim, statement.name)
+    space, stream = statement.space, generator(0, "text")
     if statement.random or any(
         each.drawn and not isinstance(each, OfClass) for each in space.ranges.values()
     ):

@@ -63,19 +63,19 @@ class Frozen:
 class Lines:
     """The names of the lines of a claim's statements."""
 
-    def __init__(self, claim: Claim[..., Any], given: Mapping[str, tuple[str, ...]]) -> None:
-        self._names, self._claim = dict(given), claim.id
+    def __init__(self, given: Mapping[str, tuple[str, ...]]) -> None:
+        self._names = dict(given)
 
     def differ(self, statement: Statement, read: Stated) -> bool:
         """Return whether names were not known, and the text gives others than it was written with."""
         if statement.name not in self._names:
-            self._names[statement.name] = names_of_text(read, statement, instances(statement, self._claim))
+            self._names[statement.name] = names_of_text(read, statement, instances(statement))
         return self.names(statement) != read.lines
 
     def of_function(self, statement: Statement) -> tuple[str, ...]:
         """Return the names of a statement that has no text."""
         if statement.name not in self._names:
-            self._names[statement.name] = names_of_function(statement, instances(statement, self._claim))
+            self._names[statement.name] = names_of_function(statement, instances(statement))
         return self.names(statement)
 
     def names(self, statement: Statement) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ def freeze(claim: Claim[..., Any], lines: Mapping[str, tuple[str, ...]] | None =
     lines
         Names of the lines of statements, where a search has seen them.
     """
-    found = Lines(claim, lines or {})
+    found = Lines(lines or {})
     outside: dict[str, str] = {}
     while True:
         text = _written(claim, found, outside)
@@ -110,7 +110,7 @@ def freeze(claim: Claim[..., Any], lines: Mapping[str, tuple[str, ...]] | None =
         further = {}
         for each in inside:
             try:
-                require_agreement(each, stated[each.name], instances(each, claim.id))
+                require_agreement(each, stated[each.name], instances(each))
             except Refused as refused:
                 further[each.name] = str(refused)
         if not further:

@@ -81,10 +81,10 @@ def decide(
     searched: list[Tried] = []
     for each in claim.statements:
         if any(tried.interrupted for tried in searched):
-            searched.append(Tried(begin(each, seed, claim.id, share, evaluations)[0], frozen=frozen))
+            searched.append(Tried(begin(each, seed, share, evaluations)[0], frozen=frozen))
             searched[-1].interrupt()
         else:
-            searched.append(search(each, seed, claim.id, share, evaluations, frozen=frozen))
+            searched.append(search(each, seed, share, evaluations, frozen=frozen))
     seen = {tried.statement.name: tuple(tried.lines) for tried in searched if tried.lines}
     if any(frozen.lines[name] != lines for name, lines in seen.items()):
         frozen = freeze(claim, seen)

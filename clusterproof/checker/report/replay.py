@@ -76,7 +76,7 @@ def _replay(claim: Claim[..., Any], numbers: dict[str, Any]) -> Line:
     seed, replicates = _recorded_randomness(statement, numbers)
     instance = statement.space.decode(numbers)
     share = CLAIM_SIGNIFICANCE / len(claim.statements)
-    evaluator = Evaluator.of(statement, seed, claim.id, share, replicates)
+    evaluator = Evaluator.of(statement, seed, share, replicates)
     tried = Tried(evaluator.with_replicates(evaluator.sizes[-1]), asking=(key,))
     evaluation = tried.conclude(instance)
     if evaluation is None:

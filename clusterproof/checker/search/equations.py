@@ -33,11 +33,6 @@ Gap = Callable[[dict[str, Any]], Fraction]
 def solve(tried: Tried, stream: np.random.Generator, wanted: int) -> None:
     """Evaluate instances that meet the equations among the hypotheses.
 
-    A drawn fraction meets an equation with probability 0. So the difference of its sides is evaluated at a few values
-    of one quantity. If it is a polynomial of degree 1, or of degree 2 with a root in fractions, the quantity is that
-    root. If its degree is 2, as that of a circle, a line through an instance that meets it meets it at one other
-    fraction.
-
     Parameters
     ----------
     tried
@@ -47,25 +42,46 @@ def solve(tried: Tried, stream: np.random.Generator, wanted: int) -> None:
     wanted
         Instances that are to be found.
     """
+    before = tried.instances
+    tightest = [each.tightest.instance for each in tried.lines.values() if each.tightest]
+    for found in solutions(tried, stream, 2 * wanted, simple=wanted, start=tightest):
+        if not tried.is_open or tried.instances - before >= wanted:
+            return
+        tried.evaluate_within_limit(found)
+
+
+def solutions(
+    tried: Tried,
+    stream: np.random.Generator,
+    attempts: int,
+    *,
+    simple: int,
+    start: Sequence[dict[str, Any]] = (),
+) -> Iterator[dict[str, Any]]:
+    """Yield instances that meet the equations among the hypotheses; those that are evaluated lead to others.
+
+    A drawn fraction meets an equation with probability 0. So the difference of its sides is evaluated at a few values
+    of one quantity. If it is a polynomial of degree 1, or of degree 2 with a root in fractions, the quantity is that
+    root. If its degree is 2, as that of a circle, a line through an instance that meets it meets it at one other
+    fraction. So many attempts follow the simplest such instances, ``start`` among them; the others the tightest one.
+    """
     space = tried.space
     names = [name for name, allowed in space.ranges.items() if isinstance(allowed, Rationals)]
     if not names or all(_residual(tried, one) is None for _, one in tried.outside[:10]):
         return
-    before = tried.instances
-    met = [each.tightest.instance for each in tried.lines.values() if each.tightest]
-    for number in range(2 * wanted):
-        if not tried.is_open or tried.instances - before >= wanted:
-            return
-        # simple ones lead to simple counterexamples, and are followed first
+    met = {space.key(each): each for each in start}
+    for number in range(attempts):
         tightest = [each.tightest.instance for each in tried.lines.values() if each.tightest]
-        known = sorted(met, key=space.complexity)[:SIMPLEST] if number < wanted else tightest
+        known = sorted(met.values(), key=space.complexity)[:SIMPLEST] if number < simple else tightest
         if known and stream.random() < FOLLOWED:
             found = _on_line(tried, known[int(stream.integers(len(known)))], names, stream)
         else:
-            start = space.draw(stream, 1)
-            found = None if start is None else _solved(tried, start, names, stream)
-        if found is not None and space.holds(found) and tried.evaluate_within_limit(found) is not None:
-            met.append(found)
+            drawn = space.draw(stream, 1)
+            found = None if drawn is None else _solved(tried, drawn, names, stream)
+        if found is not None and space.holds(found):
+            yield found
+            if tried.seen.get(key := space.key(found)) is not None:
+                met[key] = found
 
 
 def _residual(tried: Tried, instance: dict[str, Any]) -> Fraction | None:

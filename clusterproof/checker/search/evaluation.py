@@ -35,8 +35,8 @@ class Evaluator:
     ----------
     statement
         What is evaluated.
-    seed, claim
-        Axes of the random numbers.
+    seed
+        Of the random numbers.
     significance
         Error probability of all intervals together.
     settings
@@ -49,7 +49,6 @@ class Evaluator:
 
     statement: Statement
     seed: int
-    claim: str
     significance: float
     settings: int = 1
     sizes: tuple[int | None, ...] = (None,)
@@ -57,21 +56,21 @@ class Evaluator:
 
     @classmethod
     def of(
-        cls, statement: Statement, seed: int, claim: str, significance: float, replicates: int | None = None
+        cls, statement: Statement, seed: int, significance: float, replicates: int | None = None
     ) -> Evaluator:
         """Return the evaluator of a statement; ``replicates`` in place of its own number."""
         sizes: tuple[int | None, ...] = (None,)
         if statement.repeated:
             sizes = (*replicates_to_try(replicates or statement.replicates),)
-        return cls(statement, seed, claim, significance, sizes=sizes, samples=2 * len(sizes))
+        return cls(statement, seed, significance, sizes=sizes, samples=2 * len(sizes))
 
     def lines(
-        self, instance: Instance, replicates: int | None = None, words: str = ""
+        self, instance: Instance, replicates: int | None = None, sample: str = ""
     ) -> dict[str, Conclusion]:
-        """Evaluate the function; ``words`` name another sample of its random numbers."""
+        """Evaluate the function; ``sample`` names another one of its random numbers."""
         if not self.statement.random:
             return self.statement.lines(instance)
-        stream = self.statement.stream(self.seed, self.claim + words, instance)
+        stream = self.statement.stream(self.seed, instance, sample)
         return self.statement.lines(instance, stream, replicates)
 
     def evaluate(self, instance: dict[str, Any]) -> Evaluation:
@@ -102,6 +101,6 @@ class Evaluator:
         share /= self.samples
         judged = judge(lines, share, instance)
         if any(each.broken and each.confirms for each in judged.values()):
-            again = judge(self.lines(instance, self.sizes[-1], " again"), share, instance)
+            again = judge(self.lines(instance, self.sizes[-1], "again"), share, instance)
             judged = {n: each.confirmed(again[n]) if each.confirms else each for n, each in judged.items()}
         return judged

@@ -29,6 +29,8 @@ EXPONENTS = (1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 15, 16, 20, 30, 31, 40, 60, 100, 20
 """Exponents of the powers of ten that are tried."""
 FEW = 60
 """Instances that meet equations, at least."""
+THIN = 160
+"""Times that an instance of a thin set is approached: half of them start anywhere, the others near the tightest."""
 MOST = 5
 """Times as many instances may break a hypothesis, and be drawn, as are wanted."""
 
@@ -92,13 +94,13 @@ def sample(tried: Tried, wanted: int) -> bool:
         draw_admissible(tried, stream_of(tried, "instance", number))
     is_thin = tried.instances <= RARE * len(tried.outside)
     if is_thin and not space.drawn and not statement.random:
-        approach(tried, stream_of(tried, "thin sets"), FEW)
+        approach(tried, stream_of(tried, "thin sets"), THIN)
     return True
 
 
 def stream_of(tried: Tried, *axes: Any) -> np.random.Generator:
-    """Return random numbers of a search."""
-    return generator(tried.evaluator.seed, tried.evaluator.claim, tried.statement.name, *axes)
+    """Return random numbers of a search, which depend on no name: not on the claim's, a line's or a quantity's."""
+    return generator(tried.evaluator.seed, "search", *axes)
 
 
 def numbers_of_the_source(tried: Tried) -> Iterator[dict[str, Any]]:

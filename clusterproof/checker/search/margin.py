@@ -146,7 +146,7 @@ def _lines(
     """
     statement, stream = evaluator.statement, None
     if statement.random:
-        stream = statement.stream(evaluator.seed, evaluator.claim, first)
+        stream = statement.stream(evaluator.seed, first)
     if shaken is None:
         return statement.lines(instance, stream)
     from unittest.mock import patch

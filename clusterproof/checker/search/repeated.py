@@ -61,7 +61,7 @@ def _look(tried: Tried, instances: Iterator[dict[str, Any]]) -> Iterator[tuple[f
             continue
         looked.add(key)
         try:
-            evaluate = partial(tried.evaluator.lines, instance, few, " first")
+            evaluate = partial(tried.evaluator.lines, instance, few, "first")
             lines = tried.within_limit(instance, partial(tried.work.done, evaluate))
         except Outside as outside:
             tried.outside.append((str(outside), instance))

@@ -6,22 +6,31 @@ import itertools
 from typing import Any
 
 from clusterproof.checker.search.confirmation import is_certain
+from clusterproof.checker.search.equations import solutions
 from clusterproof.checker.search.instances import REDRAWS, some, stream_of
 from clusterproof.checker.search.margin import by_margin
 from clusterproof.checker.search.state import Tried
 
 SIMPLIFYING = 400
 """Times that the other quantities are drawn again, if a simpler value of one alone breaks nothing."""
+SOLUTIONS = 400
+"""Times that another instance which meets the equations is looked for."""
 
 
 def simplify(tried: Tried, name: str) -> None:
-    """Replace quantities of what breaks a line by simpler ones; if one alone breaks nothing, draw the others."""
+    """Replace quantities of what breaks a line by simpler ones; if one alone breaks nothing, draw the others.
+
+    Where hypotheses are equations, no quantity is simpler alone: simpler solutions are tried first.
+    """
     findings, space = tried.lines[name], tried.space
     first, left = findings.found, SIMPLIFYING
-    if first is not None and space.key(first.instance) in map(space.key, tried.statement.first):
+    if first is None or space.key(first.instance) in map(space.key, tried.statement.first):
         return  # an example is reported as its author wrote it
     tried.asking = (name,)
-    stream = stream_of(tried, "simpler", name)
+    stream = stream_of(tried, "simpler")
+    for solved in () if space.drawn else solutions(tried, stream, SOLUTIONS, simple=SOLUTIONS):
+        if space.complexity(solved) < space.complexity((findings.found or first).instance):
+            _still_breaks(tried, name, solved)
     while (found := findings.found) is not None:
         moves = space.simpler(found.instance)
         if any(space.holds(move) and _still_breaks(tried, name, move) for move in moves):

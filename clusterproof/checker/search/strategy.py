@@ -29,7 +29,6 @@ ENTRIES = 2
 def search(
     statement: Statement,
     seed: int,
-    claim: str,
     significance: float,
     evaluations: int | None = None,
     *,
@@ -41,8 +40,8 @@ def search(
     ----------
     statement
         What is tried.
-    seed, claim
-        Axes of the random numbers.
+    seed
+        Of the random numbers.
     significance
         Error probability that its intervals may have together.
     evaluations
@@ -50,7 +49,7 @@ def search(
     frozen
         The claim as the kernel reads it; without it no worst case of a class is searched.
     """
-    evaluator, wanted = begin(statement, seed, claim, significance, evaluations)
+    evaluator, wanted = begin(statement, seed, significance, evaluations)
     tried = Tried(evaluator, frozen=frozen or Frozen(None, {statement.name: "its text was not written"}, {}))
     try:
         explore(tried, wanted)
@@ -96,10 +95,10 @@ def look_at_all(tried: Tried, name: str, wanted: int) -> None:
 
 
 def begin(
-    statement: Statement, seed: int, claim: str, significance: float, evaluations: int | None
+    statement: Statement, seed: int, significance: float, evaluations: int | None
 ) -> tuple[Evaluator, int]:
     """Return the evaluator of a statement, and how many instances are wanted; parameters as for ``search``."""
-    evaluator = Evaluator.of(statement, seed, claim, significance, evaluations)
+    evaluator = Evaluator.of(statement, seed, significance, evaluations)
     wanted = statement.wanted if evaluations is None or statement.repeated else evaluations
     if statement.random:
         decided = DECIDED + 1 if statement.repeated else wanted

@@ -74,7 +74,7 @@ def stronger(sides: Sides) -> Sides:
 
 def refuted(function: Callable[..., Any], change: Callable[[Sides], Sides]) -> list[bool]:
     """Return of each line of a function with other sides whether it is refuted."""
-    tried = search(Statement("", changed(function, change)), 0, "toy/one", 1e-9, 200)
+    tried = search(Statement("", changed(function, change)), 0, 1e-9, 200)
     return [findings.found is not None for findings in tried.lines.values()]
 
 

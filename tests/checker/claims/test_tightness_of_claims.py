@@ -155,7 +155,7 @@ def test_lemma_1_needs_64_and_one_power_of_the_samples(
     statement = lemma_1.statements[1]
     for name, value in constants.items():
         monkeypatch.setitem(statement.function.__kwdefaults__, name, value)  # type: ignore[attr-defined]
-    findings = search(statement, 0, lemma_1.id, 1e-9).lines[""]
+    findings = search(statement, 0, 1e-9).lines[""]
     assert (findings.found is not None) == refuted
     if not constants:
         assert float(findings.factors[WHOLE][0]) == pytest.approx(64 / 128, rel=0.01)
@@ -166,7 +166,7 @@ def test_lemma_1_needs_64_and_one_power_of_the_samples(
 def test_a4_needs_64(plant: Any, constant: int, refuted: bool) -> None:
     plant(a3_to_a14, "CONSTANT", constant)
     (statement,) = (each for each in a3_to_a14.clients_that_stay.statements if each.name == "(A4)")
-    findings = search(statement, 0, "cfl-mgd/appendix-a4", 1e-9).lines[""]
+    findings = search(statement, 0, 1e-9).lines[""]
     assert (findings.found is not None) == refuted
 
 
@@ -227,7 +227,7 @@ def test_each_ratio_of_the_catalogue_flips_its_comparison(claim: Claim) -> None:
     for statement in claim.statements:
         repetitions = min(statement.replicates, 60 if statement.replicates >= 100 else 5)
         evaluations = repetitions if statement.repeated else 1
-        tried = search(statement, 0, claim.id, CLAIM_SIGNIFICANCE, evaluations)
+        tried = search(statement, 0, CLAIM_SIGNIFICANCE, evaluations)
         for name, findings in tried.lines.items():
             if findings.found is not None or findings.rounding is not None:
                 return

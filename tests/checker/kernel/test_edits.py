@@ -67,7 +67,7 @@ def records() -> dict[str, list[Record]]:
     for function in (means, variance, centred):
         of, frozen = Statement("", function), frozen_of(function)
         stated = kernel.read(frozen.text)
-        evidence = evidence_of(search(of, 0, "toy/one", 1e-9, frozen=frozen), "", stated)
+        evidence = evidence_of(search(of, 0, 1e-9, frozen=frozen), "", stated)
         assert evidence is not None
         found[evidence[0]["rule"]].append((of, stated, evidence[0]))
     for function, by_hand in {**BY_HAND, wrong_potential: WRONG_POTENTIAL}.items():

@@ -18,7 +18,7 @@ BLOCKS = {first: source for first, _, source in blocks_of(Path(__file__).with_na
 @pytest.mark.parametrize("name", BLOCKS)
 def test_a_number_of_the_source_is_tried(name: str) -> None:
     function = executed(BLOCKS[name], f"{name}.txt")["statement"]
-    found = search(Statement("", function), 0, "toy/one", 1e-9).lines[""].found
+    found = search(Statement("", function), 0, 1e-9).lines[""].found
     assert found is not None
     assert 777_771 in (abs(each) for each in found.instance.values())
 

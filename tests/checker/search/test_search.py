@@ -26,10 +26,12 @@ from clusterproof.checker.claims import (
     at_most,
     expectation,
     integers,
+    probability,
     rationals,
     reals,
     suppose,
 )
+from clusterproof.checker.report.decide import decide
 from clusterproof.checker.search.strategy import search
 from clusterproof.common import work_limit
 from clusterproof.common.memory import limited_memory
@@ -93,7 +95,7 @@ def test_what_no_drawn_instance_shows_is_found(function: Any, false: Any, true: 
     found = decided(function)
     assert found.verdict is Kind.VIOLATED, found.reason
     function.__kwdefaults__ = {"bound": true}
-    tried = search(stated(function).statements[0], 0, "toy/one", 1e-9)
+    tried = search(stated(function).statements[0], 0, 1e-9)
     assert tried.lines[""].found is None
     assert tried.instances >= 30
 
@@ -128,6 +130,31 @@ def test_a_counterexample_does_not_depend_on_the_names_of_quantities(near: str, 
     ((x, y, n),) = {found(*names) for names in NAMES}
     x, y = Fraction(x), Fraction(y)
     assert x * y + Fraction(n, 7) > x**2 / 3 + y**2 / 2 + 1
+
+
+def of_fractions(x: Near, y: Length, n: Digit) -> Sides:
+    return at_most(x * y + n / Fraction(7), bound=x**2 / 3 + y**2 / 2 + 1)
+
+
+def of_floats(x: Wide, y: Real, n: Digit) -> Sides:
+    return at_most(x * y + n / Fraction(7), bound=x**2 / 3 + y**2 / 2 + 1)
+
+
+def of_chance(n: Digit, x: Real, stream: Stream, replicates: Replicates) -> Any:
+    return probability(stream.uniform(size=replicates) < n / 10, at_most=x / 2)
+
+
+@pytest.mark.parametrize("function", [of_fractions, of_floats, of_chance])
+def test_a_counterexample_does_not_depend_on_the_id_of_a_claim_or_a_step(function: Any) -> None:
+    ids = ("one", "other", "lemma-1")
+    found = [decide(stated(function, name), 0) for name in ids]
+    for step in ids[1:]:  # two claims with two statements each
+        made = stated(of_fractions, step)
+        made.step(f"step of {step}")(function)
+        found.append(decide(made, 0).lines[1])
+    assert all(each.verdict is Kind.VIOLATED and each.counterexample for each in found)
+    examples = [{**(each.counterexample or {}), "line": each.measured} for each in found]
+    assert examples == [examples[0]] * len(found)
 
 
 # ---- chance
