@@ -29,7 +29,6 @@ TIGHTNESS = {
     "cfl-mgd/lemma-1-union": 0.5,
     "cfl-mgd/momentum-horizon": 1,
     "sofl/mean-field-fixed-point": 1,
-    "sofl/mean-square-distortion-nearest": 0.8687,
 }
 """Least factor on the bound at which a claim is still true: by a closed form, or where all instances are tried."""
 TRUE = ("consistent", "certified")

@@ -210,10 +210,18 @@ def _line(
         proof=proof,
         tightness=_tightness(tried, findings),
         worst=None if factor is None else as_float(factor),
-        worst_exact=str(factor) if exact else None,
+        worst_exact=_written(factor) if exact else None,
         role=tried.statement.role,
     )
     return _with_worst_case(line, worst) if worst is not None and worst.at else line
+
+
+def _written(factor: Any) -> str | None:
+    """Write an exact factor; None if it has more digits than Python writes."""
+    try:
+        return str(factor)
+    except ValueError:
+        return None
 
 
 def _with_worst_case(line: Line, worst: WorstCase) -> Line:

@@ -157,6 +157,15 @@ def test_a_counterexample_does_not_depend_on_the_id_of_a_claim_or_a_step(functio
     assert examples == [examples[0]] * len(found)
 
 
+def test_a_factor_with_more_digits_than_python_writes_leaves_the_verdict_as_it_is() -> None:
+    def power(n: Digit) -> Sides:
+        return at_most(Fraction(2, 3) ** (10_000 + n), bound=1)
+
+    verdict = decided(power)
+    assert verdict.verdict in (Kind.CERTIFIED, Kind.CONSISTENT)
+    assert verdict.worst_exact is None
+
+
 # ---- chance
 
 
