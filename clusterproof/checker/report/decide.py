@@ -252,7 +252,7 @@ def _tightness(tried: Tried, findings: Findings) -> dict[str, dict[str, Any]] | 
     encode = tried.space.encode
     return {
         term: {
-            "ratio": 1 / as_float(factor) if factor else None,
+            "ratio": 1 / as_float(factor) if as_float(factor) else None,
             "instance": encode(instance),
             **(
                 {"only_at": {n: tried.space.ranges[n].encode(v) for n, v in only_at.items()}}
