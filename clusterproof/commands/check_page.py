@@ -13,7 +13,7 @@ from clusterproof.checker.report import tables as report
 from clusterproof.checker.report.verdict import FLOATS, HOLDS
 from clusterproof.theory.papers.names import PAPERS
 
-LINES, WIDTH = 120, 100
+LINES, WIDTH = 120, 80
 """Most lines of the page, and most characters of a line."""
 
 MEANINGS = {
@@ -47,7 +47,6 @@ NEXT = (
     "clusterproof run cfl-mgd            one algorithm, compared with its theorems",
     "clusterproof new my_paper.py        begin with a theorem of your own",
     "clusterproof check cfl-mgd          all claims of one source",
-    "clusterproof check --verbose        these claims with all numbers",
 )
 """Commands to go on with."""
 
@@ -168,13 +167,15 @@ def page(verdicts: Sequence[Verdict], width: int | None, sentences: Sequence[str
 
 
 def _by_importance(found: Sequence[Finding]) -> list[Finding]:
-    """Order findings: all that is false as printed, then the first of each paper, then the second of each."""
-    count: Counter[str] = Counter()
+    """Order findings: all that is false as printed, the first of each heading, then of each paper, and so on."""
+    of_heading: Counter[str] = Counter()
+    of_paper: Counter[str] = Counter()
     places = []
     for each in found:
-        printed = each.section == PRINTED
-        places.append((not printed, 0 if printed else count[each.paper]))
-        count[each.paper] += not printed
+        is_first = each.section == PRINTED or not of_heading[each.section]
+        places.append((each.section != PRINTED, not is_first, of_paper[each.paper]))
+        of_heading[each.section] += 1
+        of_paper[each.paper] += not is_first
     return [found[index] for index in sorted(range(len(found)), key=places.__getitem__)]
 
 

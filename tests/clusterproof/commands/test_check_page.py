@@ -90,7 +90,7 @@ def test_the_page_fits_and_has_all_that_is_false_as_printed(
     long = page([Verdict(**vars(one) | {"reason": "many words " * 300}) for one in headlines], width)
     for each in (lines, long):
         assert len(each) <= LINES
-        assert max(map(len, each)) <= min(width or 100, 100)
+        assert max(map(len, each)) <= min(width or 80, 80)
     whole = as_one_line(lines)
     printed = [one.claim for one in headlines if one.word == Kind.VIOLATED and one.judges == "printed"]
     assert len(printed) == 6
