@@ -437,7 +437,7 @@ def _what_to_name(name: str) -> str:
             return f"write {shlex.quote(path)} for the claims of this file"
     own = f"to check a claim of your own, add its file, such as {shlex.quote(name)} FILE.py"
     papers = {each.paper for each in REGISTRY.values()}
-    if paper := difflib.get_close_matches(name, papers, n=1):
+    if "/" not in name and (paper := difflib.get_close_matches(name, papers, n=1)):
         return f"did you mean the paper {paper[0]}? Or, {own}"
     nearest = difflib.get_close_matches(name, REGISTRY, cutoff=0.3)
     hint = f"the nearest are {', '.join(nearest)}" if nearest else "see `clusterproof claims`"
