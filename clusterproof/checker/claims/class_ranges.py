@@ -143,6 +143,10 @@ class OfClass(Range):
         """Write start, solution, minimum, further points and triplets as the kernel reads them."""
         return value.code
 
+    def for_kernel(self, value: Member) -> Any:
+        """Write what ``encode`` does."""
+        return value.code
+
     def decode(self, code: Any) -> Known:
         """Read what ``encode`` wrote."""
         return Known(code)

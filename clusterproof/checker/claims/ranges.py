@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -19,6 +18,7 @@ import numpy as np
 
 from clusterproof.checker.claims.places import called
 from clusterproof.checker.claims.rounding import as_float, has_numpy_integers
+from clusterproof.checker.kernel import numbers
 from clusterproof.common import InvalidArgument
 from clusterproof.common.tasks import task_from
 from clusterproof.common.validation import check_count
@@ -117,11 +117,17 @@ class Range(ABC):
 
     def encode(self, value: Any) -> Any:
         """Write a value such that JSON keeps it exactly: 9/10 as ``"9/10"``, numbers and names unchanged."""
-        return encode_number(value)
+        return numbers.write(value)
+
+    def for_kernel(self, value: Any) -> Any:
+        """Write a value such that the kernel reads it: of a float the decimal that it is written as."""
+        if isinstance(value, tuple):
+            return list(map(self.for_kernel, value))
+        return numbers.write(exactly(value) if isinstance(value, float) else value)
 
     @abstractmethod
     def decode(self, code: Any) -> Any:
-        """Read what ``encode`` wrote; ValueError or TypeError if it is none."""
+        """Read what ``encode`` wrote; Refused, ValueError or TypeError if it is none."""
 
     def key(self, value: Any) -> Any:
         """Return what tells values apart, such that JSON writes it."""
@@ -257,9 +263,7 @@ class Rationals(Interval):
 
     def decode(self, code: Any) -> Fraction:
         """Read an integer or a fraction, and no floating number."""
-        if type(code) is int or (isinstance(code, str) and re.fullmatch(r"-?\d+(/\d+)?", code)):
-            return Fraction(code)
-        raise TypeError(f"{code!r} is no fraction")
+        return Fraction(numbers.read(code))
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> Fraction | None:
         """Draw from the list, or as often off it, with a denominator up to 1000."""
@@ -422,13 +426,6 @@ def choice(*values: Any) -> Choice:
         rule = "must not be NumPy's integers, which wrap around"
         raise InvalidArgument("values", wrong[0], rule, "write int(...)")
     return Choice(values)
-
-
-def encode_number(value: Any) -> Any:
-    """Write a fraction such that JSON keeps it: ``"9/10"``, or the integer that it is."""
-    if isinstance(value, Fraction):
-        return int(value) if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
-    return value
 
 
 def settings_of(task: Any) -> dict[str, Any]:

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from clusterproof.checker.claims.array_ranges import Several, check_length, decode_fraction, is_fraction
-from clusterproof.checker.claims.ranges import End, Instance, encode_number, value_of
+from clusterproof.checker.claims.ranges import End, Instance, value_of
 from clusterproof.checker.claims.simplifying import bits_of_number
+from clusterproof.checker.kernel.numbers import write
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +108,7 @@ class Simplex(Several):
 
     def encode(self, value: Any) -> list[Any]:
         """Write a list."""
-        return [encode_number(each) for each in value]
+        return [write(each) for each in value]
 
     def decode(self, code: Any) -> tuple[Fraction, ...]:
         """Read a list."""

@@ -26,6 +26,7 @@ from clusterproof.checker.claims.ranges import (
     value_of,
 )
 from clusterproof.checker.claims.simplifying import bits, simpler_values
+from clusterproof.checker.kernel.evaluation import Refused
 from clusterproof.common import InvalidArgument
 
 
@@ -333,6 +334,10 @@ class Space:
         """Write an instance such that JSON keeps it exactly."""
         return {written(name): allowed.encode(instance[name]) for name, allowed in self.ranges.items()}
 
+    def for_kernel(self, instance: Instance) -> dict[str, Any]:
+        """Write an instance such that the kernel reads it, a function of a class by the points that were asked for."""
+        return {name: self.ranges[name].for_kernel(value) for name, value in instance.items()}
+
     def key(self, instance: Instance) -> str:
         """Return a text that tells instances apart, without the names of the quantities."""
         return json.dumps(
@@ -357,7 +362,7 @@ class Space:
             try:
                 value = allowed.decode(code)
                 holds = allowed.holds(value, instance)
-            except (TypeError, ValueError, KeyError, ArithmeticError):
+            except (Refused, TypeError, ValueError, KeyError, ArithmeticError):
                 holds = False
             if not holds:
                 rule = f"must be {allowed.describe(instance)}"

@@ -19,7 +19,6 @@ from clusterproof.checker.kernel import statement as of_text
 from clusterproof.checker.kernel.claim_words import Excluded
 from clusterproof.checker.kernel.evaluation import Outside
 from clusterproof.checker.kernel.functions import problem
-from clusterproof.checker.kernel.numbers import write
 from clusterproof.checker.kernel.symbolic import symbolic
 from clusterproof.common.randomness import generator
 from clusterproof.common.time_limit import TimeLimitExceeded, time_limit
@@ -71,7 +70,7 @@ def names_of_text(
     with of_kernel.limited():
         for instance in tried:
             with suppress(Exception), of_kernel.evaluating():
-                return _names(own.value(own.space.read(_written(statement, instance))))
+                return _names(own.value(own.space.read(statement.space.for_kernel(instance))))
     return names_on_symbols(own)
 
 
@@ -113,7 +112,7 @@ def require_agreement(
             if held == INSTANCES:
                 break
             try:
-                read: Any = own.evaluated(own.space.read(_written(statement, instance)))[0]
+                read: Any = own.evaluated(own.space.read(statement.space.for_kernel(instance)))[0]
             except Outside:
                 read = None
             except Exception:  # what the kernel refuses it certifies nothing of
@@ -129,21 +128,6 @@ def require_agreement(
                 shown = ", ".join(f"{n} = {v}" for n, v in statement.space.encode(instance).items())
                 raise Refused(f"at {shown:.120} the function gives another value than its source")
             held += live is not None
-
-
-def _written(statement: Statement, instance: Mapping[str, Any]) -> dict[str, Any]:
-    """Write an instance as the kernel reads it."""
-    ranges = statement.space.ranges
-    return {
-        name: ranges[name].encode(value) if isinstance(ranges[name], OfClass) else _number(value)
-        for name, value in instance.items()
-    }
-
-
-def _number(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return list(map(_number, value))
-    return write(Fraction(value) if isinstance(value, float) else value)
 
 
 def _agree(live: Mapping[str, Any], read: Mapping[str, vocabulary.Line]) -> bool:

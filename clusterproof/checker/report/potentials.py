@@ -10,7 +10,6 @@ from clusterproof.checker.claims.statement import quantities
 from clusterproof.checker.report.sentences import plural
 from clusterproof.checker.report.verdict import Line
 from clusterproof.checker.search.state import Tried
-from clusterproof.checker.search.written import written_instance
 
 
 def line_of_potential(stated: kernel.Claim, tried: Tried) -> Line | None:
@@ -22,7 +21,7 @@ def line_of_potential(stated: kernel.Claim, tried: Tried) -> Line | None:
         "statement": statement.name,
         "line": kernel.POTENTIAL,
         "rule": "potential",
-        "instance": written_instance(tried, broken.instance),
+        "instance": tried.space.for_kernel(broken.instance),
     }
     try:
         (_, line), _ = kernel.show(stated, record)

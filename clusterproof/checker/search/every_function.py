@@ -21,7 +21,6 @@ from clusterproof.checker.search.instances import stream_of
 from clusterproof.checker.search.paths import paths_of
 from clusterproof.checker.search.state import Tried
 from clusterproof.checker.search.worst_functions import AtSetting, WorstCase, at_setting, worst_functions
-from clusterproof.checker.search.written import written_instance
 
 SETTINGS = 64
 """Values of the other quantities that are all tried if they are no more; else ``DRAWN`` corners, and as many drawn."""
@@ -101,7 +100,7 @@ def _families(tried: Tried, settings: Sequence[Instance], name: str) -> dict[str
         witness = _witness(tried, settings, name, line)
         if witness is None:
             return {line: WorstCase(not_shown="no function was found that meets the hypotheses")}
-        found[line] = WorstCase(family={**data, "witness": written_instance(tried, witness)})
+        found[line] = WorstCase(family={**data, "witness": tried.space.for_kernel(witness)})
     return found
 
 

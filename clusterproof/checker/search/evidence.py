@@ -14,7 +14,6 @@ from clusterproof.checker.kernel.evaluation import limited
 from clusterproof.checker.kernel.rules import cases
 from clusterproof.checker.search.squares import NO_FORMULA, blocks
 from clusterproof.checker.search.state import Tried
-from clusterproof.checker.search.written import written_instance
 
 MOST_STATES = 26
 """Most symbols for rounds, and the states to which they lead."""
@@ -50,13 +49,13 @@ def _candidates(tried: Tried, line: str, statement: kernel.Statement) -> Iterato
         if findings is None:
             return
     if findings.found is not None:
-        yield {"rule": "instance", "instance": written_instance(tried, findings.found.instance)}
+        yield {"rule": "instance", "instance": tried.space.for_kernel(findings.found.instance)}
         return
     if tried.coverage.exhausted and tried.space.complete:
         yield {"rule": "exhausted"}
     if findings.tightest is None:
         return
-    witness = written_instance(tried, findings.tightest.instance)
+    witness = tried.space.for_kernel(findings.tightest.instance)
     if class_of(tried.space):
         dual = tried.worst[line].multipliers if line in tried.worst else None
         if dual is not None:

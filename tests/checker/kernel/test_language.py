@@ -23,7 +23,6 @@ from clusterproof.checker.freeze import freeze
 from clusterproof.checker.kernel import evaluation
 from clusterproof.checker.kernel.claim_words import Excluded
 from clusterproof.checker.report.stored_evidence import read_evidence
-from clusterproof.checker.search.written import written_instance
 from clusterproof.common.work_limit import TooMuchWork, limited_lines
 from clusterproof.theorem import at_most as theorem_at_most
 
@@ -105,7 +104,7 @@ def gives_what_cpython_gives(place: tuple[str, str], of: Statement, language: ke
         if written is None:
             if isinstance(theirs, evaluation.Outside) and language.space.function:
                 continue  # what was asked of the function before is not known
-            written = written_instance(searched, instance)
+            written = searched.space.for_kernel(instance)
         try:
             ours, _ = language.evaluated(language.space.read(written))
         except evaluation.Outside as outside:
