@@ -23,7 +23,7 @@ from clusterproof.checker.kernel.polynomials import constant
 from clusterproof.checker.kernel.quotients import Fact, Many, Quotient, is_zero
 from clusterproof.checker.kernel.records import Record
 from clusterproof.checker.kernel.vocabulary import facts_of
-from clusterproof.checker.kernel.worlds import Point
+from clusterproof.checker.kernel.worlds import Form, Point
 
 State = TypeVar("State")
 """A number, or a tuple or frozen record of numbers."""
@@ -274,7 +274,8 @@ def _form(state: Any) -> str:
     if isinstance(state, Record):
         return f"{id(type(state))}{_form(state._values)}"
     raise Refused(
-        f"a state is a number or point, or a tuple or record of such, and no {type(state).__name__}"
+        "a state is a point, a number that does not depend on f, or a tuple or record of such, and no "
+        f"{'value of f' if type(state) is Form else type(state).__name__}"
     )
 
 

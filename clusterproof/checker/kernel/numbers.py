@@ -175,7 +175,15 @@ def remainder(left: Any, right: Any) -> Any:
 
 def power(base: Any, exponent: Any) -> Any:
     """``base ** exponent``, of a whole exponent; a negative one of an int gives a fraction."""
-    n = whole(exponent)
+    try:
+        n = whole(exponent)
+    except Refused:
+        if not isinstance(exponent, Abstract):
+            raise
+        remedy = (
+            "keep it in the state of iterate(...), as (x, power * rate), with power >= 0 in its invariant"
+        )
+        raise Refused(f"a power whose exponent is a symbol: {remedy}") from None
     if isinstance(base, Abstract):
         return base**n  # type: ignore[operator]  # symbols have it, other quantities refuse
     base = number(base)

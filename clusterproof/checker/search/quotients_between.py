@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,8 @@ LIMITS = (100, 1000, 3000)
 """Largest denominators of coefficients that are rounded one by one."""
 FACTORS = 10
 """Most polynomials of one sign that may be factors."""
+LONGEST = 40
+"""Most terms of a denominator whose factors are looked at."""
 DEGREE = {1: 7}
 """Largest degree of a top, by the number of symbols; else 4."""
 FUEL = 5_000_000
@@ -71,7 +74,8 @@ class Quotients:
         self.places = sorted(place for place in used if len({at[place] for at in points}) > 1)
         self.floats = np.array([[float(x) for x in at] for at in points])
         with limited(FUEL):
-            self.factors = self._of_one_sign(v.bottom for v in values if len(v.bottom) < 4)
+            bottoms = dict.fromkeys(v.bottom for v in values if len(v.bottom) <= LONGEST)
+            self.factors = self._of_one_sign(factor for p in bottoms for factor in irreducible(p))
             self.products = list(self._products())
 
     def at(self, ratio: Ratio) -> np.ndarray:
@@ -89,7 +93,7 @@ class Quotients:
     # ---- factors
 
     def _of_one_sign(self, bottoms: Any) -> list[Polynomial]:
-        """Return polynomials that are positive: bottoms, strict hypotheses, distances from ends that are no values."""
+        """Return what is positive: factors of bottoms, strict hypotheses, distances from ends that are no values."""
         found: list[Polynomial] = []
         facts = [fact.slack.top for fact in self.need.facts if fact.strict]
         for p in (*bottoms, *facts, *self._distances(), *self._beyond()):
@@ -174,6 +178,23 @@ class Quotients:
                 if top is not None:
                     return Polynomial.of(dict(zip(powers, top, strict=True)), self.need.width), bottom
         return None
+
+
+def irreducible(p: Polynomial) -> list[Polynomial]:
+    """Return the irreducible factors of a polynomial that are no numbers, each once."""
+    from flint import Ordering, fmpz_mpoly_ctx
+
+    if not p.places:
+        return []
+    common = lcm(*(Fraction(value).denominator for value in p.values()))
+    context = fmpz_mpoly_ctx.get([f"x{place}" for place in range(p.width)], Ordering.lex)
+    whole = context.from_dict({tuple(powers): int(value * common) for powers, value in p.items()})
+    return [
+        Polynomial.of(
+            {tuple(map(int, each)): int(value) for each, value in factor.to_dict().items()}, p.width
+        )
+        for factor, _ in whole.factor()[1]
+    ]
 
 
 def _powers(factors: Sequence[Polynomial], most: int, one: Polynomial) -> list[tuple[int, Polynomial]]:

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Annotated
 
 import pytest
-from families_by_hand import BY_HAND, FALSE, Share, Smooth
+from families_by_hand import BY_HAND, FALSE, Curved, Share, Smooth
 from kernel_statements import in_language, shown
 
 from clusterproof.checker import kernel
@@ -56,6 +56,47 @@ def nesterov(f: Smooth, rounds: int = Z[1:]) -> Sides:
     return at_most(f(x) - f.minimum, start=4 * at_start / (rounds + 1) ** 2)
 
 
+Strong = Annotated[Function, functions(strong_convexity=lambda mu: mu)]
+
+
+def strongly_convex_proximal_point(share: int) -> Callable[..., Sides]:
+    """Return |x_N - x*|^2 <= (1 + share s mu)^(-2N) |x_0 - x*|^2: true of 1, false of 2, such as of mu |x|^2 / 2."""
+
+    def statement(mu: Share, step: Share, f: Strong, rounds: int = Z[1:]) -> Sides:
+        suppose("step > 0", step > 0)
+        rate = 1 / (1 + share * step * mu) ** 2
+
+        def potential(state, n):
+            x, power = state
+            apart = x - f.minimiser
+            return power >= 0, apart @ apart <= power * f.distance**2
+
+        def next_state(state):
+            x, power = state
+            return f.prox(x, step), rate * power
+
+        x, power = iterate(next_state, (f.start, 1), rounds, invariant=potential)
+        apart = x - f.minimiser
+        return at_most(apart @ apart, rate=power * f.distance**2)
+
+    return statement
+
+
+def with_a_power(mu: Share, f: Curved, rounds: int = Z[1:]) -> Sides:
+    x = iterate(lambda x: x - f.gradient(x), f.start, rounds, invariant=lambda x, n: (1 - mu) ** n >= 0 * n)
+    apart = x - f.minimiser
+    return at_most(apart @ apart, rate=(1 - mu) ** rounds * f.distance**2)
+
+
+def with_a_sum(f: Smooth, rounds: int = Z[1:]) -> Sides:
+    def step(state):
+        x, total = state
+        return x - f.gradient(x), total + f(x)
+
+    _, total = iterate(step, (f.start, 0), rounds, invariant=lambda state, n: n >= 0)
+    return at_most(total, bound=rounds * f(f.start))
+
+
 Rough = Annotated[Function, functions(smoothness=1, convex=False)]
 
 
@@ -79,6 +120,27 @@ def test_a_check_certifies_every_value_and_says_so(function: Callable[..., Sides
     verdict = decide(claim(f"toy/{function.__name__}")(function), 0)
     assert verdict.verdict is Kind.CERTIFIED
     assert "every value" in verdict.reason
+
+
+def test_multipliers_have_the_factors_of_the_denominators() -> None:
+    """Of the denominator (1 + s mu)^2 of the rate the multipliers have the root: 2 s / (1 + s mu)."""
+    data = family_of(in_language(strongly_convex_proximal_point(1)).statements[""], "")
+    top, bottom = next(
+        value for proof in data["proofs"] for name, value in proof["multipliers"].items() if name[0] == "0"
+    )
+    assert max(sum(powers) for powers, _ in bottom) - max(sum(powers) for powers, _ in top) == 1
+    with pytest.raises(NotShown, match="round"):
+        family_of(in_language(strongly_convex_proximal_point(2)).statements[""], "")
+
+
+@pytest.mark.parametrize(
+    ("function", "message"), [(with_a_power, "keep it in the state"), (with_a_sum, "no value of f")]
+)
+def test_what_a_loop_cannot_hold_is_refused_with_what_to_write(
+    function: Callable[..., Sides], message: str
+) -> None:
+    with pytest.raises(NotShown, match=message):
+        family_of(in_language(function).statements[""], "")
 
 
 def test_no_program_means_no_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
