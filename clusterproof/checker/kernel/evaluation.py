@@ -203,7 +203,7 @@ def spend(steps: int) -> None:
     """
     left = _FUEL.get()
     if left is not None:
-        left[0] -= steps
+        left[0] -= max(steps, 0)  # nothing gives fuel back
         if left[0] < 0:
             raise OutOfFuel("it takes more steps than it may")
 

@@ -6,6 +6,8 @@ import ast
 import math
 from fractions import Fraction
 
+from clusterproof.checker.kernel.evaluation import spend
+
 NAMES = """
     Module FunctionDef Lambda arguments arg Return Raise Expr Pass Assign AnnAssign AugAssign
     For While If IfExp Break Continue Name Load Store Constant JoinedStr FormattedValue Tuple List Dict ListComp
@@ -70,5 +72,10 @@ def call(function: str, *arguments: ast.expr) -> ast.Call:
 
 
 def weight(*nodes: ast.AST) -> ast.Constant:
-    """Return what code costs whenever it runs, beside the operations that count themselves: its length."""
-    return ast.Constant(sum(1 for node in nodes for _ in ast.walk(node)) // 8)
+    """Return what code costs whenever it runs, beside the operations that count themselves: its length.
+
+    To count it takes as many steps.
+    """
+    length = sum(1 for node in nodes for _ in ast.walk(node)) // 8
+    spend(length)
+    return ast.Constant(length)

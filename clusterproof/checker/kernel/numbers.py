@@ -203,13 +203,13 @@ def inner(left: Any, right: Any) -> Any:
 
 def negative(value: Any) -> Any:
     """``-value``."""
-    spend(1)
+    spend(1 + words(value))
     return -_operand(value)
 
 
 def absolute(value: Any, /) -> Any:
     """``abs(value)``, of a number or, on both branches, of a symbol."""
-    spend(1)
+    spend(1 + words(value))
     return abs(value if isinstance(value, Abstract) else number(value))
 
 
@@ -275,9 +275,17 @@ def same(left: Any, right: Any) -> bool:
 
 
 def key(value: Any) -> Any:
-    """Return what may be a key of a dictionary: a number, a text, None, or a tuple of such."""
+    """Return what may be a key of a dictionary: a short number, a text, None, or a tuple of such.
+
+    Longer numbers may have the same hash in any number, and a dictionary of these takes more steps than it counts.
+    """
     if type(value) is tuple:
         spend(len(value))
         return tuple(map(key, value))
-    spend(words(value) ** 2 >> 6)
-    return value if type(value) in (str, bool, type(None)) else number(value)
+    if type(value) in (str, bool, type(None)):
+        return value
+    exact = number(value)
+    most = 60 if type(exact) is int else 32
+    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > most:
+        raise Refused("a key of a dictionary has at most 60 bits, and a part of a fraction at most 32")
+    return exact

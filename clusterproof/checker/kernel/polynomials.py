@@ -142,6 +142,7 @@ def times(p: Polynomial, q: Polynomial) -> Polynomial:
         if one.denominator == 1 and one.numerators == ONE:
             spend(1)
             return other
+    spend((len(p) + len(q)) >> 3)
     cost = (1 + p.width // 8) + (1 + _words(p)) * (1 + _words(q))
     spend(2 + len(p) * len(q) * cost // 4)
     if reduce(or_, p.numerators, reduce(or_, q.numerators, 0)) & _mask(BITS - 2, p.width):

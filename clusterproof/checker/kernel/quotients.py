@@ -48,6 +48,7 @@ class Quotient(Abstract):
 
     @_of_symbols
     def __add__(self, other: Quotient) -> Quotient:
+        spend(len(self.bottom) >> 3)
         if other.bottom == self.bottom:
             return Quotient(plus(self.top, other.top), self.bottom, self.width)
         top = plus(times(self.top, other.bottom), times(other.top, self.bottom))

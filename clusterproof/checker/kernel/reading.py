@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import FunctionType
@@ -111,10 +112,9 @@ class Text:
         """Return the claim, at the end of the text."""
         if self.head is None or not any(each.role == "statement" for each in self.statements.values()):
             raise Refused("a text ends with claim(...) and its statement(...)")
-        names = [printed(name, line) for name, each in self.statements.items() for line in each.lines]
-        if len({*names}) < len(names):
-            alike = next(name for name in names if names.count(name) > 1)
-            raise Refused(f"two lines are printed as {alike!r}: name a line or a statement otherwise")
+        names = Counter(printed(name, line) for name, each in self.statements.items() for line in each.lines)
+        if alike := [name for name, count in names.items() if count > 1]:
+            raise Refused(f"two lines are printed as {alike[0]!r}: name a line or a statement otherwise")
         return Claim(*self.head, self.statements, digest)
 
     def add(self, node: ast.stmt) -> None:

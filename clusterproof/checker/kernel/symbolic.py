@@ -82,6 +82,8 @@ def _symbols(allowed: Range, spare: int) -> int:
     """Return the number of symbols that a quantity is."""
     if type(allowed) is Tuples and type(allowed.entries) is Interval:
         if type(allowed.length) is int:
+            if allowed.length < 0:
+                raise Refused(f"a length of {allowed.length}")
             spend(allowed.length)
             return allowed.length
         if spare:  # taken round by round

@@ -1,0 +1,77 @@
+"""Work that takes long takes as many steps: nothing goes on beyond its fuel, and nothing gives fuel back."""
+
+import pytest
+
+from clusterproof.checker import kernel
+
+LONG = "f" * 100_000
+"""Digits of a long number."""
+CASES = {
+    "a sequence of a negative length": (
+        "def f(s):\n    for i in range(2000000):\n        pass\n    return at_most(0, 0)",
+        '{"s": sequences(rationals(0, 1), -1000000000000)}',
+        {"rule": "empty"},
+        "a length of -1000000000000",
+    ),
+    "keys of one hash": (
+        "def f(n):\n    d = {k * 2305843009213693951: 0 for k in range(2000)}\n    return at_most(n, len(d))",
+        '{"n": choice(1)}',
+        {"rule": "exhausted"},
+        "a key of a dictionary has at most 60 bits",
+    ),
+    "fractions as keys": (
+        "def f(n):\n    d = {Fraction(k, 4294967297): 0 for k in range(5)}\n    return at_most(n, len(d))",
+        '{"n": choice(1)}',
+        {"rule": "exhausted"},
+        "a key of a dictionary has at most 60 bits",
+    ),
+    "a long polynomial times zero": (
+        "def f(x, y):\n"
+        "    p = sum(x ** i for i in range(100)) * sum(y ** i for i in range(100))\n"
+        "    for i in range(3000):\n        p * (x - x)\n"
+        "    return at_most(0, bound=x)",
+        '{"x": rationals(0, 1), "y": rationals(0, 1)}',
+        {"rule": "signs", "witness": {"x": 0, "y": 0}},
+        "more steps than it may",
+    ),
+    "long denominators that are compared": (
+        "def f(x, y):\n"
+        "    p = sum(x ** i for i in range(100)) * sum(y ** i for i in range(100))\n"
+        "    q, r = 1 / p, 1 / (p + 0 * x)\n"
+        "    for i in range(3000):\n        q + r\n"
+        "    return at_most(0, bound=x)",
+        '{"x": rationals(0, 1), "y": rationals(0, 1)}',
+        {"rule": "signs", "witness": {"x": 0, "y": 0}},
+        "more steps than it may",
+    ),
+    "long numbers that are negated": (
+        f"X = 0x{LONG}\ndef f(n):\n    d = [-X for i in range(500)]\n    return at_most(n, len(d))",
+        '{"n": choice(1)}',
+        {"rule": "exhausted"},
+        "more steps than it may",
+    ),
+    "long numbers without their sign": (
+        f"X = -0x{LONG}\ndef f(n):\n    d = [abs(X) for i in range(500)]\n    return at_most(n, len(d))",
+        '{"n": choice(1)}',
+        {"rule": "exhausted"},
+        "more steps than it may",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_long_work_takes_as_many_steps(name: str) -> None:
+    function, ranges, record, why = CASES[name]
+    end = f"claim('p/one')\nstatement('', f, {ranges}, {{}}, lines=('',), role='statement')\n"
+    found = kernel.judge(f"{function}\n\n\n{end}", [{"statement": "", "line": "", **record}])
+    assert found.word is kernel.Word.OPEN
+    assert why in found.why[0]
+
+
+def test_lambdas_in_lambdas_are_read_with_as_many_steps_as_they_are_long() -> None:
+    nested = "lambda: " * 50 + f"({'f, ' * 10_000})"
+    text = f"def f(x):\n    return at_most(x, 1)\n\n\nK = {nested}\n\n\nclaim('p/deep')\n"
+    text += "statement('', f, {'x': choice(1)}, {}, lines=('',), role='statement')\n"
+    with pytest.raises(kernel.Refused, match="more steps than it may"):
+        kernel.judge(text, [], fuel=50_000)
+    assert kernel.judge(text.replace("lambda: " * 50, "lambda: "), [], fuel=50_000).word is kernel.Word.OPEN
