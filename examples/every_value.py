@@ -7,32 +7,19 @@ Run with: clusterproof check examples/every_value.py
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Any
 
-from clusterproof.theorem import (
-    Function,
-    Q,
-    Sides,
-    Z,
-    at_most,
-    claim,
-    equal,
-    functions,
-    iterate,
-    rationals,
-    suppose,
-)
+from clusterproof.theorem import Function, Q, Sides, Z, at_most, claim, equal, functions, iterate, suppose
 
-Smooth = Annotated[Function, functions(smoothness=1)]
-Convex = Annotated[Function, functions()]
-Rough = Annotated[Function, functions(smoothness=1, convex=False)]
-Curved = Annotated[Function, functions(smoothness=1, strong_convexity=lambda mu: mu)]
-Losses = Annotated[Function, functions(smoothness=1, strong_convexity=lambda mu: mu, count=2)]
-Share = Annotated[Fraction, rationals(0, 1, 12)]
+SMOOTH = functions(smoothness=1)
+CONVEX = functions()
+ROUGH = functions(smoothness=1, convex=False)
+CURVED = functions(smoothness=1, strong_convexity=lambda mu: mu)
+LOSSES = functions(smoothness=1, strong_convexity=lambda mu: mu, count=2)
 
 
 @claim("gradient-descent/every-round")
-def gradient_descent(f: Smooth, rounds: int = Z[1:]) -> Sides:
+def gradient_descent(f: Function = SMOOTH, rounds: int = Z[1:]) -> Sides:
     """f(x_N) - f* <= L ||x_0 - x*||^2 / (2N) for every N, with step 1 / L.
 
     Source
@@ -48,7 +35,7 @@ def gradient_descent(f: Smooth, rounds: int = Z[1:]) -> Sides:
 
 
 @claim("nesterov/every-round")
-def nesterov(f: Smooth, rounds: int = Z[1:]) -> Sides:
+def nesterov(f: Function = SMOOTH, rounds: int = Z[1:]) -> Sides:
     """f(x_N) - f* <= (2 L ||x_0 - x*||^2 + f(x_0) - f*) / (N + 1)^2 for every N.
 
     Source
@@ -72,7 +59,7 @@ def nesterov(f: Smooth, rounds: int = Z[1:]) -> Sides:
 
 
 @claim("proximal-point/every-round")
-def proximal_point(f: Convex, step: Fraction = Q[0:8:8], rounds: int = Z[1:]) -> Sides:
+def proximal_point(f: Function = CONVEX, step: Fraction = Q[0:8:8], rounds: int = Z[1:]) -> Sides:
     """f(x_N) - f* <= ||x_0 - x*||^2 / (2 s N) for every step s and every N, of a convex f.
 
     Source
@@ -90,7 +77,7 @@ def proximal_point(f: Convex, step: Fraction = Q[0:8:8], rounds: int = Z[1:]) ->
 
 @claim("gradient-step/contraction")
 def contraction(
-    mu: Share, step: Annotated[Fraction, rationals(0, lambda mu: 2 / (1 + mu), 12)], f: Curved
+    mu: Fraction = Q[0:1:12], step: Fraction = Q[0 : (lambda mu: 2 / (1 + mu)) : 12], f: Function = CURVED
 ) -> Sides:
     """||x+ - x*||^2 <= (1 - s mu)^2 ||x - x*||^2 for every mu < L and every step s <= 2 / (L + mu).
 
@@ -104,7 +91,7 @@ def contraction(
 
 
 @claim("ef21/every-compressor")
-def ef21(f: Rough, s: Share) -> Sides:
+def ef21(f: Function = ROUGH, s: Fraction = Q[0:1:12]) -> Sides:
     """f + ||g - grad||^2 / 2 decreases by step / 2 ||grad||^2 in a round of EF21, for every contractive compressor.
 
     Hypotheses
@@ -127,7 +114,9 @@ def ef21(f: Rough, s: Share) -> Sides:
 
 
 @claim("fedavg/drift-every-step")
-def drift(mu: Share, eta: Annotated[Fraction, rationals(0, Fraction(1, 4), 12)], f: Losses) -> Sides:
+def drift(
+    mu: Fraction = Q[0:1:12], eta: Fraction = Q[0 : Fraction(1, 4) : 12], f: Function = LOSSES
+) -> Sides:
     """One step of FedAvg for every mu < L and every eta <= 1 / (4L): contraction + 6 L eta^2 Gamma + 2 drift.
 
     Statement
@@ -158,7 +147,9 @@ def drift(mu: Share, eta: Annotated[Fraction, rationals(0, Fraction(1, 4), 12)],
 
 
 @claim("diana/every-step")
-def diana(mu: Share, step: Annotated[Fraction, rationals(0, Fraction(1, 4), 12)], f: Losses) -> Sides:
+def diana(
+    mu: Fraction = Q[0:1:12], step: Fraction = Q[0 : Fraction(1, 4) : 12], f: Function = LOSSES
+) -> Sides:
     """E V+ <= (1 - gamma mu) V in a round of DIANA for every mu < L and every gamma <= 1 / (4L).
 
     Hypotheses

@@ -7,13 +7,13 @@ Run with: clusterproof check examples/heavy_ball.py
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Annotated, TypeVar
+from typing import TypeVar
 
-from clusterproof.theorem import Sides, at_most, choice, claim, equal, integers, rationals, suppose
+from clusterproof.theorem import Q, Sides, among, at_most, claim, equal, integers, suppose
 
-Step = Annotated[Fraction, rationals(Fraction(1, 4), Fraction(7, 4), 4)]
-Momentum = Annotated[Fraction, rationals(0, Fraction(19, 20), 20)]
-Rounds = Annotated[int, integers(1, 8, upwards=True)]
+STEP = Q[Fraction(1, 4) : Fraction(7, 4) : 4]
+MOMENTUM = Q[0 : Fraction(19, 20) : 20]
+ROUNDS = integers(1, 8, upwards=True)
 Number = TypeVar("Number", Fraction, float)
 
 
@@ -28,7 +28,7 @@ def values(step: Number, momentum: Number, curvature: Number, rounds: int) -> li
 
 
 @claim("heavy-ball/linear-rate", label="Theorem 4, general", repaired_by="heavy-ball/lyapunov")
-def linear_rate(step: Step, momentum: Momentum, rounds: Rounds) -> Sides:
+def linear_rate(step: Fraction = STEP, momentum: Fraction = MOMENTUM, rounds: int = ROUNDS) -> Sides:
     """Within the printed range there is a rate q < 1 with f(x_k) - f* <= q^k (f(x_0) - f*).
 
     Hypotheses
@@ -50,10 +50,10 @@ def linear_rate(step: Step, momentum: Momentum, rounds: Rounds) -> Sides:
 
 @claim("heavy-ball/lyapunov", label="repair", judges="ours")
 def lyapunov(
-    step: Annotated[Fraction, rationals(0, 2, 3)],
-    momentum: Annotated[Fraction, rationals(0, 1, 3)],
-    before: Annotated[Fraction, rationals(-2, 2, 2)],
-    now: Annotated[Fraction, rationals(-2, 2, 2)],
+    step: Fraction = Q[0:2:3],
+    momentum: Fraction = Q[0:1:3],
+    before: Fraction = Q[-2:2:2],
+    now: Fraction = Q[-2:2:2],
 ) -> Sides:
     """A quadratic form in two successive points falls by the factor beta exactly.
 
@@ -78,10 +78,10 @@ def lyapunov(
 
 @claim("heavy-ball/tuned-rate", label="Theorem 4, tuned", tight=True)
 def tuned_rate(
-    least: Annotated[Fraction, rationals(Fraction(1, 4), 1, 4)],
-    curvature: Annotated[Fraction, rationals(lambda least: least, 1, 4)],
-    step: Annotated[Fraction, rationals(Fraction(1, 5), 1, 5)],
-    rounds: Rounds,
+    least: Fraction = Q[Fraction(1, 4) : 1 : 4],
+    curvature: Fraction = Q[(lambda least: least) : 1 : 4],
+    step: Fraction = Q[Fraction(1, 5) : 1 : 5],
+    rounds: int = ROUNDS,
 ) -> Sides:
     """With beta = sqrt((1 - alpha mu)(1 - alpha L)) the rate is 1 - alpha mu.
 
@@ -100,7 +100,7 @@ def tuned_rate(
 
 
 CYCLE = (Fraction(-2208, 1225), Fraction(2592, 1225), Fraction(792, 1225))
-Place = Annotated[int, choice(0, 1, 2)]
+PLACE = among(0, 1, 2)
 
 
 def polyak(now: Fraction, before: Fraction) -> Fraction:
@@ -110,7 +110,7 @@ def polyak(now: Fraction, before: Fraction) -> Fraction:
 
 
 @claim("heavy-ball/three-cycle", label="counterexample of Lessard et al.")
-def three_cycle(place: Place) -> Sides:
+def three_cycle(place: int = PLACE) -> Sides:
     """Polyak's tuning has a 3-cycle on a function with mu = 1 and L = 25.
 
     Statement
@@ -123,7 +123,7 @@ def three_cycle(place: Place) -> Sides:
 
 
 @claim("heavy-ball/quadratic-rate-beyond", label="Polyak's rate off quadratics")
-def quadratic_rate_beyond(place: Place, prefactor: Annotated[int, integers(1, 5, upwards=True)]) -> Sides:
+def quadratic_rate_beyond(place: int = PLACE, prefactor: int = integers(1, 5, upwards=True)) -> Sides:
     """The rate sqrt(beta) that Polyak's tuning has on quadratics holds on every smooth strongly convex f.
 
     Statement

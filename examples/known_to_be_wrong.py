@@ -11,27 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import log, pi, prod, sqrt
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 
-from clusterproof.theorem import (
-    Function,
-    Sides,
-    at_most,
-    choice,
-    claim,
-    functions,
-    integers,
-    rationals,
-    sequences,
-    suppose,
-)
+from clusterproof.theorem import Function, Q, Sides, Z, among, at_most, claim, functions, sequences, suppose
 
-Q = Fraction
-Large = Annotated[int, integers(3, 6)]
-Alpha = Annotated[Fraction, rationals(Q(1, 10), 1, 10)]
-Cycles = Annotated[int, integers(1, 400)]
+ALPHA = Q[Fraction(1, 10) : 1 : 10]
 
 
 def online(large: int, alpha: Fraction, cycles: int, keep_maximum: bool) -> tuple[float, float, float]:
@@ -57,7 +43,7 @@ def online(large: int, alpha: Fraction, cycles: int, keep_maximum: bool) -> tupl
     evaluations=300,
     repaired_by="known-to-be-wrong/adam-converges-corrected",
 )
-def adam(large: Large, alpha: Alpha, cycles: Cycles) -> Sides:
+def adam(large: int = Z[3:6], alpha: Fraction = ALPHA, cycles: int = Z[1:400]) -> Sides:
     """Adam's regret is O(sqrt T).
 
     Statement
@@ -81,7 +67,7 @@ def adam(large: Large, alpha: Alpha, cycles: Cycles) -> Sides:
 
 
 @claim("known-to-be-wrong/adam-converges-corrected", evaluations=300)
-def amsgrad(large: Large, alpha: Alpha, cycles: Cycles) -> Sides:
+def amsgrad(large: int = Z[3:6], alpha: Fraction = ALPHA, cycles: int = Z[1:400]) -> Sides:
     """AMSGrad's regret is at most D^2 sqrt(T v_T) / (2 alpha) + alpha sqrt(1 + log T) |g_1:T| / (2 sqrt(1 - beta_2)).
 
     Source
@@ -96,8 +82,7 @@ def amsgrad(large: Large, alpha: Alpha, cycles: Cycles) -> Sides:
     )
 
 
-Power = Annotated[Fraction, choice(Q(0), Q(1, 4), Q(1, 2), Q(3, 4), Q(1))]
-Length = Annotated[int, integers(1, 100)]
+POWER = among(Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(1))
 
 
 def weighted(power: Fraction, length: int) -> tuple[float, float]:
@@ -107,7 +92,7 @@ def weighted(power: Fraction, length: int) -> tuple[float, float]:
 
 
 @claim("known-to-be-wrong/adam-lemma", evaluations=300, repaired_by="known-to-be-wrong/adam-lemma-corrected")
-def adam_lemma(power: Power, length: Length) -> Sides:
+def adam_lemma(power: Fraction = POWER, length: int = Z[1:100]) -> Sides:
     """The sum of |g_t| / sqrt(t) is at most 2 G |g_1:T| for numbers of absolute value at most G.
 
     Statement
@@ -121,7 +106,7 @@ def adam_lemma(power: Power, length: Length) -> Sides:
 
 
 @claim("known-to-be-wrong/adam-lemma-corrected", evaluations=300)
-def adam_lemma_corrected(power: Power, length: Length) -> Sides:
+def adam_lemma_corrected(power: Fraction = POWER, length: int = Z[1:100]) -> Sides:
     """The sum of |g_t| / sqrt(t) is at most sqrt(1 + log T) |g_1:T|.
 
     Source
@@ -131,8 +116,7 @@ def adam_lemma_corrected(power: Power, length: Length) -> Sides:
     return at_most(measured, root=sqrt(1 + log(length)) * norm)
 
 
-Signs = Annotated[tuple[int, ...], sequences(choice(-1, 1), lambda rounds: rounds)]
-Rounds = Annotated[int, integers(1, 100)]
+SIGNS = sequences(among(-1, 1), lambda rounds: rounds)
 
 
 def signed(rounds: int, losses: Sequence[int], alpha: Fraction) -> tuple[float, float]:
@@ -156,7 +140,11 @@ def signed(rounds: int, losses: Sequence[int], alpha: Fraction) -> tuple[float, 
     evaluations=300,
     repaired_by="known-to-be-wrong/average-regret-corrected",
 )
-def average_regret(rounds: Rounds, losses: Signs, alpha: Annotated[Fraction, choice(Q(1, 2), Q(1))]) -> Sides:
+def average_regret(
+    rounds: int = Z[1:100],
+    losses: tuple[int, ...] = SIGNS,
+    alpha: Fraction = among(Fraction(1, 2), Fraction(1)),
+) -> Sides:
     """AMSGrad's average regret R(T) / T tends to 0.
 
     Statement
@@ -173,7 +161,9 @@ def average_regret(rounds: Rounds, losses: Signs, alpha: Annotated[Fraction, cho
 
 @claim("known-to-be-wrong/average-regret-corrected", evaluations=300)
 def average_regret_corrected(
-    rounds: Rounds, losses: Signs, alpha: Annotated[Fraction, choice(Q(1, 2), Q(1))]
+    rounds: int = Z[1:100],
+    losses: tuple[int, ...] = SIGNS,
+    alpha: Fraction = among(Fraction(1, 2), Fraction(1)),
 ) -> Sides:
     """At most 0 is the greatest limit of R(T) / T: R(T) itself is at most the bound.
 
@@ -184,10 +174,9 @@ def average_regret_corrected(
     return at_most(regret, upper=bound)
 
 
-Ratios = Annotated[tuple[Fraction, ...], sequences(choice(Q(1), Q(1, 2), Q(1, 4)), lambda rounds: rounds)]
-Gradients = Annotated[tuple[int, ...], sequences(integers(-1, 1), lambda rounds: rounds)]
-Kept = Annotated[Fraction, choice(Q(1, 4), Q(1, 2), Q(3, 4))]
-Few = Annotated[int, integers(1, 10)]
+RATIOS = sequences(among(Fraction(1), Fraction(1, 2), Fraction(1, 4)), lambda rounds: rounds)
+GRADIENTS = sequences(Z[-1:1], lambda rounds: rounds)
+KEPT = among(Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
 
 
 def feedback(rounds: int, kept: Fraction, ratios: Sequence[Fraction], gradients: Sequence[int]) -> Fraction:
@@ -195,7 +184,7 @@ def feedback(rounds: int, kept: Fraction, ratios: Sequence[Fraction], gradients:
 
     p_t = g_t + (eta_t-1 / eta_t) e_t and e_t+1 = p_t - C(p_t), from e_0 = 0; the ratios are eta_t / eta_t-1.
     """
-    error = Q(0)
+    error = Fraction(0)
     for t in range(rounds):
         error = (1 - kept) * (gradients[t] + error / ratios[t])
     return error
@@ -207,7 +196,12 @@ def feedback(rounds: int, kept: Fraction, ratios: Sequence[Fraction], gradients:
     evaluations=300,
     repaired_by="known-to-be-wrong/error-feedback-corrected",
 )
-def error_feedback(rounds: Few, kept: Kept, ratios: Ratios, gradients: Gradients) -> Sides:
+def error_feedback(
+    rounds: int = Z[1:10],
+    kept: Fraction = KEPT,
+    ratios: tuple[Fraction, ...] = RATIOS,
+    gradients: tuple[int, ...] = GRADIENTS,
+) -> Sides:
     """With error feedback the error of compressed SGD is bounded, whatever the learning rates are.
 
     Statement
@@ -223,7 +217,12 @@ def error_feedback(rounds: Few, kept: Kept, ratios: Ratios, gradients: Gradients
 
 
 @claim("known-to-be-wrong/error-feedback-corrected", evaluations=300)
-def error_feedback_corrected(rounds: Few, kept: Kept, ratios: Ratios, gradients: Gradients) -> Sides:
+def error_feedback_corrected(
+    rounds: int = Z[1:10],
+    kept: Fraction = KEPT,
+    ratios: tuple[Fraction, ...] = RATIOS,
+    gradients: tuple[int, ...] = GRADIENTS,
+) -> Sides:
     """The learning rates enter: eta_t-1 |e_t| <= G times the sum of (1 - c)^(t - s) eta_s over s < t.
 
     Source
@@ -235,12 +234,12 @@ def error_feedback_corrected(rounds: Few, kept: Kept, ratios: Ratios, gradients:
     return at_most(abs(rates[-1] * error), rates=total)
 
 
-Convex = Annotated[Function, functions(strong_convexity=1, smoothness=4)]
+CONVEX = functions(strong_convexity=1, smoothness=4)
 
 
 @claim("known-to-be-wrong/gradient-flow", judges="reading", evaluations=200,
        repaired_by="known-to-be-wrong/gradient-flow-corrected")  # fmt: skip
-def gradient_flow(f: Convex) -> Sides:
+def gradient_flow(f: Function = CONVEX) -> Sides:
     """Where E is gradient dominated with constant c, gradient flow from u to v has 2 c |u - v|^2 <= E(u) - E(v).
 
     Statement
@@ -254,7 +253,7 @@ def gradient_flow(f: Convex) -> Sides:
 
 
 @claim("known-to-be-wrong/gradient-flow-corrected", evaluations=200)
-def gradient_flow_corrected(f: Convex) -> Sides:
+def gradient_flow_corrected(f: Function = CONVEX) -> Sides:
     """It has c |u - v|^2 / 2 <= E(u) - E(v).
 
     Source
@@ -263,8 +262,7 @@ def gradient_flow_corrected(f: Convex) -> Sides:
     return at_most(f.distance**2 / 2, gap=f(f.start) - f.minimum)
 
 
-Prices = Annotated[tuple[Fraction, ...], sequences(rationals(0, 10, 1), 5)]
-Price = Annotated[Fraction, rationals(0, 40, 1)]
+PRICES = sequences(Q[0:10:1], 5)
 
 
 @claim(
@@ -272,7 +270,7 @@ Price = Annotated[Fraction, rationals(0, 40, 1)]
     evaluations=300,
     repaired_by="known-to-be-wrong/delayed-prices-corrected",
 )
-def delayed_prices(y: Prices, z: Price) -> Sides:
+def delayed_prices(y: tuple[Fraction, ...] = PRICES, z: Fraction = Q[0:40:1]) -> Sides:
     """The sum of y_i z is at most that of y_i^2, plus z^2, for y and z of at least 0.
 
     Statement
@@ -286,20 +284,19 @@ def delayed_prices(y: Prices, z: Price) -> Sides:
 
 
 @claim("known-to-be-wrong/delayed-prices-corrected", evaluations=300)
-def delayed_prices_corrected(y: Prices, z: Price) -> Sides:
+def delayed_prices_corrected(y: tuple[Fraction, ...] = PRICES, z: Fraction = Q[0:40:1]) -> Sides:
     """It is at most that of y_i^2, plus n z^2 / 4, of n entries.
 
     Source
         The sum of (y_i - z / 2)^2 is at least 0; this form is ours. Karbowski (2002) corrects the proof.
     """
-    return at_most(sum(y) * z, squares=sum(each**2 for each in y), newest=Q(5, 4) * z**2)
+    return at_most(sum(y) * z, squares=sum(each**2 for each in y), newest=Fraction(5, 4) * z**2)
 
 
-Data = Annotated[tuple[int, ...], sequences(integers(-4, 4), 4)]
-Centre = Annotated[Fraction, rationals(-2, 2, 4)]
-Gap = Annotated[Fraction, choice(Q(0), Q(1, 2), Q(1), Q(2))]
+DATA = sequences(Z[-4:4], 4)
+GAP = among(Fraction(0), Fraction(1, 2), Fraction(1), Fraction(2))
 Pair = tuple[Fraction, Fraction]
-TINY = Q(1, 10**6)
+TINY = Fraction(1, 10**6)
 
 
 def curvature(value: Callable[[Pair], Fraction], at: Pair) -> Fraction:
@@ -319,14 +316,14 @@ def memberships(data: Sequence[int], centres: Pair) -> list[list[Fraction]]:
 def spread(data: Sequence[int], centres: Pair) -> Fraction:
     """Return the sum of u_ki^2 (x_k - v_i)^2 at the memberships that minimise it."""
     first, second = centres
-    return sum((1 / (1 / (x - first) ** 2 + 1 / (x - second) ** 2) for x in data), Q(0))
+    return sum((1 / (1 / (x - first) ** 2 + 1 / (x - second) ** 2) for x in data), Fraction(0))
 
 
 def fuzzy_cycle(data: Sequence[int], centres: Pair) -> Pair:
     """Return the centres after one cycle of fuzzy c-means."""
     weights = list(zip(*memberships(data, centres), strict=True))
     first, second = (
-        sum((w * x for w, x in zip(each, data, strict=True)), Q(0)) / sum(each) for each in weights
+        sum((w * x for w, x in zip(each, data, strict=True)), Fraction(0)) / sum(each) for each in weights
     )
     return first, second
 
@@ -337,7 +334,7 @@ def fuzzy_cycle(data: Sequence[int], centres: Pair) -> Pair:
     evaluations=300,
     repaired_by="known-to-be-wrong/fuzzy-means-corrected",
 )
-def fuzzy_means(data: Data, centre: Centre, gap: Gap) -> Sides:
+def fuzzy_means(data: tuple[int, ...] = DATA, centre: Fraction = Q[-2:2:4], gap: Fraction = GAP) -> Sides:
     """Fuzzy c-means converges to a local minimum of its objective.
 
     Statement
@@ -351,11 +348,13 @@ def fuzzy_means(data: Data, centre: Centre, gap: Gap) -> Sides:
     """
     centres = fuzzy_cycle(data, (centre, centre + gap))
     suppose("a second cycle changes nothing", fuzzy_cycle(data, centres) == centres)
-    return at_most(-curvature(lambda at: spread(data, at), centres), error=Q(1, 1000))
+    return at_most(-curvature(lambda at: spread(data, at), centres), error=Fraction(1, 1000))
 
 
 @claim("known-to-be-wrong/fuzzy-means-corrected", evaluations=300)
-def fuzzy_means_corrected(data: Data, centre: Centre, gap: Gap) -> Sides:
+def fuzzy_means_corrected(
+    data: tuple[int, ...] = DATA, centre: Fraction = Q[-2:2:4], gap: Fraction = GAP
+) -> Sides:
     """It converges, along a subsequence at least, to a local minimum or a saddle point: a cycle that moves descends.
 
     Statement
@@ -372,9 +371,9 @@ def fuzzy_means_corrected(data: Data, centre: Centre, gap: Gap) -> Sides:
     return at_most(spread(data, after) + moved, before=spread(data, before))
 
 
-Heads = Annotated[tuple[int, ...], sequences(integers(0, 4), 3)]
-Coin = Annotated[Fraction, rationals(Q(1, 10), Q(2, 5), 10)]
-Apart = Annotated[Fraction, choice(Q(0), Q(1, 10), Q(2, 5))]
+HEADS = sequences(Z[0:4], 3)
+COIN = Q[Fraction(1, 10) : Fraction(2, 5) : 10]
+APART = among(Fraction(0), Fraction(1, 10), Fraction(2, 5))
 
 
 def chances(heads: Sequence[int], coins: Pair) -> list[list[Fraction]]:
@@ -384,7 +383,7 @@ def chances(heads: Sequence[int], coins: Pair) -> list[list[Fraction]]:
 
 def likelihood(heads: Sequence[int], coins: Pair) -> Fraction:
     """Return the likelihood of two coins, each of which is tossed in a series with probability 1/2."""
-    return prod(((first + second) / 2 for first, second in chances(heads, coins)), start=Q(1))
+    return prod(((first + second) / 2 for first, second in chances(heads, coins)), start=Fraction(1))
 
 
 def coin_cycle(heads: Sequence[int], coins: Pair) -> tuple[Pair, list[Fraction]]:
@@ -392,7 +391,7 @@ def coin_cycle(heads: Sequence[int], coins: Pair) -> tuple[Pair, list[Fraction]]
     shares = [[each / sum(both) for each in both] for both in chances(heads, coins)]
     counts = [sum(each) for each in zip(*shares, strict=True)]
     first, second = (
-        sum((w * count for w, count in zip(each, heads, strict=True)), Q(0)) / (4 * total)
+        sum((w * count for w, count in zip(each, heads, strict=True)), Fraction(0)) / (4 * total)
         for each, total in zip(zip(*shares, strict=True), counts, strict=True)
     )
     suppose("both coins have two sides", 0 < first < 1 and 0 < second < 1)
@@ -401,7 +400,7 @@ def coin_cycle(heads: Sequence[int], coins: Pair) -> tuple[Pair, list[Fraction]]
 
 @claim("known-to-be-wrong/em-maximum", judges="reading", evaluations=300,
        repaired_by="known-to-be-wrong/em-maximum-corrected")  # fmt: skip
-def em_maximum(heads: Heads, coin: Coin, apart: Apart) -> Sides:
+def em_maximum(heads: tuple[int, ...] = HEADS, coin: Fraction = COIN, apart: Fraction = APART) -> Sides:
     """The EM algorithm converges to a local maximum of the likelihood.
 
     Statement
@@ -416,11 +415,13 @@ def em_maximum(heads: Heads, coin: Coin, apart: Apart) -> Sides:
     coins, _ = coin_cycle(heads, (coin, coin + apart))
     suppose("a second step changes nothing", coin_cycle(heads, coins)[0] == coins)
     bend = curvature(lambda at: likelihood(heads, at), coins) / likelihood(heads, coins)
-    return at_most(bend, error=Q(1, 1000))
+    return at_most(bend, error=Fraction(1, 1000))
 
 
 @claim("known-to-be-wrong/em-maximum-corrected", evaluations=300)
-def em_maximum_corrected(heads: Heads, coin: Coin, apart: Apart) -> Sides:
+def em_maximum_corrected(
+    heads: tuple[int, ...] = HEADS, coin: Fraction = COIN, apart: Fraction = APART
+) -> Sides:
     """The likelihood never falls, and a step that moves raises it; the limits are stationary.
 
     Statement
@@ -435,10 +436,6 @@ def em_maximum_corrected(heads: Heads, coin: Coin, apart: Apart) -> Sides:
     moved = sum(r * (new - old) ** 2 for r, new, old in zip(counts, after, before, strict=True))
     return at_most(float(8 * moved), rise=log(likelihood(heads, after) / likelihood(heads, before)),
                    rounding=1e-9)  # fmt: skip
-
-
-Principal = Annotated[int, integers(0, 4)]
-Turn = Annotated[int, integers(-6, 6)]
 
 
 def rotation(twelfths: int) -> Any:
@@ -468,7 +465,9 @@ def displaced(first: int, second: int, inner: int, outer: int) -> tuple[Any, Any
     evaluations=300,
     repaired_by="known-to-be-wrong/direct-rotation-corrected",
 )
-def direct_rotation(first: Principal, second: Principal, inner: Turn, outer: Turn) -> Sides:
+def direct_rotation(
+    first: int = Z[0:4], second: int = Z[0:4], inner: int = Z[-6:6], outer: int = Z[-6:6]
+) -> Sides:
     """Of all orthogonal W with W U = V, the direct rotation has the least |I - W| in every unitarily invariant norm.
 
     Statement
@@ -484,7 +483,9 @@ def direct_rotation(first: Principal, second: Principal, inner: Turn, outer: Tur
 
 
 @claim("known-to-be-wrong/direct-rotation-corrected", evaluations=300)
-def direct_rotation_corrected(first: Principal, second: Principal, inner: Turn, outer: Turn) -> Sides:
+def direct_rotation_corrected(
+    first: int = Z[0:4], second: int = Z[0:4], inner: int = Z[-6:6], outer: int = Z[-6:6]
+) -> Sides:
     """It has the least |I - W| in Q-norms, such as the Frobenius norm.
 
     Source
@@ -494,7 +495,7 @@ def direct_rotation_corrected(first: Principal, second: Principal, inner: Turn, 
     return at_most((direct**2).sum(), other=(other**2).sum(), rounding=1e-9)
 
 
-Plane = Annotated[tuple[int, ...], sequences(integers(-3, 3), 2)]
+PLANE = sequences(Z[-3:3], 2)
 
 
 def right_angle(
@@ -503,11 +504,16 @@ def right_angle(
     """Return the squared sine of the angle between the right singular vectors of u v' and u_hat v_hat'."""
     suppose("both matrices have rank 1", all(any(each) for each in (left, right, left_hat, right_hat)))
     inner = sum(a * b for a, b in zip(right, right_hat, strict=True))
-    return 1 - Q(inner**2, sum(a * a for a in right) * sum(b * b for b in right_hat))
+    return 1 - Fraction(inner**2, sum(a * a for a in right) * sum(b * b for b in right_hat))
 
 
 @claim("known-to-be-wrong/singular-subspaces", repaired_by="known-to-be-wrong/singular-subspaces-corrected")
-def singular_subspaces(left: Plane, right: Plane, left_hat: Plane, right_hat: Plane) -> Sides:
+def singular_subspaces(
+    left: tuple[int, ...] = PLANE,
+    right: tuple[int, ...] = PLANE,
+    left_hat: tuple[int, ...] = PLANE,
+    right_hat: tuple[int, ...] = PLANE,
+) -> Sides:
     """The right singular subspaces r to s of A and A_hat are near: their sines are bounded by the gaps of A.
 
     Statement
@@ -523,7 +529,12 @@ def singular_subspaces(left: Plane, right: Plane, left_hat: Plane, right_hat: Pl
 
 
 @claim("known-to-be-wrong/singular-subspaces-corrected", evaluations=300)
-def singular_subspaces_corrected(left: Plane, right: Plane, left_hat: Plane, right_hat: Plane) -> Sides:
+def singular_subspaces_corrected(
+    left: tuple[int, ...] = PLANE,
+    right: tuple[int, ...] = PLANE,
+    left_hat: tuple[int, ...] = PLANE,
+    right_hat: tuple[int, ...] = PLANE,
+) -> Sides:
     """They are with sigma_s+1 = 0 for s = rank A, where s is less than the number of columns.
 
     Source

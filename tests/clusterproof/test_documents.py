@@ -350,6 +350,14 @@ def test_the_manual_of_an_algorithm_prints_what_mistakes_and_a_comparison_print(
     assert f"AssertionError: {said}\n" in printed
 
 
+def test_documents_and_examples_write_every_range_as_a_default() -> None:
+    written = [ROOT / page for page in PAGES] + [
+        *ROOT.glob("examples/**/*.py"),
+        *ROOT.glob("notes/lessons/*.py"),
+    ]
+    assert [path for path in written if "Annotated[" in path.read_text(encoding="utf-8")] == []
+
+
 @pytest.mark.slow(reason="several seconds")
 def test_the_python_examples_of_pages_run() -> None:
     """With fewer replicates, and with a picture for a slide."""

@@ -190,7 +190,7 @@ def functions(
     convex: bool = True,
     distance: End | None = None,
     count: int = 1,
-) -> OfClass:
+) -> Any:
     """Every function of a class, from R^d for any d, with a start and, if it is convex, a minimiser.
 
     Constants are ints, Fractions or functions of earlier quantities, such as ``lambda mu: mu``.
@@ -239,7 +239,7 @@ def functions(
     return OfClass((Group(FunctionClass, constants, count),), distance)
 
 
-def sets(*, diameter: End | None = None) -> OfClass:
+def sets(*, diameter: End | None = None) -> Any:
     """Every closed convex set, with a start and, in a sum, a solution in it.
 
     Parameters
@@ -258,7 +258,7 @@ def operators(
     cocoercivity: End | None = None,
     lipschitz: End | None = None,
     distance: End | None = None,
-) -> OfClass:
+) -> Any:
     """Every operator of a class, with a start and a zero, ``A.solution``.
 
     Parameters

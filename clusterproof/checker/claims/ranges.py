@@ -392,7 +392,7 @@ def integers(low: End, high: End, *, upwards: bool = False, downwards: bool = Fa
 
 def rationals(
     low: End, high: End, denominator: int, *, upwards: bool = False, downwards: bool = False
-) -> Rationals:
+) -> Any:
     """Fractions from ``low`` to ``high``, preferably with denominators up to ``denominator``.
 
     Parameters are those of ``integers``.
@@ -400,7 +400,7 @@ def rationals(
     return Rationals(low, high, upwards, downwards, denominator)
 
 
-def reals(low: End, high: End, *, upwards: bool = False, downwards: bool = False) -> Reals:
+def reals(low: End, high: End, *, upwards: bool = False, downwards: bool = False) -> Any:
     """Floating numbers from ``low`` to ``high``; prefer ``rationals`` if the sides can be exact.
 
     Parameters are those of ``integers``.
