@@ -131,10 +131,6 @@ class File:
                 return int(node.lineno)
         return None
 
-    def segment(self, node: Any) -> str:
-        """Return what stands where a node does."""
-        return self.between((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset))
-
     def between(self, start: tuple[int, int], end: tuple[int, int]) -> str:
         """Return what stands between two places: a line from 1, and a number of bytes."""
         several = [line.encode() for line in self.lines[start[0] - 1 : end[0]]]

@@ -13,7 +13,7 @@ import importlib
 import importlib.util
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, fields, is_dataclass
 from fractions import Fraction
@@ -525,6 +525,3 @@ def _shown(value: Any) -> str:
     except Exception:  # whatever its text is made of
         return f"a {type(value).__name__}"
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-Frozen = Callable[[Text], str]

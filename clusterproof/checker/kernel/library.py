@@ -235,7 +235,6 @@ LIBRARY: dict[str, Callable[..., Any]] = {
     "itertools.accumulate": _made(_accumulate),
     "itertools.chain": _made(_over(itertools.chain)),
     "itertools.combinations": _made(_entries(itertools.combinations)),
-    "itertools.combinations_with_replacement": _made(_entries(itertools.combinations_with_replacement)),
     "itertools.pairwise": _made(_over(itertools.pairwise)),
     "itertools.permutations": _made(_entries(itertools.permutations)),
     "itertools.product": _made(_entries(itertools.product)),
