@@ -206,8 +206,11 @@ def _judged(claim: Claim[..., Any], verdict: Verdict, kept: Kept) -> dict[str, k
     """
     text, names = kept.texts.get(claim.id), [line.name for line in verdict.lines]
     if text is None:
-        frozen = freeze(claim)
-        return {} if frozen.text is None else "its statement has changed"
+        seen: dict[str, tuple[str, ...]] = {}
+        for each in names:
+            statement, line = find_line(claim, each)
+            seen[statement.name] = (*seen.get(statement.name, ()), line)
+        return {} if freeze(claim, seen).text is None else "its statement has changed"
     try:
         read = kernel.read(text)
         if not _is_text_of(claim, text, read):
