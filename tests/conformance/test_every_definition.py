@@ -14,8 +14,10 @@ import pytest
 from numpy_federated import FedAvg
 from tiers import slow_after
 
-from clusterproof.conformance import DEFINITIONS, ConformanceTask, Definition, conform
+from clusterproof.conformance import DEFINITIONS, ConformanceTask, Definition, check_names, conform
 from clusterproof.conformance.changes import functions_of
+from clusterproof.conformance.definitions.base import DECLARED, SCHEDULES
+from clusterproof.conformance.further_checks import CHECKS
 from clusterproof.conformance.probes import SUPPORTS, Probe, make_probes, snapshots
 from clusterproof.conformance.tolerance import Snapshot
 
@@ -109,7 +111,7 @@ def differ(first: list[Snapshot], second: list[Snapshot]) -> bool:
 
 def others(definition: type[Definition], name: str, value: Any) -> list[Any]:
     """Return other admissible values of a setting."""
-    words = {**definition.variants, **definition.choices}
+    words = {"schedule": SCHEDULES, **definition.variants, **definition.choices}
     if name in words:
         return [each for each in words[name] if each != value]
     if name == "batch_size":
@@ -125,7 +127,7 @@ def has_an_effect(definition: type[Definition], name: str) -> bool:
         for probe in make_probes(definition, form, SUPPORTS)[0]:
             if len(probe.schedule) <= QUICK and any(
                 differ(snapshots(definition, probe), moved(definition, probe, {**form, name: value}))
-                for value in others(definition, name, probe.settings[name])
+                for value in others(definition, name, {**DECLARED, **probe.settings}[name])
             ):
                 return True
     return False
@@ -138,11 +140,26 @@ def moved(definition: type[Definition], probe: Probe, form: Mapping[str, Any]) -
 
 
 SETTINGS = [(algorithm, name) for algorithm, each in DEFINITIONS.items() for name in each.defaults()]
+SETTINGS += [(algorithm, name) for name in ("weight_decay", "schedule") for algorithm in DEFINITIONS]
 
 
 @pytest.mark.parametrize(("algorithm", "name"), slow_after(30, "every setting of every algorithm", SETTINGS))
 def test_each_setting_that_is_offered_has_an_effect(algorithm: str, name: str) -> None:
     assert has_an_effect(DEFINITIONS[algorithm], name)
+
+
+@pytest.mark.parametrize("algorithm", DEFINITIONS)
+def test_code_that_applies_what_is_listed_and_nothing_else_conforms(algorithm: str) -> None:
+    """Its runs are given no setting that is not in the list, at any value of the list."""
+    definition = DEFINITIONS[algorithm]
+
+    def start(task: ConformanceTask, given: Mapping[str, Any]) -> Definition:
+        return definition(task, {name: given[name] for name in definition.defaults()})
+
+    probes = check_names(definition)[: -len(CHECKS)]
+    for form in forms(definition):
+        report = conform(start, algorithm, settings=form, checks=probes, explained=False)
+        assert report.verdict == "conforms", (form, str(report))
 
 
 @pytest.mark.parametrize("algorithm", DEFINITIONS)
