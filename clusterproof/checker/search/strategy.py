@@ -114,9 +114,9 @@ def explore(tried: Tried, wanted: int) -> None:
     if class_of(statement.space) and not statement.random:
         tried.worst = decide(tried)
     if tried.worst and all(worst.family for worst in tried.worst.values()):
-        sample(
-            tried, min(wanted, FEW)
-        )  # all values have a proof; a few instances show what the bound is like
+        # all values have a proof: a few instances, none of them far away, show what the bound is like
+        tried.coverage.farthest = 1.0
+        sample(tried, min(wanted, FEW))
     elif statement.repeated:
         decide_settings(tried, wanted)
     elif sample(tried, wanted) and not statement.random:

@@ -143,6 +143,12 @@ def test_what_a_loop_cannot_hold_is_refused_with_what_to_write(
         family_of(in_language(function).statements[""], "")
 
 
+def test_what_is_proved_is_not_evaluated_at_thousands_of_rounds() -> None:
+    verdict = decide(claim("toy/prox")(strongly_convex_proximal_point(1)), 0)
+    assert verdict.verdict is Kind.CERTIFIED
+    assert verdict.largest["rounds"] < 1000
+
+
 def test_no_program_means_no_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(family_programs, "minimum", lambda *_, **__: None)
     with pytest.raises(NotShown):
