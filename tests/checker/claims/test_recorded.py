@@ -1,8 +1,10 @@
 """Recorded verdicts: what comes back, what makes them stale, and what is not believed."""
 
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 from clusterproof import checker, load_claims
 from clusterproof.checker.report.decide import check
 from clusterproof.checker.report.recorded import record_of, replay_verdict
-from clusterproof.checker.report.rests_on import key_of
+from clusterproof.checker.report.rests_on import _version, key_of
 from clusterproof.checker.report.stored_evidence import Kept, read_evidence
 from clusterproof.checker.report.verdict import Verdict
 from clusterproof.commands.application import main
@@ -144,6 +146,18 @@ def test_a_record_rests_on_a_package_of_ones_own(folder: Path, monkeypatch: pyte
     assert replay_verdict(record, evidence).verdict is not None
     (elsewhere / "package_of_mine.py").write_text("def doubled(x):\n    return x + 2 * x\n")
     assert replay_verdict(record, evidence).stale
+
+
+def test_no_library_is_loaded_to_know_its_version(folder: Path) -> None:
+    """... which is known by another name: ``sklearn`` comes with scikit-learn."""
+    text = (folder / "claims.py").read_text()
+    imports = "    from sklearn.cluster import k_means\n    from xmlrpc.client import Fault\n    return x / 2"
+    (folder / "claims.py").write_text(text.replace("    return x / 2", imports))
+    load_claims(folder / "claims.py")
+    loaded_before = {*sys.modules}
+    assert key_of(checker.find_claim("recorded/tried")) is not None
+    assert not {name.partition(".")[0] for name in {*sys.modules} - loaded_before} & {"sklearn", "xmlrpc"}
+    assert _version("sklearn") == f"sklearn {metadata.version('scikit-learn')}"
 
 
 def test_a_record_rests_on_the_algorithm_that_is_run(

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from text_cases import CASES, loaded
 
-from clusterproof.checker.claims.claim import REGISTRY, claim
+from clusterproof.checker.claims.claim import REGISTRY, claim, find_claim
 from clusterproof.checker.freeze import freeze
-from clusterproof.checker.kernel import Word, judge
+from clusterproof.checker.freeze.agreement import require_agreement
+from clusterproof.checker.kernel import Refused, Word, judge, read
+from clusterproof.theorem import Sides, Z, at_most, suppose
 
 WRONG = {
     "F": {Word.CERTIFIED, Word.VACUOUS},
@@ -143,3 +147,57 @@ def test_a_text_is_the_same_where_lines_move(tmp_path: Path) -> None:
     assert found[0].outside[""].startswith("moved.py, line 8, in half: 0.5 is a float")
     assert found[1].outside[""].startswith("moved.py, line 10, in half: 0.5 is a float")
     assert "moved.py, in half: 0.5 is a float" in str(found[0].text)
+
+
+def fewer(n: int = Z[1:6]) -> Sides:
+    suppose("n is odd", n % 2 == 1)
+    return at_most(n, bound=6)
+
+
+def more(n: int = Z[1:6]) -> Sides:
+    suppose("n is odd", n % 2 == 1)
+    return at_most(n, bound=7)
+
+
+def every(n: int = Z[1:6]) -> Sides:
+    return at_most(n, bound=6)
+
+
+def test_a_text_that_says_something_else_than_the_function_is_refused() -> None:
+    """... another bound, or another hypothesis."""
+    (own, other, further) = (claim(f"attack/{f.__name__}")(f).statements[0] for f in (fewer, more, every))
+    frozen = freeze(find_claim("attack/fewer"))
+    assert frozen.text is not None
+    text = read(frozen.text).statements[""]
+    tried = [{"n": n} for n in range(1, 7)]
+    require_agreement(own, text, tried)
+    for each in (other, further):
+        with pytest.raises(Refused, match="another value than its source"):
+            require_agreement(each, text, tried)
+
+
+@dataclass(frozen=True)
+class Number:
+    value: int
+
+    def doubled(self) -> int:
+        return 2 * self.value
+
+    def quadrupled(self) -> int:
+        return 2 * self.doubled()
+
+    def halved(self) -> Fraction:
+        return Fraction(self.value, 2)
+
+
+def in_methods(n: int = Z[1:6]) -> Sides:
+    return at_most(Number(n).quadrupled(), bound=4 * n)
+
+
+def test_a_text_has_the_methods_that_are_asked_for_and_those_that_these_ask_for() -> None:
+    text = freeze(claim("attack/in-methods")(in_methods)).text
+    assert text is not None
+    assert "def doubled(self)" in text
+    assert "halved" not in text
+    record = {"statement": "", "line": "", "rule": "exhausted"}
+    assert judge(text, [record]).word is Word.CERTIFIED
