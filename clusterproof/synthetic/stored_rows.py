@@ -10,12 +10,11 @@ import numpy as np
 
 from clusterproof.common.arrays import argmin_smallest_index
 
-CACHED = 2**17
-"""Numbers of rows that gradients pass over twice in a block, about those of a core's cache."""
+CACHED = 2**16
+"""Numbers of a client's rows up to which a core's cache holds them while other clients' are used, too."""
 
-TOGETHER = 4 * CACHED
-"""Numbers of rows of the clients that choose models and sum gradients in one product: fewer clients a product take more
-calls, and more clients read their rows from memory twice."""
+TOGETHER = 8 * CACHED
+"""Numbers of rows in one product over several clients: smaller ones take more calls, larger ones read rows twice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +59,7 @@ class StoredRows:
         X, y = self._rows(clients)
         chi = _by_client(points[..., None, :], clients)
         lead = np.broadcast_shapes(chi.shape[:-2], X.shape[:-2])
-        result, size = np.empty((*lead, *chi.shape[-2:])), max(1, CACHED // (X.shape[-2] * X.shape[-1]))
+        result, size = np.empty((*lead, *chi.shape[-2:])), clients_together(X.shape[-2] * X.shape[-1])
         for first in range(0, X.shape[-3], size):
             block = (..., slice(first, first + size), slice(None), slice(None))
             np.matmul(chi[block] @ np.swapaxes(X[block], -1, -2) - y[block], X[block], out=result[block])
@@ -85,10 +84,10 @@ class StoredRows:
         runs = math.prod(models.shape[:-2])
         losses = np.empty((len(X), runs, models.shape[-2]))
         sums = np.zeros((runs, *models.shape[-2:]))
-        if X[0].size > CACHED // 2:
+        size = clients_together(X[0].size)
+        if size == 1:
             self._one_by_one(X, y[:, 0], columns, losses, sums)
         else:
-            size = TOGETHER // X[0].size
             for block in (slice(first, first + size) for first in range(0, len(X), size)):
                 self._together(X[block], y[block], columns, losses[block], sums)
         choices = argmin_smallest_index(losses).T
@@ -143,6 +142,11 @@ class StoredRows:
         every = np.arange(len(self.features))
         chosen = consecutive if np.array_equal(clients, every[consecutive]) else clients
         return self.features[chosen], self.targets[chosen]
+
+
+def clients_together(numbers: int) -> int:
+    """Return how many clients with this many numbers of rows are computed in one product."""
+    return 1 if numbers > CACHED else TOGETHER // numbers
 
 
 def _by_client(vectors: np.ndarray, clients: np.ndarray) -> np.ndarray:

@@ -5,10 +5,10 @@ import pytest
 
 from clusterproof.algorithms import CFLMGD, IFCA
 from clusterproof.common import Randomness
-from clusterproof.synthetic import RegressionMixture
+from clusterproof.synthetic import RegressionMixture, stored_rows
 from clusterproof.synthetic.regression import StoredRows
 
-SHAPES = {"in products": (6, 5, 8), "reduced": (6, 5, 30), "one by one": (6, 400, 60)}
+SHAPES = {"in products": (6, 5, 8), "reduced": (6, 5, 30), "one by one": (6, 700, 100)}
 """Clients, dimension and samples; rows of the last fill a core's cache."""
 
 
@@ -41,6 +41,20 @@ def test_choices_and_sums_are_those_of_plain_loops(shape, lead, clients):
         expected = by_hand(task, models[index], clients)
         assert choices[index].tolist() == expected[0]
         np.testing.assert_allclose(sums[index], expected[1], rtol=0, atol=1e-10)
+
+
+def test_blocks_of_clients_sum_to_all_clients(monkeypatch):
+    monkeypatch.setattr(stored_rows, "TOGETHER", 100)  # two clients with 8 rows of 5 numbers
+    task = task_of("in products")
+    models = task.optima + 0.3 * np.random.default_rng(0).standard_normal((2, 3, task.dimension))
+    choices, sums = task.choose_and_sum(models, np.arange(5), Randomness.from_seed(0))
+    gradients = task.gradients(models[:, :1].repeat(5, axis=1), np.arange(5), np.random.default_rng(0))
+    for replicate, own in enumerate(models):
+        expected = by_hand(task, own, range(5))
+        assert choices[replicate].tolist() == expected[0]
+        np.testing.assert_allclose(sums[replicate], expected[1], rtol=0, atol=1e-10)
+        alone = [by_hand(task, own[:1], [client])[1][0] for client in range(5)]
+        np.testing.assert_allclose(gradients[replicate], alone, rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
