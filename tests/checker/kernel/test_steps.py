@@ -34,16 +34,6 @@ CASES = {
         {"rule": "signs", "witness": {"x": 0, "y": 0}},
         "more steps than it may",
     ),
-    "long denominators that are compared": (
-        "def f(x, y):\n"
-        "    p = sum(x ** i for i in range(100)) * sum(y ** i for i in range(100))\n"
-        "    q, r = 1 / p, 1 / (p + 0 * x)\n"
-        "    for i in range(3000):\n        q + r\n"
-        "    return at_most(0, bound=x)",
-        '{"x": rationals(0, 1), "y": rationals(0, 1)}',
-        {"rule": "signs", "witness": {"x": 0, "y": 0}},
-        "more steps than it may",
-    ),
     "long numbers that are negated": (
         f"X = 0x{LONG}\ndef f(n):\n    d = [-X for i in range(500)]\n    return at_most(n, len(d))",
         '{"n": choice(1)}',
