@@ -131,7 +131,7 @@ def frozen_cell_variance(
 
 
 RADII = (0.15, 0.2, 0.3, 0.5, 1.0, 1.5)
-ROW: Any = integers(2, 12, upwards=True)
+ROW: Any = integers(2, 31)
 
 
 @claim("sofl/mean-field-fixed-point", label="Theorem 1", judges="ours", expected="consistent, sharp within 2")
