@@ -11,7 +11,7 @@ TEST_READY := $(if $(wildcard $(BIN)/pytest),$(wildcard $(VENV)/.test-ready),$(V
 # keep bytecode: the tests start many processes, each of which would compile the modules again
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: check announce announce-notes figures notes test test-all proofs lint types size release clean
+.PHONY: check announce announce-docs figures docs test test-all proofs lint types size release clean
 
 check: announce $(VENV)/.check-ready
 	$(BIN)/clusterproof check
@@ -28,15 +28,15 @@ check: announce $(VENV)/.check-ready
 announce:
 	@echo "Set-up: one to three minutes, once. Claims and two runs: half a minute."
 
-announce-notes:
+announce-docs:
 	@echo "Set-up: up to a quarter of an hour, once. The site: twenty minutes on two cores, a line for each page."
 
 figures: $(VENV)/.check-ready
 	$(BIN)/clusterproof figures --out figures-out
 
-notes: announce-notes $(TEST_READY)
-	mkdir -p notes/site/drawn
-	$(BIN)/sphinx-build --fail-on-warning --keep-going --jobs 2 --conf-dir notes/site notes notes-out
+docs: announce-docs $(TEST_READY)
+	mkdir -p docs/site/drawn
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --jobs 2 --conf-dir docs/site docs docs-out
 
 test: $(TEST_READY)
 	$(BIN)/python -m pytest -n logical --dist worksteal
@@ -91,4 +91,4 @@ $(VENV)/.release-ready: pyproject.toml $(CONSTRAINTS) | $(VENV)/bin/pip
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis figures-out notes-out notes/catalogue notes/site/drawn proofs-out
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis figures-out docs-out docs/catalogue docs/site/drawn proofs-out

@@ -2,7 +2,7 @@
 
 Nine are theorems, lemmas, propositions and corollaries; the tenth is an inequality on which a proof rests. Kingma and
 Ba's were read in a transcription of the paper; the others are stated as their corrections restate them.
-notes/known-to-be-wrong.md says what was read of each, and where. Run with:
+docs/explanation/known-to-be-wrong.md says what was read of each, and where. Run with:
 clusterproof check examples/known_to_be_wrong.py
 """
 

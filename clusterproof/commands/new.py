@@ -51,7 +51,8 @@ def repaired(step_size: Fraction = STEP_SIZE, rounds: int = ROUNDS) -> Sides:
     return at_most(error_after(rounds, step_size), rate=abs(1 - step_size) ** rounds)
 
 
-# Other hypotheses and conclusions (notes/your-own-theorem.md and notes/every-function.md show each of them):
+# Other hypotheses and conclusions, which docs/tutorials/state-a-theorem.md and
+# docs/how-to/theorems-on-every-function.md show:
 #   at_least, equal                    other comparisons; several lines of a proof: return {"(3)": at_most(...), ...}
 #   vectors, matrices, simplex, sequences           quantities with several entries
 #   functions(smoothness=, strong_convexity=)       every function of a class

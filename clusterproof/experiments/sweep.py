@@ -126,7 +126,7 @@ def read_sweep(path: Path, values: Mapping[str, Any]) -> Sweep:
     InvalidArgument
         If the file cannot be read, or something in it is unknown, of another type or out of range.
     """
-    content = read_configuration_file(path, "file", "see notes/sweeps.md")
+    content = read_configuration_file(path, "file", "see docs/how-to/sweeps.md")
     top = {name: value for name, value in values.items() if name in Sweep.__dataclass_fields__}
     sweep = from_settings(Sweep, {**content, **top})
     tables = []

@@ -29,10 +29,25 @@ from clusterproof.figures import FIGURES
 from clusterproof.settings import from_settings, values_from_texts
 
 PAGES = ["README.md", "SECURITY.md", "clusterproof/experiments/results/README.md", "benchmarks/README.md"]
-for PATTERN in ("*.md", "lessons/lesson_*.md"):
-    PAGES += sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "notes").glob(PATTERN))
-LONG = ["README", "sweeps", "coming-from", "your-own", "your-own-theorem", "runs", "networks"]
-LONG += ["every-function", "conformance", "property-based-tests", "teaching", "reviewing", "leaderboard"]
+PARTS = ("tutorials", "how-to", "reference", "explanation")
+for PATTERN in ("*.md", *(f"{part}/*.md" for part in PARTS), "tutorials/lessons/lesson_*.md"):
+    PAGES += sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob(PATTERN))
+LONG = [
+    "README",
+    "state-a-theorem",
+    "review-a-paper",
+    "theorems-on-every-function",
+    "compare-code-with-a-paper",
+]
+LONG += [
+    "move-from-another-library",
+    "property-based-tests",
+    "leaderboard",
+    "train-networks",
+    "sweeps",
+    "teach",
+]
+LONG += ["run-page", "user-supplied-code"]
 """Names of the pages whose commands take several seconds."""
 STATUS = {
     r"clusterproof conform my_fedprox_torch.py:TorchFedProx --as fedprox": 1,
@@ -41,7 +56,7 @@ STATUS = {
 """Exit statuses other than 0, by pattern."""
 OUTSIDE = {
     r"make .*|git .*|marimo .*|\S*marimo .*|.*pip install .*|python3 -m venv .*": "sets up, or stays open",
-    r"clusterproof figures .*--out notes/stored/figures": "draws all stored figures, minutes",
+    r"clusterproof figures .*--out docs/stored/figures": "draws all stored figures, minutes",
     r"clusterproof data fetch \w+|.* --data mnist .*|.*=cifar10 .*": "wants the network",
     r".* --dask .*": "wants a cluster: tests of sweeps start one",
     r"clusterproof table \S+ (?!--help).*": "hours: tests of the tables run each in little",
@@ -172,8 +187,33 @@ def test_commands_are_parsed_and_quoted_for_every_shell_and_files_are_there(page
         assert re.findall(r"[\[\]*?{}()~^!]|(?<= )=", bare) == [], line
     for line in commands(page):
         app.parse_args(shlex.split(line), exit_on_error=False, print_error=False)
-    named = re.findall(r"`((?:clusterproof|tests|notes|examples|benchmarks)/[\w./-]+)", text_of(page))
+    named = re.findall(r"`((?:clusterproof|tests|docs|examples|benchmarks)/[\w./-]+)", text_of(page))
     assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def targets(page: str) -> list[str]:
+    """Return the files that a page's relative links name, from the root; the site writes those of its catalogue."""
+    links = re.findall(
+        r"\]\((?![a-z]+:|#)([^)#\s]+)", re.sub(r"(?ms)^```.*?^```$|`[^`\n]*`", "", text_of(page))
+    )
+    found = [os.path.normpath(os.path.join(os.path.dirname(page), link)) for link in links]
+    return [name for name in found if not name.startswith("docs/catalogue/")]
+
+
+@pytest.mark.parametrize("page", [*PAGES, "CONTRIBUTING.md", "examples/README.md"])
+def test_links_lead_to_files(page: str) -> None:
+    assert [name for name in targets(page) if not (ROOT / name).exists()] == []
+
+
+def test_the_front_page_has_a_link_to_every_page() -> None:
+    pages = {page for page in PAGES if page.startswith("docs/") and "/lessons/" not in page}
+    assert pages - set(targets("docs/README.md")) == {
+        "docs/README.md",
+        "docs/index.md",
+        "docs/contributing.md",
+    }
+    lessons = {page for page in PAGES if "/lessons/" in page}
+    assert lessons == {name for name in targets("docs/tutorials/lessons.md") if "/lessons/" in name}
 
 
 SLOW = pytest.mark.slow(reason="runs a page's commands")
@@ -186,10 +226,10 @@ def test_commands_run_as_printed_and_print_what_stands_below(
     page: str, here: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """In this process; a line that is none of our program's is given to bash."""
-    for name in ("clusterproof", "examples", "notes"):  # a reader is in a copy of the repository
+    for name in ("clusterproof", "docs", "examples"):  # a reader is in a copy of the repository
         (here / name).symlink_to(ROOT / name)
     files, below = write_files(page), printed_below(page)
-    if page != "notes/sweeps.md":  # the one whose commands start workers, which import everything again
+    if page != "docs/how-to/sweeps.md":  # the one whose commands start workers, which import everything again
         monkeypatch.setattr(os, "cpu_count", lambda: 1)
     lines = shell_lines(page)
     for place, line in enumerate(lines, 1):
@@ -203,7 +243,7 @@ def test_commands_run_as_printed_and_print_what_stands_below(
             assert status == status_of(line), (line, printed)
             said = " ".join((printed.out + printed.err).split())
             assert [each for each in below.get(line, []) if each not in said] == [], (line, said)
-    if page == "notes/your-own-theorem.md":
+    if page == "docs/tutorials/state-a-theorem.md":
         stronger_statements_are_seen(files, text_of(page), capfd)
 
 
@@ -268,7 +308,7 @@ def test_the_property_in_the_readme_fails_at_the_task_that_it_names(here: Path) 
 
 @pytest.mark.slow(reason="several seconds")
 def test_the_tests_on_the_page_about_conformance_pass(here: Path) -> None:
-    write_files("notes/conformance.md")
+    write_files("docs/how-to/compare-code-with-a-paper.md")
     test = imported("test_my_fedprox").test_my_fedprox
     (mark,) = test.pytestmark
     for each in mark.args[1]:
@@ -277,7 +317,7 @@ def test_the_tests_on_the_page_about_conformance_pass(here: Path) -> None:
 
 
 def test_the_page_about_conformance_explains_every_definition_setting_and_value() -> None:
-    page = text_of("notes/conformance.md")
+    page = text_of("docs/how-to/compare-code-with-a-paper.md")
     section = page.split("## Settings")[1].split("## What agreement means")[0]
     explained = set(re.findall(r"[`=]([\w-]+)`", section))
     for definition in DEFINITIONS.values():
@@ -294,7 +334,7 @@ def test_the_page_about_conformance_explains_every_definition_setting_and_value(
 @pytest.mark.slow(reason="draws tasks")
 def test_the_properties_of_a_page_find_the_mistakes_that_it_names(here: Path) -> None:
     """The task that is printed fails as it is printed; tests of the strategies shrink to such a one."""
-    page = "notes/property-based-tests.md"
+    page = "docs/how-to/property-based-tests.md"
     files = write_files(page)
     right, unshrunk = (
         files["my_ifca.py"],
@@ -330,7 +370,7 @@ def test_the_properties_of_a_page_find_the_mistakes_that_it_names(here: Path) ->
 
 
 def test_the_manual_of_an_algorithm_prints_what_mistakes_and_a_comparison_print(here: Path) -> None:
-    page = "notes/your-own-algorithm.md"
+    page = "docs/tutorials/write-an-algorithm.md"
     manual, files = text_of(page), write_files(page)
     names: dict[str, Any] = {"np": np, "replace": replace}
     exec(files["descent.py"], names)
@@ -353,7 +393,7 @@ def test_the_manual_of_an_algorithm_prints_what_mistakes_and_a_comparison_print(
 def test_documents_and_examples_write_every_range_as_a_default() -> None:
     written = [ROOT / page for page in PAGES] + [
         *ROOT.glob("examples/**/*.py"),
-        *ROOT.glob("notes/lessons/*.py"),
+        *ROOT.glob("docs/tutorials/lessons/*.py"),
     ]
     assert [path for path in written if "Annotated[" in path.read_text(encoding="utf-8")] == []
 
@@ -362,11 +402,14 @@ def test_documents_and_examples_write_every_range_as_a_default() -> None:
 def test_the_python_examples_of_pages_run() -> None:
     """With fewer replicates, and with a picture for a slide."""
     names: dict[str, Any] = {}
-    for page, more, fewer in (("runs", "1000", "200"), ("teaching", "replicates=50", "replicates=5")):
-        (example,) = re.findall(r"```python\n(.*?)```", text_of(f"notes/{page}.md"), flags=re.DOTALL)
+    for page, more, fewer in (
+        ("reference/run-page", "1000", "200"),
+        ("how-to/teach", "replicates=50", "replicates=5"),
+    ):
+        (example,) = re.findall(r"```python\n(.*?)```", text_of(f"docs/{page}.md"), flags=re.DOTALL)
         assert more in example
         exec(compile(example.replace(more, fewer), page, "exec"), names)
-        if page == "runs":
+        if page == "reference/run-page":
             assert f"# {names['trace'].errors.shape}: distance" in example.replace(more, fewer)
     (legend,) = names["first"].plot(*names["others"], width=12).legends
     labels = [text.get_text() for text in legend.get_texts()]

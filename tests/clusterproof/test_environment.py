@@ -347,7 +347,7 @@ def test_the_reader_can_run_what_the_readme_prints() -> None:
     assert "pip install --constraint constraints.txt --editable '.[figures]'" in others[0]
     assert others[1].startswith(". .venv/bin/activate")
     named = re.compile(r"pip install [^`\n]*\bclusterproof\[")
-    for path in [*(ROOT / "clusterproof").rglob("*.py"), *(ROOT / "notes").rglob("*.md"), *ROOT.glob("*.md")]:
+    for path in [*(ROOT / "clusterproof").rglob("*.py"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]:
         assert not named.search(path.read_text(encoding="utf-8")), path
 
 

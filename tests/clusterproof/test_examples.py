@@ -18,7 +18,7 @@ PROVED = {"heavy-ball/lyapunov", "heavy-ball/three-cycle"}
 ENOUGH = 100
 """Instances of a true theorem."""
 ROW = re.compile(r"^\| `([a-z-]+)` \|.*\| (violated) \|.*\| (certified|consistent) \|$", re.MULTILINE)
-WRONG = ROW.findall((ROOT / "notes/known-to-be-wrong.md").read_text(encoding="utf-8"))
+WRONG = ROW.findall((ROOT / "docs/explanation/known-to-be-wrong.md").read_text(encoding="utf-8"))
 """Name of each row of the page, the verdict there, and that of the correction."""
 
 

@@ -21,7 +21,7 @@ def test_a_line_names_the_test_and_what_it_is_at() -> None:
     )
 
 
-@pytest.mark.parametrize("target", ["check", "notes"])
+@pytest.mark.parametrize("target", ["check", "docs"])
 def test_make_says_first_how_long_it_takes(target: str) -> None:
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     first = re.search(rf"^{target}: (\S+)", text, re.MULTILINE)

@@ -21,7 +21,7 @@ from clusterproof.conformance.further_checks import CHECKS
 from clusterproof.conformance.probes import SUPPORTS, Probe, make_probes, snapshots
 from clusterproof.conformance.tolerance import Snapshot
 
-GUIDE = Path(__file__).parents[2] / "notes" / "conformance.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "compare-code-with-a-paper.md"
 QUICK = 20
 """Rounds of the runs that suffice to see the effect of a setting."""
 

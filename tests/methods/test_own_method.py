@@ -1,6 +1,6 @@
 """A method of ten lines from a user's file is in everything: a run with its page, training, a sweep, conform, a claim.
 
-The file and the claim are those of ``notes/your-own-algorithm.md``; what they must give is computed by loops here.
+The file and the claim are those of ``docs/tutorials/write-an-algorithm.md``; loops compute here what they must give.
 """
 
 import json
@@ -18,7 +18,7 @@ from clusterproof.commands.application import main
 from clusterproof.conformance.definitions import DEFINITIONS
 from clusterproof.conformance.known_mistakes import SLIPS
 
-GUIDE = Path(__file__).parents[2] / "notes" / "your-own-algorithm.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "tutorials" / "write-an-algorithm.md"
 BY_HAND = """
 class ByHand:
     def __init__(self, task, settings):

@@ -255,7 +255,7 @@ def claim(
         instance that is tried first, as a mapping, or several. ``replicates``: repetitions of each random instance,
         400 by default; for an expectation the most, to which 10 000 are doubled while its interval contains what is
         allowed. ``multipliers``: your own, of a proof for every function of a class and every value of the other
-        quantities (``notes/every-function.md``); the search finds what is missing.
+        quantities (``docs/how-to/theorems-on-every-function.md``); the search finds what is missing.
 
     Raises
     ------

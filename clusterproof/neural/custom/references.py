@@ -118,7 +118,7 @@ def own_algorithm(name: str) -> type[Algorithm[Any]]:
             "must be a function below @method, or it must be a frozen dataclass with a `name` and all methods of "
             "clusterproof.algorithms.Algorithm"
         )
-        raise InvalidArgument("algorithm.name", name, rule, "see notes/your-own-algorithm.md")
+        raise InvalidArgument("algorithm.name", name, rule, "see docs/tutorials/write-an-algorithm.md")
     try:
         state = kind.state_class()
     except Exception as error:  # any error of a user's annotations

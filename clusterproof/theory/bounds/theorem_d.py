@@ -4,9 +4,9 @@ K participants are drawn uniformly without replacement, independently of all dat
 = m. Under option I false and missing members are counted; or, under both options, no misassignment is tolerated,
 and its probability is added to the failure probability.
 
-Statement and proof are ``notes/theorem-d.md``. In short: freeze the noise at the first bad round; from there on the
-error is a linear recursion, whose drift is bounded by the counts of misassigned clients and whose noise, a martingale
-sum, by Lemmas R and N; a union over rounds and clusters; by induction no round is bad.
+Statement and proof are ``docs/explanation/theorem-d.md``. In short: freeze the noise at the first bad round; from there
+on the error is a linear recursion, whose drift is bounded by the counts of misassigned clients and whose noise, a
+martingale sum, by Lemmas R and N; a union over rounds and clusters; by induction no round is bad.
 """
 
 from __future__ import annotations

@@ -193,7 +193,7 @@ def test_the_best_constant_of_a_lemma_is_its_own(tmp_path: Path) -> None:
 
 @pytest.mark.slow(reason="proves a lemma")
 def test_the_session_of_the_page_is_answered_as_the_page_says(tmp_path: Path) -> None:
-    page = (ROOT / "notes/agent.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/how-to/agent.md").read_text(encoding="utf-8")
     steps = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)\n```", page, flags=re.DOTALL)
     (false, wrong, right), printed = zip(*steps, strict=True)
     assert "New file `contraction.py`:\n\n```python" in page

@@ -19,7 +19,7 @@ from clusterproof.neural.data.loading import load
 from clusterproof.neural.partitions.by_name import partition
 from clusterproof.neural.training import assemble, train
 
-PAGE = (ROOT / "notes" / "your-own.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "user-supplied-code.md").read_text(encoding="utf-8")
 EXAMPLE = re.findall(r"(?ms)^New file `mine.py`:\n\n```python\n(.*?)^```$", PAGE)[0]
 TOML = re.findall(r"(?ms)^```toml\n(.*?)^```$", PAGE)
 CODE = {"data": "mine.py:recordings", "network": "mine.py:Filters", "algorithm": "mine.py:SignIFCA"}

@@ -204,7 +204,7 @@ def test_the_page_prints_what_it_states(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    page = (ROOT / "notes/leaderboard.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/how-to/leaderboard.md").read_text(encoding="utf-8")
     for name, content in re.findall(r"(?ms)^New file `(.+?)`:\n\n```python\n(.*?)^```$", page):
         (tmp_path / name).write_text(content, encoding="utf-8")
     first, *_, last = re.findall(r"(?m)^\$ clusterproof (leaderboard .*)$", page.replace("\\\n", " "))

@@ -43,18 +43,18 @@ def own_of(base: type[Algorithm[Any]]) -> type[Algorithm[Any]]:
     return type("Mine", (base,), {"step": lambda self, *given: base.step(self, *given)})
 
 
-NOTES = Path(__file__).parents[3] / "notes"
+DOCS = Path(__file__).parents[3] / "docs"
 WRITTEN = [
-    (path.name, name)
-    for path in sorted(NOTES.glob("*.md"))
+    (path.relative_to(DOCS).as_posix(), name)
+    for path in sorted(DOCS.glob("*/*.md"))
     for name in re.findall(r"(?m)^class (\w+)\(Algorithm\[", path.read_text())
 ]
-"""Algorithms in the notes."""
+"""Algorithms in the documents."""
 
 
-def of_notes(page: str, name: str) -> type[Algorithm[Any]]:
+def of_docs(page: str, name: str) -> type[Algorithm[Any]]:
     (block,) = re.findall(
-        rf"(?ms)^```python\n((?:(?!```).)*^class {name}\(.*?)^```", (NOTES / page).read_text()
+        rf"(?ms)^```python\n((?:(?!```).)*^class {name}\(.*?)^```", (DOCS / page).read_text()
     )
     module = ModuleType(f"of_{name}")
     with pytest.MonkeyPatch.context() as modules, patch.dict(checker.REGISTRY):
@@ -66,7 +66,7 @@ def of_notes(page: str, name: str) -> type[Algorithm[Any]]:
 
 def own_algorithms() -> Iterator[tuple[str, Algorithm[Any]]]:
     kinds = [(name, own_of(kind)) for name, kind in ALGORITHMS.items()]
-    kinds += [(f"{page}: {name}", of_notes(page, name)) for page, name in WRITTEN]
+    kinds += [(f"{page}: {name}", of_docs(page, name)) for page, name in WRITTEN]
     values = {"step_size": 0.5, "momentum": 0.5, "proximal": 1.0, "probability": 0.5, "fusion": 1.0}
     for name, kind in kinds:
         required = [each.name for each in fields(kind) if each.init and each.default is MISSING]

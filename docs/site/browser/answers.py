@@ -1,0 +1,39 @@
+"""The door: a question of the page, and its answer, both in JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from clusterproof.checker.kernel import Refused
+from docs.site.browser.python_file import text_of
+from docs.site.browser.search import search, start, verdict
+from docs.site.browser.sides import describe, look
+
+ASKED: dict[str, Callable[..., Any]] = {
+    "describe": describe,
+    "look": look,
+    "start": start,
+    "verdict": verdict,
+    "search": search,
+}
+
+
+def answer(question: str) -> str:
+    """Answer a question: the name of a function and its arguments.
+
+    ``own`` takes a reader's file, and searches its text. What cannot be answered is ``refused``, with a sentence.
+    """
+    name, *arguments = json.loads(question)
+    try:
+        if name == "own":
+            text = text_of(arguments[0])
+            return json.dumps({"text": text, **search(text)})
+        return json.dumps(ASKED[name](*arguments))
+    except Refused as refused:
+        return json.dumps({"refused": str(refused)})
+    except (RecursionError, MemoryError):
+        return json.dumps(
+            {"refused": "it is nested too deeply, or too long, for a browser: install Clusterproof"}
+        )
