@@ -83,7 +83,9 @@ class Lines:
         return self._names.get(statement.name) or ("",)
 
 
-def freeze(claim: Claim[..., Any], lines: Mapping[str, tuple[str, ...]] | None = None) -> Frozen:
+def freeze(
+    claim: Claim[..., Any], lines: Mapping[str, tuple[str, ...]] | None = None, *, compared: bool = True
+) -> Frozen:
     """Write the text of a claim.
 
     Parameters
@@ -92,6 +94,8 @@ def freeze(claim: Claim[..., Any], lines: Mapping[str, tuple[str, ...]] | None =
         Of the running program.
     lines
         Names of the lines of statements, where a search has seen them.
+    compared
+        Whether the text is compared with the function at instances. Who writes many claims compares the last one.
     """
     found = Lines(lines or {})
     outside: dict[str, str] = {}
@@ -108,7 +112,7 @@ def freeze(claim: Claim[..., Any], lines: Mapping[str, tuple[str, ...]] | None =
         if [each for each in inside if found.differ(each, stated[each.name])]:
             continue
         further = {}
-        for each in inside:
+        for each in inside if compared else ():
             try:
                 require_agreement(each, stated[each.name], instances(each))
             except Refused as refused:

@@ -31,8 +31,8 @@ It imports the standard library only, and trusts nobody who searches, freezes or
    *potential* of a statement, that is that every invariant of a loop on numbers holds at its start and after each of
    its rounds, is a step of its own: violated if it does not for one x where f(x) has all lines.
 10. A claim is violated if a line is, of whatever role, and else ill-posed if a line is. It is open if a line of its
-   statements is open, vacuous if one is vacuous, and certified if these and all lines of its lemmas are certified; else
-   open. A step that is not false decides nothing.
+    statements is open, vacuous if one is vacuous, and certified if these and all lines of its lemmas are certified;
+    else open. A step that is not false decides nothing.
 
 Read the modules in this order; each rule is one theorem against these sentences.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -135,6 +135,12 @@ def _mean(world: World, places: range) -> Problem:
         return Problem(world, (), places, mean=False)
     parts = tuple(Problem(world, (), range(place, place + 1), mean=False) for place in places)
     return Problem(world, parts, places, mean=True)
+
+
+def points_left(instance: Mapping[str, Any]) -> list[int]:
+    """Return of each known member of a class in an instance how many further points it still has."""
+    worlds: list[Any] = [each._world for each in instance.values() if type(each) is Problem]
+    return [len(world.further) for world in worlds]
 
 
 def problem(world: World) -> Problem:

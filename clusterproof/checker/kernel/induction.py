@@ -8,6 +8,7 @@ from typing import Any
 
 from clusterproof.checker.kernel.claim_words import Excluded
 from clusterproof.checker.kernel.evaluation import Refused
+from clusterproof.checker.kernel.functions import points_left
 from clusterproof.checker.kernel.loops import looking_at_invariants
 from clusterproof.checker.kernel.numbers import whole
 from clusterproof.checker.kernel.polynomials import Polynomial
@@ -21,7 +22,7 @@ from clusterproof.checker.kernel.positivity import (
     slack_of,
 )
 from clusterproof.checker.kernel.quotients import Fact, Quotient
-from clusterproof.checker.kernel.rules import Case, Data, cases, has_instance, instance, nonnegative_on
+from clusterproof.checker.kernel.rules import Case, Data, cases, decided, has_instance, nonnegative_on
 from clusterproof.checker.kernel.statement import Statement
 from clusterproof.checker.kernel.vocabulary import Line, Sides
 
@@ -88,8 +89,8 @@ def potential_of(statement: Statement) -> Statement:
         assert statement.function is not None
         with looking_at_invariants() as looked:
             value = statement.function(**quantities)
-        lines = value.values() if type(value) is dict else (value,)
-        if any(type(line) is not Sides for line in lines):
+        lines = value if type(value) is dict else {"": value}
+        if lines.keys() != {*statement.lines} or any(type(line) is not Sides for line in lines.values()):
             return Excluded("the instance has every line")
         return Sides(tuple(each.slack for each in looked))
 
@@ -97,5 +98,11 @@ def potential_of(statement: Statement) -> Statement:
 
 
 def potential(statement: Statement, line: str, data: Data) -> bool:
-    """Show that an invariant fails in a round of one instance of the space, which meets all hypotheses."""
-    return instance(potential_of(statement), "", data)
+    """Show that an invariant fails in a round of one instance of the space, which meets all hypotheses.
+
+    To look at the invariants takes no further points of the functions, so that the loops are those of the statement.
+    """
+    plain, looked = (statement.space.read(data["instance"]) for _ in range(2))
+    statement.evaluated(plain)
+    sides = decided(potential_of(statement), "", looked)
+    return type(sides) is Sides and sides.is_broken() and points_left(plain) == points_left(looked)

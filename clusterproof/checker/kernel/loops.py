@@ -65,11 +65,17 @@ def looking_at_invariants() -> Iterator[list[Looked]]:
 
 
 def _look(invariant: Callable[..., Any] | None, state: Any, rounds: int) -> None:
-    """Add what an invariant says of a state, where somebody looks."""
+    """Add what an invariant says of a state, where somebody looks; nothing changes, and its own loops are not seen."""
     found = _LOOKING.get()
     if found is None or invariant is None:
         return
-    says = invariant(state, rounds)
+    _form(state)  # no list and no generator, which the invariant might use up
+    token = _LOOKING.set(None)
+    try:
+        with running().undecided():
+            says = invariant(state, rounds)
+    finally:
+        _LOOKING.reset(token)
     for place, part in enumerate(says if type(says) in (tuple, list) else (says,)):
         spend(1)
         facts = facts_of(part)

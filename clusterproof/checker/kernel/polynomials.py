@@ -76,11 +76,13 @@ class Polynomial(Mapping[tuple[int, ...], Fraction]):
     @property
     def places(self) -> set[int]:
         """Places of the symbols that it names."""
+        spend(len(self) >> 3)
         used = reduce(or_, self.numerators, 0)
         return {place for place in range(self.width) if _power(used, place)}
 
     def parts(self, place: int) -> dict[int, Polynomial]:
         """Return the polynomials without a symbol by which its powers are multiplied."""
+        spend(len(self) >> 3)
         found: dict[int, dict[int, int]] = {}
         for packed, value in self.numerators.items():
             power = _power(packed, place)

@@ -39,11 +39,11 @@ Data = Mapping[str, Any]
 
 def instance(statement: Statement, line: str, data: Data) -> bool:
     """Show that one instance of the space meets the hypotheses and breaks the line."""
-    sides = _decided(statement, line, statement.space.read(data["instance"]))
+    sides = decided(statement, line, statement.space.read(data["instance"]))
     return type(sides) is Sides and sides.is_broken()
 
 
-def _decided(statement: Statement, line: str, numbers: Instance) -> Line:
+def decided(statement: Statement, line: str, numbers: Instance) -> Line:
     """Return a line on numbers, on which every hypothesis is true or false."""
     lines, evaluation = statement.evaluated(numbers)
     sides = lines[line]
@@ -57,7 +57,7 @@ def exhausted(statement: Statement, line: str, data: Data) -> bool:
     held = 0
     for each in statement.space.every():
         try:
-            sides = _decided(statement, line, each)
+            sides = decided(statement, line, each)
         except Outside:
             continue
         if type(sides) is Sides:
@@ -109,7 +109,7 @@ def cases(statement: Statement, line: str, data: Data, states: int = 0) -> Itera
 
 def has_instance(statement: Statement, line: str, data: Data) -> bool:
     """Return whether the witness, an instance, meets the hypotheses and has the line, which does not break there."""
-    sides = _decided(statement, line, statement.space.read(data["witness"]))
+    sides = decided(statement, line, statement.space.read(data["witness"]))
     return type(sides) is Sides and not sides.is_broken()
 
 
@@ -203,7 +203,7 @@ def empty(statement: Statement, line: str, data: Data) -> bool:
 
 def _has_line(statement: Statement, line: str, each: Instance) -> bool:
     try:
-        return type(_decided(statement, line, each)) is Sides
+        return type(decided(statement, line, each)) is Sides
     except Outside:
         return False
 

@@ -249,7 +249,7 @@ def evidence_for(source: str) -> list[dict[str, Any]] | None:
     evidence = []
     with stated(source) as claims:
         for claim in claims:
-            statement = freeze(claim).statement("")
+            statement = freeze(claim, {"": ("",)}, compared=False).statement("")
             if (dual := multipliers(statement, "")) is None:
                 return None
             evidence.append({"claim": claim.id, "statement": "", "line": "", **dual})

@@ -222,7 +222,7 @@ def at_rate(parameters: Parameters, rate: Fraction) -> Certificate | None:
     evidence = []
     with stated(source) as claims:
         for claim in claims:
-            statement = freeze(claim).statement("")
+            statement = freeze(claim, {"": ("rest", "impulse")}, compared=False).statement("")
             witness = dict.fromkeys(statement.space.ranges, 0) | {"curvature": write(parameters.smallest)}
             for line, form in (("rest", rest), ("impulse", impulse)):
                 record: dict[str, Any] = {"claim": claim.id, "statement": "", "line": line}
