@@ -33,7 +33,7 @@ def conclusion(share: Fraction, root: Fraction, floor: Fraction) -> Fraction:
     "cfl-mgd/theorem-1",
     label="Theorem 1, (11)",
     judges="reading",
-    repaired_by=REPAIRS,
+    repaired_by=(*REPAIRS, "cfl-mgd/theorem-1-without-noise"),
     expected="vacuous",
     headline=(
         'If "max ||chi*|| <~ 1" means "at most 1", Theorem 1 says nothing: it guarantees rho >= '

@@ -131,6 +131,7 @@ def multipliers_of(rate_of: Callable[[Any, Any], Any], slope_of: Callable[[Any, 
     label="Theorem 1 without noise",
     judges="ours",
     expected="certified",
+    headline=True,
     places="abstract; contribution 2; (11)",
     multipliers=multipliers_of(lambda s, mu: 1 - s * mu, lambda s, mu: s * mu),
 )
