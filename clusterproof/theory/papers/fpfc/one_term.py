@@ -214,7 +214,7 @@ def _gradients(task: QuadraticMixture, models: np.ndarray) -> np.ndarray:
     return np.asarray(np.einsum("mij,mj->mi", task.hessians, models - task.centers))
 
 
-@one_term.step("a round", evaluations=12)
+@one_term.step("a round", evaluations=30)
 def norms_fall(case: EveryPair, stream: Stream) -> Sides:
     """||G||^2 and the next ||a||^2 are at most ||a||^2 and ||M||^2, for each client: a quadratic's X is within M."""
     suppose_every_pair(case[0])
