@@ -222,7 +222,7 @@ class Setting:
                 for sent, kept in zip(server.parameters(), module.parameters(), strict=True):
                     kept.data = sent.data.clone()
                 optimiser = torch.optim.SGD(module.parameters(), lr=STEP_SIZE)
-                loader: DataLoader[Any] = DataLoader(data, size, drop_last=True, shuffle=True)  # type: ignore[arg-type]
+                loader: DataLoader[Any] = DataLoader(data, size, drop_last=True, shuffle=True)  # type: ignore[arg-type]  # a list is a data set
                 module.train()
                 for _ in range(PASSES):
                     for images, targets in loader:

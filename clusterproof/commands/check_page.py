@@ -251,7 +251,7 @@ def _paragraph(finding: Finding, columns: int) -> list[str]:
 
 
 def _repaired(repairs: Sequence[Repair]) -> list[str]:
-    """Name the repairs that hold, with how sharp they are; and those that were not shown to."""
+    """Name the repairs that hold, with how sharp they are, and the repairs that are only proposed."""
     good = [each for each in repairs if each.word in HOLDS]
     words = []
     for each in good:
