@@ -75,7 +75,7 @@ class _Story:
         self._facts: dict[int, str] = {}
         self._relations: dict[int, str] = {}
         spaces = self._lemmas[id(path)][1].made.conditions
-        self._space = [f"S{k}" for k in range(len(spaces))]
+        self._space = [f"S'{k}" for k in range(len(spaces))]
         told, intros = [f"forall {' '.join(own)} : R,"], [*own]
         if spaces:
             told.append(f"{self._define('space', spaces)} ->")
@@ -95,7 +95,7 @@ class _Story:
 
     def _new(self, word: str) -> str:
         self._count += 1
-        return f"{word}_{self._count}"
+        return f"{word}'{self._count}"
 
     def _named(self, fact: Fact, word: str) -> str:
         self._facts[id(fact)] = name = self._new(word)

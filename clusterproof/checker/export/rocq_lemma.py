@@ -127,12 +127,12 @@ class Lemma:
         links = conjunction([*made.links, *made.bounds, *made.supposed])
         goals, proofs = self.proof(blocks)
         steps = [
-            f"assert (G{k} : shows entries goal_{k} = true) by (vm_cast_no_check (eq_refl true))."
+            f"assert (G'{k} : shows entries goal_{k} = true) by (vm_cast_no_check (eq_refl true))."
             for k in range(len(goals))
         ]
         steps.append(by_definition(values))
-        steps.append(f"assert (B : bounded ({values}) 0 entries) by exact_no_check {links}.")
-        shown = [f"(shows_ok entries goal_{k} ({values}) G{k} D B)" for k in range(len(goals))]
+        steps.append(f"assert (B' : bounded ({values}) 0 entries) by exact_no_check {links}.")
+        shown = [f"(shows_ok entries goal_{k} ({values}) G'{k} D' B')" for k in range(len(goals))]
         parts = [proof.format(*shown) for proof in proofs]
         whole = "".join(f"(conj {each} " for each in parts[:-1]) + parts[-1] + ")" * (len(parts) - 1)
         statement = f"forall {names} : R,\n  {' -> '.join([*assumed, made.applied('conclusion')])}"
@@ -174,7 +174,7 @@ def given(made: Section, *wanted: str) -> tuple[list[str], str]:
     patterns = []
     for each in parts:
         chosen = made.chosen if each == "space" else {}
-        names = ["->" if k in chosen else f"{each[0].upper()}{k}" for k in range(made.count(each))]
+        names = ["->" if k in chosen else f"{each[0].upper()}'{k}" for k in range(made.count(each))]
         patterns.append(f"({' & '.join(names)})" if len(names) > 1 else names[0])
     return list(map(made.applied, parts)), " ".join(patterns)
 
@@ -187,7 +187,7 @@ def conjunction(links: Sequence[str]) -> str:
 def by_definition(values: str) -> str:
     """Write that the values of definitions are what they are defined as."""
     d = f"(defined ({values}) 0 entries)"
-    return f"assert (D : fst {d} = snd {d}) by exact_no_check (eq_refl (fst {d}))."
+    return f"assert (D' : fst {d} = snd {d}) by exact_no_check (eq_refl (fst {d}))."
 
 
 def _leaves(

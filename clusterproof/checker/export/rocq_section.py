@@ -114,11 +114,11 @@ class Section:
             if code.startswith("(Le "):
                 self.factors.append(len(self.factors))
                 self.entries.append(f"Supposed {code}")
-                self.bounds.append(f"S{k}")
+                self.bounds.append(f"S'{k}")
 
     def _describe_states(self, states: Sequence[tuple[Expression, Ends]], facts: Sequence[Fact]) -> None:
         """Take states into the list; the ends of one, by facts, stand behind those that it determines."""
-        names = {id(fact): f"H{k}" for k, fact in enumerate(facts)}
+        names = {id(fact): f"H'{k}" for k, fact in enumerate(facts)}
         later: list[Fact | None] = []
         for state, (*ends, value) in states:
             if value is None:
@@ -146,7 +146,7 @@ class Section:
         for k, fact in sorted(enumerate(facts), key=lambda pair: _divisions(pair[1].slack)):
             self._define(sides_of(fact.slack))
             self.entries.append(f"Supposed {self.scope.fact(fact)[1]}")
-            self.supposed.append(f"H{k}")
+            self.supposed.append(f"H'{k}")
             at[k] = [count + 1, count] if fact.equation else [count]  # Rocq's first is smaller - larger
             count += len(at[k])
         self.factors += [place for k in range(len(facts)) for place in at[k]]
@@ -173,7 +173,7 @@ class Section:
                 continue
             text, formula = scope.text(end), scope.formula(end)
             ends.append(f"(Some {formula})")
-            self.links.append(f"S{len(conditions)}")
+            self.links.append(f"S'{len(conditions)}")
             pair = (
                 (f"{text} <= {name}", f"(Le {formula} {code})")
                 if is_low
@@ -234,9 +234,9 @@ class Section:
         ]
         names = " ".join(name for name, _ in definitions)
         env = self.at(values)
-        proof = f"""assert (computed : decided {names} = true) by (vm_cast_no_check (eq_refl true)).
-  assert (links : map (den ({env})) {definitions[0][0]} = {env}) by exact_no_check (eq_refl ({env})).
-  exact_no_check (decided_ok {names} ({env}) computed links)."""
+        proof = f"""assert (computed' : decided {names} = true) by (vm_cast_no_check (eq_refl true)).
+  assert (links' : map (den ({env})) {definitions[0][0]} = {env}) by exact_no_check (eq_refl ({env})).
+  exact_no_check (decided_ok {names} ({env}) computed' links')."""
         return [text for _, text in definitions], proof
 
 

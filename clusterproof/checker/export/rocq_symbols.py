@@ -72,8 +72,8 @@ def _none(made: Section) -> list[str]:
     names = " ".join(made.scope.quantities.values())
     assumed, patterns = given(made, "space")
     values, links = made.values(), conjunction(made.links)
-    attempts = [f"exact H{k}" for k in range(len(made.facts), made.count("hypotheses"))] + [
-        f"refine (shows_ok entries (Never {made.scope.fact(fact)[1]}) ({values}) _ D {links} H{k});\n"
+    attempts = [f"exact H'{k}" for k in range(len(made.facts), made.count("hypotheses"))] + [
+        f"refine (shows_ok entries (Never {made.scope.fact(fact)[1]}) ({values}) _ D' {links} H'{k});\n"
         "      vm_compute; reflexivity"
         for k, fact in enumerate(made.facts)
     ]
