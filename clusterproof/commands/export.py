@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import sys
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +12,9 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from clusterproof.checker.claims.claim import Claim, matching
-from clusterproof.checker.export.folder import Decided, decided, write_folder
+from clusterproof.checker.export import coqc
+from clusterproof.checker.export.exported import Decided, Exported
+from clusterproof.checker.export.folder import decided, write_folder
 from clusterproof.checker.kernel import Refused
 from clusterproof.checker.report.recorded import is_text_of
 from clusterproof.checker.report.sentences import plural
@@ -20,6 +24,7 @@ from clusterproof.commands.check_evidence import usual_folder
 from clusterproof.common import InvalidArgument
 from clusterproof.user_files import file_of
 
+REFUSED = "refused by Rocq: `make` says why"
 NAMED = 5
 """Most claims that a sentence names."""
 
@@ -29,8 +34,8 @@ def export(
 ) -> int:
     """Write proofs and exact counterexamples for a referee: source, evidence, a page in LaTeX, a file for Rocq.
 
-    In the folder, `python3 -I -S replay.py` says the words again on a bare Python, and `make` lets Rocq (coqc 8.16 or
-    newer) check every proof.
+    If coqc (8.16 or newer) and make are installed, Rocq checks every proof, and the page says of each line whether
+    it accepts the proof. README.md in the folder says what each theorem states, and in which order to read.
 
     Parameters
     ----------
@@ -64,15 +69,36 @@ def export(
         shown = shlex.join([open_claims[0], *files])
         remedy = f"`clusterproof show {shown}` says what it rests on"
         raise InvalidArgument("names", ", ".join(names), rule, remedy)
-    missing = write_folder(found, out)
-    for name, why in missing.items():
-        terminal.complain(f"{name}: no file for Rocq: {why}")
-    print(f"{plural('line', len(found))} in {out}, {len(found) - len(missing)} of them with a proof for Rocq")
+    exported = write_folder(found, out)
+    answers = _answers(exported, out)
+    for each, answer in zip(exported, answers, strict=True):
+        print(f"{each.of.name}: {answer}")
+    proofs = sum(bool(each.proof) for each in exported)
+    print(f"{plural('line', len(found))} in {out}, {proofs} with a proof for Rocq")
     if open_claims:
         more = f" and {len(open_claims) - NAMED} more" * (len(open_claims) > NAMED)
         print(f"not in it, as the kernel decides no line: {', '.join(open_claims[:NAMED])}{more}")
     print(f"cd {out}; python3 -I -S replay.py; make -j2")
-    return 0
+    return int(REFUSED in answers)
+
+
+def _answers(exported: Sequence[Exported], out: Path) -> list[str]:
+    """Return what Rocq says of each line, or why it was not asked."""
+    missing = coqc.missing()
+    if not missing:
+        print(
+            f"Rocq checks {plural('proof', sum(bool(each.proof) for each in exported))} ...", file=sys.stderr
+        )
+        coqc.check(out)
+    answers = []
+    for each in exported:
+        if not each.proof:
+            answers.append(f"not exported: {each.why}")
+        elif missing:
+            answers.append(f"not checked: {missing} is not installed")
+        else:
+            answers.append("accepted by Rocq" if coqc.accepted(out, each.folder) else REFUSED)
+    return answers
 
 
 def _require_checked(claim: Claim[..., Any], folder: Path | None, again: str) -> None:

@@ -6,14 +6,16 @@ import json
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from clusterproof.checker import kernel
 from clusterproof.checker.claims.claim import Claim
 from clusterproof.checker.claims.kind import Kind
+from clusterproof.checker.export.exported import Decided, Exported
 from clusterproof.checker.export.latex import page
+from clusterproof.checker.export.readme import readme
 from clusterproof.checker.export.rocq import rocq_file
 from clusterproof.checker.kernel import Refused
 from clusterproof.checker.report.stored_evidence import read_evidence, replay_evidence
@@ -21,6 +23,8 @@ from clusterproof.common import InvalidArgument
 from clusterproof.common.atomic import naming_folder, write_whole
 
 HERE = Path(__file__).parent
+RECORD = "evidence.json"
+"""The file in the folder of each line that holds its record."""
 MAKEFILE = """\
 # make -j2: let Rocq check every file, and say on what axioms all theorems rest: those of the real numbers
 FILES := $(wildcard */*.v)
@@ -41,32 +45,6 @@ prelude.vo: prelude.v
 """
 
 
-@dataclass(frozen=True)
-class Decided:
-    """A record that the kernel accepts.
-
-    Attributes
-    ----------
-    name
-        ``paper/name``, of several lines ``paper/name#line``.
-    claim, text, record
-        What it is of, the claim's text, and the record.
-    word
-        That it supports.
-    """
-
-    name: str
-    claim: Claim[..., Any]
-    text: str
-    record: dict[str, Any]
-    word: Kind
-
-    @property
-    def folder(self) -> str:
-        """Name of its folder, which is one of a Python package, too."""
-        return re.sub(r"\W+", "_", self.name).strip("_")
-
-
 def decided(claim: Claim[..., Any], evidence: Path | None = None) -> Iterator[Decided]:
     """Yield a claim's records that the kernel accepts.
 
@@ -84,43 +62,81 @@ def decided(claim: Claim[..., Any], evidence: Path | None = None) -> Iterator[De
             yield Decided(replayed.claim, claim, kept.texts[claim.id], record, replayed.word)
 
 
-def write_folder(decisions: Sequence[Decided], out: Path) -> dict[str, str]:
-    """Write the folder.
+def folder_names(names: Sequence[str]) -> list[str]:
+    """Return a name for the folder of each line, which Rocq can read; no two are equal where case is ignored."""
+    found: dict[str, str] = {}
+    for name in names:
+        plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")
+        plain = plain if plain[:1].isalpha() else f"of_{plain}"
+        own, k = plain, 1
+        while own.casefold() in found:
+            k += 1
+            own = f"{plain}_{k}"
+        found[own.casefold()] = own
+    return list(found.values())
+
+
+def write_folder(decisions: Sequence[Decided], out: Path) -> list[Exported]:
+    """Write the folder; what an earlier export wrote there goes.
 
     Returns
     -------
-    dict
-        By name, why a line has no file for Rocq.
+    list
+        What became of each line. One that has no file for Rocq says why, and stops no other.
 
     Raises
     ------
     InvalidArgument
         If it cannot be written.
     """
+    names = folder_names([each.name for each in decisions])
     with naming_folder("out", out):
         out.mkdir(parents=True, exist_ok=True)
+        for record in list(out.glob(f"*/{RECORD}")):
+            _remove(record.parent)
+        for made in (*out.glob(".*.aux"), *out.glob("all.*"), *out.glob("prelude.*"), out / "axioms.txt"):
+            made.unlink(missing_ok=True)
         own = out / "clusterproof" / "checker" / "kernel"
+        shutil.rmtree(own, ignore_errors=True)
         shutil.copytree(
             Path(kernel.__file__).parent,
             own,
-            dirs_exist_ok=True,
             ignore=shutil.ignore_patterns("__pycache__"),
+            dirs_exist_ok=True,
         )
         for name in ("replay.py", "prelude.v"):
             shutil.copyfile(HERE / name, out / name)
         (out / "Makefile").write_text(MAKEFILE)
-        for each in decisions:
-            (out / each.folder).mkdir(exist_ok=True)
-    missing = {}
-    for each in decisions:
-        folder = out / each.folder
+        for name in names:
+            (out / name).mkdir(exist_ok=True)
+    exported = []
+    for each, name in zip(decisions, names, strict=True):
+        exported.append(_with_proof(each, name))
         files = {"claim.txt": each.text}
-        files["evidence.json"] = json.dumps({"name": each.name} | each.record, indent=1) + "\n"
+        files[RECORD] = json.dumps({"name": each.name} | each.record, indent=1) + "\n"
         files["statement.tex"] = page(each.claim, each.text, each.record, str(each.word))
-        try:
-            files[f"{each.folder}.v"] = rocq_file(each.claim, each.text, each.record, str(each.word))
-        except (Refused, InvalidArgument, NotImplementedError) as error:
-            missing[each.name] = str(error)
-        for name, text in files.items():
-            write_whole("out", folder / name, text.encode())
-    return missing
+        if exported[-1].proof:
+            files[f"{name}.v"] = exported[-1].proof
+        for own_name, text in files.items():
+            write_whole("out", out / name / own_name, text.encode())
+    write_whole("out", out / "README.md", readme(exported).encode())
+    return exported
+
+
+def _with_proof(each: Decided, name: str) -> Exported:
+    try:
+        proof = rocq_file(each.claim, each.text, each.record, str(each.word))
+    except (Refused, InvalidArgument, NotImplementedError) as error:
+        return Exported(each, name, why=str(error))
+    except Exception as error:
+        return Exported(each, name, why=f"a defect of the export: {type(error).__name__}: {error}")
+    return Exported(each, name, proof)
+
+
+def _remove(folder: Path) -> None:
+    """Remove what an earlier export and Rocq wrote for a line, and the folder if nothing else is in it."""
+    for pattern in (RECORD, "claim.txt", "statement.*", f"{folder.name}.*", f".{folder.name}.aux"):
+        for file in list(folder.glob(pattern)):
+            file.unlink()
+    with suppress(OSError):
+        folder.rmdir()

@@ -36,6 +36,8 @@ SHOWN = {
     "induction": "The invariant of the loop holds of its start; if it holds of a state, it holds of what a round "
     "makes of it; and the conclusion follows from it. Each is shown by coefficients on the box (Bernstein's test) or "
     "by sums of squares.",
+    "family": "The right side minus the left one is a sum of multiples of the conditions of the class, and of a "
+    "positive semidefinite form. The multipliers are quotients of polynomials of the parameters.",
     "empty": "In every case one of the hypotheses fails at every value.",
 }
 
@@ -70,7 +72,7 @@ def body(claim: Described, text: str, record: Mapping[str, Any], word: str) -> s
     parts = [*_stated(claim, line), rf"\noindent\textbf{{{word.capitalize()}.}}"]
     try:
         parts += list(_evidence(text, record))
-    except (Refused, TypeError, AttributeError):
+    except (Refused, TypeError, AttributeError, KeyError):
         parts.append(r"The evidence is in \texttt{evidence.json}.")
     return "\n".join(parts)
 

@@ -1,6 +1,6 @@
 """Say again what the evidence in this folder shows, by the kernel's own files.
 
-Run it by ``python3 -I -S replay.py``.
+Run it by ``python3 -I -S replay.py``. Its status is 1 if the evidence of a line does not show what it showed.
 
 Nothing is installed and nothing is searched: clusterproof/checker/kernel/ has all that runs, on Python's standard
 library. Each folder with an evidence.json has the claim's text beside it, which Python never runs.
@@ -15,14 +15,17 @@ if __name__ == "__main__":
     sys.path.insert(0, str(HERE))
     sys.dont_write_bytecode = True
 
-from clusterproof.checker.kernel import judge  # noqa: E402 - found by the lines above
+from clusterproof.checker.kernel import Refused, judge  # noqa: E402 - found by the lines above
 
 
 def word_of(folder: Path) -> tuple[str, str, str]:
-    """Return a line's name, and the verdict that its record shows, or why it shows none."""
+    """Return a line's name, and the verdict that its record shows, or ``open`` and why it shows none."""
     record = json.loads((folder / "evidence.json").read_text())
     name = record.pop("name")
-    said = judge((folder / "claim.txt").read_text(), [record])
+    try:
+        said = judge((folder / "claim.txt").read_text(), [record])
+    except Refused as refused:
+        return name, "open", str(refused)
     return name, str(said.lines.get((record["statement"], record["line"]), "open")), said.why[0]
 
 
@@ -30,6 +33,9 @@ if __name__ == "__main__":
     folders = [Path(name).resolve() for name in sys.argv[1:]] or sorted(
         path.parent for path in HERE.glob("*/evidence.json")
     )
+    words = []
     for each in folders:
         name, word, why = word_of(each)
+        words.append(word)
         print(f"{name}: {word}" + (f" ({why})" if why else ""))
+    sys.exit("open" in words or not words)

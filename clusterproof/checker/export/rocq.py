@@ -10,7 +10,7 @@ from clusterproof.checker.export.formulas import Exporter
 from clusterproof.checker.export.rocq_dual import dual
 from clusterproof.checker.export.rocq_symbols import RULES
 from clusterproof.checker.export.rocq_text import comment, places
-from clusterproof.checker.kernel import printed
+from clusterproof.checker.kernel import Refused, printed
 
 SHOWN = {
     "instance": """an instance of the space meets the hypotheses and breaks the conclusion. The formulas are
@@ -50,8 +50,8 @@ BELIEVED = """The space may be narrower than the hypotheses and the statement in
    fixed numbers, families of functions. What is shown is of the space. What is to be believed: Rocq; its real
    numbers (the axioms that make prints); and that the definitions below are what the source above says, which a
    reader compares. Of prelude.v only the definitions that they use are to be read: what it shows is proved. A name of
-   the source has a number behind it where Rocq or the prelude has it, where several values have it, and for the
-   entries of a sequence, from 0 on."""
+   the source begins with the_ where Rocq or the prelude has it. It has a number behind it where several values have
+   it, and for the entries of a sequence, from 0 on."""
 IMPORTS = """\
 From Coq Require Import Rbase Rfunctions QArith List.
 From Clusterproof Require Import prelude.
@@ -75,9 +75,11 @@ def rocq_file(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word
     Raises
     ------
     Refused
-        If the statement has no formula.
+        If the statement has no formula, or its rule has no theorem for Rocq.
     """
     rule = record["rule"]
+    if rule not in SHOWN:
+        raise Refused(f"the rule {rule} has no theorem for Rocq yet")
     exporter = Exporter(text, record["statement"], record)
     body = dual(text, record) if rule == "dual" else RULES[rule](exporter, record)
     line = printed(record["statement"], record["line"])

@@ -20,7 +20,8 @@ PLACES = 64
 """Places in the list of values from which they have names: Rocq's natural numbers are written in base 1."""
 PRELUDE = Path(__file__).with_name("prelude.v")
 OWN = """
-    Type Set Prop SProp R Q Z S O as at by cofix else end exists exists2 fix for forall fun if IF in let match mod
+    Axiom CoFixpoint Definition Fixpoint Hypothesis Parameter Theorem Variable Type Set Prop SProp R Q Z S O
+    as at by cofix else end exists exists2 fix for forall fun if IF in let match mod
     return struct then using where with pi ln sqrt sin cos exp pow Rabs space hypotheses conclusion branches integer
     program given claim before env entries goal instances certified admissible violated vacuous theorems shown place
     bool nat list option prod sum unit tt nil cons Some None True False true false not and or conj proj1 proj2 fst snd
@@ -29,7 +30,7 @@ OWN = """
 DECLARED = r"(?:Definition|Fixpoint|Lemma|Theorem|Inductive|Record) (\w\w+)|\| ([A-Z]\w+)"
 """What declares a name in the prelude, or is a constructor there."""
 TAKEN = {*OWN.split(), *(a or b for a, b in re.findall(DECLARED, PRELUDE.read_text()))}
-"""Names that mean something else in a file, or would with a number. Names within a proof have a prime, as no name of a source has."""
+"""Names that mean something else in a file, or do with a number. Proofs use names with a prime, as no source has."""
 
 
 def comment(text: str) -> str:
@@ -93,7 +94,7 @@ class Names:
     def new(self, wanted: str) -> str:
         """Return the name that is wanted, or a similar one."""
         plain = re.sub(r"\W", "_", wanted) or "v"
-        if plain[0].isdigit() or re.sub(r"_?\d+$", "", plain) in TAKEN:
+        if plain[0].isdigit() or {plain, re.sub(r"_?\d+$", "", plain)} & TAKEN:
             plain = f"the_{plain}"
         name, k = plain, 1
         while name in self._used:

@@ -4,13 +4,15 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from clusterproof import checker
 from clusterproof.checker.claims.claim import find_claim
-from clusterproof.checker.export.folder import Decided, decided, write_folder
+from clusterproof.checker.export.exported import Decided
+from clusterproof.checker.export.folder import decided, folder_names, write_folder
 from clusterproof.checker.export.latex import of_verdict
 
 NAMES = (
@@ -36,7 +38,7 @@ def found() -> list[Decided]:
 def out(found: list[Decided], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder."""
     path = tmp_path_factory.mktemp("referee")
-    assert not write_folder(found, path)
+    assert all(each.proof for each in write_folder(found, path))
     return path
 
 
@@ -57,7 +59,8 @@ def test_a_changed_text_is_not_believed(out: Path, tmp_path: Path) -> None:
     assert changed != file.read_text()
     file.write_text(changed)
     command = [sys.executable, "-I", "-S", str(copy / "replay.py"), str(copy / "cfl_mgd_lemma_2")]
-    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 1
     assert "cfl-mgd/lemma-2: open (the evidence does not show it)" in run.stdout
 
 
@@ -77,7 +80,7 @@ def test_the_theorem_is_the_claim_by_name(out: Path) -> None:
 
 def test_the_head_says_what_a_reader_compares(out: Path, tmp_path: Path) -> None:
     others = ("fpfc/theorem-1-mapping", "scaffold/bias")
-    assert not write_folder([each for name in others for each in decided(find_claim(name))], tmp_path)
+    write_folder([each for name in others for each in decided(find_claim(name))], tmp_path)
 
     def head(out: Path, name: str) -> str:
         return (out / name / f"{name}.v").read_text().partition("*)\n")[0]
@@ -95,7 +98,49 @@ def test_the_head_says_what_a_reader_compares(out: Path, tmp_path: Path) -> None
         tmp_path, "fpfc_theorem_1_mapping_theta_beyond_lambda"
     )
     renamed = (tmp_path / "scaffold_bias" / "scaffold_bias.v").read_text()
-    assert re.search(r"Variables .* power_1 .*\(\* power_1 is power of the source", renamed)
+    assert re.search(r"Variables .* the_power .*\(\* the_power is power of the source", renamed)
+
+
+def test_no_two_lines_share_a_folder() -> None:
+    names = ["a/x#x >= 0", "a/x#x <= 0", "a/x#X <= 0", "a/x#x_0", "a/x", "1/2", "a/x#x_0_2"]
+    found = folder_names(names)
+    assert len({name.casefold() for name in found}) == len(names)
+    assert all(re.fullmatch(r"[a-zA-Z]\w*", name, re.ASCII) for name in found), "names of Rocq's modules"
+
+
+def test_a_second_export_leaves_nothing_of_the_first(found: list[Decided], tmp_path: Path) -> None:
+    first, *_, last = found
+    (a,) = write_folder([first], tmp_path)
+    for built in (f"{a.folder}.vo", f".{a.folder}.aux"):
+        (tmp_path / a.folder / built).touch()
+    (tmp_path / "all.v").touch()
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "mine.txt").touch()
+    (b,) = write_folder([last], tmp_path)
+    kept = {"notes", "clusterproof", "Makefile", "README.md", "prelude.v", "replay.py", b.folder}
+    assert {path.name for path in tmp_path.iterdir()} == kept
+    assert (tmp_path / "notes" / "mine.txt").is_file()
+
+
+def test_a_line_without_a_proof_stops_no_other(found: list[Decided], tmp_path: Path) -> None:
+    first, second, *_ = found
+    broken = replace(first, record={**first.record, "rule": "unheard"})
+    (page,) = (each for each in write_folder([broken, second], tmp_path) if each.proof)
+    assert page.of.name == second.name
+    index = (tmp_path / "README.md").read_text()
+    assert "the rule unheard has no theorem for Rocq" in index
+    assert f"({page.folder}/{page.folder}.v)" in index
+
+
+def test_the_index_names_each_theorem_where_it_stands(found: list[Decided], out: Path) -> None:
+    rows = [line for line in (out / "README.md").read_text().splitlines() if line.startswith("| `")]
+    assert len(rows) == len(found)
+    for row, each in zip(rows, found, strict=True):
+        assert f"`{each.name}` | {each.word} |" in row
+        place = re.search(r"\[(\w+)\.v:(\d+)\]\((.*?)\)", row)
+        assert place is not None
+        line = (out / place[3]).read_text().splitlines()[int(place[2]) - 1]
+        assert line.startswith("Theorem ")
 
 
 @pytest.mark.skipif(

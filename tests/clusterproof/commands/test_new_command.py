@@ -88,6 +88,7 @@ def test_what_a_check_decides_is_exported_by_the_command_that_it_suggests(
 ) -> None:
     """And of a file that was not checked, or has changed since, export says what to type first."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("clusterproof.checker.export.coqc.NEEDED", ("no-such-program",))
     bodies = {"exported": "return at_most(x, half=Fraction(1, 2))", "open": "return at_most(x**x, one=1)"}
     text = "".join(FAILING.format(name=name, body=body) for name, body in bodies.items())
     Path("own.py").write_text(text)
@@ -97,7 +98,9 @@ def test_what_a_check_decides_is_exported_by_the_command_that_it_suggests(
     (second,) = re.findall(r"clusterproof (export .*?)  ", capsys.readouterr().out)
     assert main(shlex.split(second.replace("FOLDER", "folder"))) == 0
     assert (tmp_path / "folder" / "replay.py").is_file()
-    assert "not in it, as the kernel decides no line: own/open" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "own/exported: not checked: no-such-program is not installed" in printed
+    assert "not in it, as the kernel decides no line: own/open" in printed
     Path("own.py").write_text(text.replace("Fraction(1, 2)", "1"))  # which is true
     assert main(shlex.split(second.replace("FOLDER", "other"))) == 2
     assert f"must be checked as it is now; `clusterproof {first}`" in capsys.readouterr().err

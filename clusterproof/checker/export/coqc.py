@@ -1,0 +1,26 @@
+"""Rocq's answer to the files of a folder, if it is installed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+NEEDED = ("coqc", "make")
+
+
+def missing() -> str:
+    """Return the name of a program that is needed and not installed; empty if none is."""
+    return next((name for name in NEEDED if shutil.which(name) is None), "")
+
+
+def check(out: Path) -> None:
+    """Let Rocq check every file of a folder, and the axioms on which all theorems rest."""
+    command = ["make", "--silent", "--keep-going", f"--jobs={os.cpu_count() or 1}"]
+    subprocess.run(command, cwd=out, capture_output=True, check=False)
+
+
+def accepted(out: Path, folder: str) -> bool:
+    """Return whether Rocq has accepted the file of a line."""
+    return (out / folder / f"{folder}.vo").is_file()

@@ -1,0 +1,70 @@
+"""The page with which a referee begins: what is in the folder, the order of reading, and each theorem in a line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from clusterproof.checker.export.exported import Exported
+from clusterproof.checker.export.rocq_text import PRELUDE
+from clusterproof.checker.kernel import printed
+
+PAGE = """\
+# Theorems of this folder
+
+Each line of the table below is one theorem. Nothing here needs the program that wrote it.
+
+1. `python3 -I -S replay.py` lets the kernel decide every line again, from its text and its evidence. It needs Python
+   alone. Its status is 1 if a line is not shown.
+2. `make -j2` lets Rocq (coqc 8.16 or newer) check every proof. Then it prints the axioms on which all theorems rest. It
+   refuses other axioms than those of Rocq's real numbers, `sig_forall_dec` and `functional_extensionality_dep`.
+
+## In which order to read
+
+1. In the folder of a line, read `claim.txt`: the statement as the kernel reads it, with all that its functions name.
+   Compare it with the paper. No program can do this for you.
+2. Read the last theorem of the file for Rocq, and the definitions that it names. Compare them with `claim.txt`, which
+   stands above them as a comment. The comment says what is left out.
+3. Of `prelude.v` read the definitions that the table names. Its lemmas are proved.
+4. `statement.tex` is the statement as a page. `evidence.json` is what `replay.py` reads.
+
+## What is not proved
+
+That `claim.txt` says what the paper says, and that the definitions for Rocq say what `claim.txt` says.
+
+## Index
+
+| line | verdict | theorem | to be read in prelude.v | title |
+| --- | --- | --- | --- | --- |
+"""
+THEOREM = re.compile(r"^Theorem (\w+)", re.MULTILINE)
+COMMENT = re.compile(r"\(\*.*?\*\)", re.DOTALL)
+
+
+def readme(exported: Sequence[Exported]) -> str:
+    """Return the page."""
+    return PAGE + "".join(map(_row, exported))
+
+
+def _row(one: Exported) -> str:
+    line = printed(one.of.record["statement"], one.of.record["line"])
+    title = one.of.claim.title + (f" ({line})" if line else "")
+    cells = [f"`{one.of.name}`", str(one.of.word)]
+    if one.proof:
+        theorem = list(THEOREM.finditer(one.proof))[-1]
+        at = one.proof[: theorem.start()].count("\n") + 1
+        cells.append(f"[{one.folder}.v:{at}]({one.folder}/{one.folder}.v)")
+        cells.append(", ".join(f"`{name}`" for name in _to_be_read(one.proof)))
+    else:
+        cells += [f"not exported: {one.why}", ""]
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in [*cells, title]) + " |\n"
+
+
+def _to_be_read(proof: str) -> list[str]:
+    """Return the definitions of the prelude that statements of a file name."""
+    plain = COMMENT.sub("", proof)
+    stated = re.findall(r"^Definition[^.]*?: (?:Prop|R) :=.*?\.$", plain, re.DOTALL | re.MULTILINE)
+    theorem = list(re.finditer(r"^Theorem .*?\.$", plain, re.DOTALL | re.MULTILINE))[-1][0]
+    words = set(re.findall(r"\w+", " ".join([*stated, theorem])))
+    known = re.findall(r"^(?:Definition|Fixpoint|Inductive) (\w+)", PRELUDE.read_text(), re.MULTILINE)
+    return [name for name in known if name in words]
