@@ -94,8 +94,8 @@ from .theory import assert_same_law as assert_same_law
 from .theory import bound as bound
 from .theory import compare as compare
 from .theory import falsify as falsify
-from .theory.certificates import certify as certify
-from .theory.certificates import verify as verify
 from .theory.leaderboard import leaderboard as leaderboard
+from .theory.rates import heavy_ball_rate as heavy_ball_rate
+from .theory.rates import round_rate as round_rate
 
 __version__: str

@@ -62,10 +62,8 @@ COMMANDS = (
     (
         "improve",
         "clusterproof.commands.improve:improve_claim",
-        "Search the best constant of a claim.",
+        "Search the best constant of a claim, or rate of a method.",
     ),
-    ("certify", "clusterproof.commands.certify:certify", "Prove a convergence rate."),
-    ("verify", "clusterproof.commands.verify:verify", "Check a certificate."),
     ("claims", "clusterproof.commands.claims:claims", "List every claim."),
     ("data", "clusterproof.commands.data:app", "List, fetch and verify image data sets."),
 )

@@ -1,4 +1,4 @@
-"""The command ``improve``: the best constant of a claim, by the checker's own verdicts."""
+"""The command ``improve``: the best constant of a claim by the checker's own verdicts, or the best rate of a method."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from clusterproof.checker.report.improvement import Checked, Improvement, improv
 from clusterproof.checker.report.variants import constant_of, stated_ids, variant
 from clusterproof.checker.report.verdict import word_of
 from clusterproof.commands import terminal
+from clusterproof.commands.improve_rate import NO_OPTIONS, SPELLING, RateOptions, improve_rate
 from clusterproof.common import InvalidArgument
 from clusterproof.common.atomic import write_whole
 from clusterproof.files import TEXT, read_file
@@ -34,13 +35,17 @@ def improve_claim(
     of: str = "",
     evidence: Path | None = None,
     json_file: Annotated[Path | None, Parameter("--json")] = None,
+    setting: RateOptions = NO_OPTIONS,
 ) -> int:
     """Search the best constant of a claim: the last number that is certified, and the next one that is violated.
 
     The claim is checked again and again with another number in place of its own, each time in a process of its own.
     For a false claim this finds the repair.
 
-    Exit status: 0 if a number is certified, 1 if none is, 2 for bad input.
+    With --algorithm in place of a claim, the best rate of a built-in method is searched, and the claims that state it
+    are certified; the options below --json are those of the method.
+
+    Exit status: 0 if a number or rate is certified, 1 if none is, 2 for bad input.
 
     Parameters
     ----------
@@ -50,11 +55,22 @@ def improve_claim(
         A term of the bound, such as drift in at_most(..., drift=...), which is multiplied; or a constant of the file,
         such as GAIN, which is replaced. Without it the whole bound is multiplied.
     evidence
-        Keep the verdicts and their evidence in this folder.
+        Keep the verdicts and their evidence in this folder; of a rate, also the file that states its claims, rate.py.
     json_file
         Write all numbers and their verdicts as JSON.
     """
     terminal.check_outputs(json=json_file, evidence=evidence)
+    asked = {name: value for name, value in asdict(setting).items() if value is not None}
+    if setting.algorithm is not None:
+        for name, value in {"names": " ".join(names), "of": of, "json": json_file}.items():
+            if value:
+                rule = "is not of the rate of an algorithm"
+                raise InvalidArgument(name, str(value), rule, "leave it out, or leave --algorithm out")
+        return improve_rate(setting, evidence)
+    if asked:
+        name, value = next(iter(asked.items()))
+        option = SPELLING.get(name, name)
+        raise InvalidArgument(option, value, "is of the rate of an algorithm", "give --algorithm")
     claim, file = _claim_and_file(names)
     source = read_file(file, TEXT).decode()
     constant = constant_of(source, of)

@@ -13,9 +13,9 @@ from cyclopts import Parameter
 
 from clusterproof.checker.report.verdict import version
 from clusterproof.commands import terminal
-from clusterproof.commands.certify import RoundOptions
 from clusterproof.commands.child_process import in_child
 from clusterproof.commands.conform import import_object
+from clusterproof.commands.improve_rate import RoundOptions
 from clusterproof.commands.options import read_numbers
 from clusterproof.common import InvalidArgument
 from clusterproof.common.atomic import write_whole

@@ -7,7 +7,7 @@ A method is a function of ``clients`` and of its states, with its settings as ke
 - ``exact.exact_clients``: exact numbers, symbols, traced functions, arrays; a value of each client in a list. In the
   kernel's language, and for the map of a round on quadratics, whose columns are the states of a basis.
 - ``algorithms.array_clients``: arrays of any library, for ``run`` and ``train``.
-- ``theory.certificates.rounds``: the mean and the deviation of any number of clients, in the kernel's trace.
+- ``theory.rates.rounds``: the mean and the deviation of any number of clients, in the kernel's trace.
 
 Here only the standard library is imported.
 """

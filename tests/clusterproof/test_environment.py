@@ -68,7 +68,7 @@ LIGHT = (
         "import clusterproof.theorem, clusterproof.neural as neural; neural.Partition, neural.configuration_from",
         "torch matplotlib clusterproof.theory",
     ),
-    ("main(['verify', sys.argv[1]])", "cvxpy clarabel scipy torch matplotlib"),
+    ("main(['check', '--replay', '--evidence', sys.argv[1]])", "cvxpy clarabel scipy torch matplotlib"),
     ("main(['run', '--help'])", "torch cvxpy matplotlib"),
     ("main(['train', '--help'])", "torch cvxpy matplotlib scipy.stats"),
     ("main(['table', '--help'])", "torch cvxpy matplotlib scipy.stats"),
@@ -80,17 +80,19 @@ LIGHT = (
 
 @SLOW
 def test_heavy_libraries_are_imported_only_where_they_are_needed(tmp_path: Path) -> None:
-    certificate = str(tmp_path / "c.json")
-    words = "certify --momentum 0 --condition 4 --proportion 1/3 --class smooth --out"
-    assert main([*words.split(), certificate]) == 0
+    kept = str(tmp_path / "kept")
+    words = (
+        "improve --algorithm cfl-mgd --momentum 0 --condition 4 --proportion 1/3 --class smooth --evidence"
+    )
+    assert main([*words.split(), kept]) == 0
     code = "import sys; from clusterproof.commands.application import main\n"
     for statement, modules in LIGHT:
         code += f"{statement}; found = sorted({set(modules.split())} & set(sys.modules))\n"
         code += f"assert not found, ({statement!r}, found)\n"
-    done = python(f"import warnings; warnings.simplefilter('error')\n{code}", certificate)
+    done = python(f"import warnings; warnings.simplefilter('error')\n{code}", kept)
     assert (done.returncode, done.stderr) == (0, "")
     assert re.search(r"(?m)^\d+\.\d+\.\d+$", done.stdout)
-    assert "\nvalid: " in done.stdout
+    assert "\n3 records: 3 certified\n" in done.stdout
 
 
 HIDING = """

@@ -30,10 +30,10 @@ SECONDS = 60
 """Time that a command is given: a thousandth of it is enough, but for imports."""
 TRAIN = "train --clusters 2 --clients-per-cluster 2 --images 120 --threads 1 --rounds 2"
 FILES = [
-    *("check FILE.py", "show cfl-mgd/lemma-2 FILE.py", "claims FILE.py", "certify FILE.py"),
+    *("check FILE.py", "show cfl-mgd/lemma-2 FILE.py", "claims FILE.py"),
     *("leaderboard fedavg --rounds 1 --module FILE.py", "leaderboard fedavg --rounds 1 --task FILE.py:task"),
     *("conform FILE.py:Mine --as fedavg", "run FILE.py:Mine", "run ifca --measure FILE.py:measure --out out"),
-    *("verify FILE.json", "sweep FILE.toml", "train --config FILE.toml --out out"),
+    *("sweep FILE.toml", "train --config FILE.toml --out out"),
     *(f"train --{kind} FILE.py:Mine --out out" for kind in ("data", "network", "algorithm")),
     *(
         "check cfl-mgd/lemma-2 --replay --evidence cfl-mgd.json",

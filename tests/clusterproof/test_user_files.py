@@ -21,7 +21,6 @@ from clusterproof.commands import check as check_command
 from clusterproof.commands import check_child, check_unit, child_process, terminal
 from clusterproof.commands.application import main
 from clusterproof.running.storage import load_trace
-from clusterproof.theory import certificates
 from clusterproof.user_files import load_file, sources_of, write_sources
 
 HEAD = """
@@ -176,22 +175,6 @@ def test_a_file_sees_its_own_neighbours(command: Callable[..., int], capsys: Cap
     assert [command(file, capsys) for file in write()] == [1, 2]
 
 
-@pytest.mark.parametrize("order", [1, -1])
-def test_a_certificate_holds_what_its_file_imports(order: int, capsys: Capture) -> None:
-    Path("two/helper.py").write_text("NUMBER = 3\n")
-    files = dict(zip(("one", "two"), write(DESCENT), strict=True))
-    for folder in ("one", "two")[::order]:
-        assert main(["certify", files[folder], "--out", f"{folder}.json"]) == 0
-        Path(folder, "helper.py").unlink()
-    for folder in ("one", "two")[::order]:
-        assert main(["verify", f"{folder}.json"]) == 0, capsys.readouterr()
-    forged = json.loads(Path("two.json").read_text())
-    forged["beside"]["../helper.py"] = "NUMBER = 3\n"
-    outcome = certificates.verify(forged)
-    assert not outcome
-    assert "no relative path" in outcome.condition
-
-
 def test_what_was_edited_is_read_again(capsys: Capture) -> None:
     """Also code that a neighbour imports: it belongs to what a run or a sweep has stored."""
     (file, _) = write()
@@ -246,13 +229,11 @@ def test_id_and_file_are_given_in_any_order(order: int, capsys: Capture) -> None
     names = ["mine/descent", "my paper.py"][::order]
     for command, status, words in (
         ("show", 0, "clusterproof check mine/descent 'my paper.py' --replay --evidence FOLDER"),
-        ("certify", 1, "see `clusterproof check mine/descent 'my paper.py'`"),
         ("check", 0, f"clusterproof check {shlex.join(names)} --verbose"),
     ):
         assert main([command, *names]) == status
         assert words in capsys.readouterr().out
-    for command in ("certify", "show"):
-        assert f"clusterproof {command} mine/descent 'my paper.py'" in refused(capsys, command, "my paper.py")
+    assert "clusterproof show mine/descent 'my paper.py'" in refused(capsys, "show", "my paper.py")
     assert main(["show", *names, "other"]) == 2
     assert main(["check", "mine", "my paper.py", "--verbose"]) == 0  # by the name of the paper
     assert "mine/descent" in capsys.readouterr().out
@@ -264,7 +245,6 @@ EVERY = (
     "check mine.py",
     "show mine/a mine.py",
     "claims mine.py",
-    "certify mine.py",
     "conform mine.py:Mine --as scaffold",
     "export mine/a mine.py --out out",
     "leaderboard fedavg --module mine.py",
@@ -276,7 +256,6 @@ EVERY = (
     "train --network mine.py:Net --out out",
     "train --algorithm mine.py:Mine --out out",
     "train --resume out --algorithm mine.py:Mine",
-    "verify stored.json",
 )
 """Command lines with a user's file."""
 ENDING = f"""{HEAD}
@@ -345,16 +324,12 @@ def test_every_command_leaves_a_file_to_a_child_whose_report_alone_is_success(
     """In the place of the child is a process that ends before it has reported a status."""
     ending("open('run', 'w')", "import")
     Path("sweep.toml").write_text(SWEEP)
-    words = "certify --momentum 0 --condition 4 --proportion 1/3 --class quadratic --out stored.json"
-    assert main(words.split()) == 0
-    stored = json.loads(Path("stored.json").read_text())
-    Path("stored.json").write_text(json.dumps(stored | {"source": stored["source"] + "\nopen('run', 'w')\n"}))
     popen = subprocess.Popen
     monkeypatch.setattr(
         subprocess, "Popen", lambda _, **named: popen([sys.executable, "-S", "-c", ""], **named)
     )
     errors = refused(capsys, *line.split())
-    assert ("stored.json" if line.startswith("verify") else "mine.py") in errors
+    assert "mine.py" in errors
     assert "ended the process with exit status 0" in errors
     assert not Path("run").exists()
 

@@ -15,12 +15,12 @@ from clusterproof.running import Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.setting import Setting, setting_of_trace
 from clusterproof.theory.bounds.trace_bound import TraceBound
-from clusterproof.theory.certificates import Certificate, certify, certify_at
+from clusterproof.theory.rates import HeavyBallRate, heavy_ball_at, heavy_ball_rate
 
 
 @dataclass(frozen=True)
 class Contraction:
-    """The constants of a certificate of the noise-free map that Theorem A uses.
+    """The constants of a proved rate of the noise-free map that Theorem A uses.
 
     Attributes
     ----------
@@ -40,9 +40,9 @@ class Contraction:
 def contractions(
     momentum: float, condition_number: float, proportion: Fraction, step: float
 ) -> tuple[Contraction, ...]:
-    """Return certificates of the dynamics at the least rate that is proved and at larger rates.
+    """Return the constants of the dynamics at the least rate that is proved and at larger rates.
 
-    A larger rate has smaller constants. Each certificate was checked in exact arithmetic.
+    A larger rate has smaller constants. Each was proved in exact arithmetic.
 
     Parameters
     ----------
@@ -56,31 +56,27 @@ def contractions(
     # a larger class contains the task's: kappa and its rounding error are rounded up
     condition = Fraction(math.ceil(condition_number * (1 - 1e-12) * 10**9), 10**9)
     arguments = (momentum, max(condition, Fraction(1)), proportion, min(step, 1.0))
-    fastest = certify(*arguments, function_class="smooth", disturbance=True)
-    if not isinstance(fastest, Certificate):
+    fastest = heavy_ball_rate(*arguments, function_class="smooth", disturbance=True)
+    if not isinstance(fastest, HeavyBallRate):
         return ()
     gap = 1 - fastest.rate
     rates = [1 - gap * Fraction(share, 100) for share in (98, 95, 90, 80, 65, 50)]
     slower = [
-        certify_at(rate.limit_denominator(10**8), *arguments, norm=norm)
+        heavy_ball_at(rate.limit_denominator(10**8), *arguments, norm=norm)
         for norm in (False, True)
         for rate in rates
     ]
-    return tuple(
-        _read(certificate) for certificate in (fastest, *slower) if isinstance(certificate, Certificate)
-    )
+    return tuple(_constants_of(found) for found in (fastest, *slower) if found is not None)
 
 
-def _read(certificate: Certificate) -> Contraction:
-    """Return the four numbers of a certificate on smooth functions with a disturbance constant."""
-    disturbance = certificate.disturbance
-    if disturbance is None:
-        raise InvalidArgument("certificate", certificate.statement, "must bound disturbances", "ask for it")
+def _constants_of(found: HeavyBallRate) -> Contraction:
+    """Return the four numbers of a rate with a disturbance constant."""
+    assert found.disturbance is not None, "it was asked for"
     return Contraction(
-        rate=float(certificate.rate),
-        start=float(certificate.prefactor),
-        disturbance=float(disturbance),
-        is_norm=not any(certificate.weights),
+        rate=float(found.rate),
+        start=float(found.prefactor),
+        disturbance=float(found.disturbance),
+        is_norm=found.is_norm,
     )
 
 
@@ -116,10 +112,10 @@ class BoundParts:
 
 @dataclass(frozen=True)
 class TheoremA:
-    """The bound of Theorem A, for each cluster by the certificate that stays in the basin and is best after T."""
+    """The bound of Theorem A, for each cluster by the proved rate that stays in the basin and is best after T."""
 
     def parts(self, setting: Setting) -> BoundParts:
-        """Compute the bound for every cluster; infinite where no certificate is found."""
+        """Compute the bound for every cluster; infinite where no rate is proved."""
         _, leave, last = setting.failure
 
         def preference(column: tuple[np.ndarray, np.ndarray, np.ndarray, float]) -> tuple[bool, float]:
@@ -202,15 +198,15 @@ class TheoremA:
     def _candidates(
         self, setting: Setting, proportion: float, start: float
     ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, float]]:
-        """Return the mean, second moment, all-rounds and last-round bound for each certificate."""
+        """Return the mean, second moment, all-rounds and last-round bound for each proved rate."""
         share = Fraction(round(proportion * setting.clients), setting.clients)
-        certificates = contractions(
+        found = contractions(
             setting.momentum,
             setting.smoothness / setting.strong_convexity,
             share,
             setting.step_size * setting.smoothness,
         )
-        columns = [self._with(certificate, setting, proportion, start) for certificate in certificates]
+        columns = [self._with(each, setting, proportion, start) for each in found]
         infinite = np.full(setting.rounds + 1, np.inf)
         return [
             (infinite, infinite, infinite, math.inf),
@@ -218,26 +214,26 @@ class TheoremA:
         ]
 
     def _with(
-        self, certificate: Contraction, setting: Setting, proportion: float, start: float
+        self, contraction: Contraction, setting: Setting, proportion: float, start: float
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float] | None:
-        """Evaluate the theorem with one certificate; None if the misassigned clients outweigh the contraction."""
+        """Evaluate the theorem with one rate; None if the misassigned clients outweigh the contraction."""
         false_members, missing_members = self.counts(setting, proportion)
         additive, multiplicative = self.gradient_noise(setting, proportion, false_members)
-        reach = certificate.disturbance * setting.step_size
+        reach = contraction.disturbance * setting.step_size
         drift = false_members / setting.clients * setting.smoothness * (setting.diameter + setting.radius)
-        rate = certificate.rate + reach * setting.smoothness * missing_members / setting.clients
+        rate = contraction.rate + reach * setting.smoothness * missing_members / setting.clients
         if rate >= 1:
             return None
         times = np.arange(setting.rounds + 1)
-        mean = rate**times * certificate.start * start + reach * drift * (1 - rate**times) / (1 - rate)
+        mean = rate**times * contraction.start * start + reach * drift * (1 - rate**times) / (1 - rate)
         moment = np.empty(setting.rounds + 1)
-        moment[0] = (certificate.start * start) ** 2
+        moment[0] = (contraction.start * start) ** 2
         with np.errstate(over="ignore"):  # the bound is infinite if it overflows
             for t in range(setting.rounds):
                 spread = reach**2 * (additive + multiplicative * moment[t])
                 moment[t + 1] = (rate * math.sqrt(moment[t]) + reach * drift) ** 2 + spread
         _, leave, last = setting.failure
-        weight = setting.clusters * reach**2 / ((1.0 if certificate.is_norm else 1 - rate) * leave)
+        weight = setting.clusters * reach**2 / ((1.0 if contraction.is_norm else 1 - rate) * leave)
         excess = _positive_root(
             1 - weight * setting.rounds * multiplicative,
             -2 * weight * multiplicative * mean[:-1].sum(),

@@ -15,11 +15,11 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from clusterproof.theory.certificates.certify_round import closed_form, default_weight
-from clusterproof.theory.certificates.one_round import RoundCertificate
-from clusterproof.theory.certificates.round_search import prove_round
-from clusterproof.theory.certificates.rounds import Round
 from clusterproof.theory.leaderboard.setting import Setting
+from clusterproof.theory.rates.one_round import RoundRate
+from clusterproof.theory.rates.round_rate import closed_form, default_weight
+from clusterproof.theory.rates.round_search import prove_round
+from clusterproof.theory.rates.rounds import Round
 
 SPACING = 1.2
 """Ratio of the values of E at which neighbouring certificates are best."""
@@ -53,7 +53,7 @@ def one_round_bounds(setting: Setting, round_: Round, rounds: list[int]) -> dict
     return values
 
 
-def _tangent(round_: Round, place: int, stored: dict[int, RoundCertificate]) -> RoundCertificate | None:
+def _tangent(round_: Round, place: int, stored: dict[int, RoundRate]) -> RoundRate | None:
     """Return the certificate that is best at E / zeta*^2 = ``SPACING`` to a power, in units of the squared step."""
     if place in stored and not any(stored[place].failures()):
         return stored[place]
@@ -86,15 +86,15 @@ def lyapunov_bounds(setting: Setting, round_: Round, rounds: list[int]) -> dict[
 
 
 @cache
-def _read(path: Path) -> dict[int, RoundCertificate]:
+def _read(path: Path) -> dict[int, RoundRate]:
     content = msgspec.json.decode(path.read_bytes())
     return {
-        int(place): msgspec.convert(each, RoundCertificate, dec_hook=lambda _, text: Fraction(text))
+        int(place): msgspec.convert(each, RoundRate, dec_hook=lambda _, text: Fraction(text))
         for place, each in content.items()
     }
 
 
-def stored_for(round_: Round) -> dict[int, RoundCertificate]:
+def stored_for(round_: Round) -> dict[int, RoundRate]:
     """Return the stored certificates of a round by their places."""
     for path in sorted(STORED.glob("*.json")):
         certificates = _read(path)

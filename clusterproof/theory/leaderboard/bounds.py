@@ -18,12 +18,12 @@ from clusterproof.common import InvalidArgument
 from clusterproof.common.validation import check_choice, error_text
 from clusterproof.theory.bounds.hypotheses import Hypothesis
 from clusterproof.theory.bounds.round_theorems import RoundCase, RoundTheorem
-from clusterproof.theory.certificates.rounds import Algorithm
 from clusterproof.theory.leaderboard.setting import Setting, TaskClass
 from clusterproof.theory.papers import proxskip
 from clusterproof.theory.papers.fedavg.drift import DRIFT
 from clusterproof.theory.papers.scaffold.option_1 import SHARP_OPTION_1
 from clusterproof.theory.papers.scaffold.sharp import SHARP
+from clusterproof.theory.rates.rounds import Algorithm
 
 Value = float | Fraction
 

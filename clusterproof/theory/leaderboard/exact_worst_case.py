@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from clusterproof.theory.certificates.round_search import MAX_SCALE, Search
-from clusterproof.theory.certificates.rounds import Algorithm, Round, trace_rounds
 from clusterproof.theory.leaderboard.quadratics import attainable
 from clusterproof.theory.leaderboard.setting import Setting, TaskClass
+from clusterproof.theory.rates.round_search import MAX_SCALE, Search
+from clusterproof.theory.rates.rounds import Algorithm, Round, trace_rounds
 
 STEPS, MORE_STEPS = 24, 40
 """Local gradients in all of a program, and of one on request."""

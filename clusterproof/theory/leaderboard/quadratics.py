@@ -18,9 +18,9 @@ from clusterproof.common import InvalidArgument
 from clusterproof.methods.controls import proxskip, scaffold
 from clusterproof.methods.exact import descend
 from clusterproof.synthetic import NoisyQuadraticMixture, QuadraticMixture
-from clusterproof.theory.certificates.rounds import Algorithm, Round
 from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.leaderboard.setting import Setting, TaskClass
+from clusterproof.theory.rates.rounds import Algorithm, Round
 
 FLATTEST = 1e-6
 """Least curvature of an instance relative to L, where clients need not be strongly convex."""

@@ -11,14 +11,14 @@ from typing import TypedDict
 from clusterproof.checker.report.sentences import digits_apart
 from clusterproof.common.calls import checked
 from clusterproof.common.validation import check_choice, check_count, check_list
-from clusterproof.theory.certificates.certify_round import MAX_SEARCHED, make_round
-from clusterproof.theory.certificates.parameters import exact
-from clusterproof.theory.certificates.rounds import Algorithm, ClientClass, Round
 from clusterproof.theory.leaderboard.best_one_round import lyapunov_bounds, one_round_bounds
 from clusterproof.theory.leaderboard.bounds import ENTERED, load_bounds
 from clusterproof.theory.leaderboard.exact_worst_case import exact_worst_case
 from clusterproof.theory.leaderboard.quadratics import expected_errors, worst_quadratics
 from clusterproof.theory.leaderboard.setting import Setting, TaskClass
+from clusterproof.theory.rates.parameters import exact
+from clusterproof.theory.rates.round_rate import MAX_SEARCHED, make_round
+from clusterproof.theory.rates.rounds import Algorithm, ClientClass, Round
 
 ONE_ROUND = {"one-round-convex": ClientClass.CONVEX, "one-round-strong": ClientClass.STRONG}
 COMPUTED = (*ONE_ROUND, "exact", "worst-quadratic", "expected")

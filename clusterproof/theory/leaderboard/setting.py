@@ -7,7 +7,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from clusterproof.common import InvalidArgument
-from clusterproof.theory.certificates.rounds import Round
+from clusterproof.theory.rates.rounds import Round
 
 
 class TaskClass(StrEnum):

@@ -4,6 +4,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -48,7 +49,8 @@ def of_nothing(n: Annotated[int, integers(1, 4)]):
 def tried(step: Step):
     return at_most(0.5 * float(step), one=1)
 """
-QUICK = re.sub(r'(?s)@claim\("mine/every-function"\).*?(?=@claim)', "", FILE)
+(EVERY_FUNCTION,) = re.findall(r'(?s)@claim\("mine/every-function"\).*?(?=@claim)', FILE)
+QUICK = FILE.replace(EVERY_FUNCTION, "")
 """The same without the claim whose search takes seconds."""
 WORDS = {
     "mine/certified": "certified",
@@ -299,3 +301,27 @@ def test_a_search_that_was_stopped_leaves_whole_files_and_goes_on(
     del searched[:]
     assert main(command) == 130  # what has ended is searched again
     assert searched[:2] == first
+
+
+def test_show_prints_the_points_that_a_reader_checks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a worst case: each point with its gradient, and the bound there, as fractions; and commands that run."""
+    path = tmp_path / "descent.py"
+    path.write_text(FILE[: FILE.index("Step = ")] + EVERY_FUNCTION.replace("4 * rounds", "8 * rounds"))
+    kept = tmp_path / "report.json"
+    assert main(["check", str(path), "--json", str(kept)]) == 0
+    (record,) = json.loads(kept.read_text())["claims"]
+    capsys.readouterr()
+    words = ["mine/every-function", str(path)]
+    assert main(["show", *words]) == 0
+    page = capsys.readouterr().out
+    function, rounds = record["counterexample"]["f"], record["counterexample"]["rounds"]
+    for x, g, _ in function["triplets"][0]:
+        assert f"at ({', '.join(map(str, x))}): gradient ({', '.join(map(str, g))})" in page
+    allowed = sum(Fraction(each) ** 2 for each in function["start"]) / (8 * rounds + 2)
+    assert f"> {allowed} (bound)" in page
+    for more in ("--evidence FOLDER", "--replay --evidence FOLDER"):
+        assert f"    clusterproof check {' '.join(words)} {more}\n" in page
+        assert main(["check", *words, *more.replace("FOLDER", str(tmp_path / "kept")).split()]) == 0
+    assert "mine/every-function  violated  instance" in capsys.readouterr().out

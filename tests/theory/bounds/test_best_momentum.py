@@ -1,6 +1,7 @@
 """The momentum advice against the audit's numbers and independent minimisation."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,11 @@ from clusterproof.theory.bounds.best_momentum import (
     helpful_limit,
     noise_floor,
 )
-from clusterproof.theory.certificates import Certificate, Verification, certify
 from clusterproof.theory.exact.exact_moments import error_moments
 from clusterproof.theory.exact.heavy_ball import spectral_rate
 from clusterproof.theory.papers.cfl_mgd.repaired.momentum_advice import horizon_task
+from clusterproof.theory.rates import HeavyBallRate, heavy_ball_rate
+from clusterproof.theory.rates.claims_file import ClaimsFile
 
 
 @pytest.mark.parametrize("flattest", [0.01, 0.05, 0.3])
@@ -102,18 +104,17 @@ def test_best_momentum_falls_with_the_horizon() -> None:
 
 
 @pytest.mark.slow(reason="several seconds")
-def test_certificates_show_that_momentum_helps_on_smooth_losses(plant: Callable[..., Any]) -> None:
+def test_proved_rates_show_that_momentum_helps_on_smooth_losses(plant: Callable[..., Any]) -> None:
     verdict = checker.check("cfl-mgd/momentum-certified")
     assert verdict.verdict is Kind.CONSISTENT, (
         verdict.reason
-    )  # the certificates are of the library, not of the kernel
+    )  # the search for a rate is of the library, not of the kernel
     assert 0 < (verdict.worst or 0) < 1
     # audit 6.3: kappa = 10, l_p = 1/2: .881 at its best against .95
-    certificate = certify("2/5", 10, "1/2", function_class="smooth")
-    assert isinstance(certificate, Certificate)
-    assert float(certificate.rate) < 0.92
-    # a certificate that does not verify must not be believed
-    never = Verification(valid=False, condition="planted")
-    plant("clusterproof.theory.certificates.document", "verify", lambda _: never)
-    with pytest.raises(ArithmeticError, match="no valid certificate"):
+    found = heavy_ball_rate("2/5", 10, "1/2", function_class="smooth")
+    assert isinstance(found, HeavyBallRate)
+    assert float(found.rate) < 0.92
+    # a rate that the kernel does not certify must not be believed
+    plant(ClaimsFile, "verdicts", lambda _: [replace(verdict, verdict=Kind.INCONCLUSIVE)])
+    with pytest.raises(ArithmeticError, match="the kernel certified no rate"):
         checker.check("cfl-mgd/momentum-certified")

@@ -8,10 +8,10 @@ import pytest
 from leaderboard_settings import A
 
 from clusterproof import InvalidArgument
-from clusterproof.theory.certificates.certify_round import make_round
 from clusterproof.theory.leaderboard import bounds, leaderboard
 from clusterproof.theory.leaderboard.bounds import Bound
 from clusterproof.theory.leaderboard.setting import Setting, TaskClass
+from clusterproof.theory.rates.round_rate import make_round
 
 F = Fraction
 

@@ -9,10 +9,10 @@ import pytest
 from leaderboard_settings import A
 from test_leaderboard import values
 
-from clusterproof.theory.certificates.certify_round import make_round
 from clusterproof.theory.leaderboard import leaderboard
 from clusterproof.theory.leaderboard.exact_worst_case import exact_worst_case
 from clusterproof.theory.leaderboard.setting import Setting, TaskClass
+from clusterproof.theory.rates.round_rate import make_round
 
 
 @pytest.mark.parametrize(

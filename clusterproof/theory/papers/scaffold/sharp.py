@@ -7,8 +7,6 @@ from typing import Annotated, Any
 
 from clusterproof.checker.claims import Sides, at_least, at_most, choice, claim, equal, rationals
 from clusterproof.theory.bounds.round_theorems import RoundCase, contraction_theorem
-from clusterproof.theory.certificates.certify_round import make_round
-from clusterproof.theory.certificates.one_round import RoundCertificate
 from clusterproof.theory.exact.algebra import NotNegative, Number, Share
 from clusterproof.theory.exact.planar_clients import PlanarClients
 from clusterproof.theory.papers.scaffold.option_1 import weights
@@ -20,6 +18,8 @@ from clusterproof.theory.papers.scaffold.rounds import (
     step_size_of,
     weight_of,
 )
+from clusterproof.theory.rates.one_round import RoundRate
+from clusterproof.theory.rates.round_rate import make_round
 
 LOCAL_STEPS = (1, 2, 3, 4, 6, 8, 12, 16)
 PACES = (Fraction(1), Fraction(1, 2), Fraction(1, 10))
@@ -28,7 +28,7 @@ CONDITIONS = (Fraction(101, 100), Fraction(2), Fraction(10), Fraction(100))
 """L / mu."""
 
 
-def closed_form(local_steps: int, pace: Fraction, condition: Fraction, option: str) -> RoundCertificate:
+def closed_form(local_steps: int, pace: Fraction, condition: Fraction, option: str) -> RoundRate:
     """Return the certificate of (1 - eta mu)^(2K), with the multipliers of the proof."""
     step = pace / local_steps
     numbers = {"smoothness": 1, "strong_convexity": 1 / condition, "step_size": step}
@@ -46,7 +46,7 @@ def closed_form(local_steps: int, pace: Fraction, condition: Fraction, option: s
             every = zip(names, weights(min(k, 1), n, p, p**k), strict=True)
             pairs |= {name: p ** (2 * n + 1) * weight for name, weight in every if weight}
     rate, weight = p ** (2 * count), pace**2 / (1 if option == "II" else 3)
-    return RoundCertificate(round=round_, rate=rate, constant=rate * weight, weight=weight, multipliers=pairs)
+    return RoundRate(round=round_, rate=rate, constant=rate * weight, weight=weight, multipliers=pairs)
 
 
 @claim(

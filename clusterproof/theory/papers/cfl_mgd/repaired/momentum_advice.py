@@ -12,15 +12,16 @@ import numpy as np
 from clusterproof.algorithms import CFLMGD
 from clusterproof.checker.claims import Excluded, Sides, at_least, at_most, claim, equal, given
 from clusterproof.checker.claims.expectation import Expectation, expectation
+from clusterproof.checker.claims.kind import Kind
 from clusterproof.checker.claims.ranges import choice, reals
 from clusterproof.checker.claims.space import Replicates, Stream
 from clusterproof.running import run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.audit_settings import experiment
 from clusterproof.theory.bounds.best_momentum import best_for_horizon, fastest, helpful_limit, noise_floor
-from clusterproof.theory.certificates import Certificate, certify, verify
 from clusterproof.theory.exact.exact_moments import error_moments
 from clusterproof.theory.exact.heavy_ball import spectral_rate
+from clusterproof.theory.rates import HeavyBallRate, heavy_ball_rate
 
 OTHERS = np.linspace(0, 0.99, 34)
 """Momenta that are compared with the best one."""
@@ -224,7 +225,9 @@ def momentum_certified(case: Annotated[int, choice(*range(len(CASES)))]) -> Side
         Ours.
     """
     condition, proportion, momentum = CASES[case]
-    certificate = certify(momentum, condition, proportion, function_class="smooth")
-    if not isinstance(certificate, Certificate) or not verify(certificate.document):
-        raise ArithmeticError("no valid certificate was found, so that nothing can be said of the rate")
-    return at_most(certificate.rate, plain=1 - proportion / condition)
+    found = heavy_ball_rate(momentum, condition, proportion, function_class="smooth")
+    if not isinstance(found, HeavyBallRate) or any(
+        each.verdict is not Kind.CERTIFIED for each in found.claims_file.verdicts()
+    ):
+        raise ArithmeticError("the kernel certified no rate, so that nothing can be said of it")
+    return at_most(found.rate, plain=1 - proportion / condition)

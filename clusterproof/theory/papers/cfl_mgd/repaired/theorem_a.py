@@ -70,7 +70,7 @@ def theorem_a(place: Place, replicates: Replicates, stream: Stream) -> dict[str,
 
     Symbols
         eta ``step_size``, beta ``momentum``, l_p ``proportions``, m ``clients``, n' ``samples``, T ``rounds``, Delta
-        ``separation``, D ``diameter``, B ``radius``; r, C_0, C_1 of ``clusterproof certify``.
+        ``separation``, D ``diameter``, B ``radius``; r, C_0, C_1 of ``clusterproof improve --algorithm cfl-mgd``.
 
     Source
         Ours; replaces Theorem 1.

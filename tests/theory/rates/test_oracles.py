@@ -1,4 +1,4 @@
-"""Certificates against two independent programs: worst cases of PEPit, rates of AutoLyap."""
+"""Proved rates against two independent programs: worst cases of PEPit, rates of AutoLyap."""
 
 import math
 import warnings
@@ -11,7 +11,7 @@ from PEPit import PEP
 from PEPit.functions import SmoothStronglyConvexFunction, SmoothStronglyConvexQuadraticFunction
 from tiers import slow_after
 
-from clusterproof.theory.certificates import Certificate, certify
+from clusterproof.theory.rates import HeavyBallRate, heavy_ball_rate
 
 
 def worst_case(momentum: float, condition: float, step: float, rounds: int, quadratic: bool) -> float:
@@ -45,12 +45,12 @@ def worst_case(momentum: float, condition: float, step: float, rounds: int, quad
         ],
     ),
 )
-def test_worst_cases_never_exceed_the_certificate(
+def test_worst_cases_never_exceed_what_is_proved(
     condition: float, proportion: float, momentum: float, rounds: int, disturbance: bool
 ) -> None:
-    found = certify(momentum, condition, proportion, disturbance=disturbance)
-    assert isinstance(found, Certificate) or (disturbance and momentum == 0.9)
-    if isinstance(found, Certificate):
+    found = heavy_ball_rate(momentum, condition, proportion, disturbance=disturbance)
+    assert isinstance(found, HeavyBallRate) or (disturbance and momentum == 0.9)
+    if isinstance(found, HeavyBallRate):
         for n in (1, rounds):
             worst = worst_case(momentum, condition, proportion, n, quadratic=False)
             allowed = float(found.prefactor) * float(found.rate) ** n
@@ -65,11 +65,11 @@ def test_worst_cases_never_exceed_the_certificate(
         [(10, 0.5, 0.6, 6), (100, 0.25, 0.9, 5), (4, 1, 0, 4)],
     ),
 )
-def test_worst_quadratics_never_exceed_the_certificate(
+def test_worst_quadratics_never_exceed_what_is_proved(
     condition: int, proportion: float, momentum: float, rounds: int
 ) -> None:
-    found = certify(momentum, condition, proportion, function_class="quadratic")
-    assert isinstance(found, Certificate)
+    found = heavy_ball_rate(momentum, condition, proportion, function_class="quadratic")
+    assert isinstance(found, HeavyBallRate)
     worst = worst_case(momentum, condition, proportion, rounds, quadratic=True)
     assert worst <= float(found.prefactor) * float(found.rate) ** rounds + 2e-5
 
@@ -114,8 +114,8 @@ def lyapunov_rate(momentum: float, condition: float, step: float, history: int) 
 )
 def test_rates_agree_with_autolyap(condition: int, proportion: float, momentum: float, history: int) -> None:
     """Cases in which AutoLyap's own search is not stopped early by its solver."""
-    found = certify(momentum, condition, proportion)
-    assert isinstance(found, Certificate)
+    found = heavy_ball_rate(momentum, condition, proportion)
+    assert isinstance(found, HeavyBallRate)
     rate = lyapunov_rate(momentum, condition, proportion, history)
     assert float(found.rate) == pytest.approx(rate, abs=1e-4)
 
@@ -129,7 +129,7 @@ def test_rates_agree_with_autolyap(condition: int, proportion: float, momentum: 
     ),
 )
 def test_rates_are_never_worse_than_autolyap(condition: int, proportion: float, momentum: float) -> None:
-    """AutoLyap may stop early, on some processors, at a larger rate or at none; the certified one is then smaller."""
-    found = certify(momentum, condition, proportion)
-    assert isinstance(found, Certificate)
+    """AutoLyap may stop early, on some processors, at a larger rate or at none; the proved one is then smaller."""
+    found = heavy_ball_rate(momentum, condition, proportion)
+    assert isinstance(found, HeavyBallRate)
     assert float(found.rate) <= lyapunov_rate(momentum, condition, proportion, 0) + 1e-4

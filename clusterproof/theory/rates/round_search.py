@@ -11,8 +11,8 @@ import numpy as np
 
 from clusterproof.checker.search.paths import Coordinates
 from clusterproof.checker.search.semidefinite import minimum, triangles
-from clusterproof.theory.certificates.one_round import RoundCertificate
-from clusterproof.theory.certificates.rounds import Round, TracedRounds, trace_rounds
+from clusterproof.theory.rates.one_round import RoundRate
+from clusterproof.theory.rates.rounds import Round, TracedRounds, trace_rounds
 
 SLACKS = (Fraction(1, 10**4), Fraction(1, 10**3), Fraction(1, 10**2))
 """Relative additions to the least constant, tried in turn, that leave room for rounding the multipliers."""
@@ -38,8 +38,8 @@ def prove_round(
     rate: Fraction | None = None,
     weight: Fraction = Fraction(0),
     ratio: Fraction | None = None,
-) -> RoundCertificate | None:
-    """Return a certificate that bounds rate D^2 + constant G closely from above, in units of the round's parameters.
+) -> RoundRate | None:
+    """Return a bound rate D^2 + constant G that is close to the least, in units of the round's parameters.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def prove_round(
 
     Returns
     -------
-    RoundCertificate or None
+    RoundRate or None
         None if the solver claims no bound, or none passes the exact check.
     """
     unit = round_.unit**2
@@ -89,15 +89,15 @@ def prove_round(
         multipliers = search.interior(proved_rate, proved)
         if multipliers is None:
             continue
-        certificate = RoundCertificate(
+        found = RoundRate(
             round=round_,
             rate=proved_rate,
             constant=proved * unit,
             weight=weight,
             multipliers=balanced(search.traced, multipliers),
         )
-        if not any(certificate.failures()):
-            return certificate
+        if not any(found.failures()):
+            return found
     return None
 
 

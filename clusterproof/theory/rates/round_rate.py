@@ -1,37 +1,51 @@
-"""Certify one round of an algorithm from its parameters."""
+"""Prove a bound on one round of an algorithm from its parameters."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 from clusterproof.common import InvalidArgument
 from clusterproof.common.validation import check_choice, check_count, check_number
-from clusterproof.theory.certificates.document import NoCertificate
-from clusterproof.theory.certificates.one_round import RoundCertificate
-from clusterproof.theory.certificates.parameters import exact
-from clusterproof.theory.certificates.round_search import prove_round
-from clusterproof.theory.certificates.rounds import Algorithm, ClientClass, Round
+from clusterproof.theory.rates.one_round import RoundRate
+from clusterproof.theory.rates.outcome import NoRate
+from clusterproof.theory.rates.parameters import exact
+from clusterproof.theory.rates.round_search import prove_round
+from clusterproof.theory.rates.rounds import Algorithm, ClientClass, Round
 
 MAX_SEARCHED = 8
 """Local steps of a round that multipliers are searched for."""
 
 
-def certify_round(
+def round_rate(
     algorithm: str,
     *,
+    strong_convexity: object,
+    smoothness: object = 1,
+    client_class: str = "strong",
+    local_steps: int = 1,
+    step_size: object = None,
+    server_step_size: object = None,
+    sampling: object = None,
+    proximal: object = None,
+    probability: object = None,
+    option: str | None = None,
     rate: object = None,
     weight: object = None,
     distance: object = 1,
     heterogeneity: object = 1,
-    **setting: Any,
-) -> RoundCertificate | NoCertificate:
+) -> RoundRate | NoRate:
     """Prove a bound on one round of a federated algorithm, for every number of clients.
 
     Parameters
     ----------
     algorithm
         ``"fedavg"``, ``"fedprox"``, ``"scaffold"`` or ``"proxskip"``.
+    strong_convexity, smoothness, client_class, local_steps
+        As for ``Round``: numbers, or strings such as ``"1/64"``, taken exactly; at most ``MAX_SEARCHED`` local steps.
+    step_size, server_step_size, sampling, proximal, probability
+        Likewise.
+    option
+        Of SCAFFOLD, II if None.
     rate
         rho, for which the least constant is proved. If None: for FedAvg and FedProx the one with the least
         rho D^2 + c zeta*^2; for SCAFFOLD and ProxSkip the least with constant = rho weight.
@@ -40,13 +54,11 @@ def certify_round(
         third of it for option I, and (eta / p)^2 for ProxSkip.
     distance, heterogeneity
         D and zeta*, which only choose the rate.
-    **setting
-        The keywords of ``make_round``; at most ``MAX_SEARCHED`` local steps.
 
     Returns
     -------
-    RoundCertificate or NoCertificate
-        A certificate was checked in exact arithmetic. No certificate does not mean divergence.
+    RoundRate or NoRate
+        The bound was checked in exact arithmetic. That none was found does not mean divergence.
 
     Raises
     ------
@@ -54,8 +66,20 @@ def certify_round(
         If a parameter is out of range.
     """
     remedy = f"choose at most {MAX_SEARCHED}"
-    check_count("local_steps", setting.get("local_steps", 1), at_least=1, at_most=MAX_SEARCHED, remedy=remedy)
-    round_ = make_round(algorithm, **setting)
+    check_count("local_steps", local_steps, at_least=1, at_most=MAX_SEARCHED, remedy=remedy)
+    round_ = make_round(
+        algorithm,
+        client_class=client_class,
+        smoothness=smoothness,
+        strong_convexity=strong_convexity,
+        local_steps=local_steps,
+        option=option,
+        step_size=step_size,
+        server_step_size=server_step_size,
+        sampling=sampling,
+        proximal=proximal,
+        probability=probability,
+    )
     squares = {
         name: exact(name, value) ** 2
         for name, value in (("distance", distance), ("heterogeneity", heterogeneity))
@@ -73,7 +97,7 @@ def certify_round(
         raise InvalidArgument("rate", str(given), "must be greater than 0", "give one such as 0.99")
     if round_.probability is not None and given is None and chosen is None:
         return closed_form(round_)
-    certificate = prove_round(
+    found = prove_round(
         round_,
         distance=squares["distance"],
         disagreement=squares["heterogeneity"],
@@ -81,11 +105,11 @@ def certify_round(
         weight=weight_,
         ratio=weight_ if round_.controls and given is None else None,
     )
-    if certificate is None:
-        return NoCertificate(
+    if found is None:
+        return NoRate(
             reason="the solver gave no multipliers that pass the exact check; this does not show divergence"
         )
-    return certificate
+    return found
 
 
 def make_round(
@@ -141,8 +165,8 @@ def default_weight(round_: Round) -> Fraction:
     return (round_.local_steps * round_.unit) ** 2 / (3 if round_.option == "I" else 1)
 
 
-def closed_form(round_: Round) -> RoundCertificate:
-    """Return the certificate of a ProxSkip iteration without slack: max {(1 - eta mu)^2, (eta L - 1)^2, 1 - p^2}.
+def closed_form(round_: Round) -> RoundRate:
+    """Return the rate of a ProxSkip iteration without slack: max {(1 - eta mu)^2, (eta L - 1)^2, 1 - p^2}.
 
     With I the sum of the two interpolation inequalities between x* and x_i, (1 - eta mu)^2 |dx|^2 - |dx - eta dg|^2
     is 2 eta (1 - eta mu) I plus a square for eta <= 2 / (L + mu), and the same with eta L - 1 above.
@@ -151,6 +175,4 @@ def closed_form(round_: Round) -> RoundCertificate:
     kept = max(1 - round_.unit * round_.strong_convexity, round_.unit * round_.smoothness - 1)
     rate, weight = max(kept**2, 1 - round_.probability**2), default_weight(round_)
     multipliers = {"0:1,0:0": 2 * kept, "0:0,1:0": 2 * kept}
-    return RoundCertificate(
-        round=round_, rate=rate, constant=rate * weight, weight=weight, multipliers=multipliers
-    )
+    return RoundRate(round=round_, rate=rate, constant=rate * weight, weight=weight, multipliers=multipliers)

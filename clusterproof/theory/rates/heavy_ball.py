@@ -1,20 +1,15 @@
-"""Find the least rate that can be proved, and its certificate."""
+"""Find the least rate of the cluster dynamics that can be proved."""
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
 
-from clusterproof.common import InvalidArgument
 from clusterproof.common.calls import checked
 from clusterproof.common.validation import check_choice, check_number
-from clusterproof.theory.certificates import quadratic
-from clusterproof.theory.certificates.certify_round import certify_round
-from clusterproof.theory.certificates.document import NoCertificate
-from clusterproof.theory.certificates.heavy_ball import Certificate, Search, proved
-from clusterproof.theory.certificates.one_round import RoundCertificate
-from clusterproof.theory.certificates.parameters import Parameters, exact
+from clusterproof.theory.rates import quadratics, smooth_losses
+from clusterproof.theory.rates.outcome import HeavyBallRate, NoRate
+from clusterproof.theory.rates.parameters import Parameters, exact
 
 RATE_DIGITS = 7
 """Rates on smooth functions are multiples of 10^-7 (finer where 1 - r is below 10^-4)."""
@@ -29,25 +24,23 @@ STEPS = 24
 
 
 @checked
-def certify(
-    momentum: object = None,
-    condition_number: object = None,
-    proportion: object = None,
-    step_size: object = None,
+def heavy_ball_rate(
+    momentum: object,
+    condition_number: object,
+    proportion: object,
+    step_size: object = 1,
     *,
     function_class: str = "smooth",
     disturbance: bool = False,
     rate: object = None,
-    algorithm: str | None = None,
-    **setting: Any,
-) -> Certificate | RoundCertificate | NoCertificate:
-    """Prove a convergence rate of the cluster dynamics (noise-free CFL-MGD, gradient averaging), or bound one round.
+) -> HeavyBallRate | NoRate:
+    """Prove a convergence rate of the cluster dynamics: noise-free CFL-MGD with gradient averaging.
 
     Parameters
     ----------
     momentum, condition_number, proportion, step_size
-        beta, kappa, l and the step size times L (1 by default): numbers, or strings such as ``"1/3"``. A float stands
-        for its shortest decimal.
+        beta, kappa, l and the step size times L: numbers, or strings such as ``"1/3"``. A float stands for its shortest
+        decimal.
     function_class
         ``"quadratic"``: the exact rate (spectral radius of the companion matrix, rounded up), in closed
         form. ``"smooth"``: the least rate that a Lyapunov function proves; needs Clarabel.
@@ -58,53 +51,42 @@ def certify(
         The rate to prove, below 1; if None, the least that can be proved. At critical damping (tuned
         momentum) the least rate has a prefactor of 10^5, so that its bound is vacuous for a hundred rounds; a rate a
         few per cent of 1 - r above it has one of about 3.
-    algorithm, **setting
-        Instead of the above: an algorithm, one round of which is bounded, and the keywords of ``certify_round``.
 
     Returns
     -------
-    Certificate or RoundCertificate or NoCertificate
-        No certificate does not mean divergence.
+    HeavyBallRate or NoRate
+        That no rate was found does not mean divergence.
 
     Raises
     ------
     InvalidArgument
         If a parameter is out of range.
     """
-    if algorithm is not None:
-        dynamics = {"momentum": momentum, "condition_number": condition_number, "proportion": proportion}
-        for name, value in dynamics.items():
-            if value is not None:
-                raise InvalidArgument(name, value, f"is not of a round of {algorithm}", "leave it out")
-        return certify_round(algorithm, step_size=step_size, rate=rate, **setting)
-    if setting:
-        raise InvalidArgument(next(iter(setting)), "...", "is of a round of an algorithm", "give algorithm")
     check_choice("class", function_class, ("quadratic", "smooth"), remedy="choose one of the two")
-    parameters = _parameters(momentum, condition_number, proportion, 1 if step_size is None else step_size)
+    parameters = _parameters(momentum, condition_number, proportion, step_size)
     chosen = None if rate is None else exact("rate", rate)
     if chosen is not None:
         remedy = "give one between that of the class and 1"
         check_number("rate", float(chosen), above=0, below=1, remedy=remedy)
-    least = quadratic.best_rate(parameters)
+    least = quadratics.best_rate(parameters)
     if least is None:
-        return NoCertificate(
+        return NoRate(
             reason=f"with step_size * L * proportion = {parameters.largest} and momentum = {parameters.momentum} the"
             " quadratic of curvature L does not converge; that needs step_size * L * proportion < 2 (1 + momentum)"
         )
     if function_class == "quadratic" or parameters.condition_number == 1:  # which is one quadratic
-        found = quadratic.at_rate(parameters, least if chosen is None else chosen)
-        return found or NoCertificate(
+        return quadratics.at_rate(parameters, least if chosen is None else chosen) or NoRate(
             reason="the rate is not above the spectral radius at an end of the spectrum: no prefactor is finite"
         )
     prover = _Prover(parameters, disturbance=disturbance)
     found = prover.least(least) if chosen is None else prover.prove(chosen)
-    return found or NoCertificate(
+    return found or NoRate(
         reason="the solver gave no Lyapunov function that contracts and passes the exact check;"
         " this does not show divergence"
     )
 
 
-def certify_at(
+def heavy_ball_at(
     rate: Fraction,
     momentum: object,
     condition_number: object,
@@ -112,7 +94,7 @@ def certify_at(
     step_size: object = 1,
     *,
     norm: bool = False,
-) -> Certificate | None:
+) -> HeavyBallRate | None:
     """Prove a given rate on smooth functions, with the smallest constants that pass the exact check.
 
     A rate above the least that can be proved has a smaller prefactor and a smaller disturbance constant.
@@ -122,15 +104,15 @@ def certify_at(
     rate
         r, below 1.
     momentum, condition_number, proportion, step_size
-        As for ``certify``.
+        As for ``heavy_ball_rate``.
     norm
         Only Lyapunov functions that are squared norms (c_0 = c_1 = 0), under which the squares of
         independent disturbances add up.
 
     Returns
     -------
-    Certificate or None
-        The certificate, with the disturbance constant C_1; None if nothing was proved.
+    HeavyBallRate or None
+        With the disturbance constant C_1; None if nothing was proved.
 
     Raises
     ------
@@ -139,7 +121,7 @@ def certify_at(
     """
     parameters = _parameters(momentum, condition_number, proportion, step_size)
     if parameters.condition_number == 1:
-        return quadratic.at_rate(parameters, rate)
+        return quadratics.at_rate(parameters, rate)
     return _Prover(parameters, disturbance=True, norm=norm).prove(rate)
 
 
@@ -159,9 +141,9 @@ class _Prover:
 
     def __init__(self, parameters: Parameters, *, disturbance: bool, norm: bool = False) -> None:
         self.parameters, self.disturbance = parameters, disturbance
-        self.search = Search(parameters, disturbance=disturbance, norm=norm)
+        self.search = smooth_losses.Search(parameters, disturbance=disturbance, norm=norm)
 
-    def least(self, quadratic_rate: Fraction) -> Certificate | None:
+    def least(self, quadratic_rate: Fraction) -> HeavyBallRate | None:
         """Find the least rate that is proved, up to the resolution.
 
         The rate on quadratics is a lower bound; from the least rate that the solver claims the rate is
@@ -199,10 +181,10 @@ class _Prover:
             left, right = (left, middle) if has_margin(middle) else (middle, right)
         return math.sqrt(right)
 
-    def prove(self, rate: Fraction) -> Certificate | None:
-        """Return the certificate at a rate with the smallest prefactor that is proved."""
+    def prove(self, rate: Fraction) -> HeavyBallRate | None:
+        """Return the rate with the smallest prefactor that is proved."""
         for candidate in self.search.candidates(rate):
-            found = proved(self.parameters, rate, *candidate, disturbance=self.disturbance)
+            found = smooth_losses.proved(self.parameters, rate, *candidate, disturbance=self.disturbance)
             if found is not None:
                 return found
         return None

@@ -1,27 +1,36 @@
-"""Certificates on quadratics: against the spectrum and against brute force over modes and rounds."""
+"""Rates on quadratics: against the spectrum and against brute force over modes and rounds."""
 
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from claims_of_rates import why_not
 from example_counts import examples
-from forged_documents import with_number
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from clusterproof.common import InvalidArgument
-from clusterproof.theory.certificates import Certificate, certify, certify_at, lyapunov_matrix, verify
-from clusterproof.theory.certificates.parameters import Parameters
-from clusterproof.theory.certificates.quadratic import constants
+from clusterproof.theory.rates import HeavyBallRate, heavy_ball_at, heavy_ball_rate, lyapunov_matrix
+from clusterproof.theory.rates.claims_file import ClaimsFile
+from clusterproof.theory.rates.parameters import Parameters, root_above, round_up
+from clusterproof.theory.rates.quadratics import constants
 
 UNIT = st.integers(1, 40).map(lambda k: Fraction(k, 40))
 MOMENTA = st.integers(0, 39).map(lambda k: Fraction(k, 40))
 
 
-def quadratic(momentum: object, condition: object, proportion: object, step: object = 1) -> Certificate:
-    found = certify(momentum, condition, proportion, step, function_class="quadratic")
-    assert isinstance(found, Certificate)
+def quadratic(momentum: object, condition: object, proportion: object, step: object = 1) -> HeavyBallRate:
+    found = heavy_ball_rate(momentum, condition, proportion, step, function_class="quadratic")
+    assert isinstance(found, HeavyBallRate)
     return found
+
+
+def with_number(file: ClaimsFile, name: str, number: Fraction) -> ClaimsFile:
+    """The evidence beside a source with another value of a constant."""
+    lines = file.source.splitlines(keepends=True)
+    (place,) = (n for n, line in enumerate(lines) if line.startswith(f"{name} = "))
+    lines[place] = f"{name} = {number!r}\n"
+    return ClaimsFile("".join(lines), file.evidence)
 
 
 def spectral_radius(curvature: float, momentum: float) -> float:
@@ -51,7 +60,7 @@ def test_rate_is_the_spectral_radius_and_the_constants_hold_at_every_round_and_m
     largest = float(proportion * step / 4)
     assume(largest < 2 * (1 + momentum))
     found = quadratic(momentum, condition, proportion, Fraction(step, 4))
-    assert verify(found.document)
+    assert not why_not(found.claims_file)
     assert found.disturbance is not None
     curvatures = np.linspace(largest / condition, largest, 301)
     radius = max(spectral_radius(a, float(momentum)) for a in (curvatures[0], curvatures[-1]))
@@ -101,16 +110,17 @@ def test_smaller_numbers_are_refused(momentum: Fraction, condition: int, proport
         "PREFACTOR": found.prefactor * Fraction(999_999, 10**6) - Fraction(2, 10**9),
         "DISTURBANCE": found.disturbance * Fraction(999_999, 10**6) - Fraction(2, 10**9),
     }
+    file = found.claims_file
     for name, number in lower.items():
-        assert not verify(with_number(found.document, name, number)), name
-    assert verify(with_number(found.document, "PREFACTOR", found.prefactor + 1))
+        assert why_not(with_number(file, name, number)), name
+    assert not why_not(with_number(file, "PREFACTOR", found.prefactor + 1))
 
 
 @pytest.mark.parametrize(("momentum", "step"), [(0, 2), ("0.5", 3), ("0.9", "3.8"), (0, "2.5")])
-def test_steps_that_diverge_have_no_certificate(momentum: object, step: object) -> None:
+def test_steps_that_diverge_have_no_rate(momentum: object, step: object) -> None:
     for function_class in ("quadratic", "smooth"):
-        found = certify(momentum, 4, 1, step, function_class=function_class)
-        assert not isinstance(found, Certificate)
+        found = heavy_ball_rate(momentum, 4, 1, step, function_class=function_class)
+        assert not isinstance(found, HeavyBallRate)
         assert not found
         assert "does not converge" in found.reason
 
@@ -156,7 +166,7 @@ def test_lyapunov_matrix_needs_a_rate_above_the_spectral_radius() -> None:
 def test_bad_parameters_are_named(argument: str, value: object) -> None:
     arguments = {"momentum": 0.5, "condition_number": 4, "proportion": 0.5, "function_class": "quadratic"}
     with pytest.raises(InvalidArgument) as caught:
-        certify(**(arguments | {argument: value}))
+        heavy_ball_rate(**(arguments | {argument: value}))
     assert caught.value.argument == {"function_class": "class"}.get(argument, argument)
 
 
@@ -177,6 +187,29 @@ def test_the_best_chosen_rate_is_near_the_envelope_of_critical_damping(root: int
 
 def test_where_all_losses_are_one_quadratic_any_rate_above_the_attained_one_is_proved() -> None:
     for rate, proved in ((Fraction(4, 5), True), (Fraction(7, 10), False)):  # sqrt(1/2) is attained
-        found = certify_at(rate, Fraction(1, 2), 1, Fraction(1, 3))
+        found = heavy_ball_at(rate, Fraction(1, 2), 1, Fraction(1, 3))
         assert (found is not None) == proved
-        assert found is None or verify(found.document)
+        assert found is None or not why_not(found.claims_file)
+
+
+@pytest.mark.parametrize(
+    ("value", "rounded"),
+    [
+        ("1/4", "1/2"),
+        ("2", "71/50"),
+        ("0", "0"),
+        ("0.0025", "1/20"),
+        ("0.00250001", "3/50"),
+        ("1/9", "17/50"),
+    ],
+)
+def test_roots_and_numbers_are_rounded_up_to_the_next_hundredth(value: str, rounded: str) -> None:
+    assert root_above(Fraction(value), 2) == Fraction(rounded)
+    assert round_up(Fraction(rounded), 2) == Fraction(rounded)
+    assert round_up(Fraction(rounded) + Fraction(1, 10**9), 2) == Fraction(rounded) + Fraction(1, 100)
+
+
+def test_a_step_size_of_one_is_the_default() -> None:
+    for function_class in ("smooth", "quadratic"):
+        default = heavy_ball_rate("0.3", 4, "1/2", function_class=function_class)
+        assert default == heavy_ball_rate("0.3", 4, "1/2", step_size=1, function_class=function_class)

@@ -23,14 +23,14 @@ from clusterproof.checker.kernel.interpolation import FunctionClass
 from clusterproof.checker.kernel.traces import Trace
 from clusterproof.checker.search.paths import Terms
 from clusterproof.common import InvalidArgument
-from clusterproof.theory.certificates.parameters import MAX_DIGITS
+from clusterproof.theory.rates.parameters import MAX_DIGITS
 
 MAX_LOCAL_STEPS = 16
-"""Local steps of a round that a certificate may have."""
+"""Most local steps of a round that is proved."""
 
 
 class Algorithm(StrEnum):
-    """Algorithms whose rounds can be certified."""
+    """Algorithms whose rounds can be bounded."""
 
     FEDAVG = "fedavg"
     FEDPROX = "fedprox"
@@ -233,7 +233,7 @@ def skipped(f: Any, split: Any, setting: Any) -> Any:
 
 
 LANGUAGE = (gradient_at, proximal_at, local_steps, skipped)
-"""The functions that stand in a certificate's source."""
+"""The functions that stand in a claim's source."""
 
 
 # ---- traced
@@ -251,7 +251,7 @@ def settings_of(round_: Round, rounds: int | None, weight: Fraction) -> tuple[An
 
 @lru_cache(maxsize=8)
 def trace_rounds(round_: Round, rounds: int | None = None, weight: Fraction = Fraction(0)) -> TracedRounds:
-    """Return what ``TracedRounds`` traces, once for the programs and certificates of one round."""
+    """Return what ``TracedRounds`` traces, once for the programs and proofs of one round."""
     return TracedRounds(round_, rounds, weight)
 
 

@@ -1,4 +1,4 @@
-"""The dynamics of a certificate, in rational numbers."""
+"""The cluster dynamics, in rational numbers."""
 
 from __future__ import annotations
 

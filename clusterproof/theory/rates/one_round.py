@@ -1,4 +1,4 @@
-"""One round of an algorithm for any number of clients: the record of a certificate, its claim, and its check."""
+"""One round of an algorithm for any number of clients: a bound on it, its claim, and its check."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 from clusterproof.checker.kernel.numbers import write
 from clusterproof.checker.kernel.positivity import is_positive_semidefinite
 from clusterproof.checker.search.paths import Coordinates, Terms, sum_of
-from clusterproof.theory.certificates.document import Document
-from clusterproof.theory.certificates.rounds import (
+from clusterproof.theory.rates.claims_file import ClaimsFile
+from clusterproof.theory.rates.rounds import (
     LANGUAGE,
     MAX_LOCAL_STEPS,
     Algorithm,
@@ -44,7 +44,7 @@ Loss = Annotated[Function, functions(smoothness=SMOOTHNESS, strong_convexity={ow
 
 {functions}
 
-@claim("certificate/round")
+@claim("rate/round")
 def one_round(f: Loss) -> Sides:
     """One round, whatever the number of clients."""
     means, apart = [f.start - f.minimiser], [{apart}]
@@ -62,7 +62,7 @@ OF_MEAN = """    for slack in mean_slacks(f, means, SMOOTHNESS, STRONG_CONVEXITY
 
 
 @dataclass(frozen=True, kw_only=True)
-class RoundCertificate:
+class RoundRate:
     """A bound on one round and its proof, in rational numbers.
 
     With D^2 = |x - x*|^2 before and D+^2 after the round (ProxSkip: means over clients), and G the mean of
@@ -159,7 +159,7 @@ class RoundCertificate:
         return sum_of([*sides, (-1, traced.after), *conditions])
 
     @property
-    def document(self) -> Document:
+    def claims_file(self) -> ClaimsFile:
         """The claim of the round, and the multipliers as the kernel reads them."""
         round_, traced = self.round, self._traced()
         unit, convex = round_.unit, round_.client_class is ClientClass.CONVEX
@@ -189,14 +189,14 @@ class RoundCertificate:
         triplet: list[Any] = [still, still, 0]
         code = {"start": still, "solution": still, "minimum": 0, "further": [still] * points}
         record = {
-            "claim": "certificate/round",
+            "claim": "rate/round",
             "statement": "",
             "line": "",
             "rule": "dual",
             "settings": [{"setting": {}, "paths": [[{"multipliers": multipliers}]]}],
             "witness": {"f": {**code, "triplets": [[triplet]]}},
         }
-        return Document(source, [record])
+        return ClaimsFile(source, [record])
 
 
 def _source(function: Callable[..., Any]) -> str:

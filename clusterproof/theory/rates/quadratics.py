@@ -23,6 +23,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -31,9 +32,9 @@ import numpy as np
 from clusterproof.checker.freeze import freeze
 from clusterproof.checker.kernel.numbers import write
 from clusterproof.checker.kernel.rules import cases
-from clusterproof.theory.certificates.document import Document, stated
-from clusterproof.theory.certificates.heavy_ball import Certificate, sentence
-from clusterproof.theory.certificates.parameters import Parameters, root_above, round_up
+from clusterproof.theory.rates.claims_file import ClaimsFile, stated
+from clusterproof.theory.rates.outcome import HeavyBallRate
+from clusterproof.theory.rates.parameters import Parameters, root_above, round_up
 
 RATE_DIGITS = 12
 CONSTANT_DIGITS = 9
@@ -54,7 +55,7 @@ def share(trace: Any, form: Any) -> Any:
 SOURCE = '''"""{statement}"""
 
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Any
 
 from clusterproof.theorem import Sides, at_most, claim, rationals
 
@@ -64,16 +65,16 @@ PREFACTOR = {prefactor!r}
 DISTURBANCE = {disturbance!r}
 REST = {rest!r}
 IMPULSE = {impulse!r}
-Curvature = Annotated[Fraction, rationals({smallest!r}, {largest!r}, 8)]
-Real = Annotated[Fraction, rationals(-1, 1, 4, upwards=True, downwards=True)]
+CURVATURES = rationals({smallest!r}, {largest!r}, 8)
+REALS = rationals(-1, 1, 4, upwards=True, downwards=True)
 
 
 {energy}
 
 {share}
 
-@claim("certificate/contraction")
-def contraction(curvature: Curvature, e: Real, d: Real) -> dict[str, Sides]:
+@claim("rate/contraction")
+def contraction(curvature: Fraction = CURVATURES, e: Fraction = REALS, d: Fraction = REALS) -> dict[str, Sides]:
     """A round multiplies each energy of a mode by RATE^2 at most."""
     trace = 1 + MOMENTUM - curvature
     after = trace * e - MOMENTUM * d
@@ -83,8 +84,8 @@ def contraction(curvature: Curvature, e: Real, d: Real) -> dict[str, Sides]:
     }}
 
 
-@claim("certificate/distance")
-def distance(curvature: Curvature, e: Real, d: Real) -> dict[str, Sides]:
+@claim("rate/distance")
+def distance(curvature: Fraction = CURVATURES, e: Fraction = REALS, d: Fraction = REALS) -> dict[str, Sides]:
     """Each energy is at least a multiple of the squared distance."""
     trace = 1 + MOMENTUM - curvature
     return {{
@@ -93,8 +94,8 @@ def distance(curvature: Curvature, e: Real, d: Real) -> dict[str, Sides]:
     }}
 
 
-@claim("certificate/start")
-def start(curvature: Curvature) -> dict[str, Sides]:
+@claim("rate/start")
+def start(curvature: Fraction = CURVATURES) -> dict[str, Sides]:
     """At rest, and after a unit impulse, the energy is at most a square times that multiple."""
     trace = 1 + MOMENTUM - curvature
     return {{
@@ -187,7 +188,7 @@ def _searched(beta: Fraction, rate: Fraction, traces: Sequence[Fraction]) -> Ite
             yield Fraction(round(best[0] * SCALE), SCALE), Fraction(round(best[1] * SCALE), SCALE)
 
 
-def at_rate(parameters: Parameters, rate: Fraction) -> Certificate | None:
+def at_rate(parameters: Parameters, rate: Fraction) -> QuadraticRate | None:
     """Prove a given rate on quadratics; None if it is not proved.
 
     Parameters
@@ -200,55 +201,61 @@ def at_rate(parameters: Parameters, rate: Fraction) -> Certificate | None:
     known = constants(parameters, rate)
     if known is None:
         return None
-    (start, rest), (last, impulse) = known
-    prefactor, disturbance = (root_above(each, CONSTANT_DIGITS) for each in (start, last))
-    source = SOURCE.format(
-        statement=sentence(parameters, "quadratic", rate, prefactor, disturbance),
-        momentum=parameters.momentum,
-        rate=rate,
-        prefactor=prefactor,
-        disturbance=disturbance,
-        rest=rest,
-        impulse=impulse,
-        smallest=parameters.smallest,
-        largest=parameters.largest,
-        energy=inspect.getsource(energy),
-        share=inspect.getsource(share),
-    )
-    blocks: dict[str, Callable[[Form], list[Exact]]] = {
-        "certificate/contraction": lambda form: _blocks_of_contraction(parameters, rate, form),
-        "certificate/distance": lambda form: _blocks_of_distance(parameters.momentum, form),
-    }
-    evidence = []
-    with stated(source) as claims:
-        for claim in claims:
-            statement = freeze(claim, {"": ("rest", "impulse")}, compared=False).statement("")
-            witness = dict.fromkeys(statement.space.ranges, 0) | {"curvature": write(parameters.smallest)}
-            for line, form in (("rest", rest), ("impulse", impulse)):
-                record: dict[str, Any] = {"claim": claim.id, "statement": "", "line": line}
-                record |= {"witness": witness, "rule": "signs"}
-                if claim.id in blocks:
-                    (case,) = cases(statement, line, record)
-                    assert case.sides is not None, "a quadratic leaves no goals"
-                    unit = next(iter(case.sides.slacks[0].bottom.values()))
-                    found = [_scaled(each, unit) for each in blocks[claim.id](form)]
-                    record |= {"rule": "squares", "blocks": [found]}
-                evidence.append(record)
-    single: dict[str, Any] = {}
-    if parameters.condition_number == 1:  # of one quadratic the energy is that of ``heavy_ball``
-        last_entry, mixed = impulse
-        product = -mixed * (1 + parameters.momentum - parameters.largest) / 2
-        entries = (Fraction(1), product, Fraction(0), last_entry, Fraction(0), Fraction(0))
-        single = {"matrix": tuple(last * entry for entry in entries), "weights": (Fraction(0),) * 2}
-    return Certificate(
-        **single,
+    (start, _), (last, _) = known
+    return QuadraticRate(
         parameters=parameters,
-        function_class="quadratic",
         rate=rate,
-        prefactor=prefactor,
-        disturbance=disturbance,
-        document=Document(source, evidence),
+        prefactor=root_above(start, CONSTANT_DIGITS),
+        disturbance=root_above(last, CONSTANT_DIGITS),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuadraticRate(HeavyBallRate):
+    """A rate on quadratics with every eigenvalue of the Hessian in [mu, L]."""
+
+    members = "quadratic phi with all eigenvalues of its Hessian in [mu, L]"
+    of_disturbance = "Adding delta to x_t changes x_(t+k) by at most ({}) * rate^k * |delta|."
+
+    @property
+    def claims_file(self) -> ClaimsFile:
+        """The claims that are the rate together, with sums of squares for those that need some."""
+        parameters, known = self.parameters, constants(self.parameters, self.rate)
+        assert known is not None, "the rate was proved"
+        (_, rest), (_, impulse) = known
+        source = SOURCE.format(
+            statement=self.statement,
+            momentum=parameters.momentum,
+            rate=self.rate,
+            prefactor=self.prefactor,
+            disturbance=self.disturbance,
+            rest=rest,
+            impulse=impulse,
+            smallest=parameters.smallest,
+            largest=parameters.largest,
+            energy=inspect.getsource(energy),
+            share=inspect.getsource(share),
+        )
+        blocks: dict[str, Callable[[Form], list[Exact]]] = {
+            "rate/contraction": lambda form: _blocks_of_contraction(parameters, self.rate, form),
+            "rate/distance": lambda form: _blocks_of_distance(parameters.momentum, form),
+        }
+        evidence = []
+        with stated(source) as claims:
+            for claim in claims:
+                statement = freeze(claim, {"": ("rest", "impulse")}, compared=False).statement("")
+                witness = dict.fromkeys(statement.space.ranges, 0) | {"curvature": write(parameters.smallest)}
+                for line, form in (("rest", rest), ("impulse", impulse)):
+                    record: dict[str, Any] = {"claim": claim.id, "statement": "", "line": line}
+                    record |= {"witness": witness, "rule": "signs"}
+                    if claim.id in blocks:
+                        (case,) = cases(statement, line, record)
+                        assert case.sides is not None, "a quadratic leaves no goals"
+                        unit = next(iter(case.sides.slacks[0].bottom.values()))
+                        squares = [_scaled(each, unit) for each in blocks[claim.id](form)]
+                        record |= {"rule": "squares", "blocks": [squares]}
+                    evidence.append(record)
+        return ClaimsFile(source, evidence)
 
 
 Modes = list[tuple[tuple[int, int, int], Fraction]]

@@ -1,4 +1,4 @@
-"""A round as certificates state it, of means and deviations over clients, is that of the methods, on quadratics."""
+"""A round as its claim states it, of means and deviations over clients, is that of the methods, on quadratics."""
 
 from fractions import Fraction
 from typing import Any
@@ -9,7 +9,7 @@ import pytest
 from clusterproof.methods.averaging import fedavg, fedprox
 from clusterproof.methods.controls import proxskip, scaffold
 from clusterproof.methods.exact import ExactClients, SolvingClient, exact_clients
-from clusterproof.theory.certificates.rounds import local_steps, skipped
+from clusterproof.theory.rates.rounds import local_steps, skipped
 
 CLIENTS, DIMENSION, STEPS, SERVER, PROBABILITY = 3, 2, 3, 0.75, 0.25
 STREAM = np.random.default_rng(0)
@@ -58,7 +58,7 @@ def mean_square(vectors: Any) -> float:
 
 
 def certified(kind: str, option: str = "", weight: float = 0.0) -> float:
-    """Return the squares after a round as a certificate has them."""
+    """Return the squares after a round as the claim has them."""
     server = 1.0 if kind == "prox" else SERVER
     steps = 1 if kind == "prox" else STEPS
     setting = kind, 1, steps, server, 0, option, weight, 0
@@ -76,7 +76,7 @@ def test_scaffold(option: str) -> None:
 
 
 def test_fedavg_and_fedprox() -> None:
-    """The controls of a certificate are the negative gradients at the optimum."""
+    """The controls of the claim are the negative gradients at the optimum."""
     clients = exact_clients(gradients(-CONTROLS), [STEPS] * CLIENTS)
     x = fedavg(clients, MODEL, step_size=1, server_step_size=SERVER)
     assert certified("steps") == pytest.approx(x @ x, rel=1e-12)

@@ -1,4 +1,4 @@
-"""A solver that fails, panics, stalls or returns wrong values may cost a certificate, but never proves a falsehood."""
+"""A solver that fails, panics, stalls or returns wrong values may cost a proof, but never proves a falsehood."""
 
 import dataclasses
 from collections.abc import Callable
@@ -8,9 +8,10 @@ from typing import Any
 import clarabel
 import numpy as np
 import pytest
+from claims_of_rates import why_not
 
-from clusterproof.theory.certificates import Certificate, NoCertificate, certify, certify_at, verify
-from clusterproof.theory.certificates.heavy_ball import Search
+from clusterproof.theory.rates import HeavyBallRate, NoRate, heavy_ball_at, heavy_ball_rate
+from clusterproof.theory.rates.smooth_losses import Search
 
 pytestmark = pytest.mark.slow(reason="solves many semidefinite programs")
 
@@ -54,12 +55,12 @@ class Faulty:
     ],
 )
 @pytest.mark.parametrize("disturbance", [False, True])
-def test_a_solver_that_fails_or_lies_gives_no_certificate(
+def test_a_solver_that_fails_or_lies_gives_no_rate(
     monkeypatch: pytest.MonkeyPatch, solver: Faulty, disturbance: bool
 ) -> None:
     monkeypatch.setattr(clarabel, "DefaultSolver", solver)
-    found = certify(0.3, 4, 1, disturbance=disturbance)
-    assert isinstance(found, NoCertificate)
+    found = heavy_ball_rate(0.3, 4, 1, disturbance=disturbance)
+    assert isinstance(found, NoRate)
     assert not found
     assert "does not show divergence" in found.reason
 
@@ -68,16 +69,16 @@ def test_a_solver_that_fails_or_lies_gives_no_certificate(
 def test_the_user_can_interrupt(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     monkeypatch.setattr(clarabel, "DefaultSolver", Faulty(error))
     with pytest.raises(type(error)):
-        certify(0.3, 4, 1)
+        heavy_ball_rate(0.3, 4, 1)
 
 
 def test_a_proof_does_not_depend_on_those_before() -> None:
     """The same problem gives the same bits: no solver starts from another problem's solution."""
-    cold = certify_at(Fraction(9995, 10_000), 0.2, 20, Fraction(1, 4), 0.7)
-    assert isinstance(cold, Certificate)
+    cold = heavy_ball_at(Fraction(9995, 10_000), 0.2, 20, Fraction(1, 4), 0.7)
+    assert isinstance(cold, HeavyBallRate)
     for momentum, condition_number in ((0.5, 20), (0.9, 5)):
-        certify_at(Fraction(9995, 10_000), momentum, condition_number, Fraction(1, 3))
-    assert certify_at(Fraction(9995, 10_000), 0.2, 20, Fraction(1, 4), 0.7) == cold
+        heavy_ball_at(Fraction(9995, 10_000), momentum, condition_number, Fraction(1, 3))
+    assert heavy_ball_at(Fraction(9995, 10_000), 0.2, 20, Fraction(1, 4), 0.7) == cold
 
 
 def test_a_panic_now_and_then_is_survived(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,12 +93,12 @@ def test_a_panic_now_and_then_is_survived(monkeypatch: pytest.MonkeyPatch) -> No
 
         return solve
 
-    expected = certify(0.3, 4, 1)
+    expected = heavy_ball_rate(0.3, 4, 1)
     monkeypatch.setattr(clarabel, "DefaultSolver", now_and_then(clarabel.DefaultSolver))
-    found = certify(0.3, 4, 1)
+    found = heavy_ball_rate(0.3, 4, 1)
     assert calls[0] > 6
-    assert isinstance(found, Certificate)
-    assert isinstance(expected, Certificate)
+    assert isinstance(found, HeavyBallRate)
+    assert isinstance(expected, HeavyBallRate)
     assert float(found.rate) == pytest.approx(float(expected.rate), abs=1e-5)
 
 
@@ -111,7 +112,7 @@ def test_tolerances_are_not_below_what_clarabel_bears(monkeypatch: pytest.Monkey
             return super().__call__(*arguments)
 
     monkeypatch.setattr(clarabel, "DefaultSolver", Listening())
-    certify(0.3, 4, 1)
+    heavy_ball_rate(0.3, 4, 1)
     assert asked
     assert min(asked) >= 1e-10
 
@@ -121,7 +122,7 @@ def test_proofs_of_other_rates_are_not_believed(plant: Plant) -> None:
     honest = Search.candidates
     plant(Search, "margin", lambda search, rate_squared: 1.0)
     plant(Search, "candidates", lambda search, rate: honest(search, Fraction(668, 1000)))
-    found = certify(0.3, 4, 1)
-    assert not found or (
-        isinstance(found, Certificate) and verify(found.document) and float(found.rate) > 0.6678
-    )
+    found = heavy_ball_rate(0.3, 4, 1)
+    if isinstance(found, HeavyBallRate):
+        assert not why_not(found.claims_file)
+        assert float(found.rate) > 0.6678

@@ -1,0 +1,172 @@
+"""What ``improve --algorithm`` does: the best rate of a built-in method, and the claims and evidence that state it."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from clusterproof.checker import Kind
+from clusterproof.checker.report.recorded import record_of
+from clusterproof.checker.report.stored_evidence import require_writable, write_evidence
+from clusterproof.commands import terminal
+from clusterproof.common import InvalidArgument
+from clusterproof.common.atomic import write_whole
+from clusterproof.theory import rates
+from clusterproof.theory.rates import HeavyBallRate, NoRate, RoundRate
+from clusterproof.theory.rates.claims_file import NAME
+
+CLUSTER_DYNAMICS = "cfl-mgd"
+DYNAMICS = ("momentum", "condition", "proportion", "function_class")
+"""Options that the cluster dynamics needs, and which only it has, but for the class."""
+SPELLING = {"client_class": "class", "function_class": "class", "condition_number": "condition"}
+"""Options by the names of arguments."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundOptions:
+    """A round of an algorithm; numbers are decimals or fractions such as 1/64, taken exactly.
+
+    Parameters
+    ----------
+    smoothness
+        L; 1 by default.
+    strong_convexity
+        mu, at least 0 and below L.
+    local_steps
+        K, the number of local steps.
+    server_step_size
+        eta_g of FedAvg and SCAFFOLD; 1 by default.
+    sampling
+        theta = (N - S) / (S (N - 1)) if S of N clients take part in a round; of FedAvg and FedProx.
+    proximal
+        m of FedProx, whose local problems are solved exactly.
+    probability
+        p of ProxSkip.
+    option
+        I or II of SCAFFOLD, II by default.
+    """
+
+    smoothness: str | None = None
+    strong_convexity: str | None = None
+    local_steps: terminal.OptionalInteger = None
+    server_step_size: str | None = None
+    sampling: str | None = None
+    proximal: str | None = None
+    probability: str | None = None
+    option: str | None = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class RateOptions(RoundOptions):
+    """What rate is searched, in place of the best constant of a claim.
+
+    Parameters
+    ----------
+    algorithm
+        fedavg, fedprox, scaffold or proxskip: the squared distance after one round, of at most 8 local steps, 1 by
+        default. cfl-mgd: the distance of a cluster's model in all rounds, without noise, with gradient averaging.
+    step_size
+        The size of a local step. With cfl-mgd the step size times L, 1 by default.
+    function_class
+        With cfl-mgd, quadratic: eigenvalues in [mu, L]; or smooth: every L-smooth mu-strongly convex function. Of a
+        round, strong: every client is such a function, the default; or convex: clients are convex, and their mean is
+        mu-strongly convex.
+    rate
+        Prove this rate instead of the smallest one. A larger rate has a smaller prefactor or constant.
+    momentum
+        beta of cfl-mgd, a decimal or a fraction such as 1/3.
+    condition
+        kappa = L / mu, with cfl-mgd.
+    proportion
+        The cluster's share of the clients, with cfl-mgd.
+    """
+
+    algorithm: str | None = None
+    step_size: str | None = None
+    function_class: Annotated[str | None, Parameter("--class")] = None
+    rate: str | None = None
+    momentum: str | None = None
+    condition: Annotated[str | None, Parameter(["--condition", "--condition-number"])] = None
+    proportion: str | None = None
+
+
+NO_OPTIONS = RateOptions()
+
+
+def improve_rate(options: RateOptions, evidence: Path | None) -> int:
+    """Search the best rate, print it, and write its claims and evidence to a folder; return the exit status.
+
+    Raises
+    ------
+    InvalidArgument
+        If an option is missing, out of range or of another algorithm, or the folder cannot be written.
+    """
+    if evidence is not None:
+        require_writable([NAME], evidence)
+    found = _searched(options)
+    if isinstance(found, NoRate):
+        print(f"no rate found: {found.reason}")
+        return 1
+    file = found.claims_file
+    verdicts = file.verdicts()
+    print(*_numbers(found), sep="\n")
+    print(found.statement)
+    if open_ := [each for each in verdicts if each.verdict is not Kind.CERTIFIED]:
+        print(f"The kernel does not certify it: {open_[0].claim} is {open_[0].verdict}: {open_[0].reason}.")
+        return 1
+    claims = ", ".join(each.claim for each in verdicts)
+    print(f"Certified by the kernel: {claims}.")
+    if evidence is not None:
+        write_whole("evidence", evidence / f"{NAME}.py", file.source.encode())
+        write_evidence(verdicts, map(record_of, verdicts), evidence)
+        path, folder = shlex.quote(str(evidence / f"{NAME}.py")), f"--evidence {shlex.quote(str(evidence))}"
+        print(
+            "",
+            f"clusterproof check {path} {folder} --replay    the kernel proves it again, without a solver",
+            f"clusterproof export {path} {folder} --out FOLDER    for a referee",
+            sep="\n",
+        )
+    return 0
+
+
+def _searched(options: RateOptions) -> HeavyBallRate | RoundRate | NoRate:
+    """Return the rate that the options ask for."""
+    given = {name: value for name, value in asdict(options).items() if value is not None}
+    algorithm = given.pop("algorithm")
+    of_dynamics = algorithm == CLUSTER_DYNAMICS
+    foreign = asdict(RoundOptions()) if of_dynamics else DYNAMICS[:3]
+    for name in foreign:
+        if name in given:
+            raise InvalidArgument(name, given[name], f"is not of {algorithm}", "leave it out")
+    for name in DYNAMICS if of_dynamics else ("strong_convexity",):
+        if name not in given:
+            option = SPELLING.get(name, name)
+            remedy = f"add --{option.replace('_', '-')}"
+            raise InvalidArgument(option, None, "must be given", remedy)
+    arguments: dict[str, Any] = given
+    try:
+        if of_dynamics:
+            return rates.heavy_ball_rate(condition_number=arguments.pop("condition"), **arguments)
+        arguments["client_class"] = arguments.pop("function_class", "strong")
+        return rates.round_rate(algorithm, **arguments)
+    except InvalidArgument as error:
+        option = SPELLING.get(error.argument, error.argument)
+        raise InvalidArgument(option, error.value, error.rule, error.remedy) from error
+
+
+def _numbers(found: HeavyBallRate | RoundRate) -> list[str]:
+    """Return the rate and its constants as decimals, a line each."""
+    if isinstance(found, RoundRate):
+        numbers = {name: float(getattr(found, name)) for name in ("rate", "constant", "weight")}
+        return [f"{name} {number:.12g}" for name, number in numbers.items() if name != "weight" or number]
+    return [
+        f"rate {float(found.rate):.12g} of the distance per round",
+        f"prefactor {float(found.prefactor):.9g}: below the initial distance from round "
+        f"{found.informative_from} on",
+        *([] if found.disturbance is None else [f"disturbance {float(found.disturbance):.9g}"]),
+    ]

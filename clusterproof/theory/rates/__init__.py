@@ -1,0 +1,17 @@
+"""Convergence rates that a solver finds and exact arithmetic proves, each with claims for the kernel."""
+
+from clusterproof.theory.rates.companion import lyapunov_matrix
+from clusterproof.theory.rates.heavy_ball import heavy_ball_at, heavy_ball_rate
+from clusterproof.theory.rates.one_round import RoundRate
+from clusterproof.theory.rates.outcome import HeavyBallRate, NoRate
+from clusterproof.theory.rates.round_rate import round_rate
+
+__all__ = [
+    "HeavyBallRate",
+    "NoRate",
+    "RoundRate",
+    "heavy_ball_at",
+    "heavy_ball_rate",
+    "lyapunov_matrix",
+    "round_rate",
+]
