@@ -17,6 +17,7 @@ from clusterproof.checker.export.exported import Decided, Exported
 from clusterproof.checker.export.latex import page
 from clusterproof.checker.export.readme import readme
 from clusterproof.checker.export.rocq import rocq_file
+from clusterproof.checker.export.rocq_text import LIBRARY
 from clusterproof.checker.kernel import Refused
 from clusterproof.checker.report.stored_evidence import read_evidence, replay_evidence
 from clusterproof.common import InvalidArgument
@@ -38,9 +39,13 @@ axioms: $(FILES:.v=.vo)
 \tcat $@.txt
 \tgrep -q '^Axioms:' $@.txt
 \t! grep '^[A-Za-z]' $@.txt | grep -vE '$(KNOWN)'
-prelude.vo: prelude.v
+functions.vo: functions.v
 \tcoqc -q -Q . Clusterproof $<
-%.vo: %.v prelude.vo
+prelude.vo: prelude.v functions.vo
+\tcoqc -q -Q . Clusterproof $<
+duals.vo: duals.v prelude.vo
+\tcoqc -q -Q . Clusterproof $<
+%.vo: %.v duals.vo
 \tcoqc -q -Q . Clusterproof $<
 """
 
@@ -94,8 +99,9 @@ def write_folder(decisions: Sequence[Decided], out: Path) -> list[Exported]:
         out.mkdir(parents=True, exist_ok=True)
         for record in list(out.glob(f"*/{RECORD}")):
             _remove(record.parent)
-        for made in (*out.glob(".*.aux"), *out.glob("all.*"), *out.glob("prelude.*"), out / "axioms.txt"):
-            made.unlink(missing_ok=True)
+        for pattern in (".*.aux", "all.*", "axioms.txt", *(f"{each.stem}.*" for each in LIBRARY)):
+            for made in list(out.glob(pattern)):
+                made.unlink()
         own = out / "clusterproof" / "checker" / "kernel"
         shutil.rmtree(own, ignore_errors=True)
         shutil.copytree(
@@ -104,8 +110,8 @@ def write_folder(decisions: Sequence[Decided], out: Path) -> list[Exported]:
             ignore=shutil.ignore_patterns("__pycache__"),
             dirs_exist_ok=True,
         )
-        for name in ("replay.py", "prelude.v"):
-            shutil.copyfile(HERE / name, out / name)
+        for file in (HERE / "replay.py", *LIBRARY):
+            shutil.copyfile(file, out / file.name)
         (out / "Makefile").write_text(MAKEFILE)
         for name in names:
             (out / name).mkdir(exist_ok=True)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial as partial_of
-from types import FrameType
 from typing import Any
 
 from clusterproof.checker.export import following
 from clusterproof.checker.export.expressions import Expression, Record, Symbolic, of_number, plain, quantity
 from clusterproof.checker.export.following import Path
+from clusterproof.checker.export.source_names import naming
 from clusterproof.checker.kernel.definitions import WORDS
 from clusterproof.checker.kernel.evaluation import (
     Evaluation,
@@ -264,7 +262,7 @@ class Exporter:
                 record.symbols[q.name] = (
                     own if q.options or not on_symbols else Quotient.symbol(next(places), record.width)
                 )
-            with evaluating(evaluation), _naming(record):
+            with evaluating(evaluation), naming(record.names, Expression):
                 try:
                     value = self.stated.evaluate(instance)
                 except Outside:
@@ -340,38 +338,3 @@ class Exporter:
 def _is_it(one: Quantity) -> Quantity:
     """Return a quantity that has one value in a case."""
     return replace(one, low=None, high=None, options=(one.expression.value,))
-
-
-@contextmanager
-def _naming(record: Record) -> Iterator[None]:
-    """Note of every expression the first variable of the compiled source that it is the value of."""
-
-    def note(pairs: Iterable[tuple[str, Any]], *, own: bool) -> None:
-        for name, value in pairs:
-            if type(value) in (list, tuple):
-                note(((f"{name}_{k}", entry) for k, entry in enumerate(value)), own=False)
-            elif hasattr(value, "_values"):
-                note(zip(value._fields, value._values, strict=True), own=own)
-            elif isinstance(value, Expression) and value.parts and not name.startswith((".", "_")):
-                if (
-                    own and value.operator == "quantity"
-                ):  # a name of its own says more than a place in a tuple
-                    proper.setdefault(id(value), (value, name))
-                record.names.setdefault(id(value), (value, name))
-
-    def trace(frame: FrameType, event: str, argument: Any) -> Any:
-        if "__add_in_place" not in frame.f_globals:
-            return None
-        note(list(frame.f_locals.items()), own=frame.f_code.co_name != "<lambda>")
-        if event == "return" and frame.f_code.co_name.isidentifier():
-            note([(frame.f_code.co_name, argument)], own=False)
-        return trace
-
-    proper: dict[int, tuple[Any, str]] = {}
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        yield
-    finally:
-        sys.settrace(before)
-        record.names |= proper

@@ -1,6 +1,7 @@
 (* What the files of this folder rest on, proved once: formulas with their values in fractions, polynomials that
    are nonnegative on a box, and inner product spaces. Standard library only. *)
 From Coq Require Import QArith Qreals Rbase Rfunctions List Lra Lia.
+From Clusterproof Require Import functions.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -667,18 +668,13 @@ Fixpoint semidefinite (n : nat) (p : Z) (m : list (list Z)) : bool :=
   | _, _ => false
   end.
 
-Record space := {
-  V : Type; origin : V; plus : V -> V -> V; times : R -> V -> V; ip : V -> V -> R;
-  ip_sym : forall x y, ip x y = ip y x;
-  ip_plus : forall x y z, ip (plus x y) z = ip x z + ip y z;
-  ip_times : forall a x z, ip (times a x) z = a * ip x z;
-  ip_origin : forall z, ip origin z = 0;
-  ip_pos : forall x, 0 <= ip x x }.
-
 Section Semidefinite.
 Variable Sp : space.
-Notation "<< x , y >>" := (ip Sp x y).
 Definition later (w : nat -> V Sp) : nat -> V Sp := fun i => w (Datatypes.S i).
+Lemma ip_origin z : << origin Sp, z >> = 0.
+Proof.
+  pose proof (ip_plus Sp (origin Sp) (origin Sp) z) as E. rewrite plus_origin in E. lra.
+Qed.
 Lemma ip_plus_r x y z : << z, plus Sp x y >> = << z, x >> + << z, y >>.
 Proof. rewrite ip_sym, ip_plus, (ip_sym Sp x), (ip_sym Sp y). reflexivity. Qed.
 Lemma ip_times_r a x z : << z, times Sp a x >> = a * << z, x >>.
@@ -757,9 +753,12 @@ Proof.
 Qed.
 
 End Semidefinite.
-Definition reals : space := {|
-  V := R; origin := 0; plus := Rplus; times := Rmult; ip := Rmult; ip_sym := Rmult_comm;
-  ip_plus := Rmult_plus_distr_r; ip_times := Rmult_assoc; ip_origin := Rmult_0_l; ip_pos := Rle_0_sqr |}.
+Definition reals : space.
+Proof.
+  refine {| V := R; origin := 0; plus := Rplus; times := Rmult; ip := Rmult; ip_pos := Rle_0_sqr |};
+    try (intros; ring).
+  intros x E. destruct (Rmult_integral _ _ E); assumption.
+Defined.
 
 Fixpoint combined n (r : list Z) (l : list (poly n)) : poly n :=
   match r with [] => zero n | x :: r => add n (scale n (x # 1) (hd (zero n) l)) (combined n r (tl l)) end.
@@ -1146,194 +1145,6 @@ Proof.
     pose proof (le_INR _ _ L) as K. rewrite S_INR in K. lra. }
   exact (G n state T (le_n n)).
 Qed.
-
-(* ---- Every function of a class, in every inner product space *)
-
-Definition vector := list (Q * nat).                   (* the sum of each number times the free vector of that place *)
-Inductive form :=
-| Number (q : Q) | Value (n : nat) | Inner (a b : vector) | Plus (a b : form) | Minus (a b : form) | Times (q : Q) (a : form).
-Definition scaled (q : Q) (a : vector) : vector := map (fun t => ((q * fst t)%Q, snd t)) a.
-Definition minus (a b : vector) : vector := a ++ scaled (-1) b.
-Record triplet := Triplet { point : vector; gradient : vector; height : form }.
-(* What is at least 0 of two triplets of a mu-strongly convex function, which is L-smooth (Taylor, Hendrickx, Glineur,
-   2017): f - e - <h, d> - mu/2 |d|^2 - |g - h - mu d|^2 / (2 (L - mu)) with d = x - y; without L the last term is none. *)
-Definition convex (mu : Q) (s t : triplet) : form :=
-  let d := minus (point s) (point t) in
-  Minus (Minus (Minus (height s) (height t)) (Inner (gradient t) d)) (Times (mu / 2) (Inner d d)).
-Definition smooth (mu L : Q) (s t : triplet) : form :=
-  let d := minus (point s) (point t) in let r := minus (minus (gradient s) (gradient t)) (scaled mu d) in
-  Minus (convex mu s t) (Times (1 / (2 * (L - mu))) (Inner r r)).
-
-Section Meaning.
-Variable S : space.
-Variable v : nat -> V S.                               (* the free vectors *)
-Variable val : nat -> R.                               (* the free values *)
-Fixpoint vec (w : nat -> V S) (a : vector) : V S :=
-  match a with [] => origin S | (q, i) :: a => plus S (times S (Q2R q) (w i)) (vec w a) end.
-Fixpoint sem (f : form) : R :=
-  match f with
-  | Number q => Q2R q | Value n => val n | Inner a b => ip S (vec v a) (vec v b)
-  | Plus a b => sem a + sem b | Minus a b => sem a - sem b | Times q a => Q2R q * sem a
-  end.
-End Meaning.
-
-(* A form as coefficients: of the products of free vectors i <= j, of the values, and of 1. *)
-Fixpoint put (i : nat) (q : Q) (l : list Q) : list Q :=
-  match i, l with
-  | O, [] => [q] | O, r :: l => qadd q r :: l
-  | S i, [] => 0%Q :: put i q [] | S i, r :: l => r :: put i q l end.
-Fixpoint putm (i j : nat) (q : Q) (m : list (list Q)) : list (list Q) :=
-  match i, m with
-  | O, [] => [put j q []] | O, r :: m => put j q r :: m
-  | S i, [] => [] :: putm i (pred j) q [] | S i, r :: m => r :: putm i (pred j) q m end.
-Definition putrow (q : Q) (i : nat) (b : vector) m :=
-  fold_right (fun t m => putm (Nat.min i (snd t)) (Nat.max i (snd t)) (qmul q (fst t)) m) m b.
-Definition putprod (q : Q) (a b : vector) m := fold_right (fun t m => putrow (qmul q (fst t)) (snd t) b m) m a.
-Definition coefficients : Type := (list (list Q) * (list Q * Q))%type.
-Fixpoint collect (k : Q) (f : form) (c : coefficients) : coefficients :=
-  match f with
-  | Number q => (fst c, (fst (snd c), qadd (qmul k q) (snd (snd c))))
-  | Value n => (fst c, (put n k (fst (snd c)), snd (snd c)))
-  | Inner a b => (putprod k a b (fst c), snd c)
-  | Plus a b => collect k a (collect k b c) | Minus a b => collect k a (collect (qmul (-1) k) b c)
-  | Times q a => collect (qmul k q) a c
-  end.
-Definition collected (l : list (Q * form)) : coefficients := fold_right (fun t c => collect (fst t) (snd t) c) ([], ([], 0%Q)) l.
-
-Definition whole (k : Z) (q : Q) : option Z :=
-  let z := (Qnum q * k / Z.pos (Qden q))%Z in if (z * Z.pos (Qden q) =? Qnum q * k)%Z then Some z else None.
-Fixpoint all {A B : Type} (f : A -> option B) (l : list A) : option (list B) :=
-  match l with [] => Some [] | a :: l => match f a, all f l with Some b, Some m => Some (b :: m) | _, _ => None end end.
-Definition doubled (l : list Q) : list Q := match l with [] => [] | a :: l => (2 * a)%Q :: l end.
-(* Each row as long as there are rows below it. *)
-Fixpoint square (n : nat) (m : list (list Q)) : list (list Q) :=
-  match n with O => [] | S k => let r := hd [] m in (r ++ repeat 0%Q (n - length r)) :: square k (tl m) end.
-Definition proves (n : nat) (k : Z) (measured bound : form) (given : list (Q * form)) : bool :=
-  let c := collected ((1%Q, bound) :: ((-1)%Q, measured) :: map (fun t => ((- fst t)%Q, snd t)) given) in
-  (forallb (fun t => Qle_bool 0 (fst t)) given && (0 <? k)%Z && (length (fst c) <=? n)%nat &&
-   forallb (fun q => Qeq_bool q 0) (fst (snd c)) && Qle_bool 0 (snd (snd c)) &&
-   match all (fun r => all (whole k) (doubled r)) (square n (fst c)) with
-   | Some m => semidefinite n 1 m | None => false end)%bool.
-
-Section Duality.
-Variable Sp : space.
-Variable val : nat -> R.
-Notation "<< x , y >>" := (ip Sp x y).
-Notation later := (later Sp). Notation comb := (comb Sp). Notation quad := (quad Sp).
-Fixpoint s1 (l : list Q) (h : nat -> R) : R := match l with [] => 0 | q :: l => Q2R q * h O + s1 l (fun i => h (S i)) end.
-Fixpoint s2 (m : list (list Q)) (h : nat -> nat -> R) : R :=
-  match m with [] => 0 | l :: m => s1 l (h O) + s2 m (fun i j => h (S i) (S j)) end.
-Lemma put_ok i : forall q l h, s1 (put i q l) h = Q2R q * h i + s1 l h.
-Proof.
-  induction i; intros q [|r l] h; simpl; rewrite ?IHi, ?Q0, ?qadd_ok; simpl; lra.
-Qed.
-Lemma putm_ok i : forall j q m h, (i <= j)%nat -> s2 (putm i j q m) h = Q2R q * h i j + s2 m h.
-Proof.
-  induction i; intros j q [|r m] h L; simpl; rewrite ?put_ok; simpl; try lra.
-  all: destruct j; [lia|]; simpl; rewrite IHi by lia; simpl; lra.
-Qed.
-Section At.
-Variable v : nat -> V Sp.
-Definition gram i j := << v i, v j >>.
-Lemma gram_sym i j : gram (Nat.min i j) (Nat.max i j) = gram i j.
-Proof.
-  unfold gram. destruct (Nat.le_gt_cases i j).
-  - rewrite Nat.min_l, Nat.max_r by lia. reflexivity.
-  - rewrite Nat.min_r, Nat.max_l by lia. apply ip_sym.
-Qed.
-Lemma putrow_ok q i b m : s2 (putrow q i b m) gram = Q2R q * << v i, vec Sp v b >> + s2 m gram.
-Proof.
-  induction b as [|[r j] b IH]; simpl. rewrite ip_origin_r. lra.
-  rewrite putm_ok, IH, gram_sym, qmul_ok, ip_plus_r, ip_times_r by lia. unfold gram. lra.
-Qed.
-Lemma putprod_ok q a b m : s2 (putprod q a b m) gram = Q2R q * << vec Sp v a, vec Sp v b >> + s2 m gram.
-Proof.
-  induction a as [|[r j] a IH]; simpl. rewrite ip_origin. lra.
-  rewrite putrow_ok, IH, qmul_ok, ip_plus, ip_times. lra.
-Qed.
-Definition both (c : coefficients) := s2 (fst c) gram + s1 (fst (snd c)) val + Q2R (snd (snd c)).
-Lemma collect_ok f : forall k c, both (collect k f c) = Q2R k * sem Sp v val f + both c.
-Proof.
-  induction f; intros k c; simpl.
-  - unfold both; simpl. rewrite qadd_ok, qmul_ok. lra.
-  - unfold both; simpl. rewrite put_ok. lra.
-  - unfold both; simpl. rewrite putprod_ok. lra.
-  - rewrite IHf1, IHf2. lra.
-  - rewrite IHf1, IHf2, qmul_ok, minus_one. lra.
-  - rewrite IHf, qmul_ok. lra.
-Qed.
-Fixpoint weighted (l : list (Q * form)) : R :=
-  match l with [] => 0 | t :: l => Q2R (fst t) * sem Sp v val (snd t) + weighted l end.
-Lemma collected_ok l : both (collected l) = weighted l.
-Proof.
-  induction l as [|[k f] l IH]; simpl. unfold both; simpl. rewrite Q0. lra.
-  rewrite collect_ok, <- IH. reflexivity.
-Qed.
-End At.
-
-Lemma zeros_ok k : forall h, s1 (repeat 0%Q k) h = 0.
-Proof. induction k; simpl; intro h. reflexivity. rewrite IHk, Q0. lra. Qed.
-Lemma app_zeros l k : forall h, s1 (l ++ repeat 0%Q k) h = s1 l h.
-Proof. induction l as [|q l IH]; simpl; intro h. apply zeros_ok. rewrite IH. reflexivity. Qed.
-Lemma square_ok n : forall m h, (length m <= n)%nat -> s2 (square n m) h = s2 m h.
-Proof.
-  induction n as [|n IH]; intros [|r m] h L; cbn [square s2 hd tl length] in *; try reflexivity; try lia.
-  - rewrite IH by (simpl; lia). rewrite app_zeros. simpl. lra.
-  - rewrite IH by lia. rewrite app_zeros. reflexivity.
-Qed.
-Lemma whole_ok k q z : whole k q = Some z -> IZR z = IZR k * Q2R q.
-Proof.
-  unfold whole. destruct (_ =? _)%Z eqn:E; try discriminate. intro H; injection H as <-. apply Z.eqb_eq in E.
-  unfold Q2R. apply (f_equal IZR) in E. rewrite !mult_IZR in E.
-  apply Rmult_eq_reg_r with (IZR (Z.pos (Qden q))). rewrite E. field. all: apply not_0_IZR; lia.
-Qed.
-Lemma whole_row k : forall l z, all (whole k) l = Some z -> forall w y,
-  << y, comb z w >> = IZR k * s1 l (fun j => << y, w j >>).
-Proof.
-  induction l as [|q l IH]; intros z E w y; simpl in E.
-  - injection E as <-. simpl. rewrite ip_origin_r. ring.
-  - destruct (whole k q) as [a|] eqn:A; try discriminate. destruct (all (whole k) l) as [b|] eqn:B; try discriminate.
-    injection E as <-. simpl. rewrite ip_plus_r, ip_times_r, (IH _ eq_refl (later w) y), (whole_ok _ _ _ A). unfold later. ring.
-Qed.
-Lemma whole_all k : forall m z, all (fun r => all (whole k) (doubled r)) m = Some z -> forall w,
-  quad z w = 2 * IZR k * s2 m (gram w).
-Proof.
-  induction m as [|r m IH]; intros z E w; simpl in E.
-  - injection E as <-. simpl. ring.
-  - destruct (all (whole k) (doubled r)) as [a|] eqn:A; try discriminate.
-    destruct (all (fun r => all (whole k) (doubled r)) m) as [b|] eqn:B; try discriminate. injection E as <-.
-    simpl. rewrite (IH _ eq_refl (later w)). change (gram (later w)) with (fun i j => gram w (S i) (S j)).
-    destruct r as [|q r]; simpl in A. injection A as <-. simpl. ring.
-    destruct (whole k (2 * q)) as [c|] eqn:C; try discriminate. destruct (all (whole k) r) as [d|] eqn:D; try discriminate.
-    injection A as <-. rewrite (whole_ok _ _ _ C), (whole_row _ _ _ D), Q2R_mult.
-    replace (Q2R 2) with 2 by (unfold Q2R; simpl; lra). unfold gram, later. simpl. ring.
-Qed.
-Lemma vanishing l : forallb (fun q => Qeq_bool q 0) l = true -> forall h, s1 l h = 0.
-Proof.
-  induction l as [|q l IH]; simpl; intros E h. reflexivity.
-  apply andb_prop in E as [E F]. rewrite (is_zero q E), IH by exact F. ring.
-Qed.
-Lemma at_least_zero q : Qle_bool 0 q = true -> 0 <= Q2R q.
-Proof. intro E. rewrite <- Q0. apply Qle_Rle, Qle_bool_iff, E. Qed.
-(* What the rule for functions of a class uses. *)
-Theorem proves_ok n k measured bound given v : proves n k measured bound given = true ->
-  Forall (fun f => 0 <= sem Sp v val f) (map snd given) -> sem Sp v val measured <= sem Sp v val bound.
-Proof.
-  unfold proves. intros E G.
-  set (c := collected ((1%Q, bound) :: ((-1)%Q, measured) :: map (fun t => ((- fst t)%Q, snd t)) given)) in *.
-  repeat (apply andb_prop in E as [E ?F]). rename F into PSD, F0 into C, F1 into Z, F2 into L, F3 into K.
-  apply Z.ltb_lt, IZR_lt in K. apply Nat.leb_le in L. apply at_least_zero in C.
-  destruct (all (fun r => all (whole k) (doubled r)) (square n (fst c))) as [m|] eqn:M; try discriminate.
-  apply semidefinite_ok with (w := v) in PSD; [|lia]. rewrite (whole_all _ _ _ M v), square_ok in PSD by exact L.
-  pose proof (collected_ok v ((1%Q, bound) :: ((-1)%Q, measured) :: map (fun t => ((- fst t)%Q, snd t)) given)) as T.
-  fold c in T. unfold both in T. rewrite (vanishing _ Z) in T. simpl in T. rewrite Q1, minus_one in T.
-  assert (W : weighted v (map (fun t => ((- fst t)%Q, snd t)) given) <= 0).
-  { clear - E G. induction given as [|[q f] l IH]; simpl in *. lra.
-    apply andb_prop in E as [A B]. inversion G; subst. specialize (IH B H2). apply at_least_zero in A. simpl in A.
-    rewrite Q2R_opp. pose proof (Rmult_le_pos _ _ A H1). lra. }
-  assert (0 <= s2 (fst c) (gram v)) by nra. lra.
-Qed.
-End Duality.
 
 (* Rocq compares formulas by computing these first, and only then looks into the definitions of a file. *)
 Strategy expand [nth map den holds reached bounded defined fst snd].

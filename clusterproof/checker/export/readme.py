@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from clusterproof.checker.export.exported import Exported
-from clusterproof.checker.export.rocq_text import PRELUDE
+from clusterproof.checker.export.rocq_text import LIBRARY
 from clusterproof.checker.kernel import printed
 
 PAGE = """\
@@ -25,7 +25,8 @@ Each line of the table below is one theorem. Nothing here needs the program that
    Compare it with the paper. No program can do this for you.
 2. Read the last theorem of the file for Rocq, and the definitions that it names. Compare them with `claim.txt`, which
    stands above them as a comment. The comment says what is left out.
-3. Of `prelude.v` read the definitions that the table names. Its lemmas are proved.
+3. Read the definitions that the table names: in `functions.v`, which is short and has nothing else, and in
+   `prelude.v`. The lemmas of `prelude.v` and `duals.v` are proved.
 4. `statement.tex` is the statement as a page. `evidence.json` is what `replay.py` reads.
 
 ## What is not proved
@@ -34,7 +35,7 @@ That `claim.txt` says what the paper says, and that the definitions for Rocq say
 
 ## Index
 
-| line | verdict | theorem | to be read in prelude.v | title |
+| line | verdict | theorem | definitions to be read | title |
 | --- | --- | --- | --- | --- |
 """
 THEOREM = re.compile(r"^Theorem (\w+)", re.MULTILINE)
@@ -61,10 +62,11 @@ def _row(one: Exported) -> str:
 
 
 def _to_be_read(proof: str) -> list[str]:
-    """Return the definitions of the prelude that statements of a file name."""
+    """Return the definitions of the library that statements of a file name."""
     plain = COMMENT.sub("", proof)
     stated = re.findall(r"^Definition[^.]*?: (?:Prop|R) :=.*?\.$", plain, re.DOTALL | re.MULTILINE)
     theorem = list(re.finditer(r"^Theorem .*?\.$", plain, re.DOTALL | re.MULTILINE))[-1][0]
     words = set(re.findall(r"\w+", " ".join([*stated, theorem])))
-    known = re.findall(r"^(?:Definition|Fixpoint|Inductive) (\w+)", PRELUDE.read_text(), re.MULTILINE)
+    library = "".join(each.read_text() for each in LIBRARY)
+    known = re.findall(r"^(?:Definition|Fixpoint|Inductive|Record) (\w+)", library, re.MULTILINE)
     return [name for name in known if name in words]

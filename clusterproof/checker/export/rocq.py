@@ -9,7 +9,7 @@ from clusterproof.checker.claims.claim import Claim
 from clusterproof.checker.export.formulas import Exporter
 from clusterproof.checker.export.rocq_dual import dual
 from clusterproof.checker.export.rocq_symbols import RULES
-from clusterproof.checker.export.rocq_text import comment, places
+from clusterproof.checker.export.rocq_text import Names, comment, places
 from clusterproof.checker.kernel import Refused, printed
 
 SHOWN = {
@@ -36,14 +36,10 @@ SHOWN = {
    ways, is left out: compare them with the source. A choice of numbers may be taken for all between them.""",
     "empty": """no real numbers of the space meet the hypotheses. Each case of the choices has its theorem; that these
    are all cases is left out: compare them with the signature.""",
-    "dual": """in every inner product space, for whatever vectors and numbers fulfil the listed conditions, what is
-   measured is at most the bound; one theorem for each setting of the other quantities. The function is
-   followed as the source runs: each point where it is asked is a sum of free vectors, which are the
-   solution, the way from there to the start, and its subgradients; sides that are no single product are
-   multiplied out. Left out: that every function of the class fulfils the conditions (they are necessary:
-   Taylor, Hendrickx and Glineur, Math. Program. 161, 2017, Theorem 4, and the sources in
-   clusterproof/checker/kernel/interpolation.py), that the settings are all, and that some function meets
-   the hypotheses.""",
+    "dual": """in every real inner product space and for every function of the class the line holds, at each setting of
+   the other quantities. Each setting has its proposition, case_1 and so on, which defines the algorithm on the
+   function and its gradient, as the source runs; the theorem says that all of them hold. The classes and the space are
+   defined in functions.v. Left out: that the settings are all, and that some function meets the hypotheses.""",
 }
 SHOWN["squares"] = SHOWN["signs"]
 BELIEVED = """The space may be narrower than the hypotheses and the statement in the docstring: ranges that stay off 0,
@@ -55,6 +51,14 @@ BELIEVED = """The space may be narrower than the hypotheses and the statement in
 IMPORTS = """\
 From Coq Require Import Rbase Rfunctions QArith List.
 From Clusterproof Require Import prelude.
+Import ListNotations.
+Open Scope R_scope.
+"""
+
+
+IMPORTS_OF_FUNCTIONS = """\
+From Coq Require Import Rbase Rfunctions List Lra.
+From Clusterproof Require Import functions prelude duals.
 Import ListNotations.
 Open Scope R_scope.
 """
@@ -81,7 +85,8 @@ def rocq_file(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word
     if rule not in SHOWN:
         raise Refused(f"the rule {rule} has no theorem for Rocq yet")
     exporter = Exporter(text, record["statement"], record)
-    body = dual(text, record) if rule == "dual" else RULES[rule](exporter, record)
+    name = Names().new(claim.id)
+    body = dual(text, record, name) if rule == "dual" else RULES[rule](exporter, record)
     line = printed(record["statement"], record["line"])
     means = {
         "vacuous": "That it holds shows that the claim says nothing of the algorithm: "
@@ -99,4 +104,5 @@ def rocq_file(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word
         f"What is shown: {SHOWN[rule]}",
         BELIEVED,
     ]
-    return "\n".join([comment("\n".join(head)), "", IMPORTS, *places("\n".join(body)), *body, ""])
+    imports = IMPORTS_OF_FUNCTIONS if rule == "dual" else IMPORTS
+    return "\n".join([comment("\n".join(head)), "", imports, *places("\n".join(body)), *body, ""])

@@ -1,246 +1,350 @@
-"""A theorem about every function of a class, from the conditions that are used, in any inner product space."""
+"""A theorem about every function of a class, in any inner product space, at each setting of the other quantities."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 from typing import Any
 
-from clusterproof.checker.export.rocq_text import comment, every, listed, rational
+from clusterproof.checker.export.function_words import Words, number_code, number_text, with_lets
+from clusterproof.checker.export.rocq_text import comment, listed, whole
+from clusterproof.checker.export.source_names import naming
+from clusterproof.checker.export.traced import Asked, Comparison, Followed, Traced, begun, plain, quantities
 from clusterproof.checker.kernel.definitions import WORDS
-from clusterproof.checker.kernel.evaluation import Outside, limited
+from clusterproof.checker.kernel.evaluation import Evaluation, Outside, Refused, evaluating, limited, running
 from clusterproof.checker.kernel.functions import problem
 from clusterproof.checker.kernel.interpolation import FunctionClass
-from clusterproof.checker.kernel.numbers import number, read, write
+from clusterproof.checker.kernel.numbers import read, write
 from clusterproof.checker.kernel.reading import read as read_text
 from clusterproof.checker.kernel.spaces import OfClass
-from clusterproof.checker.kernel.traces import Trace
-from clusterproof.checker.kernel.vocabulary import Least, Sides
-from clusterproof.checker.kernel.worlds import Form, Point
+from clusterproof.checker.kernel.vocabulary import Sides
+from clusterproof.checker.kernel.worlds import Form
 
 
-class Followed(Trace):
-    """A trace that knows of which points each number is the product."""
+@dataclass(frozen=True)
+class Line:
+    """A line as it is written: its sign, what is measured, and by name the summands that it is compared with."""
 
-    def __init__(self, *arguments: Any) -> None:
-        self.products: dict[int, tuple[Form, Point, Point]] = {}
-        super().__init__(*arguments)
-
-    def inner(self, left: Point, right: Point) -> Form:
-        """Return the combination of the products of the free vectors."""
-        form = super().inner(left, right)
-        self.products[id(form)] = form, left, right
-        return form
+    sign: str
+    measured: Any
+    terms: Mapping[str, Any]
 
 
-def _rational(value: Any) -> str:
-    return f"{rational(value)}%Q"
+class Source:
+    """Runs a statement on what is traced.
 
+    Parameters
+    ----------
+    text, statement
+        Of a claim, and the name of one of its statements.
 
-class Writer:
-    """Writes points and numbers of a trace by the names of its free vectors and values."""
+    Attributes
+    ----------
+    supposed
+        By the identity of the kernel's facts: their words, and the comparison.
+    lines
+        By the identity of the kernel's slacks the lines.
+    names
+        By identity, names of values in the source.
+    """
 
-    def __init__(self, trace: Followed) -> None:
-        self._trace = trace
-        self._vectors = (
-            {0: "solution", 1: "start_minus_solution"} if trace.solution is not None else {0: "start"}
-        )
-        self._values: dict[int, str] = {}
-        self.points: dict[tuple[Any, ...], str] = {trace.start.key: "start_point"}
-        for k, oracle in enumerate(trace.oracles):
-            for i, (point, gradient, value) in enumerate(oracle.triplets):
-                for vector, one in ((gradient, f"gradient_{k}_{i}"), (point, f"vector_{k}_{i}")):
-                    for v in vector.terms:
-                        self._vectors.setdefault(
-                            v, one if vector is point or len(vector.terms) == 1 else f"vector_{v}"
-                        )
-                for key in value.terms:
-                    self._values.setdefault(key[0] if key else -1, f"value_{k}_{i}" if key else "1")
-                self.points.setdefault(point.key, f"point_{k}_{i}")
+    def __init__(self, text: str, statement: str) -> None:
+        self.supposed: dict[int, tuple[str, Comparison]] = {}
+        self.lines: dict[int, Line] = {}
+        self.names: dict[int, tuple[Any, str]] = {}
+        own: dict[str, Callable[..., Any]] = {
+            "suppose": self._suppose,
+            "at_most": self._compare("at_most", "<="),
+            "at_least": self._compare("at_least", ">="),
+            "given": self._no_word("given(...)"),
+            "equal": self._no_word("equal(...)"),
+            "known": self._no_word("known(...)"),
+            "iterate": self._no_word("iterate(...)"),
+        }
+        self.stated = read_text(text, {**WORDS, **own}).statements[statement]
+        assert self.stated.space.function is not None
+        self.function = self.stated.space.function
+        of_class = self.stated.space.ranges[self.function]
+        assert type(of_class) is OfClass
+        self.of_class = of_class
 
-    def names(self) -> list[str]:
-        """Define the places of the free vectors and values."""
-        vectors = {v: self._vectors.get(v, f"vector_{v}") for v in range(self._trace.vectors)}
-        self._vectors = vectors
-        places = [f"Definition {name} : nat := {v}." for v, name in vectors.items()]
-        return places + [
-            f"Definition {n}_place : nat := {v}." for v, n in sorted(self._values.items()) if v >= 0
-        ]
+    @staticmethod
+    def _no_word(name: str) -> Callable[..., Any]:
+        def refuse(*arguments: Any, **named: Any) -> Any:
+            raise Refused(f"no theorem for Rocq about functions uses {name} yet")
 
-    def vector(self, point: Point) -> str:
-        """Write a combination of free vectors."""
-        return (
-            listed(f"({rational(c)}, {self._vectors[v]})" for v, c in sorted(point.terms.items()) if c) + "%Q"
-        )
+        return refuse
 
-    def form(self, value: Any) -> str:
-        """Write a number: a product of two points where it is known to be one, else by the free vectors."""
-        if not isinstance(value, Form):
-            return f"(Number {_rational(number(value))})"
-        if id(value) in self._trace.products:
-            _, left, right = self._trace.products[id(value)]
-            return f"(Inner {self._point(left)} {self._point(right)})"
-        parts = []
-        for key, c in value.terms.items():
-            if len(key) == 2:
-                part = f"(Inner [(1%Q, {self._vectors[key[0]]})] [(1%Q, {self._vectors[key[1]]})])"
-            elif key:
-                part = f"(Value {self._values.get(key[0], 'value')}_place)"
-            else:
-                part = "(Number 1%Q)"
-            parts.append(part if c == 1 else f"(Times {_rational(c)} {part})")
-        text = parts[-1] if parts else "(Number 0%Q)"
-        for part in reversed(parts[:-1]):
-            text = f"(Plus {part}\n    {text})"
-        return text
+    def _suppose(self, name: Any, holds: Any = None, words: Any = None) -> None:
+        before = len(running().now.facts)
+        WORDS["suppose"](name, plain(holds))
+        for fact in running().now.facts[before:]:
+            if type(holds) is not Comparison:
+                raise Refused("a hypothesis on functions is one comparison")
+            self.supposed[id(fact)] = name, holds
 
-    def _point(self, point: Point) -> str:
-        return self.points.get(point.key) or self.vector(point)
-
-    def triplets(self) -> list[str]:
-        """Define the points at which a function is known, its subgradients and values there."""
-        lines, defined = (
-            [f"Definition start_point : vector := {self.vector(self._trace.start)}."],
-            {"start_point"},
-        )
-        for k, oracle in enumerate(self._trace.oracles):
-            for i, (point, gradient, value) in enumerate(oracle.triplets):
-                name = self.points[point.key]
-                if name not in defined:
-                    lines.append(f"Definition {name} : vector := {self.vector(point)}.")
-                    defined.add(name)
-                lines.append(
-                    f"Definition f_{k}_{i} := Triplet {name} {self.vector(gradient)} {self.form(value)}."
-                )
-        return lines
-
-
-def _condition(trace: Trace, name: str, form: Form, writer: Writer) -> str:
-    """Write a condition: of a pair of a function's points by what it says, others by the free vectors."""
-    oracle, _, rest = name.partition(":")
-    pair, _, which = rest.partition(":")
-    definition = trace.definitions[int(oracle)] if oracle.isdigit() else None
-    if isinstance(definition, FunctionClass) and "," in pair and which == "0":
-        s, t = (f"f_{oracle}_{place}" for place in pair.split(","))
-        L = definition.smoothness
-        mu = definition.strong_convexity if definition.convex or L is None else -L
-        if L is None or mu == L:
-            return f"convex {_rational(mu)} {s} {t}"
-        return f"smooth {_rational(mu)} {_rational(L)} {s} {t}"
-    return f"{comment(name)} {writer.form(form)}"
-
-
-def dual(text_of_claim: str, record: Mapping[str, Any]) -> list[str]:
-    """Write a theorem for each setting, path and entry of the line."""
-    compared: list[tuple[Sides, Any, bool]] = []
-
-    def noting(known: Callable[..., Sides]) -> Callable[..., Sides]:
-        def compare(measured: Any, *allowed: Any, words: Any = None, **terms: Any) -> Sides:
-            line = known(measured, *allowed, **terms)
-            compared.append((line, measured, line.sign == ">="))
+    def _compare(self, word: str, sign: str) -> Callable[..., Sides]:
+        def compare(measured: Any, *more: Any, words: Any = None, **terms: Any) -> Sides:
+            line: Sides = WORDS[word](
+                plain(measured), *map(plain, more), **{n: plain(t) for n, t in terms.items()}
+            )
+            self.lines[id(line.slacks)] = Line(sign, measured, terms)
             return line
 
         return compare
 
-    noted = {name: noting(WORDS[name]) for name in ("at_most", "at_least")}
-    stated = read_text(text_of_claim, {**WORDS, **noted}).statements[record["statement"]]
-    name = stated.space.function
-    assert name is not None
-    of_class = stated.space.ranges[name]
-    assert type(of_class) is OfClass
-    proofs = {_key(each["setting"]): each["paths"] for each in record["settings"]}
-    cases: list[tuple[str, list[str]]] = []
+    def evaluate(self, instance: Mapping[str, Any], asked: Asked) -> tuple[dict[str, Any], Evaluation]:
+        """Return the lines, and what was supposed; none where a hypothesis fails."""
+        given = {**quantities(instance), self.function: Followed(problem(asked.trace), asked)}
+        with evaluating() as evaluation, naming(self.names, Traced):
+            try:
+                return self.stated.evaluate(given), evaluation
+            except Outside:
+                return {}, evaluation
+
+
+@dataclass(frozen=True)
+class Case:
+    """A line at a setting on one path, with the multipliers of an entry."""
+
+    setting: Mapping[str, Any]
+    asked: Asked
+    line: Line
+    measured: Any
+    bounds: Mapping[str, Any]
+    slack: Any
+    facts: tuple[Mapping[str, Form], Mapping[str, Form]]
+    supposed: Sequence[tuple[str, Comparison]]
+    proof: Mapping[str, Any]
+
+
+def dual(text_of_claim: str, record: Mapping[str, Any], name: str = "certified") -> list[str]:
+    """Write a theorem for each setting and entry of the line, and one, of a name, that composes them."""
+    source = Source(text_of_claim, record["statement"])
+    lines: list[str] = []
+    count = 0
     with limited(10**9):
-        for setting in stated.space.every(left_out=name):
-            paths = iter(proofs.get(_key({key: write(value) for key, value in setting.items()}), ()))
-            decisions: list[bool] | None = []
-            while decisions is not None:
-                plain = of_class.trace(setting, decisions)
-                trace = Followed(plain.groups, plain.reach, decisions)
-                compared.clear()
-                try:
-                    lines, evaluation = stated.evaluated({**setting, name: problem(trace)})
-                except Outside:
-                    lines, evaluation = {}, None
-                decisions = trace.next_decisions()
-                sides = lines.get(record["line"])
-                if type(sides) is not Sides or evaluation is None:
-                    continue
-                words_of = ", ".join(f"{key} = {value}" for key, value in setting.items())
-                measured, is_lower = next(
-                    (m, low) for line, m, low in compared if line.slacks is sides.slacks
-                )
-                several = list(measured) if type(measured) in (list, tuple) else [measured]
-                facts = trace.facts([*evaluation.now.facts, *sides.facts])
-                for entry, slack, proof in zip(
-                    several * len(sides.slacks), sides.slacks, next(paths), strict=False
-                ):
-                    pair = (entry, slack, is_lower)
-                    cases.append((words_of, _theorem(trace, pair, facts, proof)))
-    text: list[str] = []
-    for k, (words_of, lines_of) in enumerate(cases, start=1):
-        text += [
-            "",
-            comment(words_of or "no other quantity"),
-            f"Module Case_{k}.",
-            *lines_of,
-            f"End Case_{k}.",
-        ]
-    return [*text, "", every(f"Case_{k}.certified" for k in range(1, len(cases) + 1))]
+        for count, case in enumerate(_cases(source, record), start=1):
+            words = ", ".join(f"{key} = {value}" for key, value in case.setting.items())
+            lines += ["", comment(words or "no other quantity"), *_Theorem(case, source.names, count).lines]
+    whole = " /\\ ".join(f"case_{k}" for k in range(1, count + 1))
+    parts = (
+        "".join(f"(conj case_{k}_holds " for k in range(1, count)) + f"case_{count}_holds" + ")" * (count - 1)
+    )
+    return [
+        *lines,
+        "",
+        f"Theorem {name} : {whole}.",
+        f"Proof. exact {parts}. Qed.",
+        f"Definition theorems := {name}.",
+    ]
+
+
+def _cases(source: Source, record: Mapping[str, Any]) -> Iterator[Case]:
+    proofs = {_key(each["setting"]): each["paths"] for each in record["settings"]}
+    for setting in source.stated.space.every(left_out=source.function):
+        paths = iter(proofs.get(_key({key: write(value) for key, value in setting.items()}), ()))
+        asked = begun(source.of_class.trace(setting, []))
+        lines, evaluation = source.evaluate(setting, asked)
+        if asked.trace.forked:
+            raise Refused("no theorem for Rocq about functions decides a comparison of their values yet")
+        sides = lines.get(record["line"])
+        if type(sides) is not Sides:
+            continue
+        line = source.lines[id(sides.slacks)]
+        known = [*evaluation.now.facts, *sides.facts]
+        facts = asked.trace.facts(known)
+        several = list(line.measured) if type(line.measured) in (list, tuple) else [line.measured]
+        for place, (slack, proof) in enumerate(zip(sides.slacks, next(paths), strict=True)):
+            if type(slack) is tuple:
+                raise Refused("no theorem for Rocq about functions is about least(...) yet")
+            measured = several[place % len(several)]
+            bounds = {
+                name: term[place] if type(term) in (list, tuple) else term
+                for name, term in line.terms.items()
+            }
+            supposed = [source.supposed[id(fact)] for fact in known]
+            yield Case(setting, asked, line, measured, bounds, slack, facts, supposed, proof)
 
 
 def _key(setting: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(sorted((str(key), str(value)) for key, value in setting.items()))
 
 
-def _theorem(
-    trace: Followed,
-    compared: tuple[Any, Any, bool],
-    facts: tuple[dict[str, Form], dict[str, Form]],
-    proof: Mapping[str, Any],
-) -> list[str]:
-    measured, slack, is_lower = compared
-    nonnegative, zero = facts
-    if type(measured) is Least:
-        weights = [Fraction(read(weight)) for weight in proof["weights"]]
-        small = trace.constant(0) + sum(
-            (w * m for w, m in zip(weights, measured.numbers, strict=True)), start=trace.constant(0)
+class _Theorem:
+    """The statement of a case, and its proof."""
+
+    def __init__(self, case: Case, names: Mapping[int, tuple[Any, str]], number: int) -> None:
+        self._case, self._number, self._name = case, number, f"case_{number}"
+        roots = [each for each in (case.measured, *case.bounds.values()) if isinstance(each, Traced)]
+        given = [name for name, value in case.setting.items() if type(value) in (int, Fraction)]
+        self._words = Words(case.asked, roots, names, given)
+        self.lines = [*self._statement(), *self._evidence(), *self._proof()]
+
+    def _own(self, name: str) -> str:
+        """Return a name of the proof, which no source has."""
+        return f"{name}_{self._number}'"
+
+    # ---- what is stated
+
+    def _statement(self) -> list[str]:
+        words, asked, case = self._words, self._case.asked, self._case
+        functions, gradients = words.functions, words.gradients
+        self._given: list[str] = []
+        hypotheses = []
+        for place, definition in enumerate(asked.trace.definitions):
+            assert isinstance(definition, FunctionClass)
+            own = f"{functions[place]} {gradients[place]}"
+            hypotheses += [
+                f"strongly_convex {number_text(definition.strong_convexity)} {own}",
+                f"upper_smooth {number_text(definition.smoothness)} {own}",
+            ]
+            self._given += [f"C_{place}'", f"U_{place}'"]
+        total: Any = 0
+        for place, weight in enumerate(asked.trace.weights):
+            total = total + weight * asked.triplets[place, 0][1]
+        self._total: Traced = total
+        vanishes = f"{words.text(total)} = origin S"
+        values = {name: case.setting[own] for own, name in words.quantities.items()}
+        lets = [(name, number_text(value)) for name, value in values.items()]
+        lets += [(name, words.text(node, define=True)) for name, node in words.lets]
+        bound = []
+        for name, term in case.bounds.items():
+            bound.append(words.names.new(name))
+            lets.append((bound[-1], f"{words.text(term)}"))
+        measured, allowed = words.text(case.measured), " + ".join(bound)
+        conclusion = f"{measured} {case.line.sign} {allowed}"
+        free = " ".join(words.free.values())
+        self._lets = [name for name, _ in lets]
+        return [
+            f"Definition {self._name} : Prop :=",
+            f"  forall (S : space) ({' '.join(functions)} : V S -> R) ({' '.join(gradients)} : V S -> V S),",
+            *(f"  {each} ->" for each in hypotheses),
+            f"  forall {free} : V S, {vanishes} ->",
+            f"  {with_lets(lets, conclusion)}.",
+        ]
+
+    # ---- symbol by symbol
+
+    def _evidence(self) -> list[str]:
+        words, case, trace = self._words, self._case, self._case.asked.trace
+        nonnegative, zero = case.facts
+        if zero or case.supposed:
+            raise Refused("no theorem for Rocq about functions has further hypotheses on them yet")
+        rest, given, self._conditions = trace.constant(0) + case.slack, [], []
+        least = Fraction(0)
+        for name, code in case.proof["multipliers"].items():
+            factor = Fraction(read(code))
+            rest = rest - factor * nonnegative[name]
+            if name == "1":
+                least = factor
+            elif factor:
+                given.append((factor, self._condition(name)))
+        self._bound = _sum(case.bounds.values())
+        small, large = case.measured, self._bound
+        if case.line.sign == ">=":
+            small, large = large, small
+        self._small, self._large = (
+            words.code(each) if isinstance(each, Traced) else f"(Number {number_code(each)})"
+            for each in (small, large)
         )
-        slack = sum((w * s for w, s in zip(weights, slack, strict=True)), start=trace.constant(0))
-        large = slack + small
-    elif is_lower:
-        small, large = measured - slack, measured
-    else:
-        small, large = measured, slack + measured
-    writer = Writer(trace)
-    rest, given = trace.constant(0) + slack, []
-    for name, code in proof["multipliers"].items():
-        factor = Fraction(read(code))
-        form = nonnegative[name] if name in nonnegative else zero[name]
-        rest = rest - factor * form
-        if name == "1" or not factor:
-            continue
-        given.append((abs(factor), form if factor > 0 else -form, name))
-    entries = [value * (2 if key[0] == key[1] else 1) for key, value in rest.terms.items() if len(key) == 2]
-    scale = lcm(*(value.denominator for value in entries))
-    return [
-        *writer.names(),
-        *writer.triplets(),
-        f"Definition measured : form := {writer.form(small)}.",
-        f"Definition bound : form := {writer.form(large)}.",
-        "Definition conditions : list form := [\n  "
-        + ";\n  ".join(_condition(trace, name, form, writer) for _, form, name in given)
-        + "].",
-        f"Definition multipliers : list Q := {listed(rational(factor) for factor, _, _ in given)}%Q.",
-        "",
-        "Theorem certified : forall (S : space) (v : nat -> V S) (val : nat -> R),",
-        "  Forall (fun condition => 0 <= sem S v val condition) conditions ->",
-        "  sem S v val measured <= sem S v val bound.",
-        "Proof.",
-        "  intros S v val H.",
-        f"  assert (P : proves {trace.vectors} {scale} measured bound (combine multipliers conditions) = true)",
-        "    by (vm_cast_no_check (eq_refl true)).",
-        "  exact (proves_ok S val _ _ _ _ _ v P H).",
-        "Qed.",
-    ]
+        matrix = words.matrix(rest)
+        scale = lcm(*(entry.denominator for row in matrix for entry in row))
+        rows = [listed(f"({whole(int(entry * scale))})" for entry in row) for row in matrix]
+        triplets = [
+            f"Definition {self._own(f'at_{k}_{i}')} := Triplet {' '.join(map(words.code, triplet))}."
+            for (k, i), triplet in sorted(case.asked.triplets.items())
+        ]
+        last = case.asked.triplets[len(trace.definitions) - 1, 0][1]
+        weight = trace.weights[-1]
+        place = words.base(last)
+        meanings = [
+            f"({place}%nat, Less (Base {place}) (Multiple {number_code(1 / weight)} {words.code(self._total)}), "
+            f"{words.multiples(last.value)})"
+        ]
+        meanings += [
+            f"({words.base(node)}%nat, {words.code(node, define=True)}, {words.multiples(node.value)})"
+            for _, node in words.lets
+        ]
+        own = self._own
+        return [
+            *triplets,
+            f"Definition {own('meanings')} : meanings :=\n  {listed(meanings)}.",
+            f"Definition {own('given')} : list (formula * form) :=\n  "
+            + listed(f"({number_code(factor * scale)}, {text})" for factor, text in given)
+            + ".",
+            f"Definition {own('matrix')} : list (list Z) :=\n  ({listed(rows)})%Z.",
+            f"Definition {own('rest')} : formula := {number_code(least * scale)}.",
+            f"Definition {own('scale')} : formula := {number_code(scale)}.",
+            f"Definition {own('small')} : form := {self._small}.",
+            f"Definition {own('large')} : form := {self._large}.",
+        ]
+
+    def _condition(self, name: str) -> str:
+        oracle, _, rest = name.partition(":")
+        pair, _, which = rest.partition(":")
+        if not oracle.isdigit() or "," not in pair or which != "0":
+            raise Refused(f"no theorem for Rocq about functions uses the condition {name} yet")
+        definition = self._case.asked.trace.definitions[int(oracle)]
+        assert isinstance(definition, FunctionClass)
+        first, second = (self._own(f"at_{oracle}_{place}") for place in pair.split(","))
+        mu, L = number_code(definition.strong_convexity), number_code(definition.smoothness)
+        own = f"{self._words.functions[int(oracle)]} {self._words.gradients[int(oracle)]}"
+        right = "(conj (fun z' => eq_refl) eq_refl)"
+        self._conditions.append(
+            f"(smooth_pair_holds S nil v' val' {own} {mu} {L} {first} {second} A_{oracle}' C_{oracle}' U_{oracle}' "
+            f"{right} {right})"
+        )
+        return f"smooth_pair {mu} {L} {first} {second}"
+
+    def _proof(self) -> list[str]:
+        words, name, trace = self._words, self._name, self._case.asked.trace
+        free = " ".join(words.free.values())
+        own = f"{' '.join(words.functions)} {' '.join(words.gradients)}"
+        several = []
+        for place, definition in enumerate(trace.definitions):
+            assert isinstance(definition, FunctionClass)
+            mu, L = number_code(definition.strong_convexity), number_code(definition.smoothness)
+            several.append(f"  assert (A_{place}' : den nil {mu} < den nil {L}) by (simpl; lra).")
+        total, inverse = words.code(self._total), number_code(1 / trace.weights[-1])
+        known = (
+            f"(conj (by_zero S nil v' {total} {inverse} _ M') "
+            + "(conj (fun z' => eq_refl) " * len(words.lets)
+            + "Logic.I"
+            + ")" * (1 + len(words.lets))
+        )
+        hold = (
+            "".join(f"(conj {each}\n    " for each in self._conditions)
+            + "Logic.I"
+            + ")" * len(self._conditions)
+        )
+        bases = "; ".join(words.text(each) for each in words.bases)
+        values = "; ".join(words.text(each) for each in words.heights)
+        meanings, scale, given, matrix, rest, small, large = map(
+            self._own, ("meanings", "scale", "given", "matrix", "rest", "small", "large")
+        )
+        slack = f"(Minus {large} {small})"
+        return [
+            f"Lemma {name}_holds : {name}.",
+            "Proof.",
+            f"  cbv delta [{name}]. intros S {own} {' '.join(self._given)} {free} M' {' '.join(self._lets)}.",
+            f"  pose (v' := fun i' => nth i' [{bases}] (origin S)).",
+            f"  pose (val' := fun i' => nth i' [{values}] 0).",
+            *several,
+            f"  assert (P' : proves nil {meanings} {scale} {slack} {given} nil {matrix} {rest} = true)",
+            "    by (vm_cast_no_check (eq_refl true)).",
+            f"  assert (K' : mean_it S nil v' {meanings}) by exact {known}.",
+            f"  assert (H' : hold S nil v' val' {given}) by exact {hold}.",
+            "  pose proof (proves_ok S nil v' val' nil eq_refl Logic.I _ _ _ _ _ _ _ P' K' H') as E'.",
+            f"  exact (below S nil v' val' {small} {large} E').",
+            "Qed.",
+        ]
+
+
+def _sum(values: Any) -> Any:
+    total, *others = values
+    for each in others:
+        total = total + each
+    return total

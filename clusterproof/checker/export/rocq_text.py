@@ -18,18 +18,23 @@ LONGEST = 40
 """Digits above which a number is written in base 16, which is read faster."""
 PLACES = 64
 """Places in the list of values from which they have names: Rocq's natural numbers are written in base 1."""
-PRELUDE = Path(__file__).with_name("prelude.v")
+LIBRARY = [Path(__file__).with_name(name) for name in ("functions.v", "prelude.v", "duals.v")]
+"""What the files for Rocq import, in order: the first has definitions only."""
 OWN = """
     Axiom CoFixpoint Definition Fixpoint Hypothesis Parameter Theorem Variable Type Set Prop SProp R Q Z S O
     as at by cofix else end exists exists2 fix for forall fun if IF in let match mod
     return struct then using where with pi ln sqrt sin cos exp pow Rabs space hypotheses conclusion branches integer
     program given claim before env entries goal instances certified admissible violated vacuous theorems shown place
     bool nat list option prod sum unit tt nil cons Some None True False true false not and or conj proj1 proj2 fst snd
-    eq eq_refl or_introl or_intror ex_intro Logic I INR IZR Rnot_le_lt Rle_antisym lra Case Lemma Formulas
+    eq eq_refl or_introl or_intror ex_intro Logic I INR IZR Rnot_le_lt Rle_antisym lra Case Lemma Formulas case
+    nth holds
 """
 DECLARED = r"(?:Definition|Fixpoint|Lemma|Theorem|Inductive|Record) (\w\w+)|\| ([A-Z]\w+)"
-"""What declares a name in the prelude, or is a constructor there."""
-TAKEN = {*OWN.split(), *(a or b for a, b in re.findall(DECLARED, PRELUDE.read_text()))}
+"""What declares a name in the library, or is a constructor there."""
+TAKEN = {
+    *OWN.split(),
+    *(a or b for a, b in re.findall(DECLARED, "".join(each.read_text() for each in LIBRARY))),
+}
 """Names that mean something else in a file, or do with a number. Proofs use names with a prime, as no source has."""
 
 

@@ -1,4 +1,4 @@
-"""The prelude of the referee's folder, compiled once."""
+"""What the files of the referee's folder import, compiled once."""
 
 import shutil
 import subprocess
@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from clusterproof.checker.export import folder
+from clusterproof.checker.export.rocq_text import LIBRARY
 
 
 @pytest.fixture(scope="session")
 def prelude(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the compiled prelude."""
+    """A folder with the compiled library."""
     path = tmp_path_factory.mktemp("rocq")
-    shutil.copyfile(folder.HERE / "prelude.v", path / "prelude.v")
-    subprocess.run(["coqc", "-q", "-Q", ".", "Clusterproof", "prelude.v"], cwd=path, check=True)
+    for file in LIBRARY:
+        shutil.copyfile(file, path / file.name)
+        subprocess.run(["coqc", "-q", "-Q", ".", "Clusterproof", file.name], cwd=path, check=True)
     return path

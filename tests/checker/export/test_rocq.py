@@ -27,7 +27,7 @@ from clusterproof.checker.claims import (
 from clusterproof.checker.claims.claim import find_claim
 from clusterproof.checker.export import folder
 from clusterproof.checker.export.formulas import Exporter
-from clusterproof.checker.export.rocq import IMPORTS
+from clusterproof.checker.export.rocq import IMPORTS, IMPORTS_OF_FUNCTIONS
 from clusterproof.checker.export.rocq_dual import dual
 from clusterproof.checker.export.rocq_symbols import RULES
 
@@ -54,7 +54,8 @@ def answer(
     lines = (
         dual(text, full) if full["rule"] == "dual" else RULES[full["rule"]](Exporter(text, "", full), full)
     )
-    (prelude / "proof.v").write_text("\n".join([IMPORTS, *lines, "Print Assumptions theorems.", ""]))
+    imports = IMPORTS_OF_FUNCTIONS if full["rule"] == "dual" else IMPORTS
+    (prelude / "proof.v").write_text("\n".join([imports, *lines, "Print Assumptions theorems.", ""]))
     command = ["coqc", "-q", "-Q", ".", "Clusterproof", "proof.v"]
     return subprocess.run(command, cwd=prelude, capture_output=True, text=True, check=False)
 
@@ -390,14 +391,23 @@ def test_what_is_wrong_is_refused(prelude: Path, function: Any, record: Any) -> 
     assert computed or "No applicable tactic" in found.stderr, "by what it computes, not by how it is written"
 
 
-@pytest.mark.parametrize("name", ["signs", "descent"])
-def test_a_hypothesis_that_is_left_out_of_a_file_is_missed(prelude: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("signs", "0 < y", "0 <= y"),
+        ("descent", "upper_smooth 1 f g", "upper_smooth 2 f g"),
+        ("descent", "strongly_convex 0 f g", "strongly_convex (-1) f g"),
+        ("descent", "g minimiser = origin S", "g start = origin S"),
+        ("descent", "let x := start [-] g start", "let x := start [+] g start"),
+        ("descent", "/ 6", "/ 7"),
+    ],
+)
+def test_a_changed_statement_is_refused(prelude: Path, name: str, old: str, new: str) -> None:
     right = {function.__name__: (function, record) for function, record in RIGHT}
     answer(prelude, *right[name])
     text = (prelude / "proof.v").read_text()
-    old = "0 < y" if name == "signs" else "smooth (0 # 1)%Q (1 # 1)%Q f_0_1 f_0_2"
     assert old in text
-    (prelude / "proof.v").write_text(text.replace(old, "0 <= y" if name == "signs" else "Number 0%Q"))
+    (prelude / "proof.v").write_text(text.replace(old, new))
     command = ["coqc", "-q", "-Q", ".", "Clusterproof", "proof.v"]
     assert subprocess.run(command, cwd=prelude, capture_output=True, check=False).returncode != 0
 

@@ -1,0 +1,280 @@
+(* What theorems about functions rest on, proved once. Vectors and numbers that depend on functions are written symbol
+   by symbol, and multiplied out by computation. A theorem's statement names nothing of this file. *)
+From Coq Require Import Rbase Rfunctions R_sqrt List Lra Lia.
+From Clusterproof Require Import functions prelude.
+Import ListNotations.
+Open Scope R_scope.
+
+(* ---- Vectors and numbers, symbol by symbol *)
+
+Inductive vector := Base (n : nat) | Sum (a b : vector) | Less (a b : vector) | Multiple (c : formula) (a : vector).
+Inductive form :=
+| Number (c : formula) | Value (n : nat) | Inner (a b : vector) | Plus (a b : form) | Minus (a b : form)
+| Times (c : formula) (a : form) | Over (a : form) (c : formula).
+(* A vector as a sum of multiples of base vectors. *)
+Definition multiples := list (formula * nat).
+(* What is multiplied out: products of base vectors, values, and 1. *)
+Inductive key := Product (i j : nat) | Height (n : nat) | One.
+Definition same_key (k l : key) : bool :=
+  match k, l with
+  | Product i j, Product m n => ((i =? m) && (j =? n))%nat%bool
+  | Height m, Height n => (m =? n)%nat | One, One => true | _, _ => false end.
+
+Section Collect.
+Variable K : Type.
+Variable eqb : K -> K -> bool.
+Hypothesis eqb_ok : forall k l, eqb k l = true -> k = l.
+Fixpoint put (c : formula) (k : K) (l : list (formula * K)) : list (formula * K) :=
+  match l with [] => [(c, k)] | (d, m) :: l => if eqb k m then (Add d c, m) :: l else (d, m) :: put c k l end.
+Definition collected (l : list (formula * K)) : list (formula * K) :=
+  fold_left (fun m t => put (fst t) (snd t) m) l [].
+Definition vanishing (es : list entry) (l : list (formula * K)) : bool :=
+  forallb (fun t => shows es (Same (fst t) (Num 0))) (collected l).
+Variable env : list R.
+Variable h : K -> R.
+Definition total (l : list (formula * K)) : R := fold_right (fun t s => den env (fst t) * h (snd t) + s) 0 l.
+Lemma total_app l m : total (l ++ m) = total l + total m.
+Proof. unfold total. induction l as [|t l IH]; simpl. ring. rewrite IH. ring. Qed.
+Lemma put_ok c k l : total (put c k l) = den env c * h k + total l.
+Proof.
+  unfold total. induction l as [|[d m] l IH]; simpl. ring.
+  destruct (eqb k m) eqn:E; simpl. apply eqb_ok in E as ->. ring. rewrite IH. ring.
+Qed.
+Lemma collected_ok l : total (collected l) = total l.
+Proof.
+  unfold collected. assert (G : forall l m, total (fold_left (fun m t => put (fst t) (snd t) m) l m) = total m + total l).
+  { induction l0 as [|[c k] l0 IH]; intro m; simpl. unfold total; simpl. ring.
+    rewrite IH, put_ok. unfold total; simpl. ring. }
+  rewrite G. unfold total; simpl. ring.
+Qed.
+Lemma vanishing_ok es l : vanishing es l = true -> fst (defined env 0 es) = snd (defined env 0 es) ->
+  bounded env 0 es -> total l = 0.
+Proof.
+  unfold vanishing. intros E D B. rewrite <- collected_ok. induction (collected l) as [|t m IH]; simpl in *. reflexivity.
+  apply andb_prop in E as [E F]. apply (shows_ok es _ env) in E; auto. simpl in E. unfold total in *; simpl. rewrite E, IH by exact F. ring.
+Qed.
+End Collect.
+Arguments collected {K}. Arguments vanishing {K}. Arguments total {K}.
+
+(* By the place of a base vector what it is: as it is written, and as multiples of others. *)
+Definition meanings := list (nat * vector * multiples).
+Fixpoint meaning (n : nat) (known : meanings) : option multiples :=
+  match known with [] => None | (m, _, l) :: known => if (n =? m)%nat then Some l else meaning n known end.
+Definition scaled (c : formula) (l : multiples) : multiples := map (fun t => (Mul c (fst t), snd t)) l.
+Fixpoint flat (known : meanings) (c : formula) (e : vector) : multiples :=
+  match e with
+  | Base n => match meaning n known with Some l => scaled c l | None => [(c, n)] end
+  | Sum a b => flat known c a ++ flat known c b | Less a b => flat known c a ++ flat known (Opp c) b
+  | Multiple d a => flat known (Mul c d) a
+  end.
+Definition cross (l m : multiples) : list (formula * key) :=
+  flat_map (fun s => map (fun t => (Mul (fst s) (fst t), Product (Nat.min (snd s) (snd t)) (Nat.max (snd s) (snd t)))) m) l.
+Fixpoint expanded (known : meanings) (c : formula) (e : form) : list (formula * key) :=
+  match e with
+  | Number d => [(Mul c d, One)] | Value n => [(c, Height n)]
+  | Inner a b => cross (flat known c a) (flat known (Num 1) b)
+  | Plus a b => expanded known c a ++ expanded known c b | Minus a b => expanded known c a ++ expanded known (Opp c) b
+  | Times d a => expanded known (Mul c d) a | Over a d => expanded known (Div c d) a
+  end.
+Fixpoint are_right (es : list entry) (later : meanings) (known : meanings) : bool :=
+  match later with
+  | [] => true
+  | (n, e, l) :: later =>
+      (vanishing Nat.eqb es (flat known (Num 1) e ++ scaled (Opp (Num 1)) l) && are_right es later ((n, e, l) :: known))%bool
+  end.
+Fixpoint all_known (later known : meanings) : meanings :=
+  match later with [] => known | d :: later => all_known later (d :: known) end.
+
+(* Minus the form of base vectors that upper rows of a matrix are. *)
+Fixpoint row_of (i j : nat) (r : list Z) : list (formula * key) :=
+  match r with [] => [] | b :: r => (Opp (Num (2 * b)), Product i j) :: row_of i (S j) r end.
+Fixpoint matrix_of (i : nat) (m : list (list Z)) : list (formula * key) :=
+  match m with
+  | [] => []
+  | r :: m => match r with [] => [] | a :: r => (Opp (Num a), Product i i) :: row_of i (S i) r end ++ matrix_of (S i) m end.
+
+(* A number is at least 0: a positive multiple is a sum of multiples of numbers that are, of squares, of a matrix without
+   negative eigenvalues, and of 1. *)
+Definition proves (es : list entry) (later : meanings) (scale : formula) (e : form) (given : list (formula * form))
+    (squares : list (formula * vector)) (matrix : list (list Z)) (rest : formula) : bool :=
+  let known := all_known later [] in
+  (are_right es later [] && forallb (fun t => shows es (Below (Num 0) (fst t) [])) given &&
+   forallb (fun t => shows es (Below (Num 0) (fst t) [])) squares && shows es (Below (Num 0) rest []) &&
+   shows es (Never (Le scale (Num 0))) && semidefinite (length matrix) 1 matrix &&
+   vanishing same_key es (expanded known scale e ++ flat_map (fun t => expanded known (Opp (fst t)) (snd t)) given ++
+     flat_map (fun t => expanded known (Opp (fst t)) (Inner (snd t) (snd t))) squares ++ matrix_of 0 matrix ++
+     [(Opp rest, One)]))%bool.
+
+Section Meaning.
+Variable S : space.
+Variable env : list R.
+Variable v : nat -> V S.
+Variable val : nat -> R.
+Fixpoint vec (e : vector) : V S :=
+  match e with
+  | Base n => v n | Sum a b => vec a [+] vec b | Less a b => vec a [-] vec b | Multiple c a => den env c [*] vec a end.
+Fixpoint sem (e : form) : R :=
+  match e with
+  | Number c => den env c | Value n => val n | Inner a b => <<vec a, vec b>> | Plus a b => sem a + sem b
+  | Minus a b => sem a - sem b | Times c a => den env c * sem a | Over a c => sem a / den env c end.
+
+Definition like (x y : V S) : Prop := forall z, <<x, z>> = <<y, z>>.
+Definition along (z : V S) (l : multiples) : R := total env (fun n => <<v n, z>>) l.
+Lemma ip_difference (x y z : V S) : <<x [-] y, z>> = <<x, z>> - <<y, z>>.
+Proof. unfold difference. rewrite ip_plus, ip_times. ring. Qed.
+Lemma ip_difference_r (x y z : V S) : <<z, x [-] y>> = <<z, x>> - <<z, y>>.
+Proof. rewrite ip_sym, ip_difference, (ip_sym S x), (ip_sym S y). reflexivity. Qed.
+Lemma along_scaled c l z : along z (scaled c l) = den env c * along z l.
+Proof. unfold along, total. induction l as [|t l IH]; simpl. ring. rewrite IH. ring. Qed.
+Definition right (known : meanings) : Prop := forall n l, meaning n known = Some l -> forall z, <<v n, z>> = along z l.
+Lemma flat_ok known : right known -> forall e c z, along z (flat known c e) = den env c * <<vec e, z>>.
+Proof.
+  intro K. induction e; intros k z; simpl.
+  - destruct (meaning n known) as [l|] eqn:M. rewrite along_scaled, (K _ _ M). reflexivity. unfold along, total; simpl. ring.
+  - unfold along in *. rewrite total_app, IHe1, IHe2, ip_plus. ring.
+  - unfold along in *. rewrite total_app, IHe1, IHe2, ip_difference. simpl. ring.
+  - rewrite IHe, ip_times. simpl. ring.
+Qed.
+Definition at_key (k : key) : R := match k with Product i j => <<v i, v j>> | Height n => val n | One => 1 end.
+Lemma at_product i j : at_key (Product (Nat.min i j) (Nat.max i j)) = <<v i, v j>>.
+Proof.
+  simpl. destruct (Nat.le_gt_cases i j).
+  - rewrite Nat.min_l, Nat.max_r by lia. reflexivity.
+  - rewrite Nat.min_r, Nat.max_l by lia. apply ip_sym.
+Qed.
+Lemma row_ok c i m :
+  total env at_key (map (fun t => (Mul c (fst t), Product (Nat.min i (snd t)) (Nat.max i (snd t)))) m) = den env c * along (v i) m.
+Proof.
+  unfold along, total. induction m as [|[d j] m IH]; cbn [map fold_right fst snd]. ring.
+  rewrite IH, at_product, (ip_sym S (v i) (v j)). simpl. ring.
+Qed.
+Lemma cross_ok l m (x y : V S) : (forall z, along z l = <<x, z>>) -> (forall z, along z m = <<y, z>>) ->
+  total env at_key (cross l m) = <<x, y>>.
+Proof.
+  intros L M. rewrite <- L. unfold along at 1, cross. clear L. induction l as [|[c i] l IH]; simpl. reflexivity.
+  rewrite total_app, IH, row_ok, M, (ip_sym S y). reflexivity.
+Qed.
+Lemma expanded_ok known : right known -> forall e c, total env at_key (expanded known c e) = den env c * sem e.
+Proof.
+  intro K. induction e; intro k; simpl.
+  - unfold total; simpl. ring.
+  - unfold total; simpl. ring.
+  - rewrite (cross_ok _ _ (den env k [*] vec a) (vec b)). apply ip_times.
+    intro z. rewrite flat_ok, ip_times by exact K. reflexivity. intro z. rewrite flat_ok by exact K. simpl. ring.
+  - rewrite total_app, IHe1, IHe2. ring.
+  - rewrite total_app, IHe1, IHe2. simpl. ring.
+  - rewrite IHe. simpl. ring.
+  - rewrite IHe. simpl. unfold Rdiv. ring.
+Qed.
+
+Variable es : list entry.
+Hypothesis D : fst (defined env 0 es) = snd (defined env 0 es).
+Hypothesis B : bounded env 0 es.
+Fixpoint mean_it (later : meanings) : Prop :=
+  match later with [] => True | (n, e, _) :: later => like (v n) (vec e) /\ mean_it later end.
+Lemma are_right_ok later : forall known, right known -> are_right es later known = true -> mean_it later -> right (all_known later known).
+Proof.
+  induction later as [|[[n e] l] later IH]; intros known K E M; simpl in *. exact K.
+  apply andb_prop in E as [E F]. destruct M as [M N]. apply IH; auto.
+  intros m k H z. simpl in H. destruct (m =? n)%nat eqn:Q; [|exact (K m k H z)].
+  injection H as <-. apply Nat.eqb_eq in Q as ->. rewrite (M z).
+  apply (vanishing_ok nat Nat.eqb (fun i j => proj1 (Nat.eqb_eq i j)) env (fun i => <<v i, z>>)) in E; auto.
+  rewrite total_app in E. change (total env (fun i => <<v i, z>>)) with (along z) in E.
+  rewrite flat_ok, along_scaled in E by exact K. simpl in E. lra.
+Qed.
+Fixpoint shifted_by (i : nat) : nat -> V S := match i with O => v | Datatypes.S i => later S (shifted_by i) end.
+Lemma shifted_ok i : forall k, shifted_by i k = v (i + k)%nat.
+Proof. induction i; intro k; simpl. reflexivity. unfold later. rewrite IHi, Nat.add_succ_r. reflexivity. Qed.
+Lemma row_of_ok i r : forall j, total env at_key (row_of i j r) = - (2 * <<v i, comb S r (shifted_by j)>>).
+Proof.
+  induction r as [|b r IH]; intro j; cbn [row_of comb]. rewrite ip_origin_r. unfold total; simpl. ring.
+  change (total env at_key (?t :: ?l)) with (den env (fst t) * at_key (snd t) + total env at_key l).
+  rewrite IH. cbn [den fst snd at_key]. rewrite ip_plus_r, ip_times_r, shifted_ok, Nat.add_0_r, mult_IZR. simpl. ring.
+Qed.
+Lemma matrix_ok m : forall i, total env at_key (matrix_of i m) = - quad S m (shifted_by i).
+Proof.
+  induction m as [|[|a r] m IH]; intro i; simpl. unfold total; simpl. ring.
+  - rewrite IH. simpl. ring.
+  - change (total env at_key (?t :: ?l)) with (den env (fst t) * at_key (snd t) + total env at_key l).
+    rewrite total_app, IH, row_of_ok. simpl. rewrite shifted_ok, Nat.add_0_r. ring.
+Qed.
+Fixpoint hold (given : list (formula * form)) : Prop :=
+  match given with [] => True | t :: given => 0 <= sem (snd t) /\ hold given end.
+Lemma same_key_ok k l : same_key k l = true -> k = l.
+Proof.
+  destruct k, l; simpl; try discriminate; intro E; try reflexivity.
+  apply andb_prop in E as [E F]. apply Nat.eqb_eq in E as ->, F as ->. reflexivity. apply Nat.eqb_eq in E as ->. reflexivity.
+Qed.
+Lemma shown c : shows es (Below (Num 0) c []) = true -> 0 <= den env c.
+Proof. intro E. apply (shows_ok es _ env) in E; auto. Qed.
+
+Theorem proves_ok later scale e given squares matrix rest :
+  proves es later scale e given squares matrix rest = true -> mean_it later -> hold given -> 0 <= sem e.
+Proof.
+  unfold proves. intros E M G. repeat (apply andb_prop in E as [E ?F]). rename F into Z, F0 into T, F1 into N, F2 into C, F3 into Q, F4 into P.
+  apply (semidefinite_ok S _ _ _ v) in T; [|lia]. pose proof (matrix_ok matrix 0) as U. change (shifted_by 0) with v in U.
+  assert (K : right (all_known later [])) by (apply are_right_ok; auto; intros n l H; discriminate).
+  apply (vanishing_ok key same_key same_key_ok env at_key) in Z; auto. rewrite !total_app, expanded_ok in Z by exact K.
+  apply shown in C. apply (shows_ok es _ env) in N; auto. apply Rnot_le_lt in N.
+  assert (X : total env at_key (flat_map (fun t => expanded (all_known later []) (Opp (fst t)) (snd t)) given) <= 0).
+  { clear - G P K D B. induction given as [|t l IH]; simpl in *. unfold total; simpl. lra.
+    apply andb_prop in P as [P P']. apply shown in P. destruct G as [G G']. rewrite total_app, expanded_ok by exact K. simpl.
+    specialize (IH P' G'). pose proof (Rmult_le_pos _ _ P G). lra. }
+  assert (Y : total env at_key (flat_map (fun t => expanded (all_known later []) (Opp (fst t)) (Inner (snd t) (snd t))) squares) <= 0).
+  { clear - Q K D B. induction squares as [|t l IH]; cbn [flat_map forallb] in *. unfold total; simpl. lra.
+    apply andb_prop in Q as [P P']. apply shown in P. rewrite total_app, expanded_ok by exact K. cbn [den sem].
+    specialize (IH P'). pose proof (Rmult_le_pos _ _ P (ip_pos S (vec (snd t)))). lra. }
+  change (total env at_key [(Opp rest, One)]) with (- den env rest * 1 + 0) in Z. change (den env (Num 0)) with 0 in C.
+  change (den env (Num 0)) with 0 in N. apply Rmult_le_reg_l with (den env scale). exact N. rewrite Rmult_0_r. lra.
+Qed.
+Lemma below a b : 0 <= sem (Minus b a) -> sem a <= sem b.
+Proof. simpl. lra. Qed.
+
+(* ---- What holds at points of a member of a class *)
+
+Record triplet := Triplet { point : vector; slope : vector; height : form }.
+Variable f : V S -> R.
+Variable g : V S -> V S.
+Definition of_function (t : triplet) : Prop := like (vec (slope t)) (g (vec (point t))) /\ sem (height t) = f (vec (point t)).
+
+Definition convex_pair (mu : formula) (s t : triplet) : form :=
+  let d := Less (point s) (point t) in
+  Minus (Minus (Minus (height s) (height t)) (Inner (slope t) d)) (Times (Div mu (Num 2)) (Inner d d)).
+Definition smooth_pair (mu L : formula) (s t : triplet) : form :=
+  let r := Less (Less (slope s) (slope t)) (Multiple mu (Less (point s) (point t))) in
+  Minus (convex_pair mu s t) (Over (Inner r r) (Mul (Num 2) (Sub L mu))).
+Lemma convex_pair_holds mu s t : strongly_convex (den env mu) f g -> of_function s -> of_function t -> 0 <= sem (convex_pair mu s t).
+Proof.
+  intros C [_ H] [G K]. simpl. rewrite H, K, (G _). pose proof (C (vec (point t)) (vec (point s))) as I. lra.
+Qed.
+(* A. B. Taylor, J. M. Hendrickx and F. Glineur, Math. Program. 161 (2017), Theorem 4: here it is proved. *)
+Lemma smooth_pair_holds mu L s t : den env mu < den env L -> strongly_convex (den env mu) f g -> upper_smooth (den env L) f g ->
+  of_function s -> of_function t -> 0 <= sem (smooth_pair mu L s t).
+Proof.
+  intros A C U [E H] [G K]. simpl. set (m := den env mu) in *. set (l := den env L) in *.
+  rewrite H, K. set (x := vec (point s)) in *. set (y := vec (point t)) in *.
+  set (p := vec (slope s)) in *. set (q := vec (slope t)) in *.
+  set (r := p [-] q [-] m [*] (x [-] y)). set (k := / (l - m)).
+  assert (P : 0 < k) by (unfold k; apply Rinv_0_lt_compat; lra).
+  pose proof (C y (x [+] (- k) [*] r)) as I. pose proof (U x (x [+] (- k) [*] r)) as J.
+  replace (/ (2 * (l - m))) with (k / 2) by (unfold k; field; lra).
+  assert (N : l = m + / k) by (unfold k; rewrite Rinv_inv; ring).
+  unfold Rdiv. replace (/ (2 * (l - m))) with (k / 2) by (unfold k; field; lra).
+  apply Rge_le in I. pose proof (Rle_trans _ _ _ I J) as O. clear I J.
+  rewrite <- (G _), <- (E _) in O.
+  assert (W : <<r, r>> = <<p, r>> - <<q, r>> - m * (<<x, r>> - <<y, r>>)).
+  { unfold r at 1. rewrite !ip_difference, ip_times, ip_difference. ring. }
+  unfold difference in O.
+  repeat (rewrite ?ip_plus, ?ip_plus_r, ?ip_times, ?ip_times_r, ?ip_difference, ?ip_difference_r in O).
+  repeat (rewrite ?ip_difference, ?ip_difference_r).
+  rewrite ?(ip_sym S r x), ?(ip_sym S r y), ?(ip_sym S y x) in O. rewrite ?(ip_sym S y x).
+  rewrite N in O. 
+  match goal with |- 0 <= ?z => match type of O with ?a <= ?b => replace z with (b - a); [lra|] end end.
+  rewrite W. field. lra.
+Qed.
+End Meaning.
+
+(* ---- What a file's proofs use *)
+
+Lemma by_zero (S : space) env v e c n : vec S env v e = origin S -> like S (v n) (vec S env v (Less (Base n) (Multiple c e))).
+Proof. intros E z. simpl. rewrite ip_difference, ip_times, E, ip_origin. ring. Qed.

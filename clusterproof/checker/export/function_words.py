@@ -1,0 +1,295 @@
+"""What is traced of functions, in Rocq's notation, and symbol by symbol as the checker of ``duals.v`` reads it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from clusterproof.checker.export.rocq_text import Names, listed, whole
+from clusterproof.checker.export.traced import Asked, Traced, in_order, operands
+from clusterproof.checker.kernel.polynomials import Polynomial, constant
+from clusterproof.checker.kernel.quotients import Quotient
+from clusterproof.checker.kernel.worlds import Form, Point
+
+Multiples = Mapping[int, Any]
+"""Coefficients by the places of base vectors."""
+
+
+def number_text(value: Any) -> str:
+    """Write a number in Rocq's notation, in brackets if it needs them."""
+    exact = Fraction(value)
+    if exact.denominator != 1:
+        return f"({whole(exact.numerator)} / {whole(exact.denominator)})"
+    return whole(exact.numerator) if exact >= 0 else f"({whole(exact.numerator)})"
+
+
+def number_code(value: Any) -> str:
+    """Write a number symbol by symbol."""
+    exact = Fraction(value)
+    top = f"(Num {whole(exact.numerator) if exact >= 0 else f'({whole(exact.numerator)})'})"
+    return top if exact.denominator == 1 else f"(Div {top} (Num {whole(exact.denominator)}))"
+
+
+class Symbols:
+    """Writes quotients of polynomials by the names of their symbols.
+
+    Parameters
+    ----------
+    names
+        Of the symbols, in their order.
+    """
+
+    def __init__(self, names: Sequence[str] = ()) -> None:
+        self.names = names
+
+    def text(self, value: Any) -> str:
+        """Write in Rocq's notation."""
+        return self._written(value, number_text, self._power_text, "({} {} {})".format)
+
+    def code(self, value: Any) -> str:
+        """Write symbol by symbol."""
+        words = {"+": "Add", "*": "Mul", "/": "Div"}
+        return self._written(
+            value, number_code, self._power_code, lambda a, sign, b: f"({words[sign]} {a} {b})"
+        )
+
+    def _power_text(self, place: int, power: int) -> str:
+        return self.names[place] if power == 1 else f"{self.names[place]} ^ {power}"
+
+    def _power_code(self, place: int, power: int) -> str:
+        return f"(Var {place})" if power == 1 else f"(Pow (Var {place}) {power})"
+
+    def _written(self, value: Any, number: Callable[[Any], str], power: Any, join: Any) -> str:
+        if type(value) is not Quotient:
+            return number(value)
+
+        def polynomial(p: Polynomial) -> str:
+            total = ""
+            for powers, factor in sorted(p.items()):
+                parts = [power(place, n) for place, n in enumerate(powers) if n]
+                parts = [number(factor), *parts] if factor != 1 or not parts else parts
+                term = parts[0]
+                for part in parts[1:]:
+                    term = join(term, "*", part)
+                total = join(total, "+", term) if total else term
+            return total or number(0)
+
+        top = polynomial(value.top)
+        return top if value.bottom == constant(1, value.width) else join(top, "/", polynomial(value.bottom))
+
+
+class Words:
+    """Names and writes what is traced of functions on one path.
+
+    Parameters
+    ----------
+    asked
+        What was asked of functions.
+    roots
+        Everything that is written besides.
+    wanted
+        By identity, names that values have in the source.
+    quantities, symbols
+        Names of the claim's quantities, and of those that are symbols.
+
+    Attributes
+    ----------
+    bases, heights
+        Vectors, and values of functions, by their places.
+    lets
+        Names of vectors with what they are, in order.
+    quantities
+        Names of the claim's quantities, by those that they have in the claim.
+    """
+
+    def __init__(
+        self,
+        asked: Asked,
+        roots: Sequence[Traced],
+        wanted: Mapping[int, tuple[Any, str]],
+        quantities: Sequence[str],
+        symbols: Sequence[str] = (),
+    ) -> None:
+        self.asked, self.names = asked, Names()
+        count = len(asked.trace.definitions)
+        self.functions = [self.names.new("f" if count == 1 else f"f_{k + 1}") for k in range(count)]
+        self.gradients = [self.names.new("g" if count == 1 else f"g_{k + 1}") for k in range(count)]
+        self.quantities = {name: self.names.new(name) for name in quantities}
+        self.symbols = Symbols([self.quantities[name] for name in symbols])
+        own = [asked.start, *([asked.solution] if asked.solution is not None else []), *asked.points]
+        self.free = {id(each): self.names.new(each.parts[0]) for each in own}
+        triplets = [asked.triplets[at] for at in sorted(asked.triplets)]
+        self.bases = [*own, *(gradient for _, gradient, _ in triplets)]
+        self.heights = [height for *_, height in triplets]
+        nodes = in_order([*(point for point, *_ in triplets), *roots])
+        uses = Counter(id(part) for node in nodes for part in operands(node))
+        points = {id(point) for point, *_ in triplets}
+        self._place = {id(each): k for k, each in enumerate(self.bases)}
+        self._height = {id(each): k for k, each in enumerate(self.heights)}
+        self._named: dict[int, str] = {}
+        self.lets: list[tuple[str, Traced]] = []
+        for node in nodes:
+            if not node.is_vector or id(node) in self._place:
+                continue
+            name = wanted.get(id(node), (None, ""))[1]
+            if id(node) in points or uses[id(node)] > 1 or name:
+                self._named[id(node)] = self.names.new(name or "x")
+                self.lets.append((self._named[id(node)], node))
+                self._place[id(node)] = len(self.bases)
+                self.bases.append(node)
+
+    # ---- in Rocq's notation
+
+    def text(self, value: Any, *, define: bool = False) -> str:
+        """Write a vector or number."""
+        return self._text(value, define)[0]
+
+    def _text(self, value: Any, define: bool = False) -> tuple[str, int]:
+        if not isinstance(value, Traced):
+            return number_text(value), 9
+        if id(value) in self.free:
+            return self.free[id(value)], 9
+        if id(value) in self._named and not define:
+            return self._named[id(value)], 9
+        if value.operator in ("number", "quantity"):
+            is_number = value.operator == "number"
+            return (number_text(value.value) if is_number else self.quantities[value.parts[0]]), 9
+        if value.operator in ("gradient", "height"):
+            names = self.gradients if value.operator == "gradient" else self.functions
+            place, point = value.parts
+            return f"{names[place]} {self._within(point, 9)}", 8
+        if value.operator == "^":
+            return f"{self._within(value.parts[0], 9)} ^ {value.parts[1]}", 7
+        left, right = value.parts
+        if value.operator == "inner":
+            return f"<<{self.text(left)}, {self.text(right)}>>", 9
+        if value.is_vector and value.operator in "*/":
+            factor, vector = _factor_first(value)
+            scalar = f"(1 / {self._within(factor, 9)})" if value.operator == "/" else self._within(factor, 9)
+            return f"{scalar} [*] {self._within(vector, 6)}", 6
+        level = 1 if value.operator in "+-" else 2
+        if value.operator == "*":
+            left, right = _factor_first(value)
+        sign = f"[{value.operator}]" if value.is_vector else value.operator
+        return f"{self._within(left, level)} {sign} {self._within(right, level + 1)}", level
+
+    def _within(self, value: Any, least: int) -> str:
+        text, level = self._text(value)
+        return text if level >= least else f"({text})"
+
+    # ---- symbol by symbol
+
+    def base(self, value: Traced) -> int:
+        """Return the place of a base vector."""
+        return self._place[id(value)]
+
+    def code(self, value: Traced, *, define: bool = False) -> str:
+        """Write a vector, or a number that depends on functions."""
+        if value.is_scalar:
+            return f"(Number {self.scalar(value)})"
+        if id(value) in self._place and not define:
+            return f"(Base {self._place[id(value)]})"
+        if id(value) in self._height:
+            return f"(Value {self._height[id(value)]})"
+        left, right = value.parts
+        if value.operator == "inner":
+            return f"(Inner {self.code(left)} {self.code(right)})"
+        if value.operator in "+-":
+            words = ("Sum", "Less") if value.is_vector else ("Plus", "Minus")
+            return f"({words['+-'.index(value.operator)]} {self.code(left)} {self.code(right)})"
+        factor, other = _factor_first(value)
+        scalar = self.scalar(factor)
+        if value.is_vector:
+            scalar = f"(Div (Num 1) {scalar})" if value.operator == "/" else scalar
+            return f"(Multiple {scalar} {self.code(other)})"
+        if value.operator == "/":
+            return f"(Over {self.code(other)} {scalar})"
+        return f"(Times {scalar} {self.code(other)})"
+
+    def scalar(self, value: Traced) -> str:
+        """Write a number that depends on no function."""
+        if value.operator in ("number", "quantity"):
+            return self.symbols.code(value.value)
+        if value.operator == "^":
+            return f"(Pow {self.scalar(value.parts[0])} {value.parts[1]})"
+        word = {"+": "Add", "-": "Sub", "*": "Mul", "/": "Div"}[value.operator]
+        return f"({word} {' '.join(map(self.scalar, value.parts))})"
+
+    # ---- as multiples of base vectors
+
+    def in_bases(self, point: Point | Mapping[int, Any]) -> dict[int, Any]:
+        """Return what a combination of the kernel's free vectors is as multiples of base vectors."""
+        total: dict[int, Any] = {}
+        for vector, factor in (point.terms if isinstance(point, Point) else point).items():
+            for base, share in self._free_vectors()[vector].items():
+                total[base] = total.get(base, 0) + factor * share
+        return total
+
+    def _free_vectors(self) -> dict[int, dict[int, Any]]:
+        asked, start = self.asked, self.base(self.asked.start)
+        if asked.solution is None:
+            found: dict[int, dict[int, Any]] = {0: {start: 1}}
+            origin = start
+        else:
+            origin = self.base(asked.solution)
+            found = {0: {origin: 1}, 1: {start: 1, origin: -1}}
+        for each in asked.points:
+            (vector,) = each.value.terms.keys() - {0}
+            found[vector] = {self.base(each): 1, origin: -1}
+        for at in sorted(asked.triplets):
+            gradient = asked.triplets[at][1]
+            if len(gradient.value.terms) == 1 and not gradient.value.terms.keys() <= found.keys():
+                (vector,) = gradient.value.terms
+                found[vector] = {self.base(gradient): 1}
+        return found
+
+    def multiples(self, point: Point | Mapping[int, Any]) -> str:
+        """Write a combination of the kernel's free vectors."""
+        return listed(
+            f"({self.symbols.code(factor)}, {base}%nat)"
+            for base, factor in sorted(self.in_bases(point).items())
+            if not _is_zero(factor)
+        )
+
+    def matrix(self, form: Form) -> list[list[Fraction]]:
+        """Return the upper rows of the matrix of a form without values, of the base vectors that are free."""
+        size = len(self.bases) - len(self.lets)
+        rows = [[Fraction(0)] * (size - i) for i in range(size)]
+        free = self._free_vectors()
+        for (left, right), factor in ((key, value) for key, value in form.terms.items() if len(key) == 2):
+            for i, a in free[left].items():
+                for j, b in free[right].items():
+                    share = factor * a * b
+                    rows[min(i, j)][abs(i - j)] += share if i == j else share / 2
+        return rows
+
+    def direction(self, point: Mapping[int, Any]) -> str:
+        """Write a combination of the kernel's free vectors as a vector."""
+        parts = [
+            f"(Multiple {self.symbols.code(factor)} (Base {base}))"
+            for base, factor in sorted(self.in_bases(point).items())
+            if not _is_zero(factor)
+        ]
+        text = parts[-1]
+        for part in reversed(parts[:-1]):
+            text = f"(Sum {part} {text})"
+        return text
+
+
+def _is_zero(factor: Any) -> bool:
+    return not (factor.top if type(factor) is Quotient else factor)
+
+
+def _factor_first(value: Traced) -> tuple[Traced, Traced]:
+    """Return the two sides of a product or quotient, first the one that is a number."""
+    left, right = value.parts
+    if value.operator == "/":
+        return (left, right) if value.is_scalar else (right, left)
+    return (left, right) if left.is_scalar else (right, left)
+
+
+def with_lets(lets: Iterable[tuple[str, str]], text: str) -> str:
+    """Write a proposition in which names are defined."""
+    return "".join(f"let {name} := {what} in\n  " for name, what in lets) + text

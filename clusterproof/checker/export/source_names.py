@@ -1,0 +1,47 @@
+"""Names that values have in the compiled source of a claim, for those who write them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+
+@contextmanager
+def naming(names: dict[int, tuple[Any, str]], kind: type) -> Iterator[None]:
+    """Note of every value of a kind, by identity, the first variable of the compiled source that it is the value of.
+
+    A value of the kind has ``parts``, and an ``operator``, which is ``quantity`` if it has a name of its own.
+    """
+
+    def note(pairs: Iterable[tuple[str, Any]], *, own: bool) -> None:
+        for name, value in pairs:
+            if type(value) in (list, tuple):
+                note(((f"{name}_{k}", entry) for k, entry in enumerate(value)), own=False)
+            elif hasattr(value, "_values"):
+                note(zip(value._fields, value._values, strict=True), own=own)
+            elif isinstance(value, kind) and value.parts and not name.startswith((".", "_")):  # type: ignore[attr-defined]
+                if (
+                    own and value.operator == "quantity"  # type: ignore[attr-defined]
+                ):  # a name of its own says more than a place in a tuple
+                    proper.setdefault(id(value), (value, name))
+                names.setdefault(id(value), (value, name))
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        if "__add_in_place" not in frame.f_globals:
+            return None
+        note(list(frame.f_locals.items()), own=frame.f_code.co_name != "<lambda>")
+        if event == "return" and frame.f_code.co_name.isidentifier():
+            note([(frame.f_code.co_name, argument)], own=False)
+        return trace
+
+    proper: dict[int, tuple[Any, str]] = {}
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+        names |= proper

@@ -1,0 +1,334 @@
+"""What a claim computes of functions of a class, as it is written: each value with the kernel's value of it.
+
+The kernel's values tell points apart and give the conditions; what is kept beside them is what a theorem states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from clusterproof.checker.kernel import numbers
+from clusterproof.checker.kernel.evaluation import Refused
+from clusterproof.checker.kernel.functions import Problem
+from clusterproof.checker.kernel.interpolation import FunctionClass
+from clusterproof.checker.kernel.numbers import Abstract, compare
+from clusterproof.checker.kernel.quotients import Fact, Quotient
+from clusterproof.checker.kernel.traces import Trace
+from clusterproof.checker.kernel.vocabulary import Least
+from clusterproof.checker.kernel.worlds import Distance, Form, Point
+
+OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": numbers.add,
+    "-": numbers.subtract,
+    "*": numbers.product,
+    "/": numbers.divide,
+    "inner": numbers.inner,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Traced(Abstract):
+    """A number or vector.
+
+    Attributes
+    ----------
+    operator
+        One of + - * / ^ inner number, quantity, point (by their names), gradient and height (of a place and a point).
+    parts
+        What it takes.
+    value
+        In the kernel: a number, quotient, point or form.
+    """
+
+    operator: str
+    parts: tuple[Any, ...]
+    value: Any
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether it is a point or direction."""
+        return type(self.value) is Point
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether it depends on no function."""
+        return type(self.value) not in (Point, Form)
+
+    def _joined(self, operator: str, left: Any, right: Any) -> Traced:
+        left, right = lifted(left), lifted(right)
+        return Traced(operator, (left, right), OPERATIONS[operator](left.value, right.value))
+
+    def __add__(self, other: Any) -> Traced:
+        return self if is_number(other, 0) else self._joined("+", self, other)
+
+    def __radd__(self, other: Any) -> Traced:
+        return self if is_number(other, 0) else self._joined("+", other, self)
+
+    def __sub__(self, other: Any) -> Traced:
+        return self if is_number(other, 0) else self._joined("-", self, other)
+
+    def __rsub__(self, other: Any) -> Traced:
+        return -self if is_number(other, 0) else self._joined("-", other, self)
+
+    def __mul__(self, other: Any) -> Traced:
+        return self if is_number(other, 1) else self._joined("*", self, other)
+
+    def __rmul__(self, other: Any) -> Traced:
+        return self if is_number(other, 1) else self._joined("*", other, self)
+
+    def __truediv__(self, other: Any) -> Traced:
+        return self if is_number(other, 1) else self._joined("/", self, other)
+
+    def __rtruediv__(self, other: Any) -> Traced:
+        return self._joined("/", other, self)
+
+    def __neg__(self) -> Traced:
+        return self._joined("*", -1, self)
+
+    def __pow__(self, n: int) -> Traced:
+        if n < 0:
+            return 1 / self**-n
+        return self if n == 1 else Traced("^", (self, n), numbers.power(self.value, n))
+
+    def __matmul__(self, other: Any) -> Traced:
+        return self._joined("inner", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return compared("<=", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return compared(">=", self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return compared("<", self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return compared(">", self, other)
+
+    def is_zero(self) -> Any:
+        """Return the fact that it is 0."""
+        return compared("==", self, 0)
+
+    def exact(self) -> Any:
+        """Return the number that it is."""
+        return numbers.number(self.value)
+
+    def differs(self) -> bool:
+        """Return whether it is a number other than 0."""
+        return bool(compare("!=", self.value, 0))
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return bool(compare("==", self.value, lifted(other).value))
+
+    __hash__ = object.__hash__
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison(Abstract):
+    """A comparison of what is traced, as it is written, with the kernel's fact."""
+
+    sign: str
+    left: Traced
+    right: Traced
+    fact: Fact
+
+    def __bool__(self) -> bool:
+        return bool(self.fact)
+
+
+def compared(sign: str, left: Any, right: Any) -> Any:
+    """Return a truth value of numbers, else the comparison."""
+    left, right = lifted(left), lifted(right)
+    found = compare(sign, left.value, right.value)
+    return Comparison(sign, left, right, found) if type(found) is Fact else found
+
+
+def lifted(value: Any) -> Traced:
+    """Return a number as what is traced."""
+    if isinstance(value, Traced):
+        return value
+    exact = numbers.number(value)
+    return Traced("number", (exact,), exact)
+
+
+def is_number(value: Any, wanted: int) -> bool:
+    """Return whether a value is written as this number."""
+    if isinstance(value, Traced):
+        return value.operator == "number" and value.value == wanted
+    return not isinstance(value, Abstract) and bool(value == wanted)
+
+
+def plain(value: Any) -> Any:
+    """Return the kernel's value, of lists and tuples of every entry."""
+    if isinstance(value, Traced):
+        return value.value
+    if type(value) is Comparison:
+        return value.fact
+    if type(value) is Least:
+        return Least(tuple(map(plain, value.numbers)))
+    return type(value)(map(plain, value)) if type(value) in (list, tuple) else value
+
+
+@dataclass
+class Asked:
+    """What is asked of the members of a class.
+
+    Attributes
+    ----------
+    trace
+        The kernel's.
+    start, solution, minimum
+        As of the kernel; the solution None if there is none.
+    triplets
+        By the place of a member and of its triplet: the point, the gradient and the value.
+    points
+        Further points, of which nothing is known.
+    """
+
+    trace: Trace
+    start: Traced
+    solution: Traced | None
+    minimum: Traced
+    triplets: dict[tuple[int, int], tuple[Traced, Traced, Traced]] = field(default_factory=dict)
+    points: list[Traced] = field(default_factory=list)
+
+    def at(self, place: int, point: Traced) -> tuple[Traced, Traced, Traced]:
+        """Return the triplet of a member at a point."""
+        triplet = self.trace.oracles[place].evaluate(point.value)
+        found = next(k for k, each in enumerate(self.trace.oracles[place].triplets) if each is triplet)
+        if (place, found) not in self.triplets:
+            self.triplets[place, found] = _written(place, point, triplet)
+        return self.triplets[place, found]
+
+
+def _written(place: int, point: Traced, triplet: Any) -> tuple[Traced, Traced, Traced]:
+    _, gradient, value = triplet
+    return point, Traced("gradient", (place, point), gradient), Traced("height", (place, point), value)
+
+
+def begun(trace: Trace) -> Asked:
+    """Return what is known before anything is asked."""
+    for definition in trace.definitions:
+        if not isinstance(definition, FunctionClass):
+            raise Refused(f"no theorem for Rocq is about a {definition} yet")
+        if definition.smoothness is None or not definition.convex or definition.lipschitz is not None:
+            raise Refused(f"no theorem for Rocq is about a {definition} yet")
+    start, solution = Traced("point", ("start",), trace.start), None
+    assert trace.solution is not None
+    solution = Traced("point", ("minimiser",), trace.solution)
+    asked = Asked(trace, start, solution, start)
+    total: Any = 0
+    for place, weight in enumerate(trace.weights):
+        _, _, value = asked.at(place, solution)
+        total = total + weight * value
+    asked.minimum = total
+    return asked
+
+
+class Followed:
+    """What a claim's function is given: it answers as the kernel's problem does, and keeps what is asked."""
+
+    def __init__(self, problem: Problem, asked: Asked) -> None:
+        self._problem, self._asked = problem, asked
+        self._offers = problem._offers
+        self._parts = (
+            (self,) if problem.parts[0] is problem else tuple(Followed(each, asked) for each in problem.parts)
+        )
+
+    def _combined(self, values: list[Traced]) -> Traced:
+        total = values[0]
+        for value in values[1:]:
+            total = total + value
+        return total / len(values) if self._problem._mean else total
+
+    @property
+    def parts(self) -> tuple[Followed, ...]:
+        """The summands."""
+        return self._parts
+
+    @property
+    def start(self) -> Traced:
+        """Where a method starts."""
+        return self._asked.start
+
+    @property
+    def solution(self) -> Traced:
+        """A minimiser."""
+        if self._asked.solution is None:
+            raise Refused("a function that need not be convex has no minimiser: use f.minimum")
+        return self._asked.solution
+
+    minimiser = solution
+
+    @property
+    def minimum(self) -> Traced:
+        """The least value."""
+        return self._asked.minimum
+
+    @property
+    def distance(self) -> Any:
+        """What the start is at most away from the solution, or of it the square only."""
+        if self._asked.trace.reach is not None:
+            raise Refused("no theorem for Rocq has a distance of the start that is a number yet")
+        apart = self.start - self.solution
+        return Distance(apart @ apart)
+
+    def point(self) -> Traced:
+        """Return a further point."""
+        name = f"point_{len(self._asked.points)}"
+        self._asked.points.append(Traced("point", (name,), self._problem.point()))
+        return self._asked.points[-1]
+
+    def gradient(self, point: Any) -> Traced:
+        """Return the gradient."""
+        if self._parts[0] is self:
+            return self._asked.at(self._problem._places[0], point)[1]
+        return self._combined([part.gradient(point) for part in self._parts])
+
+    def __call__(self, point: Any) -> Traced:
+        """Return the value."""
+        if self._parts[0] is self:
+            return self._asked.at(self._problem._places[0], point)[2]
+        return self._combined([part(point) for part in self._parts])
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("smoothness", "strong_convexity", "lipschitz"):
+            return getattr(self._problem, name)
+        if name in self._offers:
+            raise Refused(f"no theorem for Rocq is about f.{name} yet")
+        raise AttributeError(name)
+
+
+def operands(value: Traced) -> Iterator[Traced]:
+    """Yield what an operator takes."""
+    return (each for each in value.parts if isinstance(each, Traced))
+
+
+def in_order(roots: list[Traced]) -> list[Traced]:
+    """Return everything that roots are made of, operands first, each once."""
+    seen: dict[int, Traced] = {}
+    for root in roots:
+        waiting = [(root, False)]
+        while waiting:
+            each, ready = waiting.pop()
+            if id(each) in seen:
+                continue
+            if ready:
+                seen[id(each)] = each
+            else:
+                waiting += [(each, True), *((part, False) for part in reversed(list(operands(each))))]
+    return list(seen.values())
+
+
+def quantities(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return numbers and symbols under their names, and other values as they are."""
+    return {
+        name: Traced("quantity", (name,), value) if type(value) in (int, Fraction, Quotient) else value
+        for name, value in values.items()
+    }
