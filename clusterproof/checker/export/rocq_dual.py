@@ -233,7 +233,8 @@ class _Theorem:
         nonnegative, zero = case.facts
         if zero or case.supposed:
             raise Refused("no theorem for Rocq about functions has further hypotheses on them yet")
-        rest, given, self._conditions = trace.constant(0) + case.slack, [], []
+        self._conditions: list[str] = []
+        rest, given = trace.constant(0) + case.slack, list[tuple[Fraction, str]]()
         least = Fraction(0)
         for name, code in case.proof["multipliers"].items():
             factor = Fraction(read(code))

@@ -14,6 +14,7 @@ from clusterproof.checker.claims.claim import find_claim
 from clusterproof.checker.export.exported import Decided
 from clusterproof.checker.export.folder import decided, folder_names, write_folder
 from clusterproof.checker.export.latex import of_verdict
+from clusterproof.checker.export.rocq_text import LIBRARY
 
 NAMES = (
     "cfl-mgd/lemma-2",
@@ -117,8 +118,8 @@ def test_a_second_export_leaves_nothing_of_the_first(found: list[Decided], tmp_p
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "mine.txt").touch()
     (b,) = write_folder([last], tmp_path)
-    kept = {"notes", "clusterproof", "Makefile", "README.md", "prelude.v", "replay.py", b.folder}
-    assert {path.name for path in tmp_path.iterdir()} == kept
+    kept = {"notes", "clusterproof", "Makefile", "README.md", "replay.py", b.folder}
+    assert {path.name for path in tmp_path.iterdir()} == kept | {file.name for file in LIBRARY}
     assert (tmp_path / "notes" / "mine.txt").is_file()
 
 
