@@ -290,9 +290,9 @@ def polyak_step(f: Any) -> tuple[Any, Any]:
 
 def path_of(each: Example, scale: Fraction = Fraction(1)) -> Path:
     """Trace an example, which has one path; its bound is multiplied by a number."""
-    reach = None if each.allowed.distance is None else Fraction(each.allowed.distance)  # type: ignore[arg-type]
+    reach = each.allowed.distance({})
     with evaluating() as evaluation:
-        trace = Trace([(group.count, group.definition({})) for group in each.allowed.groups], reach, [])
+        trace = Trace(each.allowed.classes({}), reach, [])
         measured, bound = each.sides(problem(trace))
         line, whole = at_most(measured, scale * bound), at_most(0, scale * bound)
     both = Sides((*line.slacks, *whole.slacks))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from clusterproof.checker.claims.drawing import draw_near, draw_value
-from clusterproof.checker.claims.ranges import End, Instance, Interval, Range, Rationals, value_of
+from clusterproof.checker.claims.ranges import End, Interval, Range
 from clusterproof.checker.claims.simplifying import bits, simpler_values
+from clusterproof.checker.kernel.spaces import Instance, value_of
 from clusterproof.common import InvalidArgument
 from clusterproof.common.validation import check_count
 
@@ -24,9 +23,9 @@ SIMPLER = 4
 """Simpler values that an entry is replaced by."""
 
 
-def check_length(size: End, at_least: int = 0) -> None:
+def check_length(size: Any, at_least: int = 0) -> None:
     """Require that a number of entries is an integer, or a function of earlier quantities."""
-    if not callable(size):
+    if not isinstance(size, End):
         check_count("length", size, at_least=at_least, at_most=10**6, remedy="give a number of entries")
 
 
@@ -60,24 +59,17 @@ class Several(Range):
         """Return about how many bits write a value; a number more is at least one."""
 
 
-@dataclass(frozen=True, eq=False)
 class Entrywise(Several):
-    """Entries of one range each, in a shape.
+    """Entries of one range each, ``entries``, in a shape."""
 
-    Attributes
-    ----------
-    shape
-        Numbers of entries along each axis: integers, or functions of earlier quantities.
-    entries
-        Range of each entry.
-    """
+    entries: Any
 
-    shape: tuple[End, ...]
-    entries: Range
-    noun = "an array"
+    @abstractmethod
+    def lengths(self) -> tuple[Any, ...]:
+        """Numbers of entries along each axis: integers, or functions of earlier quantities."""
 
     def __post_init__(self) -> None:
-        for size in self.shape:
+        for size in self.lengths():
             check_length(size)
         if not isinstance(self.entries, Range):
             raise InvalidArgument(
@@ -86,7 +78,7 @@ class Entrywise(Several):
 
     def shape_of(self, so_far: Instance) -> tuple[int, ...]:
         """Return the shape of an instance."""
-        return tuple(int(value_of(each, so_far)) for each in self.shape)
+        return tuple(int(value_of(each, so_far)) for each in self.lengths())
 
     def size(self, so_far: Instance) -> int:
         """Return the number of entries."""
@@ -104,11 +96,6 @@ class Entrywise(Several):
     def is_float(self) -> bool:
         """Whether the entries are floating numbers."""
         return isinstance(self.entries, Interval) and isinstance(self.entries.cast(0), float)
-
-    def describe(self, so_far: Instance) -> str:
-        """Write shape and entries."""
-        shape = " x ".join(map(str, self.shape_of(so_far)))
-        return f"{self.noun} of {shape} entries, each {self.entries.describe(so_far)}"
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> Any:
         """Draw the entries: each on its own, or all of two values, or all but one 0."""
@@ -136,7 +123,7 @@ class Entrywise(Several):
             return value
         for axis, length in enumerate(shape):
             array = np.take(array, np.minimum(np.arange(length), array.shape[axis] - 1), axis=axis)
-        low, high = self.entries.bounds(so_far) or (None, None)
+        low, high = self.entries.ends(so_far) if isinstance(self.entries, Interval) else (None, None)
         entries = [_between(each, low, high) for each in array.ravel()]
         return self.made(entries, so_far)
 
@@ -149,7 +136,7 @@ class Entrywise(Several):
     def _candidates(self, so_far: Instance) -> list[Any]:
         """Return the ends of an entry first, then simple values."""
         if isinstance(self.entries, Interval):
-            low, high = self.entries.ends(so_far)
+            low, high = self.entries.tried_ends(so_far)
             simple = [self.entries.cast(each) for each in (0, 1, -1, (low + high) / 2)]
             every = [low, high, *(each for each in simple if low <= each <= high)]
         else:
@@ -229,22 +216,6 @@ class Entrywise(Several):
 
         return write(value)
 
-    def decode(self, code: Any) -> Any:
-        """Read nested lists; whether they have the shape is found afterwards."""
-
-        def read(part: Any, axes: int) -> Any:
-            if axes == 0:
-                return self.entries.decode(part)
-            if not isinstance(part, list):
-                raise TypeError(f"{part!r} is no list")
-            return [read(each, axes - 1) for each in part]
-
-        return self.from_lists(read(code, len(self.shape)))
-
-    @abstractmethod
-    def from_lists(self, lists: list[Any]) -> Any:
-        """Return the value of nested lists."""
-
 
 def array_of(entries: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
     """Return a read-only array; of dtype float if all entries are floats, else of dtype object, which is exact."""
@@ -259,13 +230,3 @@ def array_of(entries: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
 def _between(value: Any, low: Any, high: Any) -> Any:
     value = value if low is None or low <= value else type(value)(low)
     return value if high is None or value <= high else type(value)(high)
-
-
-def is_fraction(value: Any) -> bool:
-    """Return whether a value is one of Python's fractions."""
-    return type(value) is Fraction
-
-
-def decode_fraction(code: Any) -> Fraction:
-    """Read an integer or a fraction such as ``"9/10"``."""
-    return Rationals(0, 1).decode(code)

@@ -9,17 +9,33 @@ from typing import Any
 import numpy as np
 
 from clusterproof.checker.claims.array_ranges import Entrywise, array_of
-from clusterproof.checker.claims.ranges import End, Instance, Interval, Rationals
+from clusterproof.checker.claims.ranges import EndLike, Interval, Range, end_of, rationals
+from clusterproof.checker.kernel.spaces import Instance
 
-REAL = Rationals(-2, 2, True, True, 4)
+REAL = rationals(-2, 2, 4, upwards=True, downwards=True)
 """All fractions; of those that are tried most lie in [-2, 2]."""
 
 
 @dataclass(frozen=True, eq=False)
 class Arrays(Entrywise):
-    """Arrays with entries of one range."""
+    """Arrays with entries of one range, and so many of them along each axis."""
 
-    noun = "an array"
+    axes: tuple[Any, ...]
+    entries: Range
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The numbers of entries, and the ends of each."""
+        return *self.axes, *self.entries.parts
+
+    def lengths(self) -> tuple[Any, ...]:
+        """Return the numbers of entries along each axis."""
+        return self.axes
+
+    def describe(self, so_far: Instance) -> str:
+        """Write shape and entries."""
+        shape = " x ".join(map(str, self.shape_of(so_far)))
+        return f"an array of {shape} entries, each {self.entries.describe(so_far)}"
 
     def made(self, entries: Sequence[Any], so_far: Instance) -> np.ndarray:
         """Return an array with these entries."""
@@ -29,14 +45,23 @@ class Arrays(Entrywise):
         """Return the entries, row by row."""
         return list(value.ravel().tolist())
 
-    def from_lists(self, lists: list[Any]) -> np.ndarray:
-        """Return an array."""
+    def decode(self, code: Any) -> np.ndarray:
+        """Read a list of entries, or of rows; whether it has the shape is found afterwards."""
+
+        def read(part: Any, axes: int) -> Any:
+            if axes == 0:
+                return self.entries.decode(part)
+            if not isinstance(part, list):
+                raise TypeError(f"{part!r} is no list")
+            return [read(each, axes - 1) for each in part]
+
+        lists = read(code, len(self.axes))
         shape: list[int] = []
         entries = lists
-        for _ in self.shape:
+        for _ in self.axes:
             shape.append(len(entries))
             entries = entries[0] if entries else []
-        flat = lists if len(self.shape) == 1 else [each for row in lists for each in row]
+        flat = lists if len(self.axes) == 1 else [each for row in lists for each in row]
         return array_of(flat, tuple(shape))
 
     def holds(self, value: Any, so_far: Instance) -> bool:
@@ -49,7 +74,7 @@ class Arrays(Entrywise):
         )
 
 
-def vectors(length: End, entries: Interval = REAL) -> Arrays:
+def vectors(length: EndLike, entries: Interval = REAL) -> Arrays:
     """Vectors: read-only arrays, of dtype object with fractions or integers, so that ``x @ y`` is exact.
 
     Parameters
@@ -59,9 +84,9 @@ def vectors(length: End, entries: Interval = REAL) -> Arrays:
     entries
         Range of each entry: all fractions, unless it is given; of ``reals`` the array is one of floats.
     """
-    return Arrays((length,), entries)
+    return Arrays((end_of(length),), entries)
 
 
-def matrices(rows: End, columns: End, entries: Interval = REAL) -> Arrays:
+def matrices(rows: EndLike, columns: EndLike, entries: Interval = REAL) -> Arrays:
     """Matrices: read-only arrays as of ``vectors``, so that ``A @ x`` is exact."""
-    return Arrays((rows, columns), entries)
+    return Arrays((end_of(rows), end_of(columns)), entries)

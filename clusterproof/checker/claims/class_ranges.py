@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from clusterproof.checker.claims.drawn_functions import Drawn, Known, draw
-from clusterproof.checker.claims.ranges import End, Instance, Range, parameters_of, value_of
+from clusterproof.checker.claims.ranges import End, EndLike, Range, end_of
 from clusterproof.checker.claims.space import Space
+from clusterproof.checker.kernel import spaces
 from clusterproof.checker.kernel.evaluation import Refused
 from clusterproof.checker.kernel.functions import Problem, problem
-from clusterproof.checker.kernel.interpolation import Class, FunctionClass, OperatorClass, SetClass, slacks_of
+from clusterproof.checker.kernel.interpolation import (
+    Class,
+    FunctionClass,
+    OperatorClass,
+    SetClass,
+    require_numbers,
+    slacks_of,
+)
+from clusterproof.checker.kernel.quotients import Quotient
+from clusterproof.checker.kernel.spaces import Instance
 from clusterproof.checker.kernel.worlds import World
 from clusterproof.common import InvalidArgument
 
@@ -27,61 +38,24 @@ Member = Known | Drawn
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
-    """Functions, sets or operators of one class, of which the mean is meant.
-
-    Attributes
-    ----------
-    kind
-        ``FunctionClass``, ``SetClass`` or ``OperatorClass``.
-    constants
-        Of the class, by name; numbers, or functions of earlier quantities.
-    count
-        How many of them.
-    """
-
-    kind: type[Class]
-    constants: Mapping[str, Any]
-    count: int = 1
-
-    def definition(self, so_far: Instance) -> Class:
-        """Return the class at an instance's earlier quantities."""
-        values = {name: value_of(end, so_far) for name, end in self.constants.items()}
-        exact: dict[str, Any] = {
-            n: v if v is None or isinstance(v, bool) else _constant(n, v) for n, v in values.items()
-        }
-        return self.kind(**exact)
-
-
-@dataclass(frozen=True, eq=False)
-class OfClass(Range):
+class OfClass(Range, spaces.OfClass):
     """A function, operator or set of a class, or a sum of them with one solution."""
-
-    groups: tuple[Group, ...]
-    distance: End | None = None
-    names: tuple[str, ...] = field(init=False)
 
     complete = False
     drawn = True
-
-    def __post_init__(self) -> None:
-        ends = [end for group in self.groups for end in group.constants.values()]
-        named = {name: None for end in (*ends, self.distance) if callable(end) for name in parameters_of(end)}
-        object.__setattr__(self, "names", tuple(named))
 
     def __add__(self, other: OfClass) -> OfClass:
         if not isinstance(other, OfClass):
             return NotImplemented
         for each in (self, other):
-            for group in each.groups:
-                if group.constants.get("convex") is False:
+            for _, _, constants in each.groups:
+                if ("convex", False) in constants:
                     rule = "must be convex in a sum"
                     raise InvalidArgument("convex", False, rule, "state the claim of the single function")
-        if self.distance is not None and other.distance is not None:
+        if self.reach is not None and other.reach is not None:
             rule, remedy = "must be given by one summand", "leave it out of the other"
-            raise InvalidArgument("distance", other.distance, rule, remedy)
-        distance = other.distance if self.distance is None else self.distance
-        return OfClass(self.groups + other.groups, distance)
+            raise InvalidArgument("distance", other.reach, rule, remedy)
+        return OfClass(self.groups + other.groups, other.reach if self.reach is None else self.reach)
 
     @property
     def depends_on(self) -> Sequence[str]:  # type: ignore[override]  # follows from the constants
@@ -96,13 +70,25 @@ class OfClass(Range):
         Refused
             If there is no member of the class with these triplets.
         """
-        return value.world(self._groups(so_far), self._reach(so_far))
+        return value.world(self.classes(so_far), self.distance(so_far))
 
-    def _reach(self, so_far: Instance) -> Fraction | None:
-        return None if self.distance is None else _constant("distance", value_of(self.distance, so_far))
+    def distance(self, so_far: Instance) -> Fraction | None:
+        """Return what |start - solution| is at most."""
+        found: Fraction | None = self.constant("distance", spaces.value_of(self.reach, so_far))
+        return found
 
-    def _groups(self, so_far: Instance) -> list[tuple[int, Class]]:
-        return [(group.count, group.definition(so_far)) for group in self.groups]
+    def constant(self, name: str, value: Any) -> Any:
+        """Return a constant of a class, of a float all its digits.
+
+        Raises
+        ------
+        InvalidArgument
+            If it is infinite or NaN.
+        """
+        if not isinstance(value, float):
+            return super().constant(name, value)
+        _require_finite(name, value)
+        return Fraction(value)
 
     def passed(self, value: Member, so_far: Instance) -> Problem:
         """Return the value on a fresh world, so that one evaluation does not depend on another."""
@@ -112,7 +98,7 @@ class OfClass(Range):
         """Return whether it consists of functions, sets or operators of the classes."""
         try:  # of earlier quantities outside of their ranges there may be no such class
             if type(value) is Drawn:
-                return value.groups == self._groups(so_far)
+                return value.groups == self.classes(so_far)
             return type(value) is Known and self.world(value, so_far) is not None
         except Refused:
             return False
@@ -131,13 +117,6 @@ class OfClass(Range):
             if any(slack < 0 for slack in slacks_of(oracle.definition, triplets, world.minimum).values()):
                 rule, remedy = f"must be {self.describe(so_far)}", "take the counterexample from a report"
                 raise InvalidArgument("a function", str(oracle.definition), rule, remedy)
-
-    def describe(self, so_far: Instance) -> str:
-        """Name the classes."""
-        return " + ".join(
-            f"a {each}" if count == 1 else f"the mean of {count} functions, each a {each}"
-            for count, each in self._groups(so_far)
-        )
 
     def encode(self, value: Member) -> Any:
         """Write start, solution, minimum, further points and triplets as the kernel reads them."""
@@ -158,7 +137,7 @@ class OfClass(Range):
     def draw(self, so_far: Instance, stream: np.random.Generator) -> Drawn | None:
         """Draw functions, sets and operators in fractions, with an exact solution; None if the class has no member."""
         try:
-            return draw(self._groups(so_far), self._reach(so_far), stream)
+            return draw(self.classes(so_far), self.distance(so_far), stream)
         except Refused:
             return None
 
@@ -184,11 +163,11 @@ def require_members(space: Space, instance: Instance) -> None:
 
 def functions(
     *,
-    smoothness: End | None = None,
-    strong_convexity: End = 0,
-    lipschitz: End | None = None,
+    smoothness: EndLike | None = None,
+    strong_convexity: EndLike = 0,
+    lipschitz: EndLike | None = None,
     convex: bool = True,
-    distance: End | None = None,
+    distance: EndLike | None = None,
     count: int = 1,
 ) -> Any:
     """Every function of a class, from R^d for any d, with a start and, if it is convex, a minimiser.
@@ -216,17 +195,9 @@ def functions(
     InvalidArgument
         If a constant is none of these, negative, or contradicts another one.
     """
-    _check(smoothness=smoothness, strong_convexity=strong_convexity, lipschitz=lipschitz, distance=distance)
-    if not convex and (smoothness is None or strong_convexity != 0 or lipschitz or distance or count != 1):
-        rule = "must be smooth, single, and without strong_convexity, lipschitz and distance"
-        raise InvalidArgument("convex", convex, rule, "give smoothness= alone")
-    if lipschitz is not None and strong_convexity != 0:
-        rule = "must be 0 for Lipschitz functions: none is strongly convex"
-        raise InvalidArgument("strong_convexity", strong_convexity, rule, "leave one of them out")
-    numbers = [end for end in (strong_convexity, smoothness) if end is not None and not callable(end)]
-    if len(numbers) == 2 and numbers[0] > numbers[1]:
+    if not convex and (distance is not None or count != 1):
         raise InvalidArgument(
-            "strong_convexity", strong_convexity, "must be at most the smoothness", "correct it"
+            "convex", convex, "must be single, and without distance", "give smoothness= alone"
         )
     if type(count) is not int or count < 1:
         raise InvalidArgument("count", count, "must be an integer, at least 1", "correct it")
@@ -236,10 +207,10 @@ def functions(
         "lipschitz": lipschitz,
         "convex": convex,
     }
-    return OfClass((Group(FunctionClass, constants, count),), distance)
+    return _of_class(FunctionClass, constants, distance, count)
 
 
-def sets(*, diameter: End | None = None) -> Any:
+def sets(*, diameter: EndLike | None = None) -> Any:
     """Every closed convex set, with a start and, in a sum, a solution in it.
 
     Parameters
@@ -247,17 +218,16 @@ def sets(*, diameter: End | None = None) -> Any:
     diameter
         D: two points of the set are at most this far apart; None for no limit.
     """
-    _check(diameter=diameter)
-    return OfClass((Group(SetClass, {"diameter": diameter}),))
+    return _of_class(SetClass, {"diameter": diameter})
 
 
 def operators(
     *,
     monotone: bool = True,
-    strong_monotonicity: End = 0,
-    cocoercivity: End | None = None,
-    lipschitz: End | None = None,
-    distance: End | None = None,
+    strong_monotonicity: EndLike = 0,
+    cocoercivity: EndLike | None = None,
+    lipschitz: EndLike | None = None,
+    distance: EndLike | None = None,
 ) -> Any:
     """Every operator of a class, with a start and a zero, ``A.solution``.
 
@@ -274,22 +244,13 @@ def operators(
     distance
         What |start - solution| is at most.
     """
-    _check(
-        strong_monotonicity=strong_monotonicity,
-        cocoercivity=cocoercivity,
-        lipschitz=lipschitz,
-        distance=distance,
-    )
-    if not monotone and lipschitz is None and cocoercivity is None:
-        rule, remedy = "must be true where no other condition is given", "give lipschitz= or cocoercivity="
-        raise InvalidArgument("monotone", monotone, rule, remedy)
     constants = {
         "monotone": monotone,
         "strong_monotonicity": strong_monotonicity,
         "cocoercivity": cocoercivity,
         "lipschitz": lipschitz,
     }
-    return OfClass((Group(OperatorClass, constants),), distance)
+    return _of_class(OperatorClass, constants, distance)
 
 
 INFINITE = {
@@ -304,32 +265,39 @@ INFINITE = {
 """What to write in place of a constant that is infinite or NaN."""
 
 
-def _constant(name: str, value: Any) -> Fraction:
-    """Return a constant of a class.
+def _of_class(
+    kind: type[Class], constants: Mapping[str, Any], distance: EndLike | None = None, count: int = 1
+) -> OfClass:
+    """Return the range of a class, which the kernel has with these constants.
 
     Raises
     ------
     InvalidArgument
-        If it is infinite or NaN.
+        If a constant is no exact number, negative, or contradicts another one.
     """
-    if isinstance(value, float | np.floating) and not np.isfinite(value):
-        raise InvalidArgument(name, value, "must be a finite number, at least 0", INFINITE[name])
-    return Fraction(value)
-
-
-def _check(**constants: Any) -> None:
-    """Refuse constants that are no exact numbers, or negative."""
-    for name, value in constants.items():
-        if value is None or callable(value):
-            continue
-        if isinstance(value, float | np.floating):
-            _constant(name, value)
-        if type(value) is not int and type(value) is not Fraction:
+    given: dict[str, Any] = {
+        name: end_of(value) for name, value in {**constants, "distance": distance}.items()
+    }
+    for name, value in given.items():
+        if isinstance(value, float):
+            _require_finite(name, value)
+            near = Fraction(value).limit_denominator(1000)
             rule = "must be an int, a Fraction or a function of earlier quantities"
-            near = Fraction(value).limit_denominator(1000) if isinstance(value, float) else "1, 2"
-            remedy = (
-                f"write Fraction({near.numerator}, {near.denominator})" if isinstance(near, Fraction) else ""
-            )
-            raise InvalidArgument(name, value, rule, remedy or "correct it")
-        if value < 0:
-            raise InvalidArgument(name, value, "must be at least 0", "correct it")
+            raise InvalidArgument(name, value, rule, f"write Fraction({near.numerator}, {near.denominator})")
+    reach = given.pop("distance")
+    any_number: Any = Quotient.symbol(0, 1)
+    try:
+        require_numbers(None if isinstance(reach, End) else reach)
+        depends = any(isinstance(value, End) for value in given.values())
+        if kind is FunctionClass or not depends:  # constants of sets and operators are no symbols
+            kind(**{name: any_number if isinstance(end, End) else end for name, end in given.items()})
+    except Refused as refused:
+        raise InvalidArgument(
+            "constants", {**constants, "distance": distance}, str(refused), "correct one"
+        ) from None
+    return OfClass(((count, kind, tuple(given.items())),), reach)
+
+
+def _require_finite(name: str, value: float) -> None:
+    if not math.isfinite(value):
+        raise InvalidArgument(name, value, "must be a finite number, at least 0", INFINITE[name])

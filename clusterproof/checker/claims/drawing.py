@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.checker.claims.ranges import Instance, Integers, Interval, Range, Reals
+from clusterproof.checker.claims.ranges import Integers, Interval, Range, Reals
+from clusterproof.checker.kernel.spaces import Instance
 
 END, BEYOND, NEAR = 0.35, 0.10, 0.25
 """Shares of the values at an end of a range, beyond an open end and near an end; the others are uniform or listed."""
@@ -41,13 +42,13 @@ def draw_value(
     """
     if not isinstance(allowed, Interval):
         return allowed.draw(so_far, stream)
-    low, high = allowed.ends(so_far)
+    low, high = allowed.tried_ends(so_far)
     if low > high:
         return None
     kind, side = stream.random(), int(stream.integers(2))
     if kind < END:
         return (low, high)[side]
-    signs = [-1] * allowed.downwards + [1] * allowed.upwards
+    signs = [-1] * (allowed.low is None) + [1] * (allowed.high is None)
     if kind < END + BEYOND and signs and farthest > 1:
         sign = signs[int(stream.integers(len(signs)))]
         end = high if sign > 0 else low
@@ -63,7 +64,7 @@ def draw_value(
 
 def draw_near(allowed: Interval, value: Any, so_far: Instance, stream: np.random.Generator) -> Any:
     """Draw a number at a log-uniform distance from another one; it need not lie in the range."""
-    low, high = allowed.ends(so_far)
+    low, high = allowed.tried_ends(so_far)
     if high <= low:
         return draw_value(allowed, so_far, stream)
     sign = 1 if stream.integers(2) else -1

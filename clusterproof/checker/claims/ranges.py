@@ -1,24 +1,25 @@
-"""Ranges of single quantities: what a claim speaks of, what is tried of it, and how a value is written and read."""
+"""Ranges of single quantities, as the kernel has them: what is tried of each, and how a value is drawn and written."""
 
 from __future__ import annotations
 
 import inspect
 import math
 import sys
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from numbers import Real
 from types import UnionType
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from clusterproof.checker.claims.places import called
 from clusterproof.checker.claims.rounding import as_float, has_numpy_integers
-from clusterproof.checker.kernel import numbers
+from clusterproof.checker.kernel import numbers, spaces
+from clusterproof.checker.kernel.spaces import Instance
 from clusterproof.common import InvalidArgument
 from clusterproof.common.tasks import task_from
 from clusterproof.common.validation import check_count
@@ -28,10 +29,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Exact = TypeVar("Exact", int, Fraction)
-Instance: TypeAlias = Mapping[str, Any]
-"""Quantities of an instance by name."""
-End: TypeAlias = int | Fraction | Callable[..., Any]
-"""End of a range: a number, or a function of earlier quantities, by their names."""
+EndLike: TypeAlias = int | Fraction | Callable[..., Any]
+"""End of a range as it is written: a number, or a function of earlier quantities, by their names."""
 
 LISTED = 100_000
 """Longest grid of numbers that is listed."""
@@ -45,11 +44,23 @@ WIDE = 2**62
 """Most integers among which numpy draws here; it has at most 2^63."""
 
 
-def value_of(end: End, so_far: Instance) -> Any:
-    """Evaluate an end, given the earlier quantities, which may be symbols of a proof."""
-    value = called(end, **{name: so_far[name] for name in parameters_of(end)}) if callable(end) else end
-    if isinstance(value, np.integer):
-        return int(value)
+class End(spaces.End):
+    """An end of a range that the user's function computes, by the names of its parameters."""
+
+    def value(self, so_far: Instance, box: Sequence[Any] = ()) -> Any:
+        """Return the value; an error that the function raises names its file and line."""
+        return without_numpy(called(self.function, **{name: so_far[name] for name in self.names}))
+
+
+def end_of(end: EndLike) -> Any:
+    """Return an end of a range as it is written: a number, None, or a function of earlier quantities."""
+    return End(parameters_of(end), end) if callable(end) else without_numpy(end)
+
+
+def without_numpy(value: Any) -> Any:
+    """Return a number with Python's numbers in place of NumPy's."""
+    if isinstance(value, np.generic):
+        return value.item()
     return Fraction(int(value.numerator), int(value.denominator)) if type(value) is Fraction else value
 
 
@@ -81,8 +92,8 @@ def draw_integer(low: int, high: int, stream: np.random.Generator) -> int | None
     return low + int.from_bytes(surplus, "big") % count
 
 
-class Range(ABC):
-    """What one quantity may be. ``so_far`` holds the quantities before it, which its ends may name.
+class Range(spaces.Plain):
+    """A range from which values are drawn.
 
     Ranges are equal only to themselves: ``typing.Annotated`` returns one object for equal metadata, so that
     ``choice(True)`` would become another claim's ``choice(1)``.
@@ -98,14 +109,6 @@ class Range(ABC):
     def values(self, so_far: Instance) -> Sequence[Any] | None:
         """Return the values that are tried if all are, simple ones first; None if they are not a list."""
         return None
-
-    @abstractmethod
-    def holds(self, value: Any, so_far: Instance) -> bool:
-        """Return whether the claim speaks of a value."""
-
-    @abstractmethod
-    def describe(self, so_far: Instance) -> str:
-        """Return what a value must be, for an error message."""
 
     @abstractmethod
     def draw(self, so_far: Instance, stream: np.random.Generator) -> Any:
@@ -125,82 +128,71 @@ class Range(ABC):
             return list(map(self.for_kernel, value))
         return numbers.write(exactly(value) if isinstance(value, float) else value)
 
-    @abstractmethod
-    def decode(self, code: Any) -> Any:
-        """Read what ``encode`` wrote; Refused, ValueError or TypeError if it is none."""
-
     def key(self, value: Any) -> Any:
         """Return what tells values apart, such that JSON writes it."""
         return self.encode(value)
 
-    def bounds(self, so_far: Instance) -> tuple[Any, Any] | None:
-        """Return the least and largest number (None: there is none), for a proof; None if it is no interval."""
-        return None
-
 
 @dataclass(frozen=True, eq=False)
-class Interval(Range):
-    """Numbers from ``low`` to ``high``; the claim speaks of larger ones too if ``upwards``."""
+class Interval(spaces.Interval, Range):
+    """Numbers, of which those between two ends are tried first.
 
-    low: End
-    high: End
-    upwards: bool = False
-    downwards: bool = False
-    noun: ClassVar[str] = "a number"
+    Attributes
+    ----------
+    tried
+        The ends of the range; where it has none, how far it is tried first.
+    """
+
+    tried: tuple[Any, Any]
 
     def __post_init__(self) -> None:
-        for name, end in (("low", self.low), ("high", self.high)):
-            if not callable(end) and not isinstance(end, Real):
+        end: Any
+        for name, end in zip(("low", "high"), self.tried, strict=True):
+            if isinstance(end, End):
+                continue
+            if not isinstance(end, Real):
                 raise InvalidArgument(
                     name, end, "must be a number, or a function of earlier quantities", "correct it"
                 )
             if end in (math.inf, -math.inf) or end != end:
                 remedy = "give a number, and upwards=True or downwards=True where there is no end"
                 raise InvalidArgument(name, end, "must be finite", remedy)
-        if not (callable(self.low) or callable(self.high)) and self.low > self.high:
-            rule = f"must be at most high = {self.high}"
-            raise InvalidArgument("low", self.low, rule, "exchange the two ends, or correct one")
+            if self.integers and end % 1 != 0:
+                raise InvalidArgument(name, end, "must be an integer", "round it, or use rationals(...)")
+        low, high = self.tried
+        if not (isinstance(low, End) or isinstance(high, End)) and low > high:
+            raise InvalidArgument(
+                "low", low, f"must be at most high = {high}", "exchange the two ends, or correct one"
+            )
 
-    def ends(self, so_far: Instance) -> tuple[Any, Any]:
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The ends, and those between which it is tried."""
+        return *super().parts, *self.tried
+
+    def ends(self, so_far: Instance, box: Sequence[Any] = ()) -> tuple[Any, Any]:
+        """Return the least and largest value, None where there is no end; of a float its decimal."""
+        low, high = super().ends(so_far, box)
+        return _decimal(low), _decimal(high)
+
+    def tried_ends(self, so_far: Instance) -> tuple[Any, Any]:
         """Return the least and largest value that is tried."""
-        return self.cast(value_of(self.low, so_far), up=True), self.cast(value_of(self.high, so_far))
+        low, high = (spaces.value_of(end, so_far) for end in self.tried)
+        return self.cast(low, up=True), self.cast(high)
 
     def cast(self, number: Any, *, up: bool = False) -> Any:
         """Turn a number into one of the range's kind, rounded down, or ``up``."""
         return number
-
-    def bounds(self, so_far: Instance) -> tuple[Any, Any]:
-        """Return the least and largest value that the claim speaks of, None for none."""
-        low = None if self.downwards else value_of(self.low, so_far)
-        return low, None if self.upwards else value_of(self.high, so_far)
-
-    def within(self, value: Any, so_far: Instance) -> bool:
-        """Return whether a number lies between the ends."""
-        low, high = self.bounds(so_far)
-        return bool((low is None or low <= value) and (high is None or value <= high))
-
-    def describe(self, so_far: Instance) -> str:
-        """Write the ends."""
-        low, high = self.bounds(so_far)
-        return f"{self.noun} in {'' if low is None else low} .. {'' if high is None else high}".strip()
 
 
 @dataclass(frozen=True, eq=False)
 class Integers(Interval):
     """Integers."""
 
-    noun = "an integer"
-
     @property
     def complete(self) -> bool:  # type: ignore[override]  # follows from the ends, a constant elsewhere
         """Whether none lies beyond what is tried."""
-        return not (self.upwards or self.downwards)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name, end in (("low", self.low), ("high", self.high)):
-            if not callable(end) and end != int(end):
-                raise InvalidArgument(name, end, "must be an integer", "round it, or use rationals(...)")
+        return self.low is not None and self.high is not None
 
     def cast(self, number: Any, *, up: bool = False) -> int:
         """Round to an integer."""
@@ -208,25 +200,15 @@ class Integers(Interval):
 
     def values(self, so_far: Instance) -> Sequence[int] | None:
         """Return those nearest to zero first."""
-        low, high = self.ends(so_far)
+        low, high = self.tried_ends(so_far)
         if high - low >= LISTED or LARGEST in (abs(low), abs(high)):
             return None
         every = range(low, high + 1)
         return every if low >= 0 else sorted(every, key=lambda value: (abs(value), value < 0))
 
-    def holds(self, value: Any, so_far: Instance) -> bool:
-        """Return whether it is an integer between the ends."""
-        return type(value) is int and self.within(value, so_far)
-
-    def decode(self, code: Any) -> int:
-        """Read an integer."""
-        if type(code) is not int:
-            raise TypeError(f"{code!r} is no integer")
-        return code
-
     def draw(self, so_far: Instance, stream: np.random.Generator) -> int | None:
         """Draw uniformly."""
-        return draw_integer(*self.ends(so_far), stream)
+        return draw_integer(*self.tried_ends(so_far), stream)
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,7 +216,6 @@ class Rationals(Interval):
     """Fractions; those with denominators up to ``denominator`` are listed."""
 
     denominator: int = 1
-    noun = "a fraction"
     complete = False
 
     def __post_init__(self) -> None:
@@ -245,25 +226,12 @@ class Rationals(Interval):
         """Return the number itself as a fraction."""
         return within_largest(exactly(number))
 
-    def bounds(self, so_far: Instance) -> tuple[Any, Any]:
-        """Return the ends that the claim has, as fractions; symbols of a proof as they are."""
-        low, high = (exactly(end) if isinstance(end, float) else end for end in super().bounds(so_far))
-        return low, high
-
     def values(self, so_far: Instance) -> tuple[Fraction, ...] | None:
         """Return small denominators first, then those nearest to zero."""
-        low, high = self.ends(so_far)
+        low, high = self.tried_ends(so_far)
         if (high - low) * self.denominator > LISTED or LARGEST in (abs(low), abs(high)):
             return None
         return _fractions(low, high, self.denominator)
-
-    def holds(self, value: Any, so_far: Instance) -> bool:
-        """Return whether it is a fraction between the ends."""
-        return type(value) is Fraction and self.within(value, so_far)
-
-    def decode(self, code: Any) -> Fraction:
-        """Read an integer or a fraction, and no floating number."""
-        return Fraction(numbers.read(code))
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> Fraction | None:
         """Draw from the list, or as often off it, with a denominator up to 1000."""
@@ -271,7 +239,7 @@ class Rationals(Interval):
         if listed and stream.random() < 0.5:
             return listed[int(stream.integers(len(listed)))]
         denominator = int(stream.integers(1, FINEST, endpoint=True))
-        low, high = self.ends(so_far)
+        low, high = self.tried_ends(so_far)
         numerator = draw_integer(math.ceil(low * denominator), math.floor(high * denominator), stream)
         if numerator is not None:
             return Fraction(numerator, denominator)
@@ -283,17 +251,31 @@ class Rationals(Interval):
 
 @dataclass(frozen=True, eq=False)
 class Reals(Interval):
-    """Floating numbers."""
+    """Floating numbers, which the kernel reads as the fractions that are written so."""
 
     complete = False
+
+    @property
+    def noun(self) -> str:
+        """What a value is."""
+        return "a number"
 
     def cast(self, number: Any, *, up: bool = False) -> float:
         """Return a float, of those whose differences are floats too."""
         return max(-LARGEST_REAL, min(LARGEST_REAL, as_float(number)))
 
+    def ends(self, so_far: Instance, box: Sequence[Any] = ()) -> tuple[Any, Any]:
+        """Return the least and largest value, None where there is no end; floats as they are."""
+        return spaces.Interval.ends(self, so_far, box)
+
     def holds(self, value: Any, so_far: Instance) -> bool:
         """Return whether it is a finite number between the ends."""
-        return isinstance(value, float) and math.isfinite(value) and self.within(value, so_far)
+        low, high = self.ends(so_far)
+        return (
+            isinstance(value, float)
+            and math.isfinite(value)
+            and bool((low is None or low <= value) and (high is None or value <= high))
+        )
 
     def encode(self, value: Any) -> float:
         """Write the number: JSON keeps every digit."""
@@ -307,33 +289,16 @@ class Reals(Interval):
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> float:
         """Draw uniformly."""
-        return float(stream.uniform(*self.ends(so_far)))
+        return float(stream.uniform(*self.tried_ends(so_far)))
 
 
 @dataclass(frozen=True, eq=False)
-class Choice(Range):
-    """One of a few values."""
-
-    options: tuple[Any, ...]
+class Choice(spaces.Choice, Range):
+    """One of a few values, simple ones first."""
 
     def values(self, so_far: Instance) -> tuple[Any, ...]:
         """Return them in the order in which they were given."""
         return self.options
-
-    def holds(self, value: Any, so_far: Instance) -> bool:
-        """Return whether it is one of them."""
-        return any(type(value) is type(option) and value == option for option in self.options)
-
-    def describe(self, so_far: Instance) -> str:
-        """List them."""
-        return f"one of {', '.join(str(option) for option in self.options)}"
-
-    def decode(self, code: Any) -> Any:
-        """Find the value that is written so."""
-        for option in self.options:
-            if isinstance(code, bool) == isinstance(option, bool) and self.encode(option) == code:
-                return option
-        raise ValueError(f"{code!r} is not listed")
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> Any:
         """Draw one."""
@@ -345,16 +310,21 @@ class Drawn(Range):
     """Objects of any kind that a function draws, and that are written and read, so that a replay needs no draw."""
 
     make: Callable[..., Any]
-    write: Callable[[Any], Any]
-    read: Callable[[Any], Any]
+    to_json: Callable[[Any], Any]
+    from_json: Callable[[Any], Any]
     kind: type | UnionType = field(default=object, kw_only=True)
     complete = False
     drawn = True
 
     @property
-    def depends_on(self) -> Sequence[str]:  # type: ignore[override]  # follows from the maker, a constant elsewhere
+    def names(self) -> tuple[str, ...]:
         """Names of the maker's parameters after the generator."""
         return parameters_of(self.make)[1:]
+
+    @property
+    def depends_on(self) -> Sequence[str]:  # type: ignore[override]  # follows from the maker, a constant elsewhere
+        """Those names: an object is made for them."""
+        return self.names
 
     def holds(self, value: Any, so_far: Instance) -> bool:
         """Return whether it is of the annotated kind; what the maker guarantees beyond that must be supposed."""
@@ -366,18 +336,18 @@ class Drawn(Range):
 
     def encode(self, value: Any) -> Any:
         """Write the constructor's arguments."""
-        return self.write(value)
+        return self.to_json(value)
 
     def decode(self, code: Any) -> Any:
         """Make it again."""
-        return self.read(code)
+        return self.from_json(code)
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> Any:
         """Draw one."""
-        return called(self.make, stream, **{name: so_far[name] for name in self.depends_on})
+        return called(self.make, stream, **{name: so_far[name] for name in self.names})
 
 
-def integers(low: End, high: End, *, upwards: bool = False, downwards: bool = False) -> Any:
+def integers(low: EndLike, high: EndLike, *, upwards: bool = False, downwards: bool = False) -> Any:
     """Integers from ``low`` to ``high``.
 
     Parameters
@@ -387,25 +357,38 @@ def integers(low: End, high: End, *, upwards: bool = False, downwards: bool = Fa
     upwards, downwards
         Whether the claim speaks of larger, or smaller, ones too. Up to 1000 times as far is tried.
     """
-    return Integers(low, high, upwards, downwards)
+    tried = end_of(low), end_of(high)
+    return Integers(*_ends(tried, upwards, downwards), True, tried)
 
 
 def rationals(
-    low: End, high: End, denominator: int, *, upwards: bool = False, downwards: bool = False
+    low: EndLike, high: EndLike, denominator: int, *, upwards: bool = False, downwards: bool = False
 ) -> Any:
     """Fractions from ``low`` to ``high``, preferably with denominators up to ``denominator``.
 
     Parameters are those of ``integers``.
     """
-    return Rationals(low, high, upwards, downwards, denominator)
+    tried = end_of(low), end_of(high)
+    return Rationals(*_ends(tried, upwards, downwards), False, tried, denominator)
 
 
-def reals(low: End, high: End, *, upwards: bool = False, downwards: bool = False) -> Any:
+def reals(low: EndLike, high: EndLike, *, upwards: bool = False, downwards: bool = False) -> Any:
     """Floating numbers from ``low`` to ``high``; prefer ``rationals`` if the sides can be exact.
 
     Parameters are those of ``integers``.
     """
-    return Reals(low, high, upwards, downwards)
+    tried = end_of(low), end_of(high)
+    return Reals(*_ends(tried, upwards, downwards), False, tried)
+
+
+def _decimal(end: Any) -> Any:
+    """Return an end of exact numbers: of a float the decimal that it is written as."""
+    return exactly(end) if isinstance(end, float) else end
+
+
+def _ends(tried: tuple[Any, Any], upwards: bool, downwards: bool) -> tuple[Any, Any]:
+    """Return the ends of a range, None where it has none."""
+    return None if downwards else tried[0], None if upwards else tried[1]
 
 
 def choice(*values: Any) -> Choice:

@@ -11,7 +11,9 @@ import numpy as np
 
 from clusterproof.checker.claims.array_ranges import Entrywise
 from clusterproof.checker.claims.drawing import draw_value
-from clusterproof.checker.claims.ranges import End, Instance, Range
+from clusterproof.checker.claims.ranges import EndLike, Range, end_of
+from clusterproof.checker.kernel import spaces
+from clusterproof.checker.kernel.spaces import Instance
 
 LONGEST_PERIOD, MOST_PHASES = 4, 4
 LISTED = 10_000
@@ -19,10 +21,18 @@ LISTED = 10_000
 
 
 @dataclass(frozen=True, eq=False)
-class Sequences(Entrywise):
+class Sequences(spaces.Tuples, Entrywise):
     """Tuples of values of one range."""
 
-    noun = "a sequence"
+    entries: Range
+
+    def lengths(self) -> tuple[Any, ...]:
+        """The number of entries."""
+        return (self.length,)
+
+    def size(self, so_far: Instance) -> int:
+        """Return the number of entries, which a function may return as a float."""
+        return Entrywise.size(self, so_far)
 
     @property
     def complete(self) -> bool:  # type: ignore[override]  # follows from the values, a constant elsewhere
@@ -44,18 +54,6 @@ class Sequences(Entrywise):
     def flat(self, value: tuple[Any, ...]) -> list[Any]:
         """Return the entries."""
         return list(value)
-
-    def from_lists(self, lists: list[Any]) -> tuple[Any, ...]:
-        """Return a tuple."""
-        return tuple(lists)
-
-    def holds(self, value: Any, so_far: Instance) -> bool:
-        """Return whether it is a tuple of that length, and each entry lies in its range."""
-        return (
-            isinstance(value, tuple)
-            and len(value) == self.size(so_far)
-            and all(self.entries.holds(each, so_far) for each in value)
-        )
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> tuple[Any, ...] | None:
         """Draw a constant, a periodic, a phased sequence of 2 to 4 blocks, or each entry on its own."""
@@ -79,7 +77,7 @@ class Sequences(Entrywise):
         return tuple(drawn)
 
 
-def sequences(values: Range, length: End) -> Any:
+def sequences(values: Range, length: EndLike) -> Any:
     """Sequences: tuples of values of one range, exact if these are.
 
     They are drawn constant, periodic, in 2 to 4 phases and at random. Beyond that the search builds them greedily:
@@ -92,4 +90,4 @@ def sequences(values: Range, length: End) -> Any:
     length
         Number of entries: an integer, or a function of earlier quantities, such as ``lambda rounds: rounds``.
     """
-    return Sequences((length,), values)
+    return Sequences(values, end_of(length))

@@ -10,17 +10,23 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.checker.claims.array_ranges import Several, check_length, decode_fraction, is_fraction
-from clusterproof.checker.claims.ranges import End, Instance, value_of
+from clusterproof.checker.claims.array_ranges import Several, check_length
+from clusterproof.checker.claims.ranges import EndLike, end_of
 from clusterproof.checker.claims.simplifying import bits_of_number
-from clusterproof.checker.kernel.numbers import write
+from clusterproof.checker.kernel.numbers import read, write
+from clusterproof.checker.kernel.spaces import Instance, value_of
 
 
 @dataclass(frozen=True, eq=False)
 class Simplex(Several):
     """Weights: tuples of fractions, at least 0, that sum to 1."""
 
-    length: End
+    length: Any
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The number of weights."""
+        return (self.length,)
 
     def __post_init__(self) -> None:
         check_length(self.length, at_least=1)
@@ -30,7 +36,7 @@ class Simplex(Several):
         return (
             isinstance(value, tuple)
             and len(value) == value_of(self.length, so_far)
-            and all(is_fraction(each) and each >= 0 for each in value)
+            and all(type(each) is Fraction and each >= 0 for each in value)
             and sum(value) == 1
         )
 
@@ -114,13 +120,13 @@ class Simplex(Several):
         """Read a list."""
         if not isinstance(code, list):
             raise TypeError(f"{code!r} is no list")
-        return tuple(decode_fraction(each) for each in code)
+        return tuple(Fraction(read(each)) for each in code)
 
 
 def _normalised(weights: Sequence[Any]) -> tuple[Fraction, ...]:
     return tuple(Fraction(each) / sum(weights) for each in weights)
 
 
-def simplex(length: End) -> Simplex:
+def simplex(length: EndLike) -> Simplex:
     """Weights: tuples of fractions, at least 0, with sum 1."""
-    return Simplex(length)
+    return Simplex(end_of(length))

@@ -7,7 +7,8 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.checker.claims.ranges import Choice, Instance, Integers, Interval, Range, Rationals, Reals
+from clusterproof.checker.claims.ranges import Choice, Integers, Interval, Range, Rationals, Reals
+from clusterproof.checker.kernel.spaces import Instance
 
 DIGITS = 16
 """The nearest fractions with denominators up to 10, 100, ... are tried, so many of them."""
@@ -20,12 +21,18 @@ def simpler_values(allowed: Range, value: Any, so_far: Instance) -> list[Any]:
     if allowed.drawn:
         return []
     if isinstance(allowed, Reals):
-        rounded = [0.0, 1.0, -1.0, *allowed.ends(so_far), *(float(f"{value:.{d}g}") for d in (1, 2, 3, 6))]
+        rounded = [
+            0.0,
+            1.0,
+            -1.0,
+            *allowed.tried_ends(so_far),
+            *(float(f"{value:.{d}g}") for d in (1, 2, 3, 6)),
+        ]
         return [each for each in dict.fromkeys(rounded) if len(repr(each)) < len(repr(value))]
     listed = allowed.values(so_far) or ()
     first = list(itertools.takewhile(lambda each: each != value, itertools.islice(listed, SIMPLER)))
     if isinstance(allowed, Integers) and (len(first) == SIMPLER or not listed):
-        low = allowed.ends(so_far)[0]
+        low = allowed.tried_ends(so_far)[0]
         first += [low + (value - low) // share for share in (16, 8, 4, 2)]
         first += [value - (value - low) // 2**power for power in range(2, 40)] + [value - 1, value - 2]
         first = [each for each in dict.fromkeys(first) if each != value and each >= low]

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Annotated, Any, get_type_hints
 
-from clusterproof.checker.claims.ranges import End, Range, choice, integers, rationals
+from clusterproof.checker.claims.ranges import EndLike, Range, choice, integers, rationals
 from clusterproof.common import InvalidArgument
 from clusterproof.common.validation import brief
 
@@ -51,7 +51,7 @@ class Slices:
         return self._kind(*tried, *denominators, upwards=high is None, downwards=low is None)
 
 
-def _beyond(end: End | None, far: int) -> End:
+def _beyond(end: EndLike | None, far: int) -> EndLike:
     """Return a number ``far`` beyond an end, or beyond 0."""
     if callable(end):
         known: Callable[..., Any] = end

@@ -17,16 +17,13 @@ import numpy as np
 from clusterproof.checker.claims.array_ranges import Several
 from clusterproof.checker.claims.drawing import FARTHEST, draw_near, draw_value
 from clusterproof.checker.claims.ranges import (
-    Choice,
     Drawn,
-    Instance,
     Interval,
     Range,
-    parameters_of,
-    value_of,
 )
 from clusterproof.checker.claims.simplifying import bits, simpler_values
 from clusterproof.checker.kernel.evaluation import Refused
+from clusterproof.checker.kernel.spaces import Instance, value_of
 from clusterproof.common import InvalidArgument
 
 
@@ -101,7 +98,7 @@ class Space:
             if isinstance(hint, type) and not isinstance(mark, Range):
                 records[name] = (hint, tuple(own))
             for quantity, allowed in own.items():
-                if unknown := [each for each in _named_by(allowed) if each not in ranges]:
+                if unknown := [each for each in allowed.names if each not in ranges]:
                     rule = f"depends on `{unknown[0]}`, which is no quantity before it"
                     remedy = f"name one of these: {', '.join(ranges)}" if ranges else "give a number"
                     raise InvalidArgument(quantity, type(allowed).__name__, rule, remedy)
@@ -171,12 +168,9 @@ class Space:
         """Return how many times the end of its range each quantity beyond an open end is, rounded down."""
         far: dict[str, int] = {}
         for name, allowed in self.ranges.items():
-            if isinstance(allowed, Interval) and (allowed.upwards or allowed.downwards):
-                low, high, value = (
-                    value_of(allowed.low, instance),
-                    value_of(allowed.high, instance),
-                    instance[name],
-                )
+            if isinstance(allowed, Interval) and None in (allowed.low, allowed.high):
+                low, high = (value_of(end, instance) for end in allowed.tried)
+                value = instance[name]
                 if not low <= value <= high:
                     far[name] = int(abs(value) / max(abs(high if value > high else low), 1))
         return far
@@ -271,7 +265,7 @@ class Space:
             if isinstance(allowed, Several):
                 values = allowed.changes(instance[name], instance)
             elif isinstance(allowed, Interval):
-                values = (end for end in allowed.ends(instance) if end != instance[name])
+                values = (end for end in allowed.tried_ends(instance) if end != instance[name])
             for value in values:
                 yield self.fit({**instance, name: value})
 
@@ -281,7 +275,7 @@ class Space:
         if isinstance(allowed, Several):
             return allowed.extremes(instance)
         return dict.fromkeys(
-            allowed.ends(instance) if isinstance(allowed, Interval) else allowed.values(instance) or ()
+            allowed.tried_ends(instance) if isinstance(allowed, Interval) else allowed.values(instance) or ()
         )
 
     @property
@@ -298,7 +292,7 @@ class Space:
         """Move a quantity to a multiple of its upper end, or of the lower one if negative; None if no instance."""
         allowed = self.ranges[name]
         assert isinstance(allowed, Interval)
-        low, high = allowed.ends(instance)
+        low, high = allowed.tried_ends(instance)
         value = (
             high * multiple
             if multiple > 0 and high
@@ -360,14 +354,12 @@ class Space:
         for name, allowed in self.ranges.items():
             code = numbers[written(name)]
             try:
-                value = allowed.decode(code)
-                holds = allowed.holds(value, instance)
+                instance[name] = allowed.read(code, instance)
             except (Refused, TypeError, ValueError, KeyError, ArithmeticError):
-                holds = False
-            if not holds:
                 rule = f"must be {allowed.describe(instance)}"
-                raise InvalidArgument(f"counterexample.{written(name)}", code, rule, "take it from a report")
-            instance[name] = value
+                raise InvalidArgument(
+                    f"counterexample.{written(name)}", code, rule, "take it from a report"
+                ) from None
         return instance
 
 
@@ -397,19 +389,6 @@ def mark_of(hint: Any) -> Any:
         return mark
     kind = hint.__origin__
     return replace(mark, kind=kind if isinstance(kind, UnionType) else get_origin(kind) or kind)
-
-
-def _named_by(allowed: Range) -> Iterator[str]:
-    """Yield the names of the quantities on which a range depends."""
-    yield from allowed.depends_on
-    if allowed.drawn or isinstance(allowed, Choice):
-        return
-    for part in vars(allowed).values():
-        for end in part if isinstance(part, tuple) else (part,):
-            if isinstance(end, Range):
-                yield from _named_by(end)
-            elif inspect.isfunction(end):
-                yield from parameters_of(end)
 
 
 def _ranges_of(record: Any) -> dict[str, Range]:

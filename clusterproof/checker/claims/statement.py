@@ -13,13 +13,13 @@ from clusterproof.checker.claims.expectation import Expectation
 from clusterproof.checker.claims.frequency import Frequency
 from clusterproof.checker.claims.judge import Conclusion
 from clusterproof.checker.claims.places import place_of
-from clusterproof.checker.claims.ranges import Instance
 from clusterproof.checker.claims.sides import Sides, recording_failures
 from clusterproof.checker.claims.slices import annotate_ranges
 from clusterproof.checker.claims.space import Space
 from clusterproof.checker.kernel.claim_words import Excluded
 from clusterproof.checker.kernel.evaluation import Outside
 from clusterproof.checker.kernel.listed import NotListed
+from clusterproof.checker.kernel.spaces import Instance
 from clusterproof.common import InvalidArgument, generator
 
 EVALUATIONS, DRAWN = 2000, 100

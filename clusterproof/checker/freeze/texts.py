@@ -48,6 +48,7 @@ from clusterproof.checker.kernel.language import Compiler
 from clusterproof.checker.kernel.library import LIBRARY
 from clusterproof.checker.kernel.ranges import CLASSES, RANGES
 from clusterproof.checker.kernel.records import Record
+from clusterproof.checker.kernel.spaces import End
 
 CACHED = type(lru_cache(lambda: None))
 KINDS = {kind.__name__: name for name, kind in CLASSES.items()}
@@ -418,31 +419,27 @@ class Text:
             return in_lines(written, "        ")
         if type(allowed) in (live_ranges.Integers, live_ranges.Rationals, live_ranges.Reals):
             word = "integers" if type(allowed) is live_ranges.Integers else "rationals"
-            low = "None" if allowed.downwards else self.end(allowed.low, name)
-            return f"{word}({low}, {'None' if allowed.upwards else self.end(allowed.high, name)})"
+            return f"{word}({self.end(allowed.low, name)}, {self.end(allowed.high, name)})"
         if type(allowed) is Sequences:
-            (length,) = allowed.shape
-            return f"sequences({self.range(allowed.entries, name)}, {self.end(length, name)})"
+            return f"sequences({self.range(allowed.entries, name)}, {self.end(allowed.length, name)})"
         if type(allowed) is OfClass:
-            parts = [self._group(group, name) for group in allowed.groups]
-            if allowed.distance is not None:
-                parts.append(f"distance={self.end(allowed.distance, name)}")
+            parts = [self._group(*group, name) for group in allowed.groups]
+            if allowed.reach is not None:
+                parts.append(f"distance={self.end(allowed.reach, name)}")
             return f"member({', '.join(parts)})"
         raise Refused(f"{name}: NumPy arrays are not of the language: state sequences(...)")
 
-    def _group(self, group: Any, name: str) -> str:
-        constants = ", ".join(f"{quoted(n)}: {self.end(c, name)}" for n, c in group.constants.items())
-        return f"({group.count}, {quoted(KINDS[group.kind.__name__])}, {{{constants}}})"
+    def _group(self, count: int, kind: type, constants: Sequence[tuple[str, Any]], name: str) -> str:
+        written = ", ".join(f"{quoted(n)}: {self.end(c, name)}" for n, c in constants)
+        return f"({count}, {quoted(KINDS[kind.__name__])}, {{{written}}})"
 
     def end(self, end: Any, name: str) -> str:
         """Write an end of a range: a float is the decimal that is printed."""
-        if type(end) is FunctionType:
-            if end.__code__.co_name != "<lambda>":
-                return self.name(end, name, None)
+        if isinstance(end, End):
+            end = end.function
+        if type(end) is FunctionType and end.__code__.co_name == "<lambda>":
             made, _, _ = self.source(end, "")
             return ast.unparse(made)
-        if type(end).__module__ == "numpy":
-            end = end.item()
         return self.literal(Fraction(repr(end)) if type(end) is float else end, name)
 
 

@@ -51,7 +51,7 @@ class FunctionClass:
     convex: bool = True
 
     def __post_init__(self) -> None:
-        _require_numbers(self.smoothness, self.strong_convexity, self.lipschitz)
+        require_numbers(self.smoothness, self.strong_convexity, self.lipschitz)
         if not self.convex and (
             self.smoothness is None
             or is_symbol(self.strong_convexity)
@@ -112,7 +112,7 @@ class SetClass:
     diameter: Fraction | None = None
 
     def __post_init__(self) -> None:
-        _require_numbers(self.diameter)
+        require_numbers(self.diameter)
 
     def __str__(self) -> str:
         return "closed convex set" + (
@@ -152,7 +152,7 @@ class OperatorClass:
     lipschitz: Fraction | None = None
 
     def __post_init__(self) -> None:
-        _require_numbers(self.strong_monotonicity, self.cocoercivity, self.lipschitz)
+        require_numbers(self.strong_monotonicity, self.cocoercivity, self.lipschitz)
         mu, beta, L = self.strong_monotonicity, self.cocoercivity or 0, self.lipschitz
         if not self.monotone and self.cocoercivity is None and L is None:
             raise Refused("an operator is monotone, cocoercive or Lipschitz")
@@ -229,7 +229,8 @@ def required(definition: Class) -> list[Fact]:
     return facts
 
 
-def _require_numbers(*constants: Any) -> None:
+def require_numbers(*constants: Any) -> None:
+    """Require constants that are at least 0, None or symbols."""
     for value in constants:
         if value is not None and not is_symbol(value) and number(value) < 0:
             raise Refused(f"a constant of a class is at least 0, not {value}")

@@ -60,19 +60,6 @@ def _member(*groups: Any, distance: Any = None) -> OfClass:
     return OfClass(tuple(made), _end(distance))
 
 
-def names_in(allowed: Range) -> set[str]:
-    """Return the earlier quantities that the ends of a range name."""
-    if type(allowed) is Interval:
-        ends = [allowed.low, allowed.high]
-    elif type(allowed) is Tuples:
-        return names_in(allowed.entries) | names_in(Interval(allowed.length, None, integers=True))
-    elif type(allowed) is OfClass:
-        ends = [allowed.reach, *(value for *_, constants in allowed.groups for _, value in constants)]
-    else:
-        ends = []
-    return {name for end in ends if type(end) is End for name in end.names}
-
-
 RANGES: dict[str, Callable[..., Range]] = {
     "integers": _integers,
     "rationals": _rationals,

@@ -12,9 +12,9 @@ from typing import Any
 
 from clusterproof.checker.kernel.definitions import WORDS, Definitions, Vocabulary
 from clusterproof.checker.kernel.evaluation import FUEL, Outside, Refused, limited
-from clusterproof.checker.kernel.ranges import RANGES, names_in
+from clusterproof.checker.kernel.ranges import RANGES
 from clusterproof.checker.kernel.records import Record
-from clusterproof.checker.kernel.spaces import Choice, Interval, OfClass, Space, Tuples
+from clusterproof.checker.kernel.spaces import Range, Space
 from clusterproof.checker.kernel.statement import Statement, printed
 
 LONGEST = 400_000
@@ -179,7 +179,7 @@ class Text:
             for quantity, node in self._entries(ranges).items()
         }
         for place, quantity in enumerate(space):
-            if later := names_in(space[quantity]) - {*list(space)[:place]}:
+            if later := {*space[quantity].names} - {*list(space)[:place]}:
                 raise self.compiler.refuse(ranges, f"{quantity}: an end names {', '.join(sorted(later))}")
         taken = {parameter: self._record_of(node) for parameter, node in self._entries(records).items()}
         self._require_parameters(function, called, [*space], taken)
@@ -214,7 +214,7 @@ class Text:
 
     def _range(self, node: ast.expr, quantity: str, names: Mapping[str, Any]) -> Any:
         made = self.definitions.value(node, names)
-        if type(made) not in (Interval, Choice, Tuples, OfClass):
+        if not isinstance(made, Range):
             raise self.compiler.refuse(node, f"{quantity}: a range is one of {', '.join(RANGES)}")
         return made
 

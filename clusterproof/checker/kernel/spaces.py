@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -14,7 +15,7 @@ from clusterproof.checker.kernel.evaluation import (
     evaluating,
     spend,
 )
-from clusterproof.checker.kernel.functions import Problem, problem
+from clusterproof.checker.kernel.functions import problem
 from clusterproof.checker.kernel.interpolation import Class, required
 from clusterproof.checker.kernel.listed import Listed
 from clusterproof.checker.kernel.numbers import compare, number, read, whole, write
@@ -25,34 +26,85 @@ from clusterproof.checker.kernel.traces import Trace
 Instance = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class End:
     """An end of a range that depends on earlier quantities: a function of those that it names."""
 
     names: tuple[str, ...]
     function: Callable[..., Any]
 
+    def value(self, so_far: Instance, box: Sequence[Ends] = ()) -> Any:
+        """Return the value; what it divides by has a sign on the box of earlier symbols."""
+        with evaluating() as evaluation:
+            try:
+                value = self.function(*(so_far[name] for name in self.names))
+            except Outside as outside:
+                raise Refused(f"an end of a range has no hypotheses: {outside}") from None
+        if evaluation.now != Context(divisors=evaluation.now.divisors):
+            raise Refused("an end of a range has no hypotheses")
+        for divisor in evaluation.now.divisors:
+            width = divisor.what.width
+            if not sign_of(divisor.what.top, [*box, *[(None, None)] * (width - len(box))]):
+                raise Refused("an end of a range divides by what may be zero")
+        return value
+
 
 def value_of(end: Any, so_far: Instance, box: Sequence[Ends] = ()) -> Any:
-    """Return an end's value, None if there is none; what it divides by has a sign on the box of earlier symbols."""
-    if type(end) is not End:
-        return end
-    with evaluating() as evaluation:
-        try:
-            value = end.function(*(so_far[name] for name in end.names))
-        except Outside as outside:
-            raise Refused(f"an end of a range has no hypotheses: {outside}") from None
-    if evaluation.now != Context(divisors=evaluation.now.divisors):
-        raise Refused("an end of a range has no hypotheses")
-    for divisor in evaluation.now.divisors:
-        width = divisor.what.width
-        if not sign_of(divisor.what.top, [*box, *[(None, None)] * (width - len(box))]):
-            raise Refused("an end of a range divides by what may be zero")
-    return value
+    """Return an end's value, None if there is none."""
+    return end.value(so_far, box) if isinstance(end, End) else end
 
 
-@dataclass(frozen=True)
-class Interval:
+class Range(ABC):
+    """What one quantity may be. ``so_far`` holds the quantities before it, which its ends may name.
+
+    The search draws from subclasses of the ranges below.
+    """
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """Its ends, and numbers that stand in place of ends."""
+        return ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Earlier quantities that its ends name."""
+        ends = [each for each in self.parts if isinstance(each, End)]
+        return tuple(dict.fromkeys(name for end in ends for name in end.names))
+
+    @abstractmethod
+    def describe(self, so_far: Instance) -> str:
+        """Return what a value must be, for an error message."""
+
+    @abstractmethod
+    def read(self, code: Any, so_far: Instance) -> Any:
+        """Read a value of the range, as evidence writes it, and refuse every other one."""
+
+    def every(self, so_far: Instance) -> Iterable[Any]:
+        """List the values."""
+        raise Refused("the values are no finite list")
+
+
+class Plain(Range):
+    """A range of numbers, texts or tuples, which are written as they are."""
+
+    @abstractmethod
+    def decode(self, code: Any) -> Any:
+        """Read a value of this kind; Refused if it is none."""
+
+    @abstractmethod
+    def holds(self, value: Any, so_far: Instance) -> bool:
+        """Return whether a value is one of the range."""
+
+    def read(self, code: Any, so_far: Instance) -> Any:
+        """Read a value of the range, as evidence writes it, and refuse every other one."""
+        value = self.decode(code)
+        if not self.holds(value, so_far):
+            raise Refused(f"{code} must be {self.describe(so_far)}")
+        return value
+
+
+@dataclass(frozen=True, eq=False)
+class Interval(Plain):
     """Numbers from ``low`` to ``high``, None where there is no end: all of them, whatever is searched.
 
     Attributes
@@ -67,60 +119,107 @@ class Interval:
     high: Any
     integers: bool
 
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """Its ends."""
+        return self.low, self.high
+
+    @property
+    def noun(self) -> str:
+        """What a value is."""
+        return "an integer" if self.integers else "a fraction"
+
     def ends(self, so_far: Instance, box: Sequence[Ends] = ()) -> Ends:
-        """Return the least and largest value."""
+        """Return the least and largest value, None where there is no end."""
         return value_of(self.low, so_far, box), value_of(self.high, so_far, box)
 
-    def read(self, code: Any, so_far: Instance) -> Any:
-        """Read a number, and refuse one that is none of the range."""
-        value = whole(read(code)) if self.integers else Fraction(read(code))
-        low, high = self.ends(so_far)
-        if not ((low is None or compare("<=", low, value)) and (high is None or compare("<=", value, high))):
-            raise Refused(f"{code} is not from {low} to {high}")
-        return value
+    def decode(self, code: Any) -> Any:
+        """Read an int, or a fraction."""
+        return whole(read(code)) if self.integers else Fraction(read(code))
 
-    def every(self, so_far: Instance) -> Sequence[Any]:
+    def holds(self, value: Any, so_far: Instance) -> bool:
+        """Return whether it is an int, or a fraction, between the ends."""
+        low, high = self.ends(so_far)
+        return type(value) is (int if self.integers else Fraction) and (
+            (low is None or compare("<=", low, value)) and (high is None or compare("<=", value, high))
+        )
+
+    def describe(self, so_far: Instance) -> str:
+        """Write the ends."""
+        low, high = ("" if end is None else f" {end}" for end in self.ends(so_far))
+        return f"{self.noun} in{low} ..{high}"
+
+    def every(self, so_far: Instance) -> Iterable[Any]:
         """List the values."""
         low, high = self.ends(so_far)
         if not self.integers or low is None or high is None:
-            raise Refused("the numbers are no finite list")
+            return super().every(so_far)
         return range(-(-low // 1), high // 1 + 1)
 
 
-@dataclass(frozen=True)
-class Choice:
+@dataclass(frozen=True, eq=False)
+class Choice(Plain):
     """One of a few numbers, texts, truth values or None."""
 
     options: tuple[Any, ...]
 
-    def read(self, code: Any, so_far: Instance) -> Any:
+    def decode(self, code: Any) -> Any:
         """Read the option that is written so."""
         found = [each for each in self.options if type(write(each)) is type(code) and write(each) == code]
         if len(found) != 1:
             raise Refused(f"{code!r} is none of the choices")
         return found[0]
 
+    def holds(self, value: Any, so_far: Instance) -> bool:
+        """Return whether it is one of them."""
+        return any(type(value) is type(option) and value == option for option in self.options)
+
+    def describe(self, so_far: Instance) -> str:
+        """List them."""
+        return f"one of {', '.join(str(option) for option in self.options)}"
+
     def every(self, so_far: Instance) -> Sequence[Any]:
         """List the options."""
         return self.options
 
 
-@dataclass(frozen=True)
-class Tuples:
+@dataclass(frozen=True, eq=False)
+class Tuples(Plain):
     """Tuples of a fixed number of values of one range."""
 
-    entries: Interval | Choice
+    entries: Plain
     length: Any
 
-    def read(self, code: Any, so_far: Instance) -> Any:
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """Its length, and the ends of its entries."""
+        return self.length, *self.entries.parts
+
+    def size(self, so_far: Instance) -> int:
+        """Return the number of entries."""
+        return whole(value_of(self.length, so_far))
+
+    def decode(self, code: Any) -> tuple[Any, ...]:
         """Read a list of entries."""
-        if type(code) is not list or len(code) != whole(value_of(self.length, so_far)):
-            raise Refused("a sequence of another length")
-        return tuple(self.entries.read(entry, so_far) for entry in code)
+        if type(code) is not list:
+            raise Refused(f"{code!r} is no list")
+        return tuple(map(self.entries.decode, code))
+
+    def holds(self, value: Any, so_far: Instance) -> bool:
+        """Return whether it is a tuple of that length, and each entry is one of its range."""
+        return (
+            type(value) is tuple
+            and len(value) == self.size(so_far)
+            and all(self.entries.holds(entry, so_far) for entry in value)
+        )
+
+    def describe(self, so_far: Instance) -> str:
+        """Write length and entries."""
+        return f"a sequence of {self.size(so_far)} entries, each {self.entries.describe(so_far)}"
 
     def every(self, so_far: Instance) -> Iterator[Any]:
         """List the tuples."""
-        length = whole(value_of(self.length, so_far))
+        length = self.size(so_far)
         if length < 0:
             raise Refused(f"a length of {length}")
         return self._extended((), length, so_far)
@@ -134,8 +233,8 @@ class Tuples:
             yield from self._extended((*start, value), length, so_far)
 
 
-@dataclass(frozen=True)
-class OfClass:
+@dataclass(frozen=True, eq=False)
+class OfClass(Range):
     """Every function, set or operator of a class, or a sum of means of several, in every dimension.
 
     Attributes
@@ -149,44 +248,52 @@ class OfClass:
     groups: tuple[tuple[int, type[Class], tuple[tuple[str, Any], ...]], ...]
     reach: Any = None
 
-    def _groups(self, so_far: Instance, box: Sequence[Ends] = ()) -> list[tuple[int, Class]]:
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """Its constants, and the reach."""
+        return *(value for *_, constants in self.groups for _, value in constants), self.reach
+
+    def classes(self, so_far: Instance, box: Sequence[Ends] = ()) -> list[tuple[int, Class]]:
+        """Return the classes of the groups, with their constants."""
         return [
             (
                 count,
-                kind(**{name: _constant(name, value_of(value, so_far, box)) for name, value in constants}),
+                kind(
+                    **{name: self.constant(name, value_of(value, so_far, box)) for name, value in constants}
+                ),
             )
             for count, kind, constants in self.groups
         ]
 
+    def constant(self, name: str, value: Any) -> Any:
+        """Return a constant of a class: exact, a symbol, a truth value, or None."""
+        if value is None or (name in ("convex", "monotone") and type(value) is bool):
+            return value
+        return value if type(value) is Quotient else Fraction(number(value))
+
+    def describe(self, so_far: Instance) -> str:
+        """Name the classes."""
+        return " + ".join(
+            f"a {each}" if count == 1 else f"the mean of {count} functions, each a {each}"
+            for count, each in self.classes(so_far)
+        )
+
     def trace(self, so_far: Instance, decisions: Sequence[bool]) -> Trace:
         """Return a world of which only the class is known."""
-        return Trace(self._groups(so_far), value_of(self.reach, so_far), decisions)
+        return Trace(self.classes(so_far), value_of(self.reach, so_far), decisions)
 
     def on_symbols(
         self, so_far: Instance, box: Sequence[Ends]
     ) -> tuple[Callable[[], Trace], tuple[Fact, ...]]:
         """Return what makes a trace with symbols, within an evaluation, and what must be shown of its constants."""
-        groups, reach = self._groups(so_far, box), value_of(self.reach, so_far, box)
+        groups, reach = self.classes(so_far, box), value_of(self.reach, so_far, box)
         facts = [fact for _, definition in groups for fact in required(definition)]
         facts += [reach >= 0] if type(reach) is Quotient else []
         return (lambda: Trace(groups, reach, None)), tuple(facts)
 
-    def read(self, code: Any, so_far: Instance) -> Problem:
+    def read(self, code: Any, so_far: Instance) -> Any:
         """Read functions by their values and gradients at the points where they are asked for."""
-        return problem(Listed(self._groups(so_far), value_of(self.reach, so_far), code))
-
-    def every(self, so_far: Instance) -> Sequence[Any]:
-        """Refuse: a class is no list."""
-        raise Refused("a class is no finite list")
-
-
-def _constant(name: str, value: Any) -> Any:
-    if value is None or (name in ("convex", "monotone", "has_fixed_point") and type(value) is bool):
-        return value
-    return value if type(value) is Quotient else Fraction(number(value))
-
-
-Range = Interval | Choice | Tuples | OfClass
+        return problem(Listed(self.classes(so_far), value_of(self.reach, so_far), code))
 
 
 @dataclass(frozen=True)

@@ -200,9 +200,9 @@ def of_worst(worst: WorstCase, space: Space, *, proved: bool) -> str:
     """State what worst cases over a class of functions give, and whether the kernel accepts their multipliers."""
     others = [
         f"{written(name)} from {allowed.low} on"
-        if isinstance(allowed, Integers) and allowed.upwards and not callable(allowed.low)
+        if isinstance(allowed, Integers) and allowed.high is None and type(allowed.low) is int
         else f"{written(name)} in {allowed.low}..{allowed.high}"
-        if isinstance(allowed, Integers) and not (callable(allowed.low) or callable(allowed.high))
+        if isinstance(allowed, Integers) and type(allowed.low) is type(allowed.high) is int
         else written(name)
         for name, allowed in space.ranges.items()
         if not isinstance(allowed, OfClass)
@@ -262,9 +262,7 @@ def _cut_off(tried: Tried) -> list[str]:
     return [
         f"{written(name)} <= {allowed.high}"
         for name, allowed in tried.space.ranges.items()
-        if written(name) in TIME
-        and isinstance(allowed, Integers)
-        and not (allowed.upwards or callable(allowed.high))
+        if written(name) in TIME and isinstance(allowed, Integers) and type(allowed.high) is int
     ]
 
 

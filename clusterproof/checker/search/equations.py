@@ -204,7 +204,7 @@ def _nearest(tried: Tried, start: dict[str, Any], name: str) -> dict[str, Any] |
         comparison = missed(tried.statement, moved(value))
         return 0.0 if comparison is None else abs(nearest_float(comparison[1]) - nearest_float(comparison[2]))
 
-    low, high = map(float, allowed.ends(start))
+    low, high = map(float, allowed.tried_ends(start))
     places = [high - GOLDEN * (high - low), low + GOLDEN * (high - low)]
     values = [shortfall(place) for place in places]
     for _ in range(NARROWINGS):

@@ -9,11 +9,12 @@ from typing import Any
 
 from clusterproof.checker.claims.class_ranges import OfClass, class_of
 from clusterproof.checker.claims.drawn_functions import Known
-from clusterproof.checker.claims.ranges import Instance, Integers
+from clusterproof.checker.claims.ranges import Integers
 from clusterproof.checker.claims.space import Space
 from clusterproof.checker.kernel import Refused, Statement
 from clusterproof.checker.kernel.claim_words import Excluded
 from clusterproof.checker.kernel.definitions import WORDS
+from clusterproof.checker.kernel.spaces import Instance
 from clusterproof.checker.kernel.vocabulary import EXACT, Sides
 from clusterproof.checker.search.broken_potential import BrokenPotential, broken_potential
 from clusterproof.checker.search.families import NotShown, family_of
@@ -142,7 +143,7 @@ def _least_integers(
         for other, allowed in space.ranges.items():
             if other == name:
                 continue
-            value = allowed.ends(least)[0] + more if isinstance(allowed, Integers) else setting[other]
+            value = allowed.tried_ends(least)[0] + more if isinstance(allowed, Integers) else setting[other]
             if not allowed.holds(value, least):
                 break
             least[other] = value
@@ -194,7 +195,7 @@ def _few_rounds(space: Space, setting: Instance) -> dict[str, Any]:
     few: dict[str, Any] = {}
     for name, allowed in space.ranges.items():
         few[name] = setting[name]
-        if isinstance(allowed, Integers) and allowed.upwards:
-            least = allowed.ends(few)[0]
+        if isinstance(allowed, Integers) and allowed.high is None:
+            least = allowed.tried_ends(few)[0]
             few[name] = least + (setting[name] - least) % MOST_ROUNDS
     return few

@@ -125,7 +125,7 @@ def powers_of_ten(tried: Tried) -> Iterator[dict[str, Any]]:
         if drawn is None:
             continue
         small: Any = Fraction(1, 10**exponent) if isinstance(allowed, Rationals) else 10.0**-exponent
-        low, high = allowed.ends(drawn)
+        low, high = allowed.tried_ends(drawn)
         large = 1 / small
         for value in dict.fromkeys((small, -small, low + small, high - small, large, -large)):
             moved = space.fit({**drawn, name: value})

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from clusterproof.checker.claims.judge import Conclusion, judge
-from clusterproof.checker.claims.ranges import Drawn, Instance, Interval, Range
+from clusterproof.checker.claims.ranges import Drawn, Interval, Range
 from clusterproof.checker.claims.rounding import FLOOR, as_floats, unit_of
 from clusterproof.checker.claims.sides import Sides
+from clusterproof.checker.kernel.spaces import Instance
 from clusterproof.checker.search.confirmation import approximation_in
 from clusterproof.checker.search.evaluation import Evaluation, Evaluator
 from clusterproof.common.randomness import generator
@@ -173,7 +174,7 @@ def _excess(sides: Sides) -> float:
 
 def _unit(allowed: Range, instance: Instance, name: str) -> float:
     """Largest magnitude of a quantity in its range, or of an array."""
-    return unit_of([instance[name], *(allowed.ends(instance) if isinstance(allowed, Interval) else ())])
+    return unit_of([instance[name], *(allowed.tried_ends(instance) if isinstance(allowed, Interval) else ())])
 
 
 def _perturbed(
@@ -186,8 +187,8 @@ def _perturbed(
         for key, unit in units.items():
             moved = instance[key] + size * unit * stream.uniform(-1, 1, np.shape(instance[key]))
             of = getattr(ranges[key], "entries", ranges[key])
-            if (ends := of.bounds(instance)) is not None and ends != (None, None):
-                low, high = (None if end is None else float(end) for end in ends)
+            if isinstance(of, Interval) and of.ends(instance) != (None, None):
+                low, high = (None if end is None else float(end) for end in of.ends(instance))
                 moved = np.clip(moved, low, high)
             changed[key] = moved if np.ndim(moved) else float(moved)
         for key in written:

@@ -8,7 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from clusterproof.checker.claims.drawing import FARTHEST
-from clusterproof.checker.claims.ranges import Instance, Interval, Rationals, Reals
+from clusterproof.checker.claims.ranges import Interval, Rationals, Reals
+from clusterproof.checker.kernel.spaces import Instance
 from clusterproof.checker.search.state import Tried
 
 FAR = (10, 100, 1000)
@@ -79,7 +80,7 @@ def refine(tried: Tried, line: str, evaluations: int) -> None:
     if findings.found or findings.tightest is None or not names or not 0 < findings.used < 1:
         return
     best, most, left = findings.tightest.instance, findings.used, evaluations
-    ends = {name: each.ends(best) for name, each in space.ranges.items() if isinstance(each, Interval)}
+    ends = {name: each.tried_ends(best) for name, each in space.ranges.items() if isinstance(each, Interval)}
     tried.probing, tried.asking = True, (line,) if findings.unanswered == 0 else ()
     for size, name in itertools.product(range(2, HALVINGS), names):
         improved = True
@@ -110,13 +111,13 @@ def go_far(tried: Tried, line: str) -> None:
         # of the work that ended the way before, other quantities may be the cause
         before, coverage.farthest = coverage.farthest, FARTHEST
         for multiple in (each for each in FAR if each <= coverage.farthest):
-            for sign in [1] * allowed.upwards + [-1] * allowed.downwards:
+            for sign in [1] * (allowed.high is None) + [-1] * (allowed.low is None):
                 far = space.at_multiple(start, name, sign * multiple)
                 if far is not None:
                     tried.evaluate_within_limit(far)
         coverage.farthest = min(before, coverage.farthest)
         if (
-            allowed.upwards
+            allowed.high is None
             and coverage.reached.get(name, 0) < FAR[1] // 2
             and _grows(tried, line, start, name)
         ):
@@ -125,7 +126,7 @@ def go_far(tried: Tried, line: str) -> None:
 
 def _open_ranges(ranges: Mapping[str, Any]) -> Iterator[tuple[str, Interval]]:
     for name, allowed in ranges.items():
-        if isinstance(allowed, Interval) and (allowed.upwards or allowed.downwards):
+        if isinstance(allowed, Interval) and None in (allowed.low, allowed.high):
             yield name, allowed
 
 

@@ -42,7 +42,7 @@ def test_an_open_side_is_tried_beyond_an_end_that_depends_on_earlier_quantities(
         return at_least(above, low)
 
     allowed = Statement("", lemma).space.ranges["above"]
-    assert allowed.bounds({"low": 2}) == (2, None)
+    assert allowed.ends({"low": 2}) == (2, None)
     assert list(allowed.values({"low": 2}) or ()) == list(range(2, 2 + 96 + 1))
 
 

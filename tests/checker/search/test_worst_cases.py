@@ -47,9 +47,9 @@ class Case:
 
 def worst(allowed: Any, sides: Any, scale: Any = 1) -> Case:
     """The case of measured at most scale times bound, of a function that returns these."""
-    reach = None if allowed.distance is None else Q(allowed.distance)
+    reach = allowed.distance({})
     with evaluating() as evaluation:
-        trace = Trace([(each.count, each.definition({})) for each in allowed.groups], reach, [])
+        trace = Trace(allowed.classes({}), reach, [])
         measured, bound = sides(problem(trace))
         line, whole = at_most(measured, scale * bound), at_most(0, scale * bound)
     both = Sides((*line.slacks, *whole.slacks))
