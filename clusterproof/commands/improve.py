@@ -15,7 +15,6 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from clusterproof import checker
-from clusterproof.checker import kernel
 from clusterproof.checker.report.improvement import Checked, Improvement, improve
 from clusterproof.checker.report.variants import constant_of, stated_ids, variant
 from clusterproof.checker.report.verdict import word_of
@@ -131,8 +130,6 @@ def _checked(file: Path, source: str, claim: str, of: str, value: Fraction, evid
         return Checked(value, "not checked", said[-1] if said else f"exit status {done.returncode}")
     (record,) = [each for each in json.loads(report.read_text())["claims"] if each["claim"] == name]
     verdict = word_of(record["verdict"], record["basis"])
-    if (record["counterexample"] or {}).get("line") == kernel.POTENTIAL:  # which does not refute the number
-        verdict = "potential violated"
     return Checked(value, verdict, record["reason"])
 
 

@@ -29,10 +29,11 @@ It imports the standard library only, and trusts nobody who searches, freezes or
    x, or if it is certified and the claim says that it says nothing; else *open*. ``iterate`` is a loop, and ``known``
    is the value that it makes: an invariant and what is said of a value are for a proof, and say nothing of f(x). The
    *potential* of a statement, that is that every invariant of a loop on numbers holds at its start and after each of
-   its rounds, is a step of its own: violated if it does not for one x where f(x) has all lines.
+   its rounds, has a verdict of its own: violated if it does not for one x where f(x) has all lines.
 10. A claim is violated if a line is, of whatever role, and else ill-posed if a line is. It is open if a line of its
     statements is open, vacuous if one is vacuous, and certified if these and all lines of its lemmas are certified;
-    else open. A step that is not false decides nothing.
+    else open. A step that is not false decides nothing, and a potential decides nothing: a theorem is not false
+    because a proof of it is.
 
 Read the modules in this order; each rule is one theorem against these sentences.
 
@@ -58,7 +59,7 @@ Read the modules in this order; each rule is one theorem against these sentences
 from clusterproof.checker.kernel.evaluation import FUEL, Refused
 from clusterproof.checker.kernel.reading import Claim, read
 from clusterproof.checker.kernel.statement import Statement, printed
-from clusterproof.checker.kernel.words import POTENTIAL, Judgement, Word, judge, show
+from clusterproof.checker.kernel.words import POTENTIAL, Judgement, Word, judge, role_of, show
 
 __all__ = [
     "FUEL",
@@ -71,5 +72,6 @@ __all__ = [
     "judge",
     "printed",
     "read",
+    "role_of",
     "show",
 ]

@@ -147,15 +147,21 @@ def _message(error: Exception) -> str:
         return ""
 
 
+def role_of(claim: Claim, place: Place) -> str:
+    """Return the role of a line; a potential has one of its own."""
+    name, line = place
+    statement = claim.statements[name]
+    return statement.role if line in statement.lines else POTENTIAL
+
+
 def _together(claim: Claim, lines: Mapping[Place, Word]) -> Word:
-    """Return the verdict on a claim, by those on its lines."""
+    """Return the verdict on a claim, by those on its lines; a potential decides nothing."""
+    of_role: dict[str, set[Word]] = {"statement": set(), "lemma": set(), "step": set(), POTENTIAL: set()}
+    for place, word in lines.items():
+        of_role[role_of(claim, place)].add(word)
     for word in (Word.VIOLATED, Word.ILL_POSED):
-        if word in lines.values():
+        if any(word in of_role[role] for role in ("statement", "lemma", "step")):
             return word
-    of_role = {
-        role: {word for (name, _), word in lines.items() if claim.statements[name].role == role}
-        for role in ("statement", "lemma")
-    }
     if Word.OPEN in of_role["statement"]:
         return Word.OPEN
     if Word.VACUOUS in of_role["statement"]:

@@ -49,7 +49,7 @@ def _words(verdict: Verdict) -> tuple[Mapping[str, kernel.Word], Mapping[str, st
         return {}, {}, f"the text is of {stated.name}"
     said = kernel.judge(verdict.text, [line.evidence for line in verdict.lines if line.evidence is not None])
     names = {place: kernel.printed(*place) for place in said.lines}  # of a text that is read all differ
-    roles = {names[place]: stated.statements[place[0]].role for place in said.lines}
+    roles = {names[place]: kernel.role_of(stated, place) for place in said.lines}
     return (
         {names[place]: word for place, word in said.lines.items()},
         roles,

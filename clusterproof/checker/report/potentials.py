@@ -38,5 +38,5 @@ def line_of_potential(stated: kernel.Claim, tried: Tried) -> Line | None:
         reason=f"{name}, at {quantities(numbers)}: {which} of the proof does not hold {when}",
         counterexample={**numbers, "line": name},
         evidence=record,
-        role=statement.role,
+        role=kernel.POTENTIAL,
     )

@@ -112,7 +112,9 @@ def verdict_of(record: Mapping[str, Any], kept: Kept) -> Verdict:
         for each in record["lines"]:
             statement, line = find_line(claim, each["name"])
             own = evidence.get((statement.name, line))
-            read = replace(_line(each), evidence=own, role=roles[statement.name])
+            is_potential = own is not None and own["rule"] == kernel.POTENTIAL
+            role = kernel.POTENTIAL if is_potential else roles[statement.name]
+            read = replace(_line(each), evidence=own, role=role)
             lines.append(with_facts(claim, read))
         return Verdict(
             **vars(main_of(lines)) | {"reason": record["reason"], "repaired_by": claim.repaired_by},
@@ -173,7 +175,11 @@ def replay_verdict(record: Mapping[str, Any], kept: Kept, *, shipped: bool = Fal
                     None, f"the kernel says {word} of {line.name or 'it'}, and its record does not"
                 )
             shown += 1
-        elif line.verdict in (Kind.CERTIFIED, Kind.VACUOUS) or line.basis == "exact":
+        elif (
+            line.verdict in (Kind.CERTIFIED, Kind.VACUOUS)
+            or line.basis == "exact"
+            or line.role == kernel.POTENTIAL
+        ):
             return Replayed(None, f"its evidence does not show {line.name or 'it'}")
         elif line.verdict is Kind.CONSISTENT and line.name in said and not shipped:
             return Replayed(None, f"the kernel shows nothing of {line.name or 'it'}")

@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 from rich.text import Text
 
+from clusterproof.checker import kernel
 from clusterproof.checker.claims.claim import FAILURES, find_claim
 from clusterproof.checker.claims.kind import Kind
 from clusterproof.checker.report.code import builtin, code_of
@@ -156,11 +157,12 @@ def tightness_words(tightness: Mapping[str, Mapping[str, Any]] | None, *, tight:
 
 
 def _line_words(verdict: Verdict) -> list[str]:
-    """Name the first false line of several, and those that are false only where it is."""
-    false = [line for line in verdict.lines if line.verdict not in HOLDS and line.name]
-    if len(verdict.lines) < 2 or not false:
-        return []
-    words = []
+    """Name the first false line of several, those that are false only where it is, and potentials that fail."""
+    words = [f"{line.verdict}: {line.reason}" for line in verdict.lines if line.role == kernel.POTENTIAL]
+    lines = [line for line in verdict.lines if line.role != kernel.POTENTIAL]
+    false = [line for line in lines if line.verdict not in HOLDS and line.name]
+    if len(lines) < 2 or not false:
+        return words
     if false[0].verdict in (Kind.VIOLATED, Kind.ILL_POSED):
         words.append(f"the first false line is {false[0].name}{kind_of_line(verdict, false[0])}")
     for cause in dict.fromkeys(line.only_where for line in false if line.only_where):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from importlib import metadata
 from typing import Any, TypeVar
 
+from clusterproof.checker import kernel
 from clusterproof.checker.claims.claim import Claim, arguments_of, source_of
 from clusterproof.checker.claims.kind import Kind
 from clusterproof.checker.claims.statistics import Confidence
@@ -72,7 +73,7 @@ class Line:
     only_where
         An earlier line that each instance breaks, too, that breaks this one; None for any other line.
     role
-        As in ``Statement``.
+        As in ``Statement``; of a potential ``"potential"``.
     judges, failure, repaired_by
         As in ``Claim``, of this line.
     """
@@ -196,7 +197,7 @@ def with_facts(claim: Claim[..., Any], line: Line) -> Line:
     A potential is its author's own, also in the proof of what a paper prints.
     """
     own = claim.of_line(line.name)
-    if line.evidence is not None and line.evidence["rule"] == "potential":
+    if line.role == kernel.POTENTIAL:
         own["judges"] = "ours"
     return replace(line, judges=own["judges"], failure=own["failure"], repaired_by=own["repaired_by"])
 
@@ -221,8 +222,11 @@ def unite(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def main_of(lines: Sequence[L]) -> L:
-    """Return the line that decides: the first false one, in floats only after others; else the least certain."""
-    false = [line for line in lines if line.verdict in FALSE]
+    """Return the line that decides: the first false one, in floats only after others; else the least certain.
+
+    A potential decides nothing: a theorem is not false because a proof of it is.
+    """
+    false = [line for line in lines if line.verdict in FALSE and line.role != kernel.POTENTIAL]
     if false:
         return next((line for line in false if line.word != FLOATS), false[0])
     stated = [line for line in lines if line.role == "statement"]

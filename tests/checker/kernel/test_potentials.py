@@ -47,17 +47,21 @@ def f(n):
 """
 
 
-def word(function: str, n: int = 2) -> kernel.Word:
+def judged(function: str, n: int = 2) -> kernel.Judgement:
+    """Judge by an instance of the potential, and by all instances of the line."""
     end = "claim('p/one')\nstatement('', f, {'n': integers(0, 3)}, {}, lines=('',), role='statement')\n"
     record = {"statement": "", "line": "potential", "rule": "potential", "instance": {"n": n}}
-    return kernel.judge(f"{function.strip()}\n\n\n{end}", [record]).word
+    records = [record, {"statement": "", "line": "", "rule": "exhausted"}]
+    return kernel.judge(f"{function.strip()}\n\n\n{end}", records)
 
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_forged_potential_is_refused(name: str) -> None:
-    assert word(TEXTS[name]) is kernel.Word.OPEN
+    assert ("", "potential") not in judged(TEXTS[name]).lines
 
 
-def test_a_false_potential_is_violated_at_its_round_only() -> None:
-    assert word(TRUE) is kernel.Word.VIOLATED
-    assert word(TRUE, 1) is kernel.Word.OPEN
+def test_a_false_potential_is_violated_at_its_round_only_and_accuses_no_theorem() -> None:
+    """n <= 9 of n up to 3 is true, whatever its proof says."""
+    both = {("", ""): kernel.Word.CERTIFIED, ("", "potential"): kernel.Word.VIOLATED}
+    assert (judged(TRUE).word, judged(TRUE).lines) == (kernel.Word.CERTIFIED, both)
+    assert ("", "potential") not in judged(TRUE, 1).lines

@@ -10,7 +10,10 @@ from families_by_hand import Smooth, gaps_and_distances
 from clusterproof.checker import kernel
 from clusterproof.checker.claims.claim import claim
 from clusterproof.checker.report.decide import check
+from clusterproof.checker.report.judged import judged
+from clusterproof.checker.report.recorded import record_of, verdict_of
 from clusterproof.checker.report.replay import replay
+from clusterproof.checker.report.stored_evidence import Kept
 from clusterproof.checker.report.verdict import Verdict, line_of
 from clusterproof.theorem import Sides, Z, at_most, iterate
 
@@ -42,15 +45,21 @@ def test_a_false_potential_is_violated_at_a_round(weight: Callable[[int], Any], 
     """With n + 1 a function breaks it at the start; n (n + 1) / 2 is n at n = 0 and 1, and too much at n = 2."""
     verdict = descent_with(weight, f"false-{first}", "round 0")
     potential = line_of(verdict, "potential")
-    assert (verdict.verdict, potential.verdict, potential.basis) == ("violated", "violated", "exact")
-    assert line_of(verdict, "").verdict not in ("violated", "certified")  # the theorem itself is not accused
+    assert (potential.verdict, potential.basis, potential.judges) == ("violated", "exact", "ours")
+    assert (
+        verdict.verdict == line_of(verdict, "").verdict == "consistent"
+    )  # the theorem itself is not accused
     when = f"after {first} rounds" if first else "at the start"
     assert potential.reason.endswith(when)
     function = potential.counterexample["f"]
     several = gaps_and_distances(function, first)
     keeps = [weight(Fraction(n)) * gap + apart <= several[0][1] for n, (gap, apart) in enumerate(several)]
     assert keeps == [True] * first + [False]
-    assert kernel.judge(verdict.text, [potential.evidence]).lines["", "potential"] == "violated"
+    said = kernel.judge(verdict.text, [potential.evidence])
+    assert (said.word, said.lines) == ("open", {("", ""): "open", ("", "potential"): "violated"})
+    assert judged(verdict) == verdict  # the process that prints says the same
+    kept = Kept({verdict.claim: verdict.text}, [{"claim": verdict.claim, **potential.evidence}], [])
+    assert verdict_of(record_of(verdict), kept).verdict == verdict.verdict
     assert replay(verdict.claim, potential.counterexample).verdict == "violated"
 
 
