@@ -1,8 +1,8 @@
 """Claims: typed functions that state theorems, and the words in which they are written.
 
-The way of a check leads through six files: ``claims/statement`` (a function and its instances), ``claims/space`` (what
-its quantities may be), ``search/plan`` (which instances are tried), ``search/evidence`` (what of them is kept),
-``kernel/words`` (what that shows) and ``report/verdict`` (what is said of a line).
+A check passes through six files: ``claims/statement`` (a function and its instances), ``claims/space`` (the ranges of
+its quantities), ``search/plan`` (which instances are tried), ``search/evidence`` (which of them are kept),
+``kernel/words`` (what they prove) and ``report/verdict`` (the verdict on each line).
 """
 
 from clusterproof.checker.claims.arrays import matrices, vectors

@@ -1,4 +1,4 @@
-"""Quantities of several numbers: what the search changes of them, and what a proof takes for symbols."""
+"""Quantities of several numbers: how the search changes them, and which symbols a proof uses for them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from clusterproof.common import InvalidArgument
 from clusterproof.common.validation import check_count
 
 CANDIDATES = 6
-"""Most values that an entry is replaced by, each in turn."""
+"""Largest number of values that are tried, one by one, in place of an entry."""
 BLOCKS = 8
-"""A block of entries is one of so many parts of all of them, or larger."""
+"""Number of parts into which the entries are split; a block is at least one such part."""
 SIMPLER = 4
-"""Simpler values that an entry is replaced by."""
+"""Number of simpler values that are tried in place of an entry."""
 
 
 def check_length(size: Any, at_least: int = 0) -> None:
-    """Require that a number of entries is an integer, or a function of earlier quantities."""
+    """Require that the number of entries is an integer or a function of earlier quantities."""
     if not isinstance(size, End):
         check_count("length", size, at_least=at_least, at_most=10**6, remedy="give a number of entries")
 
@@ -36,7 +36,7 @@ class Several(Range):
 
     @abstractmethod
     def fit(self, value: Any, so_far: Instance) -> Any:
-        """Return a value of the range next to one that was drawn for other earlier quantities; itself if it is one."""
+        """Return the value of the range nearest to one that was drawn for other earlier quantities."""
 
     @abstractmethod
     def extremes(self, so_far: Instance) -> list[Any]:
@@ -48,7 +48,7 @@ class Several(Range):
 
     @abstractmethod
     def changes(self, value: Any, so_far: Instance) -> Iterator[Any]:
-        """Yield values that differ in an entry or in a block, in the order of the entries."""
+        """Yield values in which one entry or one block differs, in the order of the entries."""
 
     @abstractmethod
     def simpler(self, value: Any, so_far: Instance) -> list[Any]:
@@ -56,11 +56,11 @@ class Several(Range):
 
     @abstractmethod
     def bits(self, value: Any, so_far: Instance) -> float:
-        """Return about how many bits write a value; a number more is at least one."""
+        """Return roughly how many bits the value takes; each further number counts at least one."""
 
 
 class Entrywise(Several):
-    """Entries of one range each, ``entries``, in a shape."""
+    """An array of some shape whose entries share one range, ``entries``."""
 
     entries: Any
 
@@ -86,7 +86,7 @@ class Entrywise(Several):
 
     @abstractmethod
     def made(self, entries: Sequence[Any], so_far: Instance) -> Any:
-        """Return the value with these entries."""
+        """Return the value that has these entries."""
 
     @abstractmethod
     def flat(self, value: Any) -> list[Any]:
@@ -94,11 +94,11 @@ class Entrywise(Several):
 
     @property
     def is_float(self) -> bool:
-        """Whether the entries are floating numbers."""
+        """Return whether the entries are floats."""
         return isinstance(self.entries, Interval) and isinstance(self.entries.cast(0), float)
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> Any:
-        """Draw the entries: each on its own, or all of two values, or all but one 0."""
+        """Draw the entries: independently, or from two values, or 0 except for one."""
         size, kind = self.size(so_far), stream.random()
         if min(self.shape_of(so_far)) < 0:
             return None
@@ -184,7 +184,7 @@ class Entrywise(Several):
                     yield self.made([*entries[:first], *[each] * (last - first), *entries[last:]], so_far)
 
     def simpler(self, value: Any, so_far: Instance) -> list[Any]:
-        """Return constants, entries in blocks of the simplest value, and single entries that are simpler."""
+        """Return constants, then blocks of the simplest value, then values in which one entry is simpler."""
         entries = self.flat(value)
         if not entries:
             return []
@@ -205,11 +205,11 @@ class Entrywise(Several):
         return [self.made(move, so_far) for move in moves if move != entries]
 
     def bits(self, value: Any, so_far: Instance) -> float:
-        """Return the bits of all entries, and one for each."""
+        """Return the bits of all entries, plus one for each."""
         return sum(1 + bits(self.entries, entry) for entry in self.flat(value))
 
     def encode(self, value: Any) -> Any:
-        """Write nested lists of the entries."""
+        """Return the entries as nested lists."""
 
         def write(part: Any) -> Any:
             return [write(each) for each in part] if np.ndim(part) else self.entries.encode(part)
@@ -218,7 +218,7 @@ class Entrywise(Several):
 
 
 def array_of(entries: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
-    """Return a read-only array; of dtype float if all entries are floats, else of dtype object, which is exact."""
+    """Return a read-only array: of dtype float if all entries are floats, else of dtype object with exact numbers."""
     is_float = bool(len(entries)) and all(isinstance(each, float) for each in entries)
     array = np.empty(len(entries), dtype=float if is_float else object)
     array[:] = list(entries)

@@ -13,19 +13,19 @@ from clusterproof.checker.claims.ranges import EndLike, Interval, Range, end_of,
 from clusterproof.checker.kernel.spaces import Instance
 
 REAL = rationals(-2, 2, 4, upwards=True, downwards=True)
-"""All fractions; of those that are tried most lie in [-2, 2]."""
+"""All fractions; most of the values that are tried lie in [-2, 2]."""
 
 
 @dataclass(frozen=True, eq=False)
 class Arrays(Entrywise):
-    """Arrays with entries of one range, and so many of them along each axis."""
+    """Arrays whose entries share one range, with a given number of entries along each axis."""
 
     axes: tuple[Any, ...]
     entries: Range
 
     @property
     def parts(self) -> tuple[Any, ...]:
-        """The numbers of entries, and the ends of each."""
+        """Numbers of entries along each axis, and the parts of the entries' range."""
         return *self.axes, *self.entries.parts
 
     def lengths(self) -> tuple[Any, ...]:
@@ -33,7 +33,7 @@ class Arrays(Entrywise):
         return self.axes
 
     def describe(self, so_far: Instance) -> str:
-        """Write shape and entries."""
+        """Describe the shape and the entries."""
         shape = " x ".join(map(str, self.shape_of(so_far)))
         return f"an array of {shape} entries, each {self.entries.describe(so_far)}"
 
@@ -46,7 +46,7 @@ class Arrays(Entrywise):
         return list(value.ravel().tolist())
 
     def decode(self, code: Any) -> np.ndarray:
-        """Read a list of entries, or of rows; whether it has the shape is found afterwards."""
+        """Read a list of entries, or of rows; its shape is checked later."""
 
         def read(part: Any, axes: int) -> Any:
             if axes == 0:
@@ -65,7 +65,7 @@ class Arrays(Entrywise):
         return array_of(flat, tuple(shape))
 
     def holds(self, value: Any, so_far: Instance) -> bool:
-        """Return whether it has the shape, and each entry lies in its range."""
+        """Return whether the array has the right shape and every entry lies in its range."""
         return (
             isinstance(value, np.ndarray)
             and value.shape == self.shape_of(so_far)
@@ -75,18 +75,18 @@ class Arrays(Entrywise):
 
 
 def vectors(length: EndLike, entries: Interval = REAL) -> Arrays:
-    """Vectors: read-only arrays, of dtype object with fractions or integers, so that ``x @ y`` is exact.
+    """Return the range of vectors: read-only arrays, of dtype object for exact entries, so that ``x @ y`` is exact.
 
     Parameters
     ----------
     length
         Number of entries: an integer, or a function of earlier quantities, such as ``lambda rows: rows``.
     entries
-        Range of each entry: all fractions, unless it is given; of ``reals`` the array is one of floats.
+        Range of each entry, by default all fractions. With ``reals`` the array has dtype float.
     """
     return Arrays((end_of(length),), entries)
 
 
 def matrices(rows: EndLike, columns: EndLike, entries: Interval = REAL) -> Arrays:
-    """Matrices: read-only arrays as of ``vectors``, so that ``A @ x`` is exact."""
+    """Return the range of matrices: read-only arrays like those in ``vectors``, so that ``A @ x`` is exact."""
     return Arrays((end_of(rows), end_of(columns)), entries)

@@ -22,17 +22,17 @@ from clusterproof.library import is_of_library, is_paper_of_library, library
 from clusterproof.user_files import file_of
 
 Lines: TypeAlias = Conclusion | Mapping[str, Conclusion]
-"""What a claim's function returns: one comparison, or the lines of a chain by name."""
+"""The return value of a claim's function: one comparison, or a dictionary of lines by name."""
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
 F = TypeVar("F", bound=Callable[..., Any])
 
 JUDGES = ("printed", "reading", "ours")
-"""What a claim may judge: what its paper states, a meaning given to an ambiguous or informal sentence, or ours."""
+"""Sources of a claim: the paper's sentence, one meaning of an ambiguous or informal sentence, or our own statement."""
 FAILURES = ("false statement", "misprint", "wording")
-"""What a counterexample to a claim may show."""
+"""Kinds of error that a counterexample to a claim can show."""
 FACTS = {"judges": "printed", "failure": "false statement", "repaired_by": (), "ill_posed": False}
-"""What each line of a claim may have of its own, and what it is by default."""
+"""Options that each line of a claim can set, with their defaults."""
 ID = re.compile(r"[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*")
 
 
@@ -46,19 +46,19 @@ class Claim(Generic[P, R]):
     label
         The statement's place in the paper.
     judges
-        ``printed``, what the paper states; ``reading``, a meaning given to an ambiguous sentence; or ``ours``. Of the
-        lines that have none of their own, as ``failure``.
+        ``printed``, what the paper states; ``reading``, a meaning given to an ambiguous sentence; or ``ours``. Applies
+        to lines that set none of their own; the same for ``failure``.
     failure
         What a counterexample shows: a ``false statement``, a ``misprint``, or ``wording``.
     title, text
         First line of the docstring, and the rest.
     statements
-        The claim's function, and further ones with spaces of their own.
+        The claim's function, and further functions with other quantities.
     repaired_by
         Ids of the claims that replace this one, or one of its lines.
     of_lines
-        ``judges``, ``failure``, ``repaired_by`` and ``ill_posed`` by line, each with the value of all others under
-        the empty name.
+        ``judges``, ``failure``, ``repaired_by`` and ``ill_posed`` by line; the empty name holds the value for all other
+        lines.
     bound
         Bounds the errors of a run on a task; None for claims that are not about runs.
     expected, headline, rank
@@ -104,7 +104,7 @@ class Claim(Generic[P, R]):
 
     @property
     def source(self) -> str:
-        """The label, and whether it is a reading or ours."""
+        """The label, and whether the claim is a reading or ours."""
         return source_of(self.label, self.judges)
 
     def of_line(self, name: str) -> dict[str, Any]:
@@ -112,12 +112,12 @@ class Claim(Generic[P, R]):
         return {fact: values.get(name, values[""]) for fact, values in self.of_lines.items()}
 
     def line(self, name: str, **how: Any) -> Callable[[F], F]:
-        """State the claim on another space, as a line of its own.
+        """State the claim for other quantities, as a line of its own.
 
         Parameters
         ----------
         name
-            Of the line.
+            Name of the line.
         how
             ``evaluations``, ``replicates``, ``example``, ``multipliers`` as in ``Statement``.
         """
@@ -129,9 +129,9 @@ class Claim(Generic[P, R]):
         Parameters
         ----------
         name
-            Of the line.
+            Name of the line.
         needed
-            Whether the claim is certified only if the step is.
+            Whether the claim can be certified only if this step is.
         how
             As for ``line``.
         """
@@ -149,7 +149,7 @@ class Claim(Generic[P, R]):
 
 
 class _Claims(Registry[Claim[..., Any]]):
-    """Claims by id, for which the modules of the library are imported when somebody asks."""
+    """Dictionary of claims by id that imports the library's modules on first use."""
 
     complete = False
 
@@ -162,7 +162,7 @@ class _Claims(Registry[Claim[..., Any]]):
 
 
 def _asking(name: str) -> Any:
-    """Return a method of dictionaries that completes the claims, if it is not of one that is known."""
+    """Return a method of dictionaries that first imports the library's claims, unless the key is already known."""
     of_one = name in ("__contains__", "__getitem__", "get")
 
     def method(self: _Claims, *given: Any) -> Any:
@@ -201,15 +201,15 @@ def claim(
     places: str = "",
     **how: Any,
 ) -> Callable[[Callable[P, R]], Claim[P, R]]:
-    """Make a typed function a claim that ``check``, ``show``, ``replay`` and the command line know.
+    """Register a typed function as a claim that ``check``, ``show``, ``replay`` and the command line can find.
 
-    Its signature is the space of instances, ``suppose`` in its body states a hypothesis, and its value is the two
-    sides: ``at_most``, ``at_least``, ``equal``, ``probability`` or ``expectation``; or a dictionary of them, the lines
-    of a chain. Keyword-only parameters keep their defaults. The docstring is the statement in words. The decorated
-    function is called as before, and returns the sides.
+    The signature gives the quantities and their ranges, ``suppose`` in the body states a hypothesis, and the return
+    value gives the two sides: ``at_most``, ``at_least``, ``equal``, ``probability`` or ``expectation``. A dictionary of
+    these states several lines. Keyword-only parameters keep their defaults. The docstring is the statement in words.
+    The decorated function is called as before, and returns the sides.
 
-    ``judges``, ``failure``, ``repaired_by`` and ``ill_posed`` may be mappings from names of lines, with the empty name
-    for all others; what a mapping leaves out has the default.
+    A claim with several lines can set ``judges``, ``failure``, ``repaired_by`` and ``ill_posed`` per line, by a mapping
+    from names of lines. The empty name stands for all other lines; without it they get the default.
 
     Parameters
     ----------
@@ -225,37 +225,38 @@ def claim(
     repaired_by
         Id of the claim that replaces this one, or several ids. Each must be known when the claim is checked.
     bound
-        What the claim allows on a run, for ``assert_holds``, ``bound`` and ``check --trace``: takes the task,
-        the trace and a failure probability or None, and returns the allowed errors, broadcastable to
-        ``trace.errors``; ``expectation(samples, ...)`` with the replicates of the run as first axis; or a
+        Function for the errors that the claim allows on a run, for ``assert_holds``, ``bound`` and ``check --trace``.
+        It takes the task, the trace and a failure probability or None. It returns the allowed errors, broadcastable to
+        ``trace.errors``, or ``expectation(samples, ...)`` with the replicates of the run as first axis, or a
         ``TraceBound``. ``suppose`` in it states a hypothesis on the run.
     tight
         Whether the claim says that its bound is attained.
     ill_posed
-        Whether an instance that breaks it shows that it has no single meaning.
+        Whether a counterexample shows that the statement has no single meaning.
     says_nothing
-        Why the claim is vacuous, if its function is certified: it then states that the bound holds of everything,
-        whatever the algorithm does.
+        Why the claim is vacuous if its function is certified. The function then states that the bound holds for every
+        output of the algorithm.
     quick
         Whether `check --paper` includes it without ``--all``.
     expected
-        The verdict that the claim must get, in the catalogue. Of a consistent one also what it is worth, such as
-        ``consistent, sharp within 2``.
+        The verdict that a claim of the catalogue must get. For a consistent claim it also says how sharp the claim is,
+        such as ``consistent, sharp within 2``.
     headline
-        Whether `check` without arguments evaluates the claim; or a sentence on it for that command's page, which is
-        printed if the verdict is the expected one.
+        Whether `check` without arguments evaluates the claim. If it is a sentence, the page of `check` prints it,
+        provided that the verdict is the expected one.
     rank
-        Of a headline with a sentence among those of its paper, 1 for the most important.
+        Rank of the headline's sentence within its paper, 1 for the most important.
     places
-        Places of the paper that the claim judges, apart from that with which its label begins, separated by
+        Further places of the paper that the claim judges, besides the one at the start of its label. Separate them by
         semicolons, such as ``algorithm 1, line 8; (31)``. A place of another paper begins with that paper's name and a
         slash.
     how
-        ``evaluations``: instances to try, 2 000 by default, 100 of random statements and drawn objects. ``example``: an
-        instance that is tried first, as a mapping, or several. ``replicates``: repetitions of each random instance,
-        400 by default; for an expectation the most, to which 10 000 are doubled while its interval contains what is
-        allowed. ``multipliers``: your own, of a proof for every function of a class and every value of the other
-        quantities (``docs/how-to/theorems-on-every-function.md``); the search finds what is missing.
+        ``evaluations``: number of instances to try, by default 2 000, or 100 for random statements and drawn objects.
+        ``example``: an instance that is tried first, as a mapping, or several. ``replicates``: repetitions of each
+        random instance, 400 by default. For an expectation this is the maximum: 10 000 replicates are doubled up to it
+        while the interval contains the bound. ``multipliers``: your own multipliers for a proof about every function of
+        a class and every value of the other quantities (``docs/how-to/theorems-on-every-function.md``); the search
+        finds the missing ones.
 
     Raises
     ------
@@ -317,7 +318,7 @@ def claim(
 
 
 def facts_of_lines(**stated: Any) -> dict[str, dict[str, Any]]:
-    """Return ``judges``, ``failure``, ``repaired_by`` and ``ill_posed`` by line; under the empty name of all others."""
+    """Return each option as a mapping from lines to values; the empty name stands for all other lines."""
     facts = {}
     for fact, usual in FACTS.items():
         value = stated.get(fact, usual)
@@ -337,7 +338,7 @@ def facts_of_lines(**stated: Any) -> dict[str, dict[str, Any]]:
 
 
 def _statement(name: str, function: Callable[..., Any], **how: Any) -> Statement:
-    """Make a statement of a decorator's options."""
+    """Build a statement from a decorator's options."""
     known = ("evaluations", "replicates", "example", "multipliers")
     for option, value in how.items():
         if option not in (*known, "role"):
@@ -362,7 +363,7 @@ def _require_multipliers(hints: Any) -> None:
 
 
 def _check_function(claim_id: str, function: Callable[..., Any]) -> None:
-    """Refuse what is no function, and annotations that name what only a function's body knows."""
+    """Reject objects that are no functions, and annotations with names that are known only inside a function's body."""
     if not callable(function) or isinstance(function, type):
         raise InvalidArgument(claim_id, function, "must decorate a function", "put @claim(...) above a def")
     try:
@@ -374,7 +375,7 @@ def _check_function(claim_id: str, function: Callable[..., Any]) -> None:
 
 
 def _is_same(function: Any, known: Any) -> bool:
-    """Return whether a function is stated again; a file may be two modules, loaded and imported."""
+    """Return whether a function is stated again; one file can be two modules, loaded and imported."""
     if getattr(function, "__qualname__", "") != getattr(known, "__qualname__", None):
         return False
     file, other = (getattr(getattr(each, "__code__", None), "co_filename", "") for each in (function, known))
@@ -382,7 +383,8 @@ def _is_same(function: Any, known: Any) -> bool:
 
 
 def source_of(label: str, judges: str, failure: str = "false statement") -> str:
-    """Return a statement's place in the paper, whether it is a reading or ours, and what failed if no statement did."""
+    """Return a statement's place in the paper, its source unless printed, and its kind of error unless a false
+    statement."""
     word = {"printed": "", "reading": ", reading", "ours": " (ours)"}[judges]
     return f"{label}{word}" + ("" if failure == "false statement" else f" ({failure})")
 
@@ -391,7 +393,7 @@ def source_of(label: str, judges: str, failure: str = "false statement") -> str:
 
 
 def catalogue(paper: str | None = None) -> list[Claim[..., Any]]:
-    """List every claim, or those of one paper, sorted by id, numbers as numbers.
+    """List every claim, or the claims of one paper, sorted by id, with numbers in numerical order.
 
     Raises
     ------
@@ -408,13 +410,13 @@ def catalogue(paper: str | None = None) -> list[Claim[..., Any]]:
 
 
 def _natural(text: str) -> list[tuple[bool, int, str]]:
-    """Sort key by which equation-2 comes before equation-10."""
+    """Return a sort key that puts equation-2 before equation-10."""
     parts = re.findall(r"\d+|\D+", text)
     return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
 
 
 def find_claim(claim_id: str) -> Claim[..., Any]:
-    """Look a claim up by its id, or by that of one of its lines, ``paper/name#line``.
+    """Look a claim up by its id, or by the id of one of its lines, ``paper/name#line``.
 
     Raises
     ------
@@ -429,7 +431,7 @@ def find_claim(claim_id: str) -> Claim[..., Any]:
 
 
 def _what_to_name(name: str) -> str:
-    """Return what to type in place of a name that is no claim: a file, a folder, or one of the nearest ids."""
+    """Return what to type in place of an unknown name: a file, a folder, or one of the nearest ids."""
     for path in (name, f"{name}.py", name.partition(":")[0], f"{name.rpartition('.')[0]}.py"):
         if os.path.isdir(path):
             return f"write {shlex.quote(path)}/ for the files in this folder"
@@ -445,13 +447,13 @@ def _what_to_name(name: str) -> str:
 
 
 def arguments_of(claim_id: str) -> str:
-    """Return what names a claim on the command line: its id and, of a user's file, that file."""
+    """Return the arguments that name a claim on the command line: its id, preceded by the file of a user's claim."""
     file = file_of(find_claim(claim_id).module)
     return claim_id if file is None else shlex.join([claim_id, file])
 
 
 def matching(pattern: str) -> list[Claim[..., Any]]:
-    """Look up the claims whose ids match a pattern such as ``my-paper/lemma-*``, of a paper, or the one with that id.
+    """Look up a paper's claims, the claim with an id, or those whose ids match a pattern such as ``my-paper/lemma-*``.
 
     Raises
     ------
@@ -468,7 +470,7 @@ def matching(pattern: str) -> list[Claim[..., Any]]:
 
 
 def check_repairs(claims: Iterable[Claim[..., Any]]) -> None:
-    """Refuse claims that are repaired by a claim that nobody has stated.
+    """Reject claims whose ``repaired_by`` names an unknown claim.
 
     Raises
     ------
@@ -479,6 +481,6 @@ def check_repairs(claims: Iterable[Claim[..., Any]]) -> None:
         for name in each.repaired_by:
             if name not in REGISTRY:
                 nearest = difflib.get_close_matches(name, REGISTRY, cutoff=0.3)
-                hint = f"the nearest are {', '.join(nearest)}" if nearest else "state that claim, too"
+                hint = f"the nearest are {', '.join(nearest)}" if nearest else "state that claim as well"
                 rule = f"must be the id of a claim: it is to repair {each.id}"
                 raise InvalidArgument("repaired_by", name, rule, hint)

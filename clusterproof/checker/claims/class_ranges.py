@@ -1,4 +1,4 @@
-"""Every function, operator or set of a class, as the range of a claim's quantity."""
+"""Ranges of a claim's quantity that contain every function, operator or set of a class."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from clusterproof.common import InvalidArgument
 Function: TypeAlias = Problem
 ConvexSet: TypeAlias = Problem
 Operator: TypeAlias = Problem
-"""What a claim's function is given."""
+"""The object that a claim's function receives."""
 Member = Known | Drawn
 """Value of a quantity."""
 
@@ -63,7 +63,7 @@ class OfClass(Range, spaces.OfClass):
         return self.names
 
     def world(self, value: Member, so_far: Instance) -> World:
-        """Return functions of which nothing was asked.
+        """Return the functions before any of their points has been requested.
 
         Raises
         ------
@@ -73,12 +73,12 @@ class OfClass(Range, spaces.OfClass):
         return value.world(self.classes(so_far), self.distance(so_far))
 
     def distance(self, so_far: Instance) -> Fraction | None:
-        """Return what |start - solution| is at most."""
+        """Return the largest |start - solution|."""
         found: Fraction | None = self.constant("distance", spaces.value_of(self.reach, so_far))
         return found
 
     def constant(self, name: str, value: Any) -> Any:
-        """Return a constant of a class, of a float all its digits.
+        """Return a constant of a class; a float keeps all its digits.
 
         Raises
         ------
@@ -91,12 +91,12 @@ class OfClass(Range, spaces.OfClass):
         return Fraction(value)
 
     def passed(self, value: Member, so_far: Instance) -> Problem:
-        """Return the value on a fresh world, so that one evaluation does not depend on another."""
+        """Return the value in a fresh world, so that evaluations do not depend on one another."""
         return problem(self.world(value, so_far))
 
     def holds(self, value: Any, so_far: Instance) -> bool:
-        """Return whether it consists of functions, sets or operators of the classes."""
-        try:  # of earlier quantities outside of their ranges there may be no such class
+        """Return whether the value consists of functions, sets or operators of the classes."""
+        try:  # if earlier quantities lie outside their ranges, the class may not exist
             if type(value) is Drawn:
                 return value.groups == self.classes(so_far)
             return type(value) is Known and self.world(value, so_far) is not None
@@ -104,7 +104,7 @@ class OfClass(Range, spaces.OfClass):
             return False
 
     def require(self, value: Member, so_far: Instance) -> None:
-        """Require that what was asked of a function fulfils the conditions of its class.
+        """Require that the recorded points of a function satisfy the conditions of its class.
 
         Raises
         ------
@@ -123,15 +123,15 @@ class OfClass(Range, spaces.OfClass):
         return value.code
 
     def for_kernel(self, value: Member) -> Any:
-        """Write what ``encode`` does."""
+        """Return the value as ``encode`` writes it."""
         return value.code
 
     def decode(self, code: Any) -> Known:
-        """Read what ``encode`` wrote."""
+        """Read the output of ``encode``."""
         return Known(code)
 
     def key(self, value: Member) -> str:
-        """Return what tells values apart, whatever was asked of them."""
+        """Return a key by which values differ, independent of the points that were requested."""
         return repr(value)
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> Drawn | None:
@@ -143,13 +143,13 @@ class OfClass(Range, spaces.OfClass):
 
 
 def class_of(space: Space) -> str | None:
-    """Return the quantity of a space that is a function of a class; None if none is."""
+    """Return the quantity that is a function of a class; None if there is none."""
     names = [name for name, each in space.ranges.items() if isinstance(each, OfClass)]
     return names[0] if names else None
 
 
 def require_members(space: Space, instance: Instance) -> None:
-    """Require that what was asked of an instance's functions fulfils the conditions of their class.
+    """Require that the recorded points of an instance's functions satisfy the conditions of their classes.
 
     Raises
     ------
@@ -170,15 +170,15 @@ def functions(
     distance: EndLike | None = None,
     count: int = 1,
 ) -> Any:
-    """Every function of a class, from R^d for any d, with a start and, if it is convex, a minimiser.
+    """Return the range of every function of a class, from R^d for any d, with a start and, if convex, a minimiser.
 
     Constants are ints, Fractions or functions of earlier quantities, such as ``lambda mu: mu``.
 
     Parameters
     ----------
     smoothness
-        L: the gradient is L-Lipschitz. None for functions that need not be differentiable, of which ``f.gradient`` is
-        any subgradient, the same at the same point.
+        L: the gradient is L-Lipschitz. None for functions that need not be differentiable; then ``f.gradient`` is any
+        subgradient, the same one at the same point.
     strong_convexity
         mu: f - mu |x|^2 / 2 is convex.
     lipschitz
@@ -186,14 +186,14 @@ def functions(
     convex
         False for smooth functions that need not be convex: they have ``f.minimum`` and no ``f.minimiser``.
     distance
-        What |start - minimiser| is at most; ``f.distance`` is this number then.
+        Largest |start - minimiser|; ``f.distance`` is this number.
     count
-        Number of functions of which the mean is meant, ``f.parts``.
+        Number of functions, ``f.parts``, whose mean is f.
 
     Raises
     ------
     InvalidArgument
-        If a constant is none of these, negative, or contradicts another one.
+        If a constant is of another type, negative, or contradicts another one.
     """
     if not convex and (distance is not None or count != 1):
         raise InvalidArgument(
@@ -211,7 +211,7 @@ def functions(
 
 
 def sets(*, diameter: EndLike | None = None) -> Any:
-    """Every closed convex set, with a start and, in a sum, a solution in it.
+    """Return the range of every closed convex set, with a start and, in a sum, a solution in the set.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def operators(
     lipschitz: EndLike | None = None,
     distance: EndLike | None = None,
 ) -> Any:
-    """Every operator of a class, with a start and a zero, ``A.solution``.
+    """Return the range of every operator of a class, with a start and a zero, ``A.solution``.
 
     Parameters
     ----------
@@ -238,11 +238,11 @@ def operators(
     cocoercivity
         beta: <A x - A y, x - y> >= beta |A x - A y|^2.
     lipschitz
-        L: |A x - A y| <= L |x - y|. With ``monotone=False`` alone, as of nonexpansive operators, ``A.solution`` is a
-        fixed point in place of a zero. Beside another condition the pairwise conditions are necessary only: a
-        certificate then counts, and a violation needs an explicit operator.
+        L: |A x - A y| <= L |x - y|. With ``monotone=False`` alone, as for nonexpansive operators, ``A.solution`` is a
+        fixed point instead of a zero. Together with another condition the pairwise conditions are only necessary: they
+        suffice for a certificate, but a violation needs an explicit operator.
     distance
-        What |start - solution| is at most.
+        Largest |start - solution|.
     """
     constants = {
         "monotone": monotone,
@@ -262,13 +262,13 @@ INFINITE = {
     "strong_monotonicity": "leave it out for 0",
     "cocoercivity": "leave it out",
 }
-"""What to write in place of a constant that is infinite or NaN."""
+"""What to write instead of a constant that is infinite or NaN."""
 
 
 def _of_class(
     kind: type[Class], constants: Mapping[str, Any], distance: EndLike | None = None, count: int = 1
 ) -> OfClass:
-    """Return the range of a class, which the kernel has with these constants.
+    """Return the range of a class with these constants, as the kernel defines it.
 
     Raises
     ------
@@ -289,7 +289,7 @@ def _of_class(
     try:
         require_numbers(None if isinstance(reach, End) else reach)
         depends = any(isinstance(value, End) for value in given.values())
-        if kind is FunctionClass or not depends:  # constants of sets and operators are no symbols
+        if kind is FunctionClass or not depends:  # constants of sets and operators are not symbols
             kind(**{name: any_number if isinstance(end, End) else end for name, end in given.items()})
     except Refused as refused:
         raise InvalidArgument(

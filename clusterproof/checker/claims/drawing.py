@@ -1,4 +1,4 @@
-"""Draw a value of one range: an end, a value beyond an open end or near an end, or any other."""
+"""Random values of one range: an end, a value near an end or beyond an open one, or any other value."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from clusterproof.checker.claims.ranges import Integers, Interval, Range, Reals
 from clusterproof.checker.kernel.spaces import Instance
 
 END, BEYOND, NEAR = 0.35, 0.10, 0.25
-"""Shares of the values at an end of a range, beyond an open end and near an end; the others are uniform or listed."""
+"""Shares of values at an end, beyond an open end, and near an end; the others are uniform or listed."""
 FARTHEST = 1000.0
 """Multiple of an open end up to which values are drawn."""
 NEAREST = 1e-6
-"""Least distance from an end that is drawn, of a range's width."""
+"""Least distance from an end, relative to the range's width."""
 SMALL = 1e-2
-"""Least number of which a fraction with a small denominator is near enough."""
+"""Numbers above this become fractions with a small denominator; smaller ones become short decimals."""
 LEAST = math.ulp(0.0)
 """Least positive float."""
 FLOAT_BITS = sys.float_info.max_exp - 1
-"""Bits of the integers that are floating numbers."""
+"""Integers with at most this many bits are no larger than the largest float."""
 
 
 def draw_value(
@@ -36,7 +36,7 @@ def draw_value(
     allowed, so_far
         The range, and the quantities before it.
     stream
-        Of random numbers.
+        Random generator.
     farthest
         Multiple of an open end up to which values are drawn.
     """
@@ -54,7 +54,9 @@ def draw_value(
         end = high if sign > 0 else low
         unit = _unit(end)
         distance = max(float(abs(end) / unit), 1) * (farthest ** stream.random() - 1)
-        neighbour = int(stream.integers(2)) if isinstance(allowed, Integers) else 0  # odd and even
+        neighbour = (
+            int(stream.integers(2)) if isinstance(allowed, Integers) else 0
+        )  # half of them odd, half of them even
         return allowed.cast(end + sign * unit * _exactly(allowed, distance)) + sign * neighbour
     if kind < END + BEYOND + NEAR and high > low:
         distance = _distance(allowed, high - low, stream)
@@ -63,7 +65,7 @@ def draw_value(
 
 
 def draw_near(allowed: Interval, value: Any, so_far: Instance, stream: np.random.Generator) -> Any:
-    """Draw a number at a log-uniform distance from another one; it need not lie in the range."""
+    """Draw a number at a log-uniform distance from another one; it may lie outside the range."""
     low, high = allowed.tried_ends(so_far)
     if high <= low:
         return draw_value(allowed, so_far, stream)
@@ -80,12 +82,12 @@ def _distance(allowed: Interval, width: Any, stream: np.random.Generator) -> Any
 
 
 def _unit(number: Any) -> int:
-    """Return 1, or a power of two in which a number that is larger than any float is a float."""
+    """Return 1, or the power of two by which a number beyond all floats must be divided."""
     return 1 << max(int(abs(number)).bit_length() - FLOAT_BITS, 0)
 
 
 def _exactly(allowed: Interval, value: float) -> Any:
-    """Turn a float into a number that can be added to those of a range without rounding these."""
+    """Turn a float into a number that can be added to the range's numbers without rounding them."""
     if isinstance(allowed, Reals):
         return value
     return Fraction(value).limit_denominator(10**6) if abs(value) > SMALL else Fraction(f"{value:.4g}")

@@ -1,7 +1,7 @@
 """Random functions, sets and operators of a class, in small fractions and with an exact common solution.
 
-One way serves all: in an orthonormal basis each coordinate has a piecewise linear derivative, with jumps if it is not
-smooth; a set is a box; an operator may turn pairs of coordinates.
+All use one construction: in an orthonormal basis each coordinate has a piecewise linear derivative, with jumps if it is
+not smooth; a set is a box; an operator may turn pairs of coordinates.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Vector = tuple[Fraction, ...]
 Groups = Sequence[tuple[int, Class]]
 ZERO = Fraction(0)
 ANGLES = tuple((Fraction(p, r), Fraction(q, r)) for p, q, r in ((0, 1, 1), (1, 0, 1), (-1, 0, 1), (3, 4, 5)))
-"""Cosines and sines."""
+"""Cosines and sines of the angles that are used."""
 
 
 # ---- one coordinate
@@ -33,16 +33,16 @@ ANGLES = tuple((Fraction(p, r), Fraction(q, r)) for p, q, r in ((0, 1, 1), (1, 0
 
 @dataclass(frozen=True)
 class Slope:
-    """A derivative with one linear piece more than it has knots, in order.
+    """A piecewise linear derivative, with one piece more than it has knots.
 
     Attributes
     ----------
     knots
-        Where pieces meet.
+        Points where pieces meet, in order.
     pieces
         (a, b, c): the derivative a t + b of the function a t^2 / 2 + b t + c.
     chosen
-        What is returned at each knot.
+        The derivative that is returned at each knot.
     """
 
     knots: tuple[Fraction, ...]
@@ -59,7 +59,7 @@ class Slope:
         derivative: Fraction,
         share: Fraction,
     ) -> Slope:
-        """Return the derivative with given curvatures and jumps that has a value at a point, where the function is 0.
+        """Return the derivative with given curvatures, jumps and value at one point; the function is 0 there.
 
         At a knot the value is a share of the jump above its lower end.
         """
@@ -77,7 +77,7 @@ class Slope:
         return cls(tuple(knots), tuple(pieces), tuple(ends))
 
     def at(self, t: Fraction) -> tuple[Fraction, Fraction]:
-        """Return derivative and value."""
+        """Return the derivative and the value."""
         place = bisect_left(self.knots, t)
         a, b, c = self.pieces[place]
         known = place < len(self.knots) and self.knots[place] == t
@@ -94,7 +94,7 @@ class Slope:
         return (t - step * b) / (1 + step * a)
 
     def infimum(self) -> Fraction:
-        """Return the least value of a function that does not fall at its ends."""
+        """Return the least value of a function that does not decrease at either end."""
         candidates = list(self.knots)
         for place, (a, b, _) in enumerate(self.pieces):
             if a > 0 and place == bisect_left(self.knots, -b / a):
@@ -105,7 +105,7 @@ class Slope:
 def _continued(
     piece: tuple[Fraction, Fraction, Fraction], t: Fraction, curvature: Fraction, jump: Fraction
 ) -> tuple[Fraction, Fraction, Fraction]:
-    """Return the piece of another curvature with the same value at t, and a derivative that is larger by a jump."""
+    """Return a piece of another curvature with the same value at t, whose derivative is larger by a jump."""
     a, b, c = piece
     slope = b + (a - curvature) * t + jump
     return curvature, slope, c + ((a - curvature) * t / 2 + b - slope) * t
@@ -116,13 +116,13 @@ def _continued(
 
 @dataclass(frozen=True)
 class Separable:
-    """A sum of functions of one coordinate each, plus a constant; as an operator its gradient."""
+    """A sum of functions of one coordinate each, plus a constant; as an operator, its gradient."""
 
     derivatives: tuple[Slope, ...]
     value: Fraction = ZERO
 
     def at(self, x: Vector) -> tuple[Vector, Fraction]:
-        """Return a subgradient (normal vector, image) and the value."""
+        """Return a subgradient (or normal vector, or image) and the value."""
         several = [slope.at(t) for slope, t in zip(self.derivatives, x, strict=True)]
         return tuple(g for g, _ in several), self.value + sum(f for _, f in several)
 
@@ -141,9 +141,9 @@ class Box:
     normal: Vector
 
     def at(self, x: Vector) -> tuple[Vector, Fraction]:
-        """Return a subgradient (normal vector, image) and the value."""
+        """Return a subgradient (or normal vector, or image) and the value."""
         if self.prox(x, Fraction(1)) != x:
-            raise Refused("a point that is not of the set")
+            raise Refused("a point outside the set")
         return self.normal if x == self.point else (ZERO,) * len(x), ZERO
 
     def prox(self, x: Vector, step: Fraction) -> Vector:
@@ -151,13 +151,13 @@ class Box:
         return tuple(min(max(t, a), b) for t, a, b in zip(x, self.lower, self.upper, strict=True))
 
     def minimise_linear(self, direction: Vector) -> Vector:
-        """Return where <direction, .> is least."""
+        """Return the point of the set at which <direction, .> is least."""
         return tuple(b if v < 0 else a for v, a, b in zip(direction, self.lower, self.upper, strict=True))
 
 
 @dataclass(frozen=True)
 class Turning:
-    """x -> image + T (x - point), T of numbers (a, 0) and of a I + b (quarter turn) on pairs of coordinates."""
+    """The operator x -> image + T (x - point), where T has blocks (a, 0) or, on pairs, a I + b (quarter turn)."""
 
     blocks: tuple[tuple[Fraction, Fraction], ...]
     point: Vector
@@ -171,7 +171,7 @@ class Turning:
         return tuple(found)
 
     def at(self, x: Vector) -> tuple[Vector, Fraction]:
-        """Return a subgradient (normal vector, image) and the value."""
+        """Return a subgradient (or normal vector, or image) and the value."""
         moved = self._applied(_plus(x, self.point, -1), self.blocks)
         return _plus(self.image, moved), ZERO
 
@@ -188,7 +188,7 @@ class Turning:
 
 
 Formula = Separable | Box | Turning
-"""What answers for a function, set or operator, in coordinates of its own basis."""
+"""A formula that answers for a function, set or operator, in coordinates of its own basis."""
 
 
 def _plus(x: Vector, y: Vector, factor: Fraction | int = 1) -> Vector:
@@ -204,12 +204,12 @@ def _inner(x: Vector, y: Vector) -> Fraction:
 
 @dataclass(frozen=True)
 class Known:
-    """A function of a class by its points, as the kernel reads it."""
+    """A function of a class, known at some points only, as the kernel reads it."""
 
     code: dict[str, Any]
 
     def world(self, groups: Groups, reach: Fraction | None) -> World:
-        """Return functions of which nothing was asked."""
+        """Return the functions before any of their points has been requested."""
         return _KnownWorld(groups, reach, self.code)
 
 
@@ -220,13 +220,13 @@ class Drawn:
     Attributes
     ----------
     groups
-        Classes that they belong to.
+        Classes to which the functions belong.
     start, solution, minimum, further
-        As of ``Listed``.
+        As in ``Listed``.
     formulas
         (basis, formula) of each.
     asked
-        Triplets of each that were asked for, first those at points, then those of proximal points and of linear minima.
+        Triplets that were requested of each function: first at points, then proximal points and linear minima.
     """
 
     groups: Groups
@@ -239,7 +239,7 @@ class Drawn:
 
     @property
     def code(self) -> dict[str, Any]:
-        """What was asked for, as the kernel reads it."""
+        """The requested triplets, as the kernel reads them."""
         several = (self.asked.get(number, ({}, {})) for number in range(len(self.formulas)))
         return {
             "start": list(map(write, self.start)),
@@ -260,18 +260,18 @@ class Drawn:
         return list(map(write, _coordinates(point, len(self.start))))
 
     def world(self, groups: Groups, reach: Fraction | None) -> World:
-        """Return functions of which nothing was asked."""
+        """Return the functions before any of their points has been requested."""
         return _DrawnWorld(groups, reach, self)
 
     def further_point(self, number: int) -> Vector:
-        """Return a further point: beyond those that were drawn it is made of them, and kept with them."""
+        """Return a further point. If none is left that was drawn, make one from the others and keep it."""
         while number >= len(self.further):
             half = _plus((ZERO,) * len(self.start), _plus(self.further[-1], self.start, -1), Fraction(1, 2))
             object.__setattr__(self, "further", (*self.further, _plus(self.further[-3], half)))
         return self.further[number]
 
     def at_rest(self) -> Drawn:
-        """Return the same functions, started at the solution, where all further points are, too."""
+        """Return the same functions, started at the solution; all further points lie there as well."""
         x = self.start if self.solution is None else self.solution
         return Drawn(self.groups, x, self.solution, self.minimum, (x,) * len(self.further), self.formulas)
 
@@ -281,13 +281,13 @@ def _coordinates(point: Point, dimension: int) -> Vector:
 
 
 class _TakesFloats(World):
-    """A world in which a claim with floats is tried; the kernel proves nothing of such a claim."""
+    """A world in which a claim is evaluated with floats; the kernel proves nothing about such a claim."""
 
     rounded = False
-    """Whether a float was met: numbers are floats from then on, and are compared as such."""
+    """Whether a float has occurred. From then on numbers are floats, and are compared as floats."""
 
     def exact(self, value: Any) -> Any:
-        """Return a factor, a float as it stands."""
+        """Return a factor; a float remains unchanged."""
         if not isinstance(value, float | np.floating):
             return super().exact(value)
         if not np.isfinite(value):
@@ -301,15 +301,15 @@ class _TakesFloats(World):
 
 
 class _KnownWorld(_TakesFloats, Listed):
-    """A counterexample, as the claim's function is run on it again."""
+    """The world of a counterexample, in which the claim's function is evaluated again."""
 
     def inner(self, left: Point, right: Point) -> Any:
-        """Return the inner product as the claim's function gets it."""
+        """Return the inner product in the form that the claim's function gets."""
         return self.shown(super().inner(left, right))
 
 
 class _DrawnWorld(_TakesFloats):
-    """Drawn functions, which answer anywhere."""
+    """The world of drawn functions, which answer at every point."""
 
     def __init__(self, groups: Groups, reach: Fraction | None, drawn: Drawn) -> None:
         super().__init__(groups, reach)
@@ -326,7 +326,7 @@ class _DrawnWorld(_TakesFloats):
                 oracle.evaluate(self.solution)
 
     def at(self, x: Vector) -> Point:
-        """Return a point by its coordinates."""
+        """Return the point with these coordinates."""
         return Point(self, {place: entry for place, entry in enumerate(x) if entry})
 
     def inner(self, left: Point, right: Point) -> Any:
@@ -375,7 +375,7 @@ class _DrawnOracle(Oracle):
     def implicit(self, point: Point, step: Fraction | None) -> Triplet:
         """Return the formula's proximal point, or linear minimum."""
         if step is None:
-            assert isinstance(self._formula, Box)  # only sets are asked
+            assert isinstance(self._formula, Box)  # only sets have linear minima
             x = self._outwards(self._formula.minimise_linear(self._inwards(point)))
             gradient = -point
         else:
@@ -388,14 +388,14 @@ class _DrawnOracle(Oracle):
 
 
 def draw(groups: Groups, reach: Fraction | None, stream: np.random.Generator) -> Drawn:
-    """Draw functions, sets and operators of classes, with an exact solution and small fractions.
+    """Draw functions, sets and operators of the classes, with an exact solution and small fractions.
 
     Parameters
     ----------
     groups
-        (count, class) of each summand, a mean of ``count``.
+        (count, class) of each summand, which is a mean of ``count`` functions.
     reach
-        What |start - solution| is at most; None for no limit.
+        Largest |start - solution|; None for no limit.
     stream
         Source of randomness.
     """
@@ -435,7 +435,7 @@ def _formula(
     scale: Fraction,
     stream: np.random.Generator,
 ) -> Formula:
-    """Draw a function with a subgradient and value at a point, in its own coordinates."""
+    """Draw a function with a given subgradient and value at a point, in its own coordinates."""
     if isinstance(definition, SetClass):
         return _box(definition, at, gradient, scale, stream)
     if isinstance(definition, OperatorClass):
@@ -459,10 +459,10 @@ def _slope(
     scale: Fraction,
     stream: np.random.Generator,
 ) -> Slope:
-    """Draw a derivative with curvatures from ``low`` to ``high`` (None: any, jumps), at most ``limit`` in magnitude."""
+    """Draw a derivative with curvatures from ``low`` to ``high`` (None: any, with jumps), of magnitude <= ``limit``."""
     top = low + _magnitude(stream) if high is None else high
     if limit is not None:
-        if high is None:  # a multiple of the distance to a point, and of others' farther away
+        if high is None:  # a multiple of the distance to a point, and of distances to points farther away
             share = (derivative + limit) / (2 * limit) if limit else ZERO
             return Slope.through([at], [ZERO, ZERO], [2 * limit], at, derivative, share)
         if not top:
@@ -486,7 +486,7 @@ def _slope(
             low + (top - low) * _pick((0, 1, 0, 1, Fraction(1, 2), Fraction(1, 10)), stream)
             for _ in range(len(knots) + 1)
         ]
-    if low < 0:  # it is bounded from below
+    if low < 0:  # it is bounded below
         curvatures[0] = curvatures[-1] = top
     if high is not None:
         return Slope.through(knots, curvatures, [ZERO] * len(knots), at, derivative, ZERO)
@@ -501,7 +501,7 @@ def _slope(
 
 
 def _limits(gradient: Vector, M: Fraction, stream: np.random.Generator) -> list[Fraction]:
-    """Return limits of the coordinates' derivatives, above those of a subgradient, of length at most M."""
+    """Return limits of the coordinates' derivatives, at least as large as the subgradient, with length at most M."""
     if not any(gradient):
         shares = [Fraction(int(place == 0)) for place in range(len(gradient))]
         if len(gradient) > 1 and stream.random() < 0.5:
@@ -558,7 +558,9 @@ def _operator(
     blocks, left = list[tuple[Fraction, Fraction]](), len(at)
     while left:
         cosine, sine = _pick(ANGLES, stream)
-        centre = _pick((ZERO, Fraction(1, 2)), stream)  # of the circle of Lipschitz, of cocoercive operators
+        centre = _pick(
+            (ZERO, Fraction(1, 2)), stream
+        )  # within the circles of Lipschitz and of cocoercive operators
         a, b = max(largest * (centre + (1 - centre) * cosine), least), largest * (1 - centre) * sine
         if not allowed(a, b):
             a, b = least, ZERO
@@ -575,7 +577,7 @@ def _balanced(
     scale: Fraction,
     stream: np.random.Generator,
 ) -> list[Vector]:
-    """Draw subgradients at the solution whose weighted sum is 0, those of Lipschitz functions short enough."""
+    """Draw subgradients at the solution with weighted sum 0; for Lipschitz functions, short enough ones."""
     zero = (ZERO,) * len(bases[0])
     limits = [getattr(d, "lipschitz", None) if isinstance(d, FunctionClass) else None for d in definitions]
     sets = [k for k, definition in enumerate(definitions) if isinstance(definition, SetClass)]
@@ -590,7 +592,7 @@ def _balanced(
             size = scale * (getattr(definition, "smoothness", None) or 1) / 2 * _pick((0, 1), stream)
             direction = _small(len(zero), stream)
         vectors.append(tuple(size * entry for entry in direction))
-    # the others' sum is taken off a function without a limit, an operator, else a set, else the last
+    # subtract the sum of the others from a function without a limit, else an operator, else a set, else the last
     last = (free or sets or [len(definitions) - 1])[-1]
     vectors = [zero if k == last or (k in sets and last in sets) else v for k, v in enumerate(vectors)]
     total = zero
@@ -607,7 +609,7 @@ def _balanced(
 def _draw_bounded(
     groups: Groups, definition: FunctionClass, dimension: int, scale: Fraction, stream: np.random.Generator
 ) -> Drawn:
-    """Draw a function that is not convex, of which the infimum is known."""
+    """Draw a function that is not convex and whose infimum is known."""
     assert definition.smoothness is not None
     L, basis = definition.smoothness, _basis(dimension, stream)
     start, centre, gradient = (_small(dimension, stream) for _ in range(3))
@@ -623,12 +625,12 @@ def _draw_bounded(
 
 
 def _pick(options: Sequence[Any], stream: np.random.Generator) -> Any:
-    """Return one of several, each with the same probability."""
+    """Return one of several objects, all with the same probability."""
     return options[int(stream.random() * len(options))]
 
 
 def _magnitude(stream: np.random.Generator, smallest: int = -3, largest: int = 3) -> Fraction:
-    """Return a number between 2^smallest and 2^largest, about log-uniform, with a power of two as denominator."""
+    """Return a roughly log-uniform number between 2^smallest and 2^largest; its denominator is a power of two."""
     exponent = smallest + int(stream.random() * (largest - smallest))
     return Fraction(32 + int(stream.random() * 32), 32) * Fraction(2) ** exponent
 

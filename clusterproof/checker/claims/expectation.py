@@ -1,4 +1,4 @@
-"""Conclusions about an expectation, which independent replicates estimate: an interval is compared, never the mean."""
+"""Conclusions about an expectation: an interval from replicates is compared with the bound, never the mean."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from clusterproof.common import InvalidArgument
 from clusterproof.common.validation import brief
 
 FEWEST = 10_000
-"""Replicates at least from which an interval by the central limit theorem decides."""
+"""Least number of replicates with which an interval by the central limit theorem decides."""
 LARGEST_SHARE = 0.01
-"""Of the sum of squared deviations, that a single replicate may have for it to decide."""
+"""Largest share that one replicate may have in the sum of squared deviations for such an interval to decide."""
 BETS = 0.5 ** np.arange(1, 13)
-"""Shares lambda of the test for samples that are bounded from below only."""
+"""Shares lambda of the test for samples that are only bounded below."""
 ASYMPTOTIC = "by an interval that is exact only for many replicates without rare large values (give range=)"
 REMEDY = "the expectation is not exercised: give range=, or at least 10000 replicates none of which dominates"
 EQUAL = "the expectation is not exercised: all replicates are equal; of rarer values nothing is known: give range="
 HALVINGS = 16
-"""Steps of bisection for its limit, each valid."""
+"""Number of bisection steps for the limit; the limit is valid after each of them."""
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """The expectation of each entry is at most, at least or equal to what is allowed.
+    """The statement that the expectation of each entry is at most, at least or equal to a number.
 
     Attributes
     ----------
     samples
         Independent replicates first, (replicates, ...).
     allowed
-        Broadcast to the entries, (...).
+        The bound, broadcast to the entries, (...).
     sense
         ``"at_most"``, ``"at_least"`` or ``"equal"``.
     range
-        Least and largest value that a sample can have, the largest may be infinite; None where none are known.
+        Least and largest value that a sample can have; the largest may be infinite. None if they are unknown.
     words
         As in ``Sides``.
     """
@@ -52,12 +52,12 @@ class Expectation:
 
     @property
     def lower(self) -> bool:
-        """Whether the expectation must be at least what is allowed."""
+        """Whether the expectation must be at least the bound."""
         return self.sense == "at_least"
 
     @property
     def exact(self) -> bool:
-        """Whether the limit that may refute holds for any number of replicates."""
+        """Whether the interval's refuting limit is valid for any number of replicates."""
         return self.range is not None and (np.isfinite(self.range[1]) or self.sense == "at_most")
 
     @property
@@ -72,23 +72,23 @@ class Expectation:
 
     @property
     def unbounded(self) -> bool:
-        """Whether rare large values, which no number of samples shows, may lift an expectation that is to be small."""
+        """Whether rare large values, which samples need not show, may raise an expectation that must be small."""
         return self.sense == "at_most" and self.range is not None and not np.isfinite(self.range[1])
 
     @property
     def of_events(self) -> np.ndarray:
-        """Whether all samples of an entry are at the two ends of a range, such as 0 and 1, (...)."""
+        """Whether all samples of an entry lie at the two ends of a range, such as 0 and 1, (...)."""
         ends = (np.nan, np.nan) if self.range is None else self.range
         return np.asarray(((self.samples == ends[0]) | (self.samples == ends[1])).all(axis=0))
 
     def wider(self, lower: np.ndarray, upper: np.ndarray, rounding: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return limits that are wider by rounding, cut to the range; those of events, which are counted, unchanged."""
+        """Return limits widened by rounding and cut to the range; limits of counted events stay unchanged."""
         rounding_of = np.where(self.of_events, 0.0, rounding)
         low, high = (-np.inf, np.inf) if self.range is None else self.range
         return np.maximum(lower - rounding_of, low), np.minimum(upper + rounding_of, high)
 
     def interval(self, significance: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Interval for the expectation of each entry, and whether it decides, each (...).
+        """Return an interval for the expectation of each entry, and whether it decides, each (...).
 
         Parameters
         ----------
@@ -97,17 +97,17 @@ class Expectation:
 
         Notes
         -----
-        With a range both limits hold for any number of replicates and any law, and lie in the range. If all samples of
-        an entry are at the two ends of the range, they are those of Clopper and Pearson (1934): replaced by an event
-        with the sample's place in the range as its probability, any sample has the same expectation, and such a sample
-        is itself. Otherwise they are those of ``_lower_limit``, from either end. If samples are bounded from below
-        only, and the expectation must be at most a number,
-        the lower one is; only this limit is exact. Otherwise the interval is that of the central limit theorem, which
-        decides only with ``FEWEST`` replicates none of which dominates the variance. All are wider by what rounding may
-        explain. An entry with a sample that is not finite has no interval but its mean, infinite or not a number.
+        With a range both limits are valid for any number of replicates and any law, and lie in the range. If all
+        samples of an entry are at the two ends of the range, the limits are Clopper and Pearson's (1934). (A sample may
+        be replaced by an event whose probability is the sample's place in the range: the expectation stays the same.)
+        Otherwise ``_lower_limit`` gives them, from either end. If samples are only bounded below and the expectation
+        must be at most a number, ``_lower_limit`` gives the lower limit, and only this limit is exact. Otherwise the
+        interval follows from the central limit theorem. It decides only with ``FEWEST`` replicates if none dominates
+        the variance. All intervals are widened by possible rounding. An entry with a sample that is not finite has only
+        its mean, infinite or not a number.
         """
         unit, finite = unit_of((self.samples, self.allowed)), self.finite
-        power = math.frexp(unit)[1]  # squares of numbers in this unit do not overflow
+        power = math.frexp(unit)[1]  # in this unit, squares of numbers do not overflow
         with np.errstate(all="ignore"):
             samples = np.ldexp(np.where(finite, self.samples, 0.0), -power)
             limits = self._interval(samples, significance, math.ldexp(unit, -power), power)
@@ -119,14 +119,14 @@ class Expectation:
     def _interval(
         self, samples: np.ndarray, significance: float, unit: float, power: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Interval, in units of 2^power, of finite samples in those units; ``unit`` is what rounding is relative to."""
+        """Return the interval for finite samples, in their units of 2^power; rounding is relative to ``unit``."""
         count, rounding = len(samples), TOLERANCE * unit
         mean = samples.mean(axis=0)
         share = significance / max(mean.size, 1)
         deviations = np.square(samples - mean)
         low, high = (0.0, np.inf) if self.range is None else np.ldexp(self.range, -power)
         if self.range is not None and np.isfinite(self.range[1]):
-            # half of the error for either way, as the samples choose between the two
+            # each of the two ways gets half of the error probability, as the samples choose between them
             lower = low + _lower_limit(samples - low, share / 4) - rounding
             upper = high - _lower_limit(high - samples, share / 4) + rounding
             ends = _event_limits((samples == high).sum(axis=0), count, share / 4)
@@ -145,7 +145,7 @@ class Expectation:
 
 
 def _event_limits(counts: np.ndarray, trials: int, significance: float) -> tuple[np.ndarray, np.ndarray]:
-    """Limits for the probability of an event, each exceeded with a probability of at most ``significance``."""
+    """Return limits for the probability of an event; each fails with probability at most ``significance``."""
     from scipy.special import betaincinv
 
     lower = np.where(counts == 0, 0.0, betaincinv(np.maximum(counts, 1), trials - counts + 1, significance))
@@ -155,10 +155,10 @@ def _event_limits(counts: np.ndarray, trials: int, significance: float) -> tuple
 
 
 def _lower_limit(samples: np.ndarray, significance: float) -> np.ndarray:
-    """Limit below the expectation of samples of at least 0, (replicates, ...), whatever their law.
+    """Return a lower limit for the expectation of samples that are at least 0, (replicates, ...), for any law.
 
-    For expectation m the mean over lambda of prod_i (1 + lambda (x_i / m - 1)) has expectation 1, and by Markov's
-    inequality is at least 1 / alpha with probability alpha at most; it decreases with m. Restated from Waudby-Smith and
+    For expectation m the mean over lambda of prod_i (1 + lambda (x_i / m - 1)) has expectation 1. By Markov's
+    inequality it reaches 1 / alpha with probability at most alpha. It decreases with m. Restated from Waudby-Smith and
     Ramdas (2024), "Estimating means of bounded random variables by betting".
     """
     low, high = np.zeros(samples.shape[1:]), samples.mean(axis=0)
@@ -172,7 +172,7 @@ def _lower_limit(samples: np.ndarray, significance: float) -> np.ndarray:
 
 
 def replicates_to_try(most: int) -> list[int]:
-    """Return ``FEWEST``, its doubles, and ``most``; only ``most`` if that is less."""
+    """Return ``FEWEST``, its doubles, and ``most``; only ``most`` if it is smaller."""
     sizes = [min(FEWEST, most)]
     while sizes[-1] < most:
         sizes.append(min(2 * sizes[-1], most))
@@ -197,13 +197,13 @@ def expectation(
     samples
         Independent replicates first, (replicates, ...).
     at_most, at_least, equal
-        One of the three: what is allowed, broadcast to (...).
+        The bound, broadcast to (...). Give one of the three.
     range
         Least and largest value that a sample can have, if they are known: the interval is then exact. For squares and
-        other samples of at least 0, ``(0, math.inf)`` gives ``at_most`` an exact test, which needs fewer replicates; of
-        ``at_least`` and ``equal`` there is none without a largest value (Bahadur and Savage 1956, restated). Otherwise
-        the interval is asymptotic, and decides with at least 10 000 replicates none of which dominates the variance,
-        and only if a second sample of all ``replicates`` says the same: rare large values need many.
+        other samples of at least 0, ``(0, math.inf)`` gives ``at_most`` an exact test, which needs fewer replicates.
+        For ``at_least`` and ``equal`` no exact test exists without a largest value (Bahadur and Savage 1956, restated).
+        Otherwise the interval is asymptotic. It decides with at least 10 000 replicates if none dominates the variance,
+        and only if a second sample of all ``replicates`` agrees: rare large values need many.
     words
         As in ``Sides``.
 
@@ -242,7 +242,7 @@ def expectation(
         raise InvalidArgument("samples", brief(samples), rule, "draw some")
     if range is not None and not (isinstance(range, tuple | list) and len(range) == 2):
         raise InvalidArgument("range", range, "must be a pair (least, largest)", "such as (0, math.inf)")
-    # what is not a number is in no range, and breaks every bound
+    # NaN lies in no range, and breaks every bound
     if range is not None and ((array < range[0]) | (array > range[1])).any():
         raise InvalidArgument("range", range, "must hold every sample", "widen it, or leave it out")
     ((sense, allowed),) = stated.items()

@@ -1,4 +1,4 @@
-"""Conclusions about the probability of an event, which repetitions observe."""
+"""Conclusions about the probability of an event, estimated from repetitions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clusterproof.common import InvalidArgument
 
 @dataclass(frozen=True)
 class Frequency:
-    """The event's probability is at most (or, where ``exactly``, equal to) ``allowed``.
+    """The statement that an event's probability is at most (or, with ``exactly``, equal to) ``allowed``.
 
     Attributes
     ----------
@@ -21,7 +21,7 @@ class Frequency:
     allowed
         Probability, in [0, 1].
     exactly
-        Whether it must be equal.
+        Whether the probability must equal ``allowed``.
     words
         As in ``Sides``.
     """
@@ -41,21 +41,21 @@ def probability(
 ) -> Frequency:
     """Conclude that an event's probability is at most, or equal to, a number.
 
-    Broken only where an exact interval for the probability lies outside.
+    The conclusion is broken only if an exact interval for the probability lies outside.
 
     Parameters
     ----------
     events
-        Whether it happened in each independent repetition, (repetitions,).
+        Whether the event happened in each independent repetition, (repetitions,).
     at_most, equal
-        One of the two, a probability.
+        A probability; give one of the two.
     words
         As in ``Sides``.
 
     Raises
     ------
     InvalidArgument
-        If both or none of the numbers are given, one is no probability, or an event neither happened nor did not.
+        If both or none of the numbers are given, one is no probability, or an entry of ``events`` is not a truth value.
     """
     happened = np.asarray(events)
     if happened.dtype != bool and not np.isin(happened, (0, 1)).all():

@@ -1,4 +1,4 @@
-"""Judge what a claim's function returns on one instance: what is broken, and how much of what is allowed is used."""
+"""Judge the lines of a claim on one instance: whether each is broken, and how much of its bound is used."""
 
 from __future__ import annotations
 
@@ -31,56 +31,56 @@ from clusterproof.common import InvalidArgument
 
 Conclusion: TypeAlias = Sides | Frequency | Expectation | Excluded
 WHOLE, DECREASE = "all", "decrease"
-"""Keys of the factor on everything that is allowed, and of the share that a contraction's decrease has of the least."""
+"""Keys of two factors: on the whole bound, and on the decrease that a contraction promises."""
 RESOLUTION = 1e-13
-"""What rounding may add to the factors, of the largest side, where the entries themselves are exact to 1e-9."""
+"""Largest rounding of the factors, relative to the largest side, if the entries themselves are exact to 1e-9."""
 FLOATS = np.finfo(float)
 SAME = 1e-8
-"""Relative difference up to which two sides are the same number."""
+"""Relative difference up to which two sides count as equal."""
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What one line gives on one instance.
+    """The result of one line on one instance.
 
     Attributes
     ----------
     broken
         Whether the instance refutes it.
     measured, allowed
-        The two sides at the entry that breaks it by most, or comes nearest; of a broken statement with a probability
-        the share of replicates, and the probability that is allowed.
+        The two sides at the entry that breaks the line most, or comes nearest to breaking it. For a broken statement
+        about a probability: the share of replicates, and the allowed probability.
     terms
         Summands of ``allowed`` at that entry.
     place
         Index of the entry; empty for single numbers.
     factors
-        Least factor on everything that is allowed, and on each of several terms, at which the line still holds; None
-        if so few replicates refute no factor; empty for equations.
+        Least factor on the whole bound, and on each of several terms, with which the line still holds. None if too few
+        replicates refute any factor; empty for equations.
     exact
         Whether both sides are exact numbers.
     trials, failures, interval
-        Replicates, those that break it, and the interval for their probability, or for an expectation; None for sure
-        statements.
+        Number of replicates, number that break the line, and the interval for their probability or for an expectation.
+        None for sure statements.
     confirms
-        Whether a broken line must break on a second, fresh sample: its interval is asymptotic.
+        Whether a broken line must also break on a second, fresh sample, because its interval is asymptotic.
     inconclusive
         Why the interval decides nothing; empty if it does.
     settled
         Whether further replicates are not needed.
     infinite
-        Whether both sides of every entry are the same infinity, of which no number is larger.
+        Whether both sides of every entry are the same infinity.
     rounded
         Whether an exact side breaks a side of floats by no more than the tolerance.
     wraps
-        Whether a side is computed in NumPy's integers, so that what is broken may be none of the statement.
+        Whether a side is computed in NumPy's integers, which may wrap around, so that the statement itself may hold.
     basis
-        ``"intervals"`` if the real numbers decide it, and floats do not; empty otherwise.
+        ``"intervals"`` if interval arithmetic decides the line and floats do not; empty otherwise.
     written, gap
-        The two sides over the real numbers, as they are printed if one is larger than any float, and their difference
-        if they are the same float.
+        The two sides over the real numbers, printed if one is larger than any float, and their difference, printed if
+        they are the same float.
     why
-        Why the real numbers do not decide what floats break; empty if they were not asked, or do.
+        Why interval arithmetic does not decide a line that floats break; empty if it decides, or was not used.
     """
 
     broken: bool
@@ -106,24 +106,24 @@ class Judgement:
 
     @property
     def undefined(self) -> bool:
-        """Whether it decides nothing: a side is not a number or may have wrapped around, or both are infinite."""
+        """Whether the line is undecided: a side is not a number or may have wrapped around, or both are infinite."""
         if self.basis:
             return False
         return self.infinite or math.isnan(self.measured) or (self.broken and self.wraps)
 
     @property
     def used(self) -> float:
-        """Share of what is allowed that is used; 0 if it is unknown."""
+        """Share of the bound that is used; 0 if unknown."""
         factor = self.factors.get(WHOLE)
         return 0.0 if factor is None or self.undefined else as_float(factor)
 
     @property
     def attained(self) -> bool:
-        """Whether the two sides are the same number, other than zero."""
+        """Whether the two sides are the same number and not zero."""
         return not self.broken and self.used > 1 - SAME
 
     def confirmed(self, again: Judgement) -> Judgement:
-        """Require that a second sample breaks it on the same side; if only one does, nothing is decided."""
+        """Require that a second sample breaks the line on the same side; otherwise nothing is decided."""
         same_side = (self.measured < self.allowed) == (again.measured < again.allowed)
         broken = self.broken and again.broken and same_side
         doubtful = not broken and (self.broken or again.broken)
@@ -134,18 +134,18 @@ class Judgement:
 def judge(
     lines: Mapping[str, Conclusion], significance: float, instance: Mapping[str, Any] | None = None
 ) -> dict[str, Judgement]:
-    """Judge the lines of one evaluation, without those that are excluded.
+    """Judge the lines of one evaluation, except for excluded ones.
 
-    Lines with the same failure probability hold at once: a replicate fails if it breaks one of them.
+    Lines with the same failure probability must hold together: a replicate fails if it breaks one of them.
 
     Parameters
     ----------
     lines
-        By name.
+        Conclusions by name.
     significance
-        Error probability that the intervals of this evaluation may have together.
+        Error probability of all intervals of this evaluation together.
     instance
-        Quantities that the lines were computed from, whose floats are rounded; None if they are unknown.
+        Quantities from which the lines were computed, and whose floats are rounded; None if unknown.
     """
     stated: dict[str, Any] = {name: each for name, each in lines.items() if not isinstance(each, Excluded)}
     if instance is not None:
@@ -179,7 +179,7 @@ def judge(
 
 
 class Entries:
-    """Entries of the two sides, turned such that measured <= sum of the terms is what must hold.
+    """Entries of the two sides, arranged so that measured <= sum of the terms must hold.
 
     Attributes
     ----------
@@ -190,7 +190,7 @@ class Entries:
     exact
         Whether all numbers are exact.
     tolerance, factor_tolerance
-        What rounding may add to an entry in the comparison, and in the factors; 0 if all numbers are exact.
+        Largest rounding of an entry in the comparison, and in the factors; 0 if all numbers are exact.
     broken
         Whether each entry is broken.
     """
@@ -201,7 +201,7 @@ class Entries:
         self.exact = not sides.rounding and all(is_exact(value) for value in values)
         if sides.identity and any(isinstance(gap, np.ndarray) for gap in measured):
             values[0] = [np.max(gap) for gap in measured]
-        # an exact number beyond the floats is infinite beside them
+        # an exact number beyond the floats counts as infinite beside floats
         make = partial(np.asarray, dtype=object) if self.exact else as_floats
         arrays = [np.atleast_1d(make(value)) for value in values]
         if len({array.shape for array in arrays}) > 1:
@@ -214,12 +214,12 @@ class Entries:
             self.allowed = np.asarray(sum(self.terms.values()))
             if not self.exact:
                 self._set_tolerances(sides)
-            # what is not a number breaks every bound
+            # NaN breaks every bound
             self.broken = np.asarray(~(self.measured <= self.allowed + self.tolerance), dtype=bool)
 
     def _set_tolerances(self, sides: Sides) -> None:
         if np.isnan(self.allowed).any():
-            raise ArithmeticError(f"what is allowed is not a number: {dict(sides.terms)}")
+            raise ArithmeticError(f"the bound is not a number: {dict(sides.terms)}")
         floor = max(FLOOR * (sides.unit or 0.0), SMALLEST)
         if sides.identity:
             self.tolerance = floor
@@ -228,12 +228,12 @@ class Entries:
         else:
             unit = self._unit(sides)
             self.tolerance = np.fmax(TOLERANCE * unit, floor)
-            # at the factor that just holds what is allowed is what is measured
+            # with the least factor, the bound equals the measured value
             relative = TOLERANCE * np.fmin(np.abs(self.allowed), np.abs(self.measured))
             self.factor_tolerance = np.fmin(self.tolerance, relative + RESOLUTION * unit + SMALLEST)
 
     def _unit(self, sides: Sides) -> Any:
-        """Largest entry (of a replicate), from which others may have been computed, plus the largest summand."""
+        """Return the largest entry (of a replicate), from which others may be computed, plus the largest summand."""
         finite = np.where(np.isfinite(self.measured), np.abs(self.measured), 0.0)
         if sides.failure is not None:
             largest = finite.reshape(len(finite), -1).max(axis=1, initial=0.0)
@@ -245,10 +245,10 @@ class Entries:
 
     @np.errstate(all="ignore")
     def factors(self, term: str | None = None) -> np.ndarray:
-        """Least factor on a term (on the sum, if None) at which each entry holds, of its shape.
+        """Return the least factor on a term (on the sum, if None) with which each entry holds, in the entries' shape.
 
-        0 if the entry does not need it, infinite if no factor will do. A negative term is strengthened by making it
-        larger: its factor is inverted, so that at most 1 means that it holds.
+        The factor is 0 if the entry does not need the term, and infinite if no factor suffices. A larger negative term
+        makes the bound stronger, so its factor is inverted: a factor of at most 1 always means that the line holds.
         """
         value = self.allowed if term is None else self.terms[term]
         rest = self.allowed - value
@@ -264,16 +264,16 @@ class Entries:
         return np.asarray(np.where(np.isnan(each), np.inf, each))
 
     def by_replicate(self, entries: np.ndarray) -> np.ndarray:
-        """Largest entry of each replicate, (replicates,)."""
+        """Return the largest entry of each replicate, (replicates,)."""
         return np.asarray(entries.reshape(len(entries), -1).max(axis=1))
 
     def worst(self, replicate: int | None = None) -> tuple[int, ...]:
-        """Index of the entry that exceeds what is allowed by most, or comes nearest to it."""
+        """Return the index of the entry that exceeds the bound most, or comes nearest to it."""
         each = as_floats(self.factors())
         if self.broken.any():
             with np.errstate(all="ignore"):
                 excess = as_floats(self.measured - self.allowed)
-            # what is not a number comes last
+            # NaN comes last
             each = np.where(self.broken, np.where(np.isnan(excess), -FLOATS.max, excess), -np.inf)
         if replicate is not None:
             others = np.arange(len(each)) != replicate
@@ -295,7 +295,7 @@ def _broadcast(arrays: list[np.ndarray]) -> list[np.ndarray]:
 
 
 def least_factor(short: Any, value: Any) -> Any:
-    """Factor on ``value`` that covers ``short``, in rational arithmetic if both are exact."""
+    """Return the factor on ``value`` that covers ``short``, in rational arithmetic if both are exact."""
     exact = is_exact(short) and is_exact(value)
     if value > 0:
         quotient = Fraction(short) / Fraction(value) if exact else short / float(value)
@@ -306,16 +306,16 @@ def least_factor(short: Any, value: Any) -> Any:
 
 
 def _keys(sides: Sides) -> dict[str, str | None]:
-    """Names of the factors: on everything, and on each term if there are several; none for equations."""
+    """Return the names of the factors: for the whole bound, and for each of several terms; none for equations."""
     if sides.identity:
         return {}
     return {WHOLE: None} | ({name: name for name in sides.terms} if len(sides.terms) > 1 else {})
 
 
 def _single_exact(sides: Sides) -> Judgement | None:
-    """Judge sides that are single integers or fractions, as ``_sure`` does, without arrays; None for others.
+    """Judge sides that are single integers or fractions, as ``_sure`` does but without arrays; return None for others.
 
-    Most instances of an exact statement are of this kind, and arrays take five times as long.
+    Most instances of an exact statement have such sides, and arrays would take five times as long.
     """
     measured = sides.measured if sides.identity else [sides.measured]
     values = (*measured, *sides.terms.values())
@@ -337,7 +337,7 @@ def _single_exact(sides: Sides) -> Judgement | None:
         factors[DECREASE] = least_factor(sides.decrease_from - allowed, sides.decrease_from - first)
     return Judgement(
         broken=broken,
-        measured=as_float(sign * first) + 0.0,  # a lower bound of 0 is no -0
+        measured=as_float(sign * first) + 0.0,  # a lower bound of 0 is not -0
         allowed=as_float(sign * allowed) + 0.0,
         terms={name: as_float(sign * term) + 0.0 for name, term in terms.items()},
         place=() if len(gaps) == 1 else (worst,),
@@ -387,7 +387,7 @@ def _is_infinite(sides: Sides, entries: Entries) -> bool:
 
 
 def _is_rounded(sides: Sides) -> bool:
-    """Return whether a number, one side of which is exact and one a float, breaks the line in exact arithmetic."""
+    """Return whether a line with one exact side and one float side is broken in exact arithmetic."""
     if sides.identity or np.ndim(sides.measured) or any(map(np.ndim, sides.terms.values())):
         return False
     first, *others = sides.terms.values()
@@ -398,7 +398,7 @@ def _is_rounded(sides: Sides) -> bool:
 
 
 def _random(sides: Sides, name: str, event: Mapping[str, Entries], significance: float) -> Judgement:
-    """Judge one of the lines whose common event has the failure probability."""
+    """Judge one of the lines that share a failure probability."""
     entries = event[name]
     trials = len(entries.measured)
     failures = int(np.logical_or.reduce([each.by_replicate(each.broken) for each in event.values()]).sum())
@@ -436,17 +436,17 @@ def _frequency(line: Frequency, significance: float) -> Judgement:
 
 def _expectation(line: Expectation, significance: float, floor: float) -> Judgement:
     if np.isnan(line.allowed).any():
-        raise ArithmeticError("what is allowed is not a number")
+        raise ArithmeticError("the bound is not a number")
     lower, upper, decides = line.interval(significance)
-    lower, upper = line.wider(lower, upper, floor)  # by what rounding leaves of the instance's floats
+    lower, upper = line.wider(lower, upper, floor)  # allow for the rounding of the instance's floats
     above = np.zeros(lower.shape, dtype=bool) if line.lower else lower > line.allowed
     below = np.zeros(lower.shape, dtype=bool) if line.sense == "at_most" else upper < line.allowed
-    diverged = np.isnan(lower) & ~line.finite  # what is not a number breaks every bound
+    diverged = np.isnan(lower) & ~line.finite  # NaN breaks every bound
     wrong = ((above | below) & decides) | diverged
     with np.errstate(all="ignore"):
         mean = line.samples.mean(axis=0)
         equal = (~decides | line.unbounded) & line.constant & ~wrong
-        # a constant that equals what is allowed, such as the error of round 0, needs no interval
+        # a constant that equals the bound, such as the error of round 0, needs no interval
         same = (np.ptp(line.samples, axis=0) == 0) & (lower <= line.allowed) & (line.allowed <= upper)
         holds = ~above & ~below & ((line.allowed < lower) | (line.allowed > upper) | ~line.finite) & ~diverged
         excess = (line.allowed - mean if line.lower else mean - line.allowed) / np.maximum(
@@ -464,7 +464,7 @@ def _expectation(line: Expectation, significance: float, floor: float) -> Judgem
     undecided = "" if known.all() else EQUAL if (known | equal).all() else REMEDY
     factors: dict[str, Any] = {}
     if without_interval or not known[place]:
-        pass  # nothing is decided that a factor could be of
+        pass  # nothing is decided, so there is no factor
     elif line.sense == "at_most" and allowed > 0:
         factors[WHOLE] = min(max(float(lower[place]) / allowed, 0.0), 1.0)
     elif line.lower and upper[place] > 0:

@@ -1,4 +1,4 @@
-"""The verdicts of a report: those of the kernel, and what a search says where the kernel leaves a line open."""
+"""Verdicts of a report: the kernel's, and the search's verdict on each line that the kernel leaves open."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """What a report says of a claim, or of one of its lines."""
+    """The verdict on a claim, or on one of its lines."""
 
     CERTIFIED = "certified"
-    """Every instance that meets the hypotheses holds, and there is one: the kernel says so."""
+    """Every instance that meets the hypotheses meets the conclusion, and one exists; only the kernel decides this."""
     CONSISTENT = "consistent"
     """Not refuted on the instances that were tried."""
     VIOLATED = "violated"
     """An instance meets the hypotheses and breaks the conclusion."""
     VACUOUS = "vacuous"
-    """No instance meets the hypotheses: the kernel says so."""
+    """No instance meets the hypotheses; only the kernel decides this."""
     ILL_POSED = "ill-posed"
     """The printed statement has no single meaning."""
     INCONCLUSIVE = "inconclusive"

@@ -1,4 +1,4 @@
-"""Find claims that are stated elsewhere: in a user's file or module."""
+"""Load claims from a user's file or module."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clusterproof.user_files import load_file, load_named
 
 
 def load_claims(source: str | Path) -> list[str]:
-    """Import a file or module that states claims; it is executed.
+    """Import a file or module that states claims; this executes it.
 
     Parameters
     ----------
@@ -24,18 +24,18 @@ def load_claims(source: str | Path) -> list[str]:
     Returns
     -------
     list of str
-        Ids of the claims that it states itself, in its order; those of modules that it imports are known to
-        ``check``, too, but not listed.
+        Ids of the claims that it states itself, in order. ``check`` also knows the claims of modules that it imports,
+        but they are not listed.
 
     Raises
     ------
     InvalidArgument
-        If it cannot be imported or states no claim. No claim of it is kept then.
+        If it cannot be imported or states no claim. Then none of its claims is kept.
     """
     text = str(source)
     before = dict.copy(REGISTRY)
     name = load_module(source, "file")
-    # in a module, or below it, and not in one that it imports
+    # in the module or below it, not in one that it imports
     own = [claim.id for claim in dict.values(REGISTRY) if f"{claim.module}.".startswith(f"{name}.")]
     if not own:
         imported = [claim for claim in dict.keys(REGISTRY) if claim not in before]
@@ -47,19 +47,19 @@ def load_claims(source: str | Path) -> list[str]:
 
 
 def load_module(source: str | Path, argument: str = "module") -> str:
-    """Import a user's file or module, which is executed, and return the name that it has in ``sys.modules``.
+    """Import a user's file or module, which executes it, and return its name in ``sys.modules``.
 
     Parameters
     ----------
     source
         Path of a Python file, or dotted name of a module.
     argument
-        Name of the argument that gave it, for error messages.
+        Name of the argument that contained it, for error messages.
 
     Raises
     ------
     InvalidArgument
-        If it is not there or cannot be imported. No claim of it is kept then.
+        If it does not exist or cannot be imported. Then none of its claims is kept.
     """
     text = str(source)
     path = Path(text)
@@ -78,7 +78,7 @@ def load_module(source: str | Path, argument: str = "module") -> str:
                 dict.pop(REGISTRY, name)
         REGISTRY.update(before)
         line = line_of(error, str(path.resolve())) if is_file else None
-        if isinstance(error, InvalidArgument):  # it says what is wrong
+        if isinstance(error, InvalidArgument):  # its own message says what is wrong
             rule = str(error).removesuffix(f"; {error.remedy}")
             where = "" if line is None else f"line {line}: "
             raise InvalidArgument(argument, text, f"{where}{rule}", error.remedy) from error

@@ -1,4 +1,4 @@
-"""Where in a user's file an error arose."""
+"""The file and line of a user's file in which an error arose."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterproof.common import InvalidArgument
 
 
 def place_of(error: BaseException, function: Callable[..., Any]) -> str:
-    """Return the file of a function and the line in it at which an error arose, or its first; empty without a file."""
+    """Return a function's file and the line in it where an error arose, or its first line; empty without a file."""
     code = getattr(function, "__code__", None)
     if code is None:
         return ""
@@ -20,7 +20,7 @@ def place_of(error: BaseException, function: Callable[..., Any]) -> str:
 
 
 def line_of(error: BaseException, file: str) -> int | None:
-    """Return the last line of a file that an error passed; None if there is none."""
+    """Return the last line of a file through which an error passed; None if there is none."""
     lines = [
         line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == file
     ]
@@ -28,12 +28,12 @@ def line_of(error: BaseException, file: str) -> int | None:
 
 
 def called(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """Call a function of the user's; a note of an error that it raises names its file and line.
+    """Call a user's function; any error that it raises gets a note with file and line.
 
     Raises
     ------
     InvalidArgument
-        If it gives the generator that it is called with for a seed.
+        If the function passes its generator where a seed is expected.
     """
     try:
         return function(*arguments, **named)
@@ -44,12 +44,12 @@ def called(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
             raised = InvalidArgument("seed", error.value, rule, remedy)
         _name_place(raised, place_of(error, function))
         raise raised from error.__cause__
-    except Exception as error:  # of a user's function: raised again with its place
+    except Exception as error:  # an error of a user's function: raise it again with its place
         _name_place(error, place_of(error, function))
         raise
 
 
 def _name_place(error: Exception, place: str) -> None:
-    """Add a note to an error that has none."""
+    """Add a note to an error that has none yet."""
     if place and not getattr(error, "__notes__", ()):
         error.add_note(place)

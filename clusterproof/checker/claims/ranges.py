@@ -1,4 +1,4 @@
-"""Ranges of single quantities, as the kernel has them: what is tried of each, and how a value is drawn and written."""
+"""Ranges of single quantities, as the kernel defines them: which values are tried, and how one is drawn and written."""
 
 from __future__ import annotations
 
@@ -30,35 +30,35 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Exact = TypeVar("Exact", int, Fraction)
 EndLike: TypeAlias = int | Fraction | Callable[..., Any]
-"""End of a range as it is written: a number, or a function of earlier quantities, by their names."""
+"""End of a range as the user writes it: a number, or a function whose parameters name earlier quantities."""
 
 LISTED = 100_000
-"""Longest grid of numbers that is listed."""
+"""Length of the longest grid of numbers that is listed."""
 FINEST = 1000
 """Largest denominator of a fraction that is drawn off the grid."""
 LARGEST_REAL = sys.float_info.max / 4
-"""Largest floating number that is tried: differences of two are finite."""
+"""Largest float that is tried; the difference of two such floats is finite."""
 LARGEST = 10**4000
-"""Largest number that is tried: Python writes integers of up to 4300 digits."""
+"""Largest number that is tried: Python writes integers with up to 4300 digits."""
 WIDE = 2**62
-"""Most integers among which numpy draws here; it has at most 2^63."""
+"""Largest number of integers among which NumPy draws here; its limit is 2^63."""
 
 
 class End(spaces.End):
-    """An end of a range that the user's function computes, by the names of its parameters."""
+    """End of a range that a function of the user computes from the quantities that its parameters name."""
 
     def value(self, so_far: Instance, box: Sequence[Any] = ()) -> Any:
-        """Return the value; an error that the function raises names its file and line."""
+        """Return the value; an error of the function names its file and line."""
         return without_numpy(called(self.function, **{name: so_far[name] for name in self.names}))
 
 
 def end_of(end: EndLike) -> Any:
-    """Return an end of a range as it is written: a number, None, or a function of earlier quantities."""
+    """Convert the end of a range as the user writes it: a number, None, or a function of earlier quantities."""
     return End(parameters_of(end), end) if callable(end) else without_numpy(end)
 
 
 def without_numpy(value: Any) -> Any:
-    """Return a number with Python's numbers in place of NumPy's."""
+    """Replace NumPy's numbers by Python's."""
     if isinstance(value, np.generic):
         return value.item()
     return Fraction(int(value.numerator), int(value.denominator)) if type(value) is Fraction else value
@@ -72,42 +72,42 @@ def parameters_of(end: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def exactly(number: Any) -> Fraction:
-    """Return a number as a fraction; of a float the decimal that it is written as, 1/10 of 0.1."""
+    """Return a number as a fraction; a float counts as the decimal that it prints, so 0.1 gives 1/10."""
     return Fraction(repr(float(number)) if isinstance(number, float) else number)
 
 
 def within_largest(number: Exact) -> Exact:
-    """Return the number nearest to another one that is not too large to be tried."""
+    """Return the nearest number that is not too large to be tried."""
     return min(max(number, type(number)(-LARGEST)), type(number)(LARGEST))
 
 
 def draw_integer(low: int, high: int, stream: np.random.Generator) -> int | None:
-    """Draw an integer from ``low`` to ``high``, both included, of any size; None if there is none."""
+    """Draw an integer of any size from ``low`` to ``high``, both included; None if there is none."""
     count = high - low + 1
     if count <= 0:
         return None
     if count <= WIDE:
         return low + int(stream.integers(count))
-    surplus = stream.bytes(count.bit_length() // 8 + 9)  # 2^64 times more numbers: nearly uniform
+    surplus = stream.bytes(count.bit_length() // 8 + 9)  # 2^64 times as many numbers: nearly uniform
     return low + int.from_bytes(surplus, "big") % count
 
 
 class Range(spaces.Plain):
     """A range from which values are drawn.
 
-    Ranges are equal only to themselves: ``typing.Annotated`` returns one object for equal metadata, so that
-    ``choice(True)`` would become another claim's ``choice(1)``.
+    Each range equals only itself. ``typing.Annotated`` returns one object for equal metadata, so ``choice(True)`` would
+    otherwise become another claim's ``choice(1)``.
     """
 
     complete: bool = True
-    """Whether the listed values are all that the claim speaks of."""
+    """Whether the listed values are all values of the range."""
     depends_on: Sequence[str] = ()
-    """Earlier quantities that a drawn object is made for."""
+    """Earlier quantities on which a drawn object depends."""
     drawn: bool = False
-    """Whether values are objects that a function draws, so that there is nothing to simplify."""
+    """Whether values are objects that a function draws, so that none can be simplified."""
 
     def values(self, so_far: Instance) -> Sequence[Any] | None:
-        """Return the values that are tried if all are, simple ones first; None if they are not a list."""
+        """Return all values to try, simple ones first; None if they cannot be listed."""
         return None
 
     @abstractmethod
@@ -115,32 +115,32 @@ class Range(spaces.Plain):
         """Draw a value; None if there is none."""
 
     def passed(self, value: Any, so_far: Instance) -> Any:
-        """Return what the claim's function is given."""
+        """Return the value in the form that the claim's function gets."""
         return value
 
     def encode(self, value: Any) -> Any:
-        """Write a value such that JSON keeps it exactly: 9/10 as ``"9/10"``, numbers and names unchanged."""
+        """Write a value so that JSON keeps it exactly: 9/10 as ``"9/10"``, numbers and names unchanged."""
         return numbers.write(value)
 
     def for_kernel(self, value: Any) -> Any:
-        """Write a value such that the kernel reads it: of a float the decimal that it is written as."""
+        """Write a value for the kernel: a float as the decimal that it prints."""
         if isinstance(value, tuple):
             return list(map(self.for_kernel, value))
         return numbers.write(exactly(value) if isinstance(value, float) else value)
 
     def key(self, value: Any) -> Any:
-        """Return what tells values apart, such that JSON writes it."""
+        """Return a key by which values differ, and which JSON can write."""
         return self.encode(value)
 
 
 @dataclass(frozen=True, eq=False)
 class Interval(spaces.Interval, Range):
-    """Numbers, of which those between two ends are tried first.
+    """Numbers of a range that may be open; numbers between two ends are tried first.
 
     Attributes
     ----------
     tried
-        The ends of the range; where it has none, how far it is tried first.
+        The ends of the range; on an open side, the end up to which numbers are tried first.
     """
 
     tried: tuple[Any, Any]
@@ -167,11 +167,11 @@ class Interval(spaces.Interval, Range):
 
     @property
     def parts(self) -> tuple[Any, ...]:
-        """The ends, and those between which it is tried."""
+        """The two ends, and the two ends between which numbers are tried."""
         return *super().parts, *self.tried
 
     def ends(self, so_far: Instance, box: Sequence[Any] = ()) -> tuple[Any, Any]:
-        """Return the least and largest value, None where there is no end; of a float its decimal."""
+        """Return the least and largest value, None for an open side; a float counts as its decimal."""
         low, high = super().ends(so_far, box)
         return _decimal(low), _decimal(high)
 
@@ -181,17 +181,17 @@ class Interval(spaces.Interval, Range):
         return self.cast(low, up=True), self.cast(high)
 
     def cast(self, number: Any, *, up: bool = False) -> Any:
-        """Turn a number into one of the range's kind, rounded down, or ``up``."""
+        """Turn a number into the range's type, rounded down, or with ``up`` rounded up."""
         return number
 
 
 @dataclass(frozen=True, eq=False)
 class Integers(Interval):
-    """Integers."""
+    """Range of integers."""
 
     @property
     def complete(self) -> bool:  # type: ignore[override]  # follows from the ends, a constant elsewhere
-        """Whether none lies beyond what is tried."""
+        """Whether every value of the range is among the tried ones."""
         return self.low is not None and self.high is not None
 
     def cast(self, number: Any, *, up: bool = False) -> int:
@@ -199,7 +199,7 @@ class Integers(Interval):
         return within_largest(int(math.ceil(number) if up else math.floor(number)))
 
     def values(self, so_far: Instance) -> Sequence[int] | None:
-        """Return those nearest to zero first."""
+        """Return the values nearest to zero first."""
         low, high = self.tried_ends(so_far)
         if high - low >= LISTED or LARGEST in (abs(low), abs(high)):
             return None
@@ -213,7 +213,7 @@ class Integers(Interval):
 
 @dataclass(frozen=True, eq=False)
 class Rationals(Interval):
-    """Fractions; those with denominators up to ``denominator`` are listed."""
+    """Range of fractions; fractions with denominators up to ``denominator`` are listed."""
 
     denominator: int = 1
     complete = False
@@ -227,14 +227,14 @@ class Rationals(Interval):
         return within_largest(exactly(number))
 
     def values(self, so_far: Instance) -> tuple[Fraction, ...] | None:
-        """Return small denominators first, then those nearest to zero."""
+        """Return small denominators first, then values near zero first."""
         low, high = self.tried_ends(so_far)
         if (high - low) * self.denominator > LISTED or LARGEST in (abs(low), abs(high)):
             return None
         return _fractions(low, high, self.denominator)
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> Fraction | None:
-        """Draw from the list, or as often off it, with a denominator up to 1000."""
+        """Draw from the list half of the time, else a fraction with a denominator up to 1000."""
         listed = self.values(so_far)
         if listed and stream.random() < 0.5:
             return listed[int(stream.integers(len(listed)))]
@@ -243,7 +243,7 @@ class Rationals(Interval):
         numerator = draw_integer(math.ceil(low * denominator), math.floor(high * denominator), stream)
         if numerator is not None:
             return Fraction(numerator, denominator)
-        # the range lies between two neighbours of those
+        # the range lies between two neighbours of the list
         return (
             low + (high - low) * Fraction(int(stream.integers(FINEST + 1)), FINEST) if low <= high else None
         )
@@ -251,25 +251,25 @@ class Rationals(Interval):
 
 @dataclass(frozen=True, eq=False)
 class Reals(Interval):
-    """Floating numbers, which the kernel reads as the fractions that are written so."""
+    """Range of floats; the kernel reads each as the fraction that its decimal gives."""
 
     complete = False
 
     @property
     def noun(self) -> str:
-        """What a value is."""
+        """Name of the values' kind."""
         return "a number"
 
     def cast(self, number: Any, *, up: bool = False) -> float:
-        """Return a float, of those whose differences are floats too."""
+        """Return a float whose differences from other floats of the range are floats."""
         return max(-LARGEST_REAL, min(LARGEST_REAL, as_float(number)))
 
     def ends(self, so_far: Instance, box: Sequence[Any] = ()) -> tuple[Any, Any]:
-        """Return the least and largest value, None where there is no end; floats as they are."""
+        """Return the least and largest value, None for an open side; floats stay unchanged."""
         return spaces.Interval.ends(self, so_far, box)
 
     def holds(self, value: Any, so_far: Instance) -> bool:
-        """Return whether it is a finite number between the ends."""
+        """Return whether the value is a finite number between the ends."""
         low, high = self.ends(so_far)
         return (
             isinstance(value, float)
@@ -297,7 +297,7 @@ class Choice(spaces.Choice, Range):
     """One of a few values, simple ones first."""
 
     def values(self, so_far: Instance) -> tuple[Any, ...]:
-        """Return them in the order in which they were given."""
+        """Return the values in the order in which they were given."""
         return self.options
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> Any:
@@ -307,7 +307,7 @@ class Choice(spaces.Choice, Range):
 
 @dataclass(frozen=True, eq=False)
 class Drawn(Range):
-    """Objects of any kind that a function draws, and that are written and read, so that a replay needs no draw."""
+    """Objects that a function draws. They are written and read, so a replay draws nothing."""
 
     make: Callable[..., Any]
     to_json: Callable[[Any], Any]
@@ -323,15 +323,15 @@ class Drawn(Range):
 
     @property
     def depends_on(self) -> Sequence[str]:  # type: ignore[override]  # follows from the maker, a constant elsewhere
-        """Those names: an object is made for them."""
+        """Earlier quantities that the function takes."""
         return self.names
 
     def holds(self, value: Any, so_far: Instance) -> bool:
-        """Return whether it is of the annotated kind; what the maker guarantees beyond that must be supposed."""
+        """Return whether the object has the annotated type; further guarantees of the function must be supposed."""
         return isinstance(value, self.kind)
 
     def describe(self, so_far: Instance) -> str:
-        """Return what it must be."""
+        """Describe what the object must be."""
         return f"what the constructor of {getattr(self.kind, '__name__', self.kind)} accepts"
 
     def encode(self, value: Any) -> Any:
@@ -339,7 +339,7 @@ class Drawn(Range):
         return self.to_json(value)
 
     def decode(self, code: Any) -> Any:
-        """Make it again."""
+        """Build the object from the constructor's arguments."""
         return self.from_json(code)
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> Any:
@@ -348,14 +348,15 @@ class Drawn(Range):
 
 
 def integers(low: EndLike, high: EndLike, *, upwards: bool = False, downwards: bool = False) -> Any:
-    """Integers from ``low`` to ``high``.
+    """Return the range of integers from ``low`` to ``high``.
 
     Parameters
     ----------
     low, high
         Numbers, or functions of earlier quantities, such as ``lambda steps: steps - 1``.
     upwards, downwards
-        Whether the claim speaks of larger, or smaller, ones too. Up to 1000 times as far is tried.
+        Whether the claim includes all larger, or all smaller, integers. The search tries integers up to 1000 times as
+        far.
     """
     tried = end_of(low), end_of(high)
     return Integers(*_ends(tried, upwards, downwards), True, tried)
@@ -364,40 +365,40 @@ def integers(low: EndLike, high: EndLike, *, upwards: bool = False, downwards: b
 def rationals(
     low: EndLike, high: EndLike, denominator: int, *, upwards: bool = False, downwards: bool = False
 ) -> Any:
-    """Fractions from ``low`` to ``high``, preferably with denominators up to ``denominator``.
+    """Return the range of fractions from ``low`` to ``high``, preferably with denominators up to ``denominator``.
 
-    Parameters are those of ``integers``.
+    The other parameters are as in ``integers``.
     """
     tried = end_of(low), end_of(high)
     return Rationals(*_ends(tried, upwards, downwards), False, tried, denominator)
 
 
 def reals(low: EndLike, high: EndLike, *, upwards: bool = False, downwards: bool = False) -> Any:
-    """Floating numbers from ``low`` to ``high``; prefer ``rationals`` if the sides can be exact.
+    """Return the range of floats from ``low`` to ``high``; prefer ``rationals`` if the sides can be exact.
 
-    Parameters are those of ``integers``.
+    The parameters are as in ``integers``.
     """
     tried = end_of(low), end_of(high)
     return Reals(*_ends(tried, upwards, downwards), False, tried)
 
 
 def _decimal(end: Any) -> Any:
-    """Return an end of exact numbers: of a float the decimal that it is written as."""
+    """Return an end of a range of exact numbers; a float counts as the decimal that it prints."""
     return exactly(end) if isinstance(end, float) else end
 
 
 def _ends(tried: tuple[Any, Any], upwards: bool, downwards: bool) -> tuple[Any, Any]:
-    """Return the ends of a range, None where it has none."""
+    """Return the ends of a range, None for an open side."""
     return None if downwards else tried[0], None if upwards else tried[1]
 
 
 def choice(*values: Any) -> Choice:
-    """One of the values, simple ones first: numbers, fractions, strings or booleans.
+    """Return the range of the given values, simple ones first: numbers, fractions, strings or booleans.
 
     Raises
     ------
     InvalidArgument
-        If there is none, or one of them twice.
+        If no value is given, or one value twice.
     """
     if unlike := [each for each in values if not isinstance(each, Hashable)]:
         raise InvalidArgument(
@@ -425,27 +426,27 @@ def drawn(
     write: Callable[[Any], Any] = settings_of,
     read: Callable[[Any], Any] = task_from,
 ) -> Drawn:
-    """Objects that ``make`` draws from a generator; tasks, unless ``write`` and ``read`` are given.
+    """Return the range of objects that ``make`` draws from a generator; tasks, unless ``write`` and ``read`` are given.
 
     Parameters
     ----------
     make
-        Draws one; parameters after the generator are earlier quantities, by their names.
+        Function that draws an object; its parameters after the generator name earlier quantities.
     write, read
-        Turn one into JSON values, exactly, and back.
+        Functions that turn an object into JSON values, exactly, and back.
     """
     return Drawn(make, write, read)
 
 
 def example_of(strategy: SearchStrategy[T], stream: np.random.Generator) -> T:
-    """Draw one example of a hypothesis strategy, the same from the same state of a generator."""
+    """Draw one example of a hypothesis strategy; equal states of the generator give equal examples."""
     from hypothesis import HealthCheck, Phase, given, seed, settings
 
     examples: list[T] = []
 
     @seed(int(stream.integers(2**32)))
     @settings(
-        max_examples=2,  # the first one is the simplest
+        max_examples=2,  # the first example is the simplest
         database=None,
         deadline=None,
         derandomize=False,

@@ -1,4 +1,4 @@
-"""What rounding may add to a comparison of floating numbers; exact numbers get nothing."""
+"""Rounding that a comparison of floats must allow; exact numbers need none."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from typing import Any
 import numpy as np
 
 TOLERANCE = 1e-9
-"""Of the unit: the largest magnitude among what the two sides were computed from."""
+"""Relative to the unit: the largest magnitude among the numbers from which the two sides were computed."""
 FLOOR = 1e-14
-"""Of the largest magnitude among the floats of an instance: less than this is rounding, however small the sides are."""
+"""Rounding relative to the largest float of an instance, however small the sides are."""
 
 SMALLEST = float(np.finfo(float).tiny)
-"""Least float with all digits: of a smaller one, such as 1e-12 exp(-718) = 0, nothing need be left."""
+"""Least float with full precision; of a smaller number, such as 1e-12 exp(-718) = 0, no digit may remain."""
 
 
 def is_exact(value: Any) -> bool:
-    """Whether a number, or every entry of a list or array, is one of Python's integers or fractions, or a boolean.
+    """Return whether a number, or every entry of a list or array, is Python's integer or fraction, or a boolean.
 
-    NumPy's integers have 64 bits: a sum, product or power that does not fit is another number, without a word; and a
-    sum of its booleans is a boolean. A subclass may compute as it likes.
+    NumPy's integers have 64 bits: a sum, product or power that does not fit silently becomes another number. The sum of
+    NumPy's booleans is a boolean. Subclasses may compute in other ways.
     """
     if isinstance(value, np.ndarray):
         return value.dtype == object and all(is_exact(entry) for entry in value.flat)
     if isinstance(value, list | tuple):
         return all(is_exact(entry) for entry in value)
-    if type(value) is Fraction:  # of NumPy's integers it keeps them
+    if type(value) is Fraction:  # a fraction of NumPy's integers keeps them
         return type(value.numerator) is type(value.denominator) is int
     return type(value) in (int, bool)
 
 
 def has_numpy_integers(value: Any) -> bool:
-    """Whether a number, or an entry of a list or array, is one of NumPy's integers, or a fraction of these."""
+    """Return whether a number, or an entry of a list or array, is NumPy's integer or a fraction of such integers."""
     if isinstance(value, np.ndarray) and value.dtype != object:
         return value.dtype.kind in "iu"
     if isinstance(value, np.ndarray | list | tuple):
@@ -46,7 +46,7 @@ def has_numpy_integers(value: Any) -> bool:
 
 
 def has_numpy_parts(value: Any) -> bool:
-    """Whether a number is a fraction of NumPy's integers, or an array or list holds one: its sums may wrap around."""
+    """Return whether a number is a fraction of NumPy's integers, or a list or array holds one: sums may wrap around."""
     if isinstance(value, np.ndarray) and value.dtype != object:
         return False
     if isinstance(value, np.ndarray | list | tuple):
@@ -59,7 +59,7 @@ def has_numpy_parts(value: Any) -> bool:
 
 
 def as_float(number: Any) -> float:
-    """Round a number; infinite where an exact one is larger than any float."""
+    """Round a number to a float; the result is infinite if an exact number is larger than any float."""
     try:
         return float(number)
     except OverflowError:
@@ -91,7 +91,7 @@ def floats_of(value: Any) -> Iterator[Any]:
 
 
 def unit_of(values: Iterable[Any]) -> float:
-    """Largest finite magnitude among numbers and arrays; 0 where there is none."""
+    """Return the largest finite magnitude among numbers and arrays; 0 if there is none."""
     largest = 0.0
     for value in values:
         array = np.abs(np.asarray(value, dtype=float))

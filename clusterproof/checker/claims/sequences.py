@@ -17,17 +17,17 @@ from clusterproof.checker.kernel.spaces import Instance
 
 LONGEST_PERIOD, MOST_PHASES = 4, 4
 LISTED = 10_000
-"""Most sequences that are listed."""
+"""Largest number of sequences that are listed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sequences(spaces.Tuples, Entrywise):
-    """Tuples of values of one range."""
+    """Range of tuples whose entries share one range."""
 
     entries: Range
 
     def lengths(self) -> tuple[Any, ...]:
-        """The number of entries."""
+        """The number of entries, and the parts of the entries' range."""
         return (self.length,)
 
     def size(self, so_far: Instance) -> int:
@@ -36,11 +36,11 @@ class Sequences(spaces.Tuples, Entrywise):
 
     @property
     def complete(self) -> bool:  # type: ignore[override]  # follows from the values, a constant elsewhere
-        """Whether the listed sequences are all."""
+        """Whether the listed sequences are all sequences."""
         return self.entries.complete
 
     def values(self, so_far: Instance) -> Sequence[tuple[Any, ...]] | None:
-        """Return all sequences of listed values, those of simple values first."""
+        """Return all sequences of listed values, sequences of simple values first."""
         listed, size = self.entries.values(so_far), self.size(so_far)
         if listed is None or size < 0 or len(listed) ** size > LISTED:
             return None
@@ -48,7 +48,7 @@ class Sequences(spaces.Tuples, Entrywise):
         return [tuple(listed[index] for index in rank) for rank in ranks]
 
     def made(self, entries: Sequence[Any], so_far: Instance) -> tuple[Any, ...]:
-        """Return a tuple."""
+        """Return the entries as a tuple."""
         return tuple(entries)
 
     def flat(self, value: tuple[Any, ...]) -> list[Any]:
@@ -56,7 +56,7 @@ class Sequences(spaces.Tuples, Entrywise):
         return list(value)
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> tuple[Any, ...] | None:
-        """Draw a constant, a periodic, a phased sequence of 2 to 4 blocks, or each entry on its own."""
+        """Draw a constant or periodic sequence, one of 2 to 4 constant blocks, or independent entries."""
         size, kind = self.size(so_far), int(stream.integers(4))
         if size < 0:
             return None
@@ -78,10 +78,10 @@ class Sequences(spaces.Tuples, Entrywise):
 
 
 def sequences(values: Range, length: EndLike) -> Any:
-    """Sequences: tuples of values of one range, exact if these are.
+    """Return the range of sequences: tuples whose entries share one range, exact if the entries are.
 
-    They are drawn constant, periodic, in 2 to 4 phases and at random. Beyond that the search builds them greedily:
-    entry by entry, and block by block, it keeps the value at which the claim uses most of what it allows.
+    They are drawn constant, periodic, in 2 to 4 phases and at random. The search also builds them greedily: entry by
+    entry, and block by block, it keeps the value at which the claim uses most of its bound.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The words of a claim over what a search tries, and the two sides of a line there: numbers, floats and arrays."""
+"""A claim's vocabulary during a search, and the two sides of a line: numbers, floats and arrays."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FAILED: ContextVar[list[str] | None] = ContextVar("hypotheses that failed", def
 
 @cache
 def _words_of(code: CodeType, instruction: int) -> str:
-    """Return the first argument of a call as it is written in the code."""
+    """Return the source code of a call's first argument."""
     first, last, start, end = list(code.co_positions())[instruction // 2]
     lines = linecache.getlines(code.co_filename)[(first or 1) - 1 : last]
     if not lines or start is None:
@@ -44,7 +44,7 @@ def _words_of(code: CodeType, instruction: int) -> str:
 
 
 def _are_equal(pairs: tuple[tuple[Value, Value], ...]) -> bool:
-    """Return whether both sides are equal, of each pair."""
+    """Return whether the two sides of each pair are equal."""
     return all(
         (left - right).is_zero() if isinstance(left, Point) else bool(np.all(left == right))
         for left, right in pairs
@@ -53,7 +53,7 @@ def _are_equal(pairs: tuple[tuple[Value, Value], ...]) -> bool:
 
 @contextmanager
 def with_value(variable: ContextVar[Any], value: Value) -> Iterator[Value]:
-    """Give a context variable a value, which is returned."""
+    """Set a context variable in the block and yield the value."""
     token = variable.set(value)
     try:
         yield value
@@ -62,18 +62,18 @@ def with_value(variable: ContextVar[Any], value: Value) -> Iterator[Value]:
 
 
 def recording_failures() -> AbstractContextManager[list[str]]:
-    """Collect the hypotheses that fail, whatever the function catches."""
+    """Collect the hypotheses that fail, even if the function catches the exceptions."""
     return with_value(_FAILED, [])
 
 
 def leaving_out(names: frozenset[str]) -> AbstractContextManager[frozenset[str]]:
-    """Ignore some hypotheses in the evaluation, to find which of them contradict each other."""
+    """Ignore some hypotheses in the evaluation, to find out which ones contradict each other."""
     return with_value(_LEFT_OUT, names)
 
 
 @dataclass(frozen=True)
 class Sides(Untrue):
-    """Measured at most (or, where ``lower``, at least) the sum of the terms, entry by entry.
+    """The statement, entry by entry, that ``measured`` is at most (with ``lower``: at least) the sum of the terms.
 
     Attributes
     ----------
@@ -81,26 +81,26 @@ class Sides(Untrue):
         A number or an array. Only Python's integers, fractions and booleans are exact, also in arrays of dtype object;
         NumPy's integers can overflow.
     terms
-        What is allowed, as named summands that broadcast against ``measured``.
+        The bound, as named summands that broadcast against ``measured``.
     failure
-        Probability with which the comparison may fail; the first axis of ``measured`` then counts
-        independent replicates, and one with a broken entry fails. None for a sure statement.
+        Probability with which the comparison may fail. The first axis of ``measured`` then counts independent
+        replicates, and a replicate with a broken entry fails. None for a sure statement.
     lower
         Whether measured must be at least the sum.
     identity
         Whether this is an equation, whose single term is the rounding error.
     rounding
-        Largest excess that rounding explains, in the unit of ``measured``. Where None it is 1e-9 of the largest
-        magnitude among both sides and the terms, and 0 for exact numbers.
+        Largest excess that rounding explains, in the unit of ``measured``. If None, it is 1e-9 of the largest magnitude
+        among both sides and the terms, and 0 for exact numbers.
     words
-        The sentence for a broken instance, or what makes it; the checker's own where it is empty.
+        The sentence for a broken instance, or a function that makes it; if empty, the checker writes its own.
     pairs
         (left, right) of each equation of an identity.
     unit
-        Largest magnitude among the floats of the instance, of which 1e-14 is rounding whatever the sides are; None
-        until the statement is evaluated. Without effect where ``rounding`` is given.
+        Largest magnitude among the floats of the instance; 1e-14 of it counts as rounding, however small the sides are.
+        None until the statement is evaluated. Ignored if ``rounding`` is given.
     decrease_from
-        Of a contraction the quantity before it, of the shape of ``measured``; None of other comparisons.
+        For a contraction, the quantity before the step, with the shape of ``measured``; None for other comparisons.
     """
 
     measured: Value
@@ -122,7 +122,7 @@ class Sides(Untrue):
 
 
 def with_unit(sides: Sides, instance: Mapping[str, Any]) -> Sides:
-    """Give sides that are floats the magnitude of the instance that they were computed from."""
+    """Record, for sides that are floats, the magnitude of the instance from which they were computed."""
     if sides.unit is not None or sides.rounding is not None:
         return sides
     if is_exact(sides.measured) and all(is_exact(term) for term in sides.terms.values()):
@@ -131,7 +131,7 @@ def with_unit(sides: Sides, instance: Mapping[str, Any]) -> Sides:
 
 
 class Tried(Words[Sides]):
-    """The words over what is tried: exact numbers, floats, and NumPy's arrays."""
+    """A claim's vocabulary in a search: exact numbers, floats, and NumPy's arrays."""
 
     def suppose(self, name: Any, holds: Any = None) -> None:  # noqa: D102 - as of Words, set below
         if holds is None and not isinstance(name, str):
@@ -151,21 +151,21 @@ class Tried(Words[Sides]):
     suppose.__doc__ = Words.suppose.__doc__
 
     def given(self, name: Any, holds: Any, make: Callable[[], Sides | Excluded]) -> Sides | Excluded:  # noqa: D102 - as of Words, set below
-        function: Any = make  # as a user gives it
+        function: Any = make  # the hypothesis as the user wrote it
         if not callable(function):
             remedy = "write given(name, holds, lambda: at_most(...))"
             raise InvalidArgument("make", brief(make), "must be a function that returns the sides", remedy)
         failed = _FAILED.get()
         before = len(failed or ())
         line = super().given(name, holds, make)
-        if failed is not None and type(line) is Excluded:  # what failed last was meant to be caught
+        if failed is not None and type(line) is Excluded:  # the last failure was meant to be caught
             del failed[max(before, len(failed) - 1) :]
         return line
 
     given.__doc__ = Words.given.__doc__
 
     def facts(self, holds: Any) -> list[Any] | None:
-        """Return whether a hypothesis holds, which says nothing else of numbers."""
+        """Return whether a hypothesis holds; no facts are recorded for numbers."""
         if holds is None or isinstance(holds, str):
             rule = "must be true or false, not a text"
             raise InvalidArgument("holds", holds, rule, 'write suppose("x > 0", x > 0)')
@@ -180,14 +180,14 @@ class Tried(Words[Sides]):
         return [] if np.all(holds) else None
 
     def in_words(self, name: Any) -> str:
-        """Return the words of a hypothesis."""
+        """Return the text of a hypothesis."""
         if not isinstance(name, str):
             rule = "must be the hypothesis in words"
             raise InvalidArgument("name", name, rule, 'write suppose("x > 0", x > 0)')
         return name
 
     def know(self, facts: list[Any]) -> None:
-        """Know nothing else: each instance is evaluated anew."""
+        """Record nothing: each instance is evaluated afresh."""
 
     def alone(self, facts: list[Any], make: Callable[[], Sides | Excluded]) -> Sides | Excluded:
         """Return the line."""
@@ -203,8 +203,8 @@ class Tried(Words[Sides]):
         Raises
         ------
         InvalidArgument
-            If a side is an empty array or no real number, or in single precision without ``rounding``; or ``failure``
-            is no probability, or ``rounding`` negative or infinite.
+            If a side is an empty array or no real number, or is in single precision without ``rounding``; if
+            ``failure`` is no probability, or ``rounding`` negative or infinite.
         """
         if how["failure"] is not None:
             remedy = "suppose that it is a probability"
@@ -215,7 +215,7 @@ class Tried(Words[Sides]):
         return sides
 
     def equated(self, pairs: Sequence[Any], **how: Any) -> Sides:
-        """Return the sides of an equation; errors as of ``compared``."""
+        """Return the sides of an equation; the errors are as in ``compared``."""
         if any(isinstance(side, Point) for pair in pairs for side in pair):
             gaps = [left - right for left, right in pairs]
             return Sides(gaps, {"rounding": 0}, identity=True, pairs=tuple(pairs), unit=0.0)
@@ -234,7 +234,7 @@ class Tried(Words[Sides]):
         )
 
     def refused(self, argument: str, value: Any, rule: str, remedy: str) -> InvalidArgument:
-        """Return the error that says what was called in vain."""
+        """Return an error that names a function that must not be called here."""
         return InvalidArgument(argument, brief(value), rule, remedy)
 
 
@@ -244,12 +244,12 @@ at_most, at_least, equal = TRIED.at_most, TRIED.at_least, TRIED.equal
 
 
 def _without_wrapping(side: Value) -> Value:
-    """Return floats in the place of NumPy's integers, whose difference may wrap around."""
+    """Replace NumPy's integers, whose difference may wrap around, by floats."""
     return side * 1.0 if getattr(_kind(side), "kind", "") in ("i", "u") else side
 
 
 def _filled(**sides: Value) -> Value:
-    """Return a side, and refuse one that is no real number or an empty array: of no numbers everything holds."""
+    """Return a side; reject one that is not real, or an empty array, about which everything would hold."""
     ((name, value),) = sides.items()
     if isinstance(value, list | tuple):
         value = _as_array(name, value)
@@ -272,7 +272,7 @@ def _filled(**sides: Value) -> Value:
 
 
 def _as_array(name: str, value: list[Any] | tuple[Any, ...]) -> np.ndarray:
-    """Return the numbers of a list, which keep their type if they are exact; the sum of lists would join them."""
+    """Return a list as an array. Exact numbers keep their type; without the array, a sum of lists would join them."""
     with suppress(ValueError):
         array = np.array(value, dtype=object if is_exact(value) else None)
         if not any(isinstance(each, list | tuple) for each in array.flat):
@@ -281,12 +281,12 @@ def _as_array(name: str, value: list[Any] | tuple[Any, ...]) -> np.ndarray:
 
 
 def _kind(value: Value) -> Any:
-    """Type of the entries of an array, or of one of NumPy's numbers; None of others."""
+    """Return the type of an array's entries, or of a NumPy number; None for other values."""
     return getattr(value, "dtype", None)
 
 
 def _check_rounding(rounding: float | None, sides: list[Value]) -> None:
-    """Refuse a tolerance that is none, and sides whose rounding is not known to be that of double precision."""
+    """Reject an invalid tolerance, and sides that may not be in double precision."""
     if rounding is not None and not 0 <= rounding < math.inf:
         remedy = "give the largest difference that rounding explains, or leave it out"
         raise InvalidArgument("rounding", rounding, "must be a finite number, at least 0", remedy)

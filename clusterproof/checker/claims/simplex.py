@@ -19,20 +19,20 @@ from clusterproof.checker.kernel.spaces import Instance, value_of
 
 @dataclass(frozen=True, eq=False)
 class Simplex(Several):
-    """Weights: tuples of fractions, at least 0, that sum to 1."""
+    """Range of weights: tuples of fractions, at least 0, with sum 1."""
 
     length: Any
 
     @property
     def parts(self) -> tuple[Any, ...]:
-        """The number of weights."""
+        """The number of weights, which may depend on earlier quantities."""
         return (self.length,)
 
     def __post_init__(self) -> None:
         check_length(self.length, at_least=1)
 
     def holds(self, value: Any, so_far: Instance) -> bool:
-        """Return whether they are weights, as many as there must be."""
+        """Return whether the value has the right number of weights, all at least 0, with sum 1."""
         return (
             isinstance(value, tuple)
             and len(value) == value_of(self.length, so_far)
@@ -41,11 +41,11 @@ class Simplex(Several):
         )
 
     def describe(self, so_far: Instance) -> str:
-        """Write what they must be."""
+        """Describe what the weights must be."""
         return f"{value_of(self.length, so_far)} fractions, at least 0, with sum 1"
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> tuple[Fraction, ...] | None:
-        """Draw a corner, equal weights of some, or multiples of a random fraction."""
+        """Draw a corner, equal weights on some entries, or multiples of a random fraction."""
         length = int(value_of(self.length, so_far))
         if length < 1:
             return None
@@ -55,7 +55,7 @@ class Simplex(Several):
             whole[int(stream.integers(length))] = 1
         elif kind < 0.4:
             whole = [int(each) for each in stream.integers(2, size=length)]
-        elif kind < 0.6:  # one weight much larger than the others
+        elif kind < 0.6:  # one weight is much larger than the others
             whole = [1] * length
             whole[int(stream.integers(length))] = int(10 ** stream.uniform(0, 4))
         else:
@@ -76,7 +76,7 @@ class Simplex(Several):
         return [_normalised([1] * length), _normalised([1, *[0] * (length - 1)])] if length > 0 else []
 
     def near(self, value: Any, so_far: Instance, stream: np.random.Generator) -> tuple[Fraction, ...]:
-        """Move a part of one weight to another."""
+        """Move part of one weight to another."""
         source, target = (int(index) for index in stream.integers(len(value), size=2))
         moved = list(value)
         amount = moved[source] * Fraction(int(stream.integers(1, 9)), 8)
@@ -85,7 +85,7 @@ class Simplex(Several):
         return tuple(moved)
 
     def changes(self, value: tuple[Fraction, ...], so_far: Instance) -> Iterator[tuple[Fraction, ...]]:
-        """Move all, a half or a tenth of each weight to each other one."""
+        """Move all, a half or a tenth of each weight to each of the others."""
         for share in (Fraction(1), Fraction(1, 2), Fraction(1, 10)):
             for source, target in itertools.permutations(range(len(value)), 2):
                 if value[source]:
@@ -95,7 +95,7 @@ class Simplex(Several):
                     yield tuple(moved)
 
     def simpler(self, value: tuple[Fraction, ...], so_far: Instance) -> list[tuple[Fraction, ...]]:
-        """Return equal weights, weights without one of them, and weights rounded to small denominators."""
+        """Return equal weights, weights without one entry, and weights rounded to small denominators."""
         moves = self.extremes(so_far)
         moves += [
             _normalised([0 if i == index else each for i, each in enumerate(value)])
@@ -109,7 +109,7 @@ class Simplex(Several):
         return [move for move in moves if move != value]
 
     def bits(self, value: tuple[Fraction, ...], so_far: Instance) -> float:
-        """Return the bits of all weights, and one for each."""
+        """Return the bits of all weights, plus one for each."""
         return sum(1 + bits_of_number(each) for each in value)
 
     def encode(self, value: Any) -> list[Any]:
@@ -128,5 +128,5 @@ def _normalised(weights: Sequence[Any]) -> tuple[Fraction, ...]:
 
 
 def simplex(length: EndLike) -> Simplex:
-    """Weights: tuples of fractions, at least 0, with sum 1."""
+    """Return the range of weights: tuples of fractions, at least 0, with sum 1."""
     return Simplex(end_of(length))

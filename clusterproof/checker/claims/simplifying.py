@@ -1,4 +1,4 @@
-"""Simpler values of one quantity, and how many bits a value takes."""
+"""Simpler values of a single quantity, and the number of bits that a value takes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from clusterproof.checker.claims.ranges import Choice, Integers, Interval, Range
 from clusterproof.checker.kernel.spaces import Instance
 
 DIGITS = 16
-"""The nearest fractions with denominators up to 10, 100, ... are tried, so many of them."""
+"""Limits of denominators: the nearest fractions up to 10, 100, ... are tried, up to this power of ten."""
 SIMPLER = 50
-"""Simpler values of a quantity that are tried."""
+"""Number of simpler values of a quantity that are tried."""
 
 
 def simpler_values(allowed: Range, value: Any, so_far: Instance) -> list[Any]:
-    """Return values of a quantity that are simpler than its own, the simplest first."""
+    """Return values of a quantity that are simpler than the given one, the simplest first."""
     if allowed.drawn:
         return []
     if isinstance(allowed, Reals):
@@ -46,7 +46,7 @@ def simpler_values(allowed: Range, value: Any, so_far: Instance) -> list[Any]:
 
 
 def bits(allowed: Range, value: Any) -> float:
-    """Return about how many bits write a value."""
+    """Return roughly how many bits a value takes."""
     if isinstance(allowed, Choice):
         return allowed.options.index(value) / len(allowed.options)
     if isinstance(allowed, Reals):
@@ -57,6 +57,6 @@ def bits(allowed: Range, value: Any) -> float:
 
 
 def bits_of_number(value: Any) -> float:
-    """Return about how many bits write an exact number."""
+    """Return roughly how many bits an exact number takes."""
     exact = Fraction(value)
     return 2 * math.log2(exact.denominator) + math.log2(1 + abs(exact.numerator)) + 0.5 * (exact < 0)

@@ -11,33 +11,34 @@ from clusterproof.common import InvalidArgument
 from clusterproof.common.validation import brief
 
 DENOMINATOR = 3
-"""Of the fractions that are tried first where ``Q`` names none."""
+"""Largest denominator that is tried first if the slice names none."""
 
 
 class Slices:
-    """Numbers of one kind: a slice of them is a range, both ends included.
+    """Numbers of one kind, whose slices are ranges that include both ends.
 
-    A side without an end is open: the claim speaks of all numbers there, those up to ``far`` beyond the other end are
-    tried first, beyond 0 if there is none or it lies on the other side of 0, and then up to 1000 times as far.
+    A side without an end is open: the claim then includes all numbers there. Numbers up to ``far`` beyond the other end
+    are tried first (beyond 0, if there is no other end or it lies on the other side of 0). Then numbers up to 1000
+    times as far are tried.
 
     Parameters
     ----------
     kind
-        Makes the range of two ends.
+        Function that makes the range from two ends.
     far
-        Where it is tried.
+        Distance up to which numbers are tried first.
     """
 
     def __init__(self, kind: Callable[..., Range], far: int) -> None:
         self._kind, self._far = kind, far
 
     def __getitem__(self, ends: Any) -> Any:
-        """Return a range; an end may be a function of earlier quantities, by their names.
+        """Return a range; a function of earlier quantities, by their names, can be an end.
 
         Raises
         ------
         InvalidArgument
-            If this is no slice, or the ends are none of a range.
+            If the argument is no slice, or its ends are not valid for a range.
         """
         if not isinstance(ends, slice) or (self._kind is integers and ends.step is not None):
             remedy = "write Q[0:1], Q[0:1:8] with a denominator, Z[1:5], or Z[2:] without an end"
@@ -52,7 +53,7 @@ class Slices:
 
 
 def _beyond(end: EndLike | None, far: int) -> EndLike:
-    """Return a number ``far`` beyond an end, or beyond 0."""
+    """Return the number that lies ``far`` beyond an end, or beyond 0."""
     if callable(end):
         known: Callable[..., Any] = end
 
@@ -65,18 +66,18 @@ def _beyond(end: EndLike | None, far: int) -> EndLike:
 
 
 Q, Z = Slices(rationals, 8), Slices(integers, 96)
-"""Fractions, of which those with denominators up to the slice's step, or 3, are tried first; and integers."""
+"""Fractions (denominators up to the slice's step, by default 3, are tried first) and integers."""
 
 
 def among(*values: Any) -> Any:
-    """One of a few values, simple ones first; as ``choice``."""
+    """Return the range of the given values, simple ones first, like ``choice``."""
     return choice(*values)
 
 
 def annotate_ranges(function: Callable[..., Any]) -> None:
-    """Move the ranges that are defaults of a function's parameters to their annotations.
+    """Move ranges from the defaults of a function's parameters to its annotations.
 
-    The function then has no defaults: a call must give every quantity.
+    After that the function has no defaults: a call must give every quantity.
     """
     parameters = [p for p in inspect.signature(function).parameters.values() if isinstance(p.default, Range)]
     positional = [each.name for each in parameters if each.kind is not each.KEYWORD_ONLY]

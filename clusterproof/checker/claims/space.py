@@ -1,4 +1,4 @@
-"""The space of a claim: the ranges in its function's signature; all instances, drawn ones, and simpler ones."""
+"""The space of a claim: its quantities with their ranges, all instances, drawn instances and simpler ones."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ from clusterproof.common import InvalidArgument
 
 @dataclass(frozen=True)
 class Marker:
-    """A parameter that the checker passes."""
+    """A parameter whose value the checker passes."""
 
     name: str
 
 
 STREAM, REPLICATES = Marker("stream"), Marker("replicates")
 Stream = Annotated[np.random.Generator, STREAM]
-"""Random numbers of this claim and instance: the same whenever it is evaluated with one seed."""
+"""Random generator for one claim and instance: one seed gives the same numbers in every evaluation."""
 Replicates = Annotated[int, REPLICATES]
 """Number of independent repetitions of a random instance."""
 RESERVED = ("line", "seed", "replicates")
-"""Keys that a written counterexample may have besides its quantities."""
+"""Keys besides the quantities that a written counterexample may have."""
 
 
 @dataclass(frozen=True)
 class Space:
-    """Quantities, and what the checker passes, as a function's signature names them.
+    """Quantities and checker's parameters of a claim's function, read from its signature.
 
-    Keyword-only parameters are neither; they keep their defaults.
+    Keyword-only parameters belong to neither; they keep their defaults.
 
     Attributes
     ----------
@@ -107,12 +107,12 @@ class Space:
 
     @property
     def drawn(self) -> bool:
-        """Whether a quantity is an object that a function draws, so that there is nothing to simplify."""
+        """Whether some quantity is an object that a function draws, so that nothing can be simplified."""
         return any(allowed.drawn for allowed in self.ranges.values())
 
     @property
     def complete(self) -> bool:
-        """Whether the lists of values are all that the claim speaks of."""
+        """Whether the listed values are all values of the ranges."""
         return all(allowed.complete for allowed in self.ranges.values())
 
     def arguments(self, instance: Instance) -> dict[str, Any]:
@@ -121,12 +121,12 @@ class Space:
         Raises
         ------
         InvalidArgument
-            If a record has other values than it was given.
+            If a record changes the values that it was given.
         """
         return self.in_records({n: self.ranges[n].passed(value, instance) for n, value in instance.items()})
 
     def in_records(self, instance: Instance) -> dict[str, Any]:
-        """Put quantities into their records, as they are; raise what ``arguments`` does."""
+        """Put quantities into their records unchanged; raise the same errors as ``arguments``."""
         rest = dict(instance)
         made = {}
         for name, (record, keys) in self.records.items():
@@ -142,12 +142,12 @@ class Space:
         return rest | made
 
     def flatten(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Take arguments, records included, apart into quantities; lists become vectors, matrices or sequences.
+        """Split arguments, records included, into quantities; lists become vectors, matrices or sequences.
 
         Raises
         ------
         InvalidArgument
-            If they are not those of the signature, or out of range.
+            If the arguments do not match the signature, or a value is out of range.
         """
         flat: dict[str, Any] = {}
         for name, value in arguments.items():
@@ -161,11 +161,11 @@ class Space:
         return {name: flat[name] for name in self.ranges}
 
     def holds(self, instance: Instance) -> bool:
-        """Return whether every quantity is one that the claim speaks of."""
+        """Return whether every quantity lies in its range."""
         return all(allowed.holds(instance[name], instance) for name, allowed in self.ranges.items())
 
     def multiples(self, instance: Instance) -> dict[str, int]:
-        """Return how many times the end of its range each quantity beyond an open end is, rounded down."""
+        """Return the multiple of its end, rounded down, at which each quantity beyond an open end lies."""
         far: dict[str, int] = {}
         for name, allowed in self.ranges.items():
             if isinstance(allowed, Interval) and None in (allowed.low, allowed.high):
@@ -178,12 +178,12 @@ class Space:
     # ---- all instances
 
     def instances(self, limit: int) -> list[dict[str, Any]] | None:
-        """Return all instances that are tried, simple ones first; None if they are no lists or more than ``limit``."""
+        """Return all instances to try, simple ones first; None if they cannot be listed or exceed ``limit``."""
         names = list(self.ranges)
         ranked: list[tuple[tuple[int, ...], dict[str, Any]]] = []
 
         def extend(ranks: tuple[int, ...], instance: dict[str, Any]) -> bool:
-            """Append every completion of an instance; False if a list is missing or there are too many."""
+            """Append every completion of an instance; return False if a list is missing or there are too many."""
             if len(instance) == len(names):
                 ranked.append((ranks, instance))
                 return len(ranked) <= limit
@@ -200,7 +200,7 @@ class Space:
         return [instance for _, instance in ranked]
 
     def corners(self) -> Iterator[dict[str, Any]]:
-        """Yield the ends of all intervals and the options of all choices in every combination."""
+        """Yield every combination of the ends of intervals and the options of choices."""
 
         def extend(instance: dict[str, Any], names: Sequence[str]) -> Iterator[dict[str, Any]]:
             if not names:
@@ -224,17 +224,17 @@ class Space:
         names: Sequence[str] = (),
         nudged: bool = False,
     ) -> dict[str, Any] | None:
-        """Draw each quantity on its own, or of ``start`` the named ones; None if that is no instance.
+        """Draw all quantities independently, or only the named ones of ``start``; None if the result is no instance.
 
         Parameters
         ----------
         stream
-            Of random numbers.
+            Random generator.
         farthest
             Multiple of an open end up to which values are drawn.
         start, names, nudged
-            The instance of which some quantities are drawn again, their names, and whether they are only moved by a
-            log-uniform share of their ranges.
+            An instance, the names of its quantities that are drawn again, and whether these only move by a log-uniform
+            share of their ranges.
         """
         instance: dict[str, Any] = {}
         drawn: set[str] = set()
@@ -248,18 +248,18 @@ class Space:
             if instance[name] is None:
                 return None
             if nudged and not allowed.holds(instance[name], instance):
-                return None  # before a range, or a class, is asked what it is beside it
+                return None  # check the earlier quantities before a range or class that depends on them
         return instance if self.holds(instance) else None
 
     def fit(self, instance: dict[str, Any]) -> dict[str, Any]:
-        """Give vectors and sequences the lengths that the other quantities ask for."""
+        """Adjust the lengths of vectors and sequences to the other quantities."""
         fit: dict[str, Any] = {}
         for name, allowed in self.ranges.items():
             fit[name] = fitted(allowed, instance[name], fit)
         return fit
 
     def changes(self, instance: Instance) -> Iterator[dict[str, Any]]:
-        """Yield instances with another entry, or block of entries, of a vector or sequence, or at an end of a range."""
+        """Yield instances with another entry or block of a vector or sequence, or a quantity at an end of its range."""
         for name, allowed in self.ranges.items():
             values: Iterable[Any] = ()
             if isinstance(allowed, Several):
@@ -270,7 +270,7 @@ class Space:
                 yield self.fit({**instance, name: value})
 
     def extremes(self, name: str, instance: Instance) -> Iterable[Any]:
-        """Return the ends of an interval, the options of a choice, or a few extremes of several numbers."""
+        """Return the ends of an interval, the options of a choice, or a few extremes of an array."""
         allowed = self.ranges[name]
         if isinstance(allowed, Several):
             return allowed.extremes(instance)
@@ -280,16 +280,16 @@ class Space:
 
     @property
     def several(self) -> list[str]:
-        """Names of the quantities of several numbers."""
+        """Names of the quantities that consist of several numbers."""
         return [name for name, allowed in self.ranges.items() if isinstance(allowed, Several)]
 
     def named_in(self, hypothesis: str) -> list[str]:
-        """Return the quantities that the words of a hypothesis name; all of them if it names none."""
+        """Return the quantities that a hypothesis names; all quantities if it names none."""
         words = set(re.findall(r"\w+", hypothesis))
         return [name for name in self.ranges if written(name) in words] or list(self.ranges)
 
     def at_multiple(self, instance: Instance, name: str, multiple: int | Fraction) -> dict[str, Any] | None:
-        """Move a quantity to a multiple of its upper end, or of the lower one if negative; None if no instance."""
+        """Move a quantity to a multiple of its upper end (lower, if negative); None if the result is no instance."""
         allowed = self.ranges[name]
         assert isinstance(allowed, Interval)
         low, high = allowed.tried_ends(instance)
@@ -304,7 +304,7 @@ class Space:
     # ---- simpler instances
 
     def simpler(self, instance: Instance) -> list[dict[str, Any]]:
-        """Return instances that are simpler in one quantity, slow ones first."""
+        """Return instances that are simpler in one quantity, beginning with quantities that cost much time."""
         far, cost = self.multiples(instance), self.complexity(instance)
         moves = [
             self.fit(dict(instance) | {name: value})
@@ -314,7 +314,7 @@ class Space:
         return [move for move in moves if self.complexity(move) < cost]
 
     def complexity(self, instance: Instance) -> float:
-        """Return about how many bits write an instance: simplifying makes that less at each step."""
+        """Return roughly how many bits an instance takes; each simplifying step reduces this number."""
         return sum(
             allowed.bits(instance[name], instance)
             if isinstance(allowed, Several)
@@ -325,15 +325,15 @@ class Space:
     # ---- written instances
 
     def encode(self, instance: Instance) -> dict[str, Any]:
-        """Write an instance such that JSON keeps it exactly."""
+        """Write an instance so that JSON keeps it exactly."""
         return {written(name): allowed.encode(instance[name]) for name, allowed in self.ranges.items()}
 
     def for_kernel(self, instance: Instance) -> dict[str, Any]:
-        """Write an instance such that the kernel reads it, a function of a class by the points that were asked for."""
+        """Write an instance for the kernel; a function of a class is given by the points that were requested."""
         return {name: self.ranges[name].for_kernel(value) for name, value in instance.items()}
 
     def key(self, instance: Instance) -> str:
-        """Return a text that tells instances apart, without the names of the quantities."""
+        """Return a text by which instances differ, without the names of the quantities."""
         return json.dumps(
             [allowed.key(instance[name]) for name, allowed in self.ranges.items()], sort_keys=True
         )
@@ -366,7 +366,7 @@ class Space:
 def _draw(
     allowed: Range, so_far: Instance, stream: np.random.Generator, farthest: float, near: Any = None
 ) -> Any:
-    """Draw a value, or one near another."""
+    """Draw a value, or a value near another one."""
     if near is not None and isinstance(allowed, Interval):
         return draw_near(allowed, near, so_far, stream)
     if near is not None and isinstance(allowed, Several):
@@ -392,10 +392,10 @@ def mark_of(hint: Any) -> Any:
 
 
 def _ranges_of(record: Any) -> dict[str, Range]:
-    """Return the ranges of a record's fields; empty if it is no record of quantities."""
+    """Return the ranges of a record's fields; empty for other classes."""
     if not is_dataclass(record):
         return {}
-    # with the module's names given, comprehensions in the annotations see them, too
+    # with the module's names as globals, comprehensions in the annotations find them
     names = vars(sys.modules[record.__module__])
     hints = get_type_hints(record, globalns=names, include_extras=True)
     marks = {each.name: mark_of(hints[each.name]) for each in fields(record) if each.init}
@@ -403,10 +403,10 @@ def _ranges_of(record: Any) -> dict[str, Range]:
 
 
 def fitted(allowed: Range, value: Any, so_far: Instance) -> Any:
-    """Return a value, fitted to earlier quantities if it has several numbers."""
+    """Return a value, adjusted to earlier quantities if it has several numbers."""
     return allowed.fit(value, so_far) if isinstance(allowed, Several) else value
 
 
 def written(name: str) -> str:
-    """Return the name of a quantity in JSON: ``round_`` is written ``round``."""
+    """Return the name of a quantity in JSON: ``round_`` becomes ``round``."""
     return name.rstrip("_")

@@ -23,34 +23,35 @@ from clusterproof.checker.kernel.spaces import Instance
 from clusterproof.common import InvalidArgument, generator
 
 EVALUATIONS, DRAWN = 2000, 100
-"""Instances that are tried by default; of random statements, and of objects that a function draws."""
+"""Number of instances that are tried by default, and that number for random statements or drawn objects."""
 REPLICATES = 400
 """Repetitions of each random instance by default."""
 LONG = 40
-"""Longest text of a quantity that is spelled out."""
+"""Longest text of a quantity that is printed in full."""
 
 
 @dataclass(frozen=True, eq=False)
 class Statement:
-    """A function from a space to lines, and how it is tried.
+    """A function from a space to lines, and options for its search.
 
     Attributes
     ----------
     name
-        Of a further line with a space of its own; empty for the claim's function.
+        Name of a further line with a space of its own; empty for the claim's function.
     function
-        Its signature is the space, its value the lines.
+        Function whose signature gives the space and whose value gives the lines.
     evaluations
-        Instances that are tried, if they are more. None for 2 000, or 100 of random statements and drawn objects.
+        Number of instances to try if there are more. None for 2 000, or 100 for random statements and drawn objects.
     replicates
         Repetitions of each instance, for a function that asks for ``Replicates``.
     example
         Instances that are tried first, each as arguments by name.
     role
-        ``"statement"``; ``"lemma"``, a step of the proof, without which the claim is not certified; or ``"step"``, one
-        that the claim is certified without.
+        ``"statement"``; ``"lemma"``, a step of the proof that the claim needs to be certified; or ``"step"``, a step
+        that it does not need.
     multipliers
-        An author's own, of a proof for every function and every value; ``search/hints.py`` has their form.
+        The author's multipliers for a proof about every function and every value; ``search/hints.py`` describes their
+        form.
     """
 
     name: str
@@ -65,38 +66,38 @@ class Statement:
 
     def __post_init__(self) -> None:
         annotate_ranges(self.function)
-        # a statement that cannot be tried is refused where it is written
+        # reject a statement that cannot be tried where it is written
         object.__setattr__(self, "space", Space.of(self.function))
         object.__setattr__(self, "first", [self.space.flatten(arguments) for arguments in self.example])
 
     @property
     def random(self) -> bool:
-        """Whether its value depends on random numbers."""
+        """Whether the statement's value depends on random numbers."""
         return self.space.stream is not None
 
     @property
     def repeated(self) -> bool:
-        """Whether each instance is repeated, so that few repetitions choose the instances that many decide."""
+        """Whether each instance is repeated: a few repetitions choose the instances, many decide them."""
         return self.space.replicates is not None
 
     @property
     def wanted(self) -> int:
-        """Instances that are tried if there are more."""
+        """Number of instances to try if there are more."""
         default = DRAWN if self.random or self.space.drawn else EVALUATIONS
         return default if self.evaluations is None else self.evaluations
 
     def stream(self, seed: int, instance: Instance, sample: str = "") -> np.random.Generator:
-        """Return the random numbers of an instance, with a seed; other samples of them have a name.
+        """Return the random generator of an instance for a seed; further samples have names.
 
-        They do not depend on the names of the claim, the statement and the quantities: what a search finds is the same
-        under any name.
+        The numbers do not depend on the names of claim, statement and quantities, so a renamed claim gives the same
+        result.
         """
         return generator(seed, "sides", sample, self.space.key(instance))
 
     def lines(
         self, instance: Instance, stream: np.random.Generator | None = None, replicates: int | None = None
     ) -> dict[str, Conclusion]:
-        """Evaluate an instance: a pure function of what is passed.
+        """Evaluate an instance; the result depends only on the arguments.
 
         Parameters
         ----------
@@ -105,14 +106,14 @@ class Statement:
         stream
             Random numbers, for a function that asks for a ``Stream``.
         replicates
-            In place of the statement's own number.
+            Replaces the statement's own number.
 
         Raises
         ------
         Outside
             If the instance breaks a hypothesis; the message is its name.
         Exception
-            Whatever the function raises; a note names file, line and instance.
+            Any error of the function; a note names file, line and instance.
         """
         passed: dict[str, Any] = {}
         if self.space.stream is not None:
@@ -133,14 +134,14 @@ class Statement:
 
     @contextmanager
     def naming_errors(self, instance: Instance) -> Iterator[None]:
-        """Add file, line and instance to an error in the evaluation of an instance."""
+        """Add file, line and instance to an error that arises when an instance is evaluated."""
         try:
             yield
         except Outside:
             raise
         except NotListed:
-            raise Outside("a function is known where it is asked for") from None
-        except Exception as error:  # of a user's function: raised again with its place
+            raise Outside("a function is known only at requested points") from None
+        except Exception as error:  # an error of a user's function: raise it again with its place
             place = place_of(error, self.function)
             note = ", ".join(filter(None, (place, f"at {quantities(self.space.encode(instance))}")))
             if note not in getattr(error, "__notes__", ()):
@@ -157,7 +158,7 @@ def quantities(numbers: Mapping[str, Any]) -> str:
 
 
 def short(value: Any) -> str:
-    """Write a quantity, or the kind of object that it is if the text is long."""
+    """Write a quantity, or only the type of the object if the text is long."""
     text = _listed(value) if isinstance(value, list) else str(value)
     if len(text) <= LONG:
         return text

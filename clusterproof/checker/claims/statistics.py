@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 CLAIM_SIGNIFICANCE = 1e-9
-"""Probability that a true claim is called violated: a fixed share, so that another claim moves no interval.
+"""Probability that a true claim is called violated, the same for every claim: other claims change no interval.
 
-A thousand claims together stay within the 1e-6 that a report promises."""
+For a thousand claims together it stays within the 1e-6 that a report promises."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Confidence:
-    """Interval for a failure probability (Clopper and Pearson's), or for an expectation.
+    """Clopper and Pearson's interval for a failure probability, or an interval for an expectation.
 
     Attributes
     ----------
     level
-        Probability with which the interval covers, after division by the claims of a report.
+        Coverage probability of the interval, after the correction for the number of claims in a report.
     lower, upper
         Its ends.
     """
@@ -30,7 +30,7 @@ class Confidence:
 
 
 def clopper_pearson(failures: int, trials: int, significance: float) -> Confidence:
-    """Two-sided interval for a failure probability that covers with at least 1 - significance.
+    """Return a two-sided interval for a failure probability that covers with probability at least 1 - significance.
 
     Parameters
     ----------
@@ -52,21 +52,21 @@ def clopper_pearson(failures: int, trials: int, significance: float) -> Confiden
 
 
 def binomial_tail(least: int, trials: int, probability: float) -> float:
-    """Probability of at least ``least`` events in ``trials`` independent ones."""
+    """Return the probability of at least ``least`` events in ``trials`` independent trials."""
     from scipy.special import bdtrc
 
     return 1.0 if least <= 0 else float(bdtrc(least - 1, trials, probability))
 
 
 def binomial_quantile(count: int, probability: float, tail: float) -> int:
-    """Smallest k with P(Bin(count, probability) > k) <= tail.
+    """Return the smallest k with P(Bin(count, probability) > k) <= tail.
 
     Parameters
     ----------
     count
         Number of draws.
     probability
-        Of each, in [0, 1].
+        Probability of each event, in [0, 1].
     tail
         Allowed probability of exceeding k, positive.
     """
@@ -77,7 +77,7 @@ def binomial_quantile(count: int, probability: float, tail: float) -> int:
 
 @lru_cache(maxsize=4096)
 def critical(count: int, failure: float, significance: float) -> int:
-    """Fewest failures of ``count`` at which the interval's lower end passes ``failure``; count + 1 if none do."""
+    """Return the least number of failures whose interval lies above ``failure``; count + 1 if there is none."""
 
     def passes(failures: int) -> bool:
         return clopper_pearson(failures, count, significance).lower > failure

@@ -202,7 +202,7 @@ def test_a_hypothesis_is_a_name_and_whether_it_holds_in_this_order(
     ("conclude", "words"),
     [
         (lambda x: at_most(np.ones(x), bound=1), "must not be an empty array"),
-        (lambda x: at_most(1.0, bound=float("nan")), "what is allowed is not a number"),
+        (lambda x: at_most(1.0, bound=float("nan")), "the bound is not a number"),
         (lambda x: equal(), "must hold one"),
     ],
 )
