@@ -94,7 +94,7 @@ class Entrywise(Several):
 
     @property
     def is_float(self) -> bool:
-        """Return whether the entries are floats."""
+        """Whether the entries are floats."""
         return isinstance(self.entries, Interval) and isinstance(self.entries.cast(0), float)
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> Any:

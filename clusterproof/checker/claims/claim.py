@@ -383,8 +383,7 @@ def _is_same(function: Any, known: Any) -> bool:
 
 
 def source_of(label: str, judges: str, failure: str = "false statement") -> str:
-    """Return a statement's place in the paper, its source unless printed, and its kind of error unless a false
-    statement."""
+    """Return a statement's place in the paper, then its source unless printed, and its kind of error unless usual."""
     word = {"printed": "", "reading": ", reading", "ours": " (ours)"}[judges]
     return f"{label}{word}" + ("" if failure == "false statement" else f" ({failure})")
 
