@@ -48,6 +48,38 @@ CASES = {
     ),
 }
 
+TERMS = {
+    "hypotheses that are read before each division": (
+        "def f(x, y):\n"
+        "    h = sum(x ** k for k in range(30)) * sum(y ** k for k in range(30)) >= 0\n"
+        "    for k in range(40):\n        suppose('long', h)\n        1 / (1 + y)\n"
+        "    return at_most(0, x)",
+        '{"x": rationals(0, None), "y": rationals(0, None)}',
+        {"rule": "signs", "witness": {"x": 0, "y": 0}},
+        50_000,
+    ),
+    "polynomials that name few of the symbols": (
+        "def f(x, y, zs):\n"
+        "    h = zs[0] / (sum(x ** k for k in range(30)) * sum(y ** k for k in range(30))) >= 0\n"
+        "    for k in range(6):\n        suppose('long', h)\n"
+        "    return at_least(zs[0], 0)",
+        '{"x": rationals(None, None), "y": rationals(None, None), "zs": sequences(rationals(0, 1), 60)}',
+        {"rule": "signs", "witness": {"x": 0, "y": 0, "zs": [0] * 60}},
+        50_000,
+    ),
+    "hypotheses that are solved for a state": (
+        "def f(x, n):\n"
+        "    v = iterate(lambda v: v / 2, 1, n, invariant=lambda v, k: v >= 0)\n"
+        "    g = sum(x ** k for k in range(100)) * sum(v ** k for k in range(8)) >= 0\n"
+        "    for k in range(40):\n        suppose('long', g)\n        1 / (1 + v)\n"
+        "    return at_least(v, 0)",
+        '{"x": rationals(0, None), "n": integers(0, None)}',
+        {"rule": "induction", "states": 6, "blocks": [], "witness": {"x": 0, "n": 0}},
+        150_000,
+    ),
+}
+"""Evidence that takes few operations, on polynomials whose many terms are read again and again; and its fuel."""
+
 
 @pytest.mark.parametrize("name", CASES)
 def test_long_work_takes_as_many_steps(name: str) -> None:
@@ -56,6 +88,14 @@ def test_long_work_takes_as_many_steps(name: str) -> None:
     found = kernel.judge(f"{function}\n\n\n{end}", [{"statement": "", "line": "", **record}])
     assert found.word is kernel.Word.OPEN
     assert why in found.why[0]
+
+
+@pytest.mark.parametrize("name", TERMS)
+def test_terms_that_are_read_take_steps(name: str) -> None:
+    function, ranges, record, fuel = TERMS[name]
+    end = f"claim('p/one')\nstatement('', f, {ranges}, {{}}, lines=('',), role='statement')\n"
+    found = kernel.judge(f"{function}\n\n\n{end}", [{"statement": "", "line": "", **record}], fuel=fuel)
+    assert found.why == ("it takes more steps than it may",)
 
 
 def test_lambdas_in_lambdas_are_read_with_as_many_steps_as_they_are_long() -> None:
