@@ -1,6 +1,6 @@
 """Federated algorithms for every array library.
 
-The theory is checked on these classes, which also train networks.
+Clusterproof checks the theory on these classes, which also train networks.
 """
 
 from typing import Any
@@ -37,7 +37,7 @@ ALGORITHMS: dict[str, type[Algorithm[Any]]] = Registry(
         for algorithm in sorted(
             classes_below(__name__, Algorithm, direct=True), key=lambda each: getattr(each, "name", "")
         )
-        if hasattr(algorithm, "name")  # a class of several has none
+        if hasattr(algorithm, "name")  # a base class of several algorithms has no name
     ),
 )
 """The algorithms by name.

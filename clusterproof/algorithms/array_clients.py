@@ -1,8 +1,8 @@
-"""The clients of a method as arrays of any library: what ``run`` and ``train`` carry a round out with.
+"""The clients of a method as arrays of any library: ``run`` and ``train`` use them to compute a round.
 
-A value of the clients is an array with a row for each participant, (..., k, d), and a vector of the server has one row,
-(..., 1, d), so that a client's line of a method computes all clients at once. Local steps and sums of gradients stay
-undone until something needs each client's: a task may draw or compute the sum of them without the summands.
+A value of the clients is an array with a row for each participant, (..., k, d). A vector of the server has one row,
+(..., 1, d). A client's line of a method therefore computes all clients at once. Local steps and sums of gradients are
+delayed until some code needs each client's result: a task may draw or compute their sum without the summands.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from clusterproof.common.randomness import Randomness
 
 
 class Undone:
-    """An array that is computed when something is computed with it."""
+    """An array that is computed only when other code computes with it."""
 
     __array_ufunc__ = None  # so that NumPy asks this class, not the entries
 
@@ -62,7 +62,7 @@ class Undone:
 
 
 def done(value: Any) -> Any:
-    """Return the array of what is undone, and any other value as it is."""
+    """Return the array of a delayed value, and any other value unchanged."""
     return value.array if isinstance(value, Undone) else value
 
 
@@ -111,7 +111,7 @@ class Ends(Undone):
 
     @cached_property
     def trained(self) -> Trained:
-        """What the clients have after their local steps."""
+        """Result of the clients' local steps, computed when needed."""
         momenta = None if self.buffers is None else rows(self.buffers, self.received.chosen)
         return self.client.trained(self.received.array, self.descent, buffers=momenta)
 
@@ -125,7 +125,7 @@ class Ends(Undone):
         return self.both_sums(weights)[0]
 
     def both_sums(self, weights: Array | None) -> tuple[Array, Array | None]:
-        """Return the sums of models and of buffers, for which clients train once."""
+        """Return the sums of models and the sums of buffers, from one training of the clients."""
         if self.summed is None:
             client, received = self.client, self.received
             found = client.task.local_sums(
@@ -160,14 +160,14 @@ class Half(Undone):
 
 
 class ArrayClient:
-    """What the participants of a round can do, all of them at once.
+    """The operations of a method's line for one client, computed for all participants of a round at once.
 
     Parameters
     ----------
     task, clients, generator
         The task, the participants (..., k), and the source of their samples.
     asked
-        Number of local steps that is asked for, each of which is as many gradient steps as the task has in one.
+        Requested number of local steps; each is as many gradient steps as the task has in one local step.
     reshuffled
         Whether a local step is a pass over the stored samples in a new order.
     """
@@ -189,7 +189,7 @@ class ArrayClient:
 
     @property
     def steps(self) -> Any:
-        """Number of gradient steps that a client took, or each, (..., k, 1)."""
+        """Number of gradient steps that every client took, or one number per client, (..., k, 1)."""
         if self._pending is not None:
             _ = self._pending.trained
         return self.asked if self._taken is None else self._taken
@@ -216,7 +216,7 @@ class ArrayClient:
     ) -> Any:
         """Return the models after the local steps y <- y - step_size (g(y) + plus + pull (y - to)).
 
-        ``along`` is another direction in place of the gradient g, a function of the points.
+        ``along`` replaces the gradient g by another direction, a function of the points.
         """
         received = start if isinstance(start, Received) else self._received(start)
         if received is None or plus is not None or along is not None or not (pull is None or to is start):
@@ -234,7 +234,7 @@ class ArrayClient:
         to: Any = None,
         along: Callable[[Any], Any] | None = None,
     ) -> Any:
-        """Return the models after another number of local steps."""
+        """Return the models after local steps whose number differs from the round's."""
         if along is not None:
             return self._along(count, self._at_each(start), step_size, plus, pull, to, along)
         anchors = None if pull is None or to is start else self._at_each(to)
@@ -247,7 +247,7 @@ class ArrayClient:
     ) -> Any:
         """Return models [0] and buffers [1] after the local steps u <- momentum u + g(y), y <- y - step_size u.
 
-        If ``delayed``, y moves along the u of the step before.
+        If ``delayed``, y moves along the u of the previous step.
         """
         if not delayed:
             ends = Ends(self, start, Descent(step_size, self.asked, momentum), buffers=buffer.models)
@@ -258,7 +258,7 @@ class ArrayClient:
         return points, carried
 
     def trained(self, points: Array, descent: Descent, **options: Any) -> Trained:
-        """Carry out local steps, and keep how many gradient steps they were."""
+        """Carry out local steps, and store the number of gradient steps."""
         found = self.task.local_steps(points, self.clients, self.generator, descent, **options)
         self._pending, self._taken = None, found.steps
         return found
@@ -276,7 +276,7 @@ class ArrayClient:
         return points
 
     def _received(self, start: Any) -> Received | None:
-        """Return a vector of the server as the model that all clients received; None for vectors of the clients."""
+        """Return a vector of the server as the model that all clients received; None for clients' vectors."""
         if isinstance(start, Undone) or start.shape[-2] != 1:
             return None
         return Received(start, array_namespace(self.clients).zeros_like(self.clients))
@@ -327,11 +327,11 @@ class ArrayClients:
         return self.task.clients
 
     def each(self, line: Callable[..., Any], *values: Any) -> Any:
-        """Return what a line gives of all clients, and of their values."""
+        """Return the results of a method's line for all clients and their values."""
         return line(self._client, *values)
 
     def map(self, line: Callable[..., Any], *values: Any) -> Any:
-        """Return what a line gives of the clients' values."""
+        """Return the results of a method's line for the clients' values."""
         return line(*map(done, values))
 
     def to_all(self, vector: Array) -> Array:
@@ -358,7 +358,7 @@ class ArrayClients:
         return array_namespace(values).sum(values, axis=-2, keepdims=True)
 
     def where(self, holds: Array, one: Any, other: Any) -> Array:
-        """Return the one value of the clients where something holds, (..., 1, 1), and the other elsewhere."""
+        """Return the first value for clients that meet the condition, (..., 1, 1), and the second for all others."""
         one, other = done(one), done(other)
         return array_namespace(one).where(holds, one, other)
 
@@ -375,7 +375,7 @@ class ArrayClients:
     # ---- with a model for each cluster
 
     def chosen(self, models: Array, *, and_sum: bool = False) -> Array:
-        """Return the number of the model that each client chooses, that of least loss, (..., k).
+        """Return the number of the model that each client chooses, the model of smallest loss, (..., k).
 
         If the round then only needs the sums of the gradients there (``and_sum``), the task may compute both at once.
         """
@@ -389,18 +389,18 @@ class ArrayClients:
         return Received(models, chosen)
 
     def mean_by(self, values: Any, chosen: Array, kept: Array) -> Array:
-        """Return the mean of each cluster's participants, (..., P, d); a cluster without keeps what it has."""
+        """Return the mean of each cluster's participants, (..., P, d); a cluster without them keeps its value."""
         if isinstance(values, Ends | Half):
             sizes = cluster_sizes(chosen, kept.shape[-2], dtype=kept.dtype, weights=self.weights)
             return divide(values.sums(self.weights), sizes, kept)
         return average_by_cluster(done(values), chosen, kept, self.weights)
 
     def total_by(self, values: Any, chosen: Array, models: Array) -> Array:
-        """Return the sum over each cluster's participants, (..., P, d), 0 without."""
+        """Return the sum over each cluster's participants, (..., P, d); 0 for a cluster without participants."""
         if isinstance(values, Gradients):
             return values.sums()
         return sums_by_cluster(done(values), one_hot(chosen, models.shape[-2], dtype=models.dtype))
 
     def each_cluster(self, line: Callable[..., Any], *values: Any) -> Any:
-        """Return what a line gives of every cluster's values."""
+        """Return the results of a method's line for every cluster's values."""
         return line(*values)

@@ -1,4 +1,4 @@
-"""Averages over the clients of each cluster, and the checks of what algorithms that average have in common."""
+"""Averages over the clients of each cluster, and the checks that the averaging algorithms share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clusterproof.common.validation import check_descent, check_number
 
 
 def choose_clusters(task: Task, models: Array, clients: Array, generator: np.random.Generator) -> Array:
-    """Assign each participant (..., k) to the model (..., P, d) of smallest loss: CFL-MGD (8); ties to the first."""
+    """Assign each participant (..., k) to the model (..., P, d) of smallest loss, CFL-MGD (8); ties go to the first."""
     return argmin_smallest_index(task.losses(models, clients, generator))
 
 

@@ -1,9 +1,9 @@
-"""The protocol of tasks and algorithms: what a task computes, and what an algorithm is.
+"""The protocol of tasks and algorithms: what a task computes, and the members of an algorithm.
 
-Arrays belong to any array-API library. Models are flattened to vectors: ``(..., P, d)`` for
-the server's and ``(..., k, d)`` for those of the k participating clients, with any number of
-leading replicate axes. ``clients`` is an integer array ``(..., k)`` of participants' indices;
-its leading axes broadcast against the models', so that full participation needs only ``(m,)``.
+Arrays belong to any array-API library. Models are flattened to vectors: ``(..., P, d)`` for the server and
+``(..., k, d)`` for the k participating clients, with any number of leading replicate axes. ``clients`` is an integer
+array ``(..., k)`` of participants' indices. Its leading axes broadcast against the models' axes, so that full
+participation needs only ``(m,)``.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ class Descent:
 
 
 class Trained(NamedTuple):
-    """What participants have after their local steps.
+    """State of the participants after their local steps.
 
     Attributes
     ----------
     points, buffers, steps
-        w and u, (..., k, d), and the gradient steps taken by every client, or by each, (..., k, 1). Without momentum,
-        buffers are None unless they were given.
+        w and u, (..., k, d), and the gradient steps that every client took, or one number per client, (..., k, 1).
+        Without momentum, buffers are None unless the caller gave them.
     """
 
     points: Array
@@ -70,8 +70,8 @@ class Task(metaclass=CheckedCalls):
     """A federated problem: m clients in P true clusters, models of d parameters.
 
     A subclass has three attributes, as fields or properties, and the abstract members. All other members have a
-    default: a sum is computed from its summands, local steps are a loop over ``gradients``, and what a task may lack
-    raises ``InvalidArgument``.
+    default: a sum is computed from its summands, and local steps are a loop over ``gradients``. An optional computation
+    that the task lacks raises ``InvalidArgument``.
 
     Attributes
     ----------
@@ -125,9 +125,9 @@ class Task(metaclass=CheckedCalls):
     ) -> Array:
         """Return the sum over each cluster's participants of their gradients at the cluster's model.
 
-        ``models`` is (..., P, d), ``clients`` and ``assignments`` are (..., k); the result is
-        (..., P, d). With gradient averaging, the server only receives this sum; a task may
-        draw it from its law without drawing the summands.
+        ``models`` is (..., P, d), ``clients`` and ``assignments`` are (..., k); the result is (..., P, d). With
+        gradient averaging, the server receives only this sum; a task may draw it from its law without drawing the
+        summands.
         """
         gradients = self.gradients(rows(models, assignments), clients, generator)
         return sums_by_cluster(gradients, one_hot(assignments, models.shape[-2], dtype=models.dtype))
@@ -135,10 +135,9 @@ class Task(metaclass=CheckedCalls):
     def choose_and_sum(self, models: Array, clients: Array, randomness: Randomness) -> tuple[Array, Array]:
         """Return the model of smallest loss of each participant, and each cluster's ``gradient_sums``.
 
-        ``models`` is (..., P, d) and ``clients`` is (..., k); the results are (..., k), of a tie the first, and
-        (..., P, d).
-        Losses draw from ``randomness.assignment`` and gradients from ``randomness.gradient``. A task whose losses and
-        gradients have the residuals in common may compute them once.
+        ``models`` is (..., P, d) and ``clients`` is (..., k); the results are (..., k), where ties go to the first
+        model, and (..., P, d). Losses draw from ``randomness.assignment`` and gradients from ``randomness.gradient``. A
+        task whose losses and gradients share the residuals may compute them once.
         """
         chosen = argmin_smallest_index(self.losses(models, clients, randomness.assignment))
         return chosen, self.gradient_sums(models, clients, chosen, randomness.gradient)
@@ -154,7 +153,7 @@ class Task(metaclass=CheckedCalls):
         anchors: Array | None = None,
         corrections: Array | None = None,
     ) -> Trained:
-        """Carry out the local steps that ``descent`` states.
+        """Carry out the local steps of ``descent``.
 
         Parameters
         ----------
@@ -202,7 +201,7 @@ class Task(metaclass=CheckedCalls):
         Parameters
         ----------
         models, buffers
-            Where the participants of each cluster start, (..., P, d); if ``buffers`` is None, with zero.
+            Where the participants of each cluster start, (..., P, d). If ``buffers`` is None, they start at zero.
         clients, assignments
             Participants and the cluster of each, integers (..., k).
         generator, descent
@@ -239,7 +238,7 @@ class Task(metaclass=CheckedCalls):
 
     @property
     def client_samples(self) -> np.ndarray:
-        """Number of samples of each client (n_i), (m,), with which weights by samples are computed."""
+        """Number of samples of each client (n_i), (m,), for weights by samples."""
         raise self._lacks("client_samples", "use weighting = 'clients'")
 
     @property
@@ -343,7 +342,7 @@ class Algorithm(Generic[StateT], metaclass=CheckedCalls):
     """Name on the command line."""
 
     target: ClassVar[str] = "clusters"
-    """Whose minimisers the models approximate, those of ``"clusters"``, ``"pooled"`` or ``"clients"``."""
+    """The minimisers that the models approximate: of ``"clusters"``, ``"pooled"`` or ``"clients"``."""
 
     @abstractmethod
     def model_count(self, task: Task) -> int:
@@ -378,10 +377,10 @@ class Algorithm(Generic[StateT], metaclass=CheckedCalls):
 
     @property
     def dynamics(self) -> Algorithm[Any]:
-        """The algorithm whose recursion this one follows, to which the bounds apply; by default itself.
+        """The algorithm whose recursion this one follows; the bounds of that algorithm apply. By default itself.
 
         A custom implementation of CFL-MGD, for example, returns ``CFLMGD`` with its parameters and can then be
-        checked against the theorems on it.
+        checked against the theorems on CFL-MGD.
         """
         return self
 
@@ -393,12 +392,12 @@ class Algorithm(Generic[StateT], metaclass=CheckedCalls):
 
 
 def own_name(kind: type[Algorithm[Any]]) -> str:
-    """Return the name of an algorithm; that of its class where the name is another algorithm's."""
+    """Return the name of an algorithm; return the name of its class if another algorithm has that name."""
     return kind.__name__ if inherits_from_library(kind, "name") else kind.name
 
 
 def inherits_from_library(kind: type, attribute: str) -> bool:
-    """Return whether a user's class has an attribute from one of this library."""
+    """Return whether a user's class inherits an attribute from one of this library's classes."""
     of_library = [each.__module__.startswith("clusterproof.") for each in kind.__mro__]
     defining = [attribute in vars(each) for each in kind.__mro__]
     return not of_library[0] and any(defining) and of_library[defining.index(True)]

@@ -1,6 +1,6 @@
 """CFL, clustered federated learning by recursive bipartition (Sattler et al., 2020).
 
-It is no function of ``methods``: its server compares every pair of updates, which no verb of the clients says.
+CFL cannot be a function of ``methods``: its server compares every pair of updates, and a method cannot say this.
 """
 
 from __future__ import annotations
@@ -92,21 +92,19 @@ class CFL(Algorithm[RecursiveState]):
         neither. If None, a quarter of the largest update of the first round, which presumes a start as far away as the
         clusters' distance.
     linkage
-        ``"single"`` minimises the largest similarity across the cut exactly; ``"complete"`` is that of the
-        public code.
+        ``"single"`` minimises the largest similarity across the cut exactly; the public code has ``"complete"``.
     warm_up
         Rounds before the first split.
     participation
-        Fraction of clients in a round, in (0, 1]. If a cluster's participants meet the conditions of a
-        split, the server requests the updates of all its members in the same round and splits the cluster
-        if they meet the conditions too.
+        Fraction of clients in a round, in (0, 1]. If a cluster's participants meet the conditions of a split, the
+        server requests the updates of all its members in the same round. It splits the cluster if these updates also
+        meet the conditions.
     weighting
         Weight of a client in averages and in the mean for eps_1: ``"clients"`` (equal) or ``"samples"`` (n_i / n).
     noise_ratio
-        The paper's gamma_max, in [0, 1): bound on the noise of a client's update in units of the update.
-        A cluster is split only if sqrt((1 - a) / 2) is larger, with a the largest cosine across the cut: the
-        split then separates no two clients with the same distribution. If None, no such test, as in the
-        public code.
+        The paper's gamma_max, in [0, 1): bound on the noise of a client's update in units of the update. A cluster is
+        split only if sqrt((1 - a) / 2) is larger, where a is the largest cosine across the cut. The split then
+        separates no two clients with the same distribution. If None, no such test, as in the public code.
 
     Raises
     ------
@@ -116,10 +114,9 @@ class CFL(Algorithm[RecursiveState]):
 
     Notes
     -----
-    Sattler, Mueller and Samek (2020), Algorithm 2, whose weights are |D_i| / |D|. The public code
-    numbers split clients by their position in the cluster, correct for the first split only; here they
-    keep their ids. A run starts from one model; ``models`` then has one row per client. A zero update
-    has cosine 0 with every other.
+    Sattler, Mueller and Samek (2020), Algorithm 2, whose weights are |D_i| / |D|. The public code numbers split clients
+    by their position in the cluster, which is correct for the first split only; here they keep their ids. A run starts
+    from one model; ``models`` then has one row per client. A zero update has cosine 0 with every other update.
     """
 
     name: ClassVar[str] = "cfl"
@@ -232,7 +229,7 @@ class CFL(Algorithm[RecursiveState]):
     ) -> None:
         """Split the cluster of clients ``ids`` in ``members`` (m,), in place, if it meets the conditions.
 
-        ``updates`` (m, d) and ``weights`` (m,) are of all clients. If None, the weights are one.
+        ``updates`` (m, d) and ``weights`` (m,) cover all clients. If None, the weights are one.
         """
         members_updates = updates[ids]
         if not self._ready(
@@ -284,8 +281,8 @@ def average_in_clusters(
     """Add to every cluster's model the mean of its participants' updates; an empty cluster keeps its model.
 
     ``state`` has the models before the round and the clusters after it. ``updates`` (..., k, d) and ``weights``
-    (..., k) are those of clients (..., k); if None, the weights are one. If ``clients`` are all clients,
-    ``counted`` (..., m) selects those that are averaged.
+    (..., k) belong to clients (..., k). If ``weights`` is None, all weights are one. If ``clients`` are all clients,
+    ``counted`` (..., m) selects the clients that are averaged.
     """
     xp = array_namespace(state.models)
     members = state.assignments

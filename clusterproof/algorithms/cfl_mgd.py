@@ -66,9 +66,9 @@ class CFLMGD(Algorithm[MomentumState]):
         is option I as printed: every client keeps u_i, receives its cluster's mean after the
         round (line 15), and keeps it when it changes cluster.
     update_order
-        ``"momentum-first"`` is (3), (4) and, by its indices, line 20; ``"as-printed"`` delays the
-        gradient by a step: it takes chi^t in line 2 for the newest model, and the two equations of
-        line 20 one after the other. It is stable only for beta + eta l_p lambda < 1.
+        ``"momentum-first"`` is (3), (4) and, by its indices, line 20. ``"as-printed"`` delays the gradient by a step:
+        it takes chi^t in line 2 for the newest model, and the two equations of line 20 one after the other. It is
+        stable only for beta + eta l_p lambda < 1.
     reset_momentum
         Start every round of option II with zero momentum.
     participation
@@ -213,7 +213,7 @@ class CFLMGD(Algorithm[MomentumState]):
         return replace(state, models=updated, buffers=after[0], pending=after[1])
 
     def _average_models(self, state: MomentumState, on: ArrayClients) -> MomentumState:
-        """Option II: (4), (6) and line 16; with delayed gradients, the equations of line 20 one after the other."""
+        """Option II: (4), (6) and line 16; if gradients are delayed, the equations of line 20 one after the other."""
         start = 0 * state.buffers if self.reset_momentum else state.buffers
         models, buffers = cfl_mgd_option_2(
             on,
@@ -229,7 +229,7 @@ class CFLMGD(Algorithm[MomentumState]):
     def divisor(self, models: Array, assignments: Array, task: Task) -> Array | float:
         """Return the divisor in (5) of the sums (..., P, d) of gradients.
 
-        A number, or (..., P, 1) for ``normalisation="cluster"``, with 1 for empty clusters, whose sum is zero.
+        It is a number, or (..., P, 1) for ``normalisation="cluster"``, with 1 for empty clusters, whose sum is zero.
         """
         if self.normalisation == "clients":
             return float(task.clients)

@@ -1,4 +1,4 @@
-"""Arrays with a vector for each client, which an algorithm keeps between rounds."""
+"""Arrays with a vector for each client that an algorithm keeps between rounds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check_client_memory(models: Array, clients: int) -> None:
     Raises
     ------
     InvalidArgument
-        If they do; the message states their size and that of the memory.
+        If they do; the message states their size and the size of the memory.
     """
     size = math.prod(models.shape[:-2]) * clients * models.shape[-1] * _bytes_per_number(models)
     present = _memory(models)

@@ -64,7 +64,7 @@ class Cost:
 
 
 def cost_of_a_round(algorithm: Algorithm[Any], task: Task) -> Cost:
-    """Return the cost of a round in which no cluster is split, with local steps on the data whose losses choose.
+    """Return the cost of a round without a split, if local steps use the data whose losses choose the cluster.
 
     Parameters
     ----------
@@ -96,8 +96,8 @@ def cost_of_a_round(algorithm: Algorithm[Any], task: Task) -> Cost:
         case Local():
             return Cost(k, steps, steps, 0, 0, 0, 0)
         case Scaffold() | FedLin():
-            # option I takes the gradient at x, as FedLin: that is the gradient of the first local step
-            # models and control variates; the server adds the changes of both
+            # option I takes the gradient at x, as FedLin does: it is the gradient of the first local step
+            # models and control variates; the server adds the changes of both kinds
             return Cost(k, steps, steps, 0, 2 * d, 2 * d, 2 * k)
         case FPFC():
             pairs = k * (2 * m - k - 1) // 2 if algorithm.pair_rule == "either" else k * (k - 1) // 2
@@ -105,7 +105,7 @@ def cost_of_a_round(algorithm: Algorithm[Any], task: Task) -> Cost:
             # update each pair and add it to what its two clients receive; then sum all models
             server = 3 * pairs + m
         case FedBCD() | ProxSkip():
-            # with ProxSkip every client works in every round; what they send and receive is an expectation
+            # with ProxSkip every client works in every round; the numbers sent and received are expectations
             server = m
         case FedAvg() | FedProx() | CFL() | SoFL():
             server = k

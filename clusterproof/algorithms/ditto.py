@@ -29,9 +29,9 @@ class PersonalState(State):
 
 @dataclass(frozen=True, kw_only=True)
 class Ditto(MethodAlgorithm[PersonalState]):
-    """FedAvg beside which every client trains a model of its own, pulled to the server's.
+    """FedAvg, and for every client a model of its own that is pulled towards the server's model.
 
-    x moves as in FedAvg; then each participant takes its steps from its last own model, with the x that it received::
+    x moves as in FedAvg. Then each participant takes its steps from its last own model, with the x that it received::
 
         v_i <- v_i - personal_step_size * (grad phi_i(v_i) + lam (v_i - x))
 
@@ -48,11 +48,11 @@ class Ditto(MethodAlgorithm[PersonalState]):
     local_steps
         Gradient steps of the common model in a round.
     server_step_size
-        Of the server, positive.
+        Step size of the server, positive.
     participation
         Fraction of clients in a round, in (0, 1].
     weighting
-        What a client counts in the mean: ``"clients"``, one, or ``"samples"``, n_i / n.
+        Weight of a client in the mean: ``"clients"``, one, or ``"samples"``, n_i / n.
 
     Raises
     ------
@@ -93,7 +93,7 @@ class Ditto(MethodAlgorithm[PersonalState]):
 
     @property
     def round_settings(self) -> dict[str, Any]:
-        """The settings of the method's round."""
+        """Settings of the method's round."""
         own = self.personal_step_size, self.personal_steps
         steps = {
             "personal_step_size": self.step_size if own[0] is None else own[0],

@@ -30,12 +30,13 @@ class FedAvg(MethodAlgorithm[State]):
     participation
         Fraction of clients in a round, in (0, 1].
     weighting
-        What a client counts in an average: ``"clients"``, one, or ``"samples"``, n_i / n.
+        Weight of a client in an average: ``"clients"``, one, or ``"samples"``, n_i / n.
     server_step_size
-        Of the server (eta_g), positive; 1 takes the mean of the models.
+        Step size of the server (eta_g), positive; 1 takes the mean of the models.
     reshuffle
         Whether a local step is the gradient of one sample, and a pass takes the client's samples in a new uniform
-        random order. With a server step size this is NASTYA, whose own is step_size * n_i * server_step_size.
+        random order. With a server step size this is NASTYA, whose own server step size is step_size * n_i *
+        server_step_size.
 
     Raises
     ------
@@ -44,8 +45,8 @@ class FedAvg(MethodAlgorithm[State]):
 
     Notes
     -----
-    McMahan et al. (2017), Algorithm 1, whose weights are n_k / n. NASTYA is that of Sadiev et al. (2022), Algorithm 3
-    without compression, which was read. The model array has P = 1.
+    McMahan et al. (2017), Algorithm 1, whose weights are n_k / n. NASTYA is Algorithm 3 of Sadiev et al. (2022) without
+    compression; we read that paper. The model array has P = 1.
     """
 
     name: ClassVar[str] = "fedavg"

@@ -15,7 +15,7 @@ from clusterproof.methods.declaration import METHODS, Method
 from clusterproof.methods.personal import fedbcd
 
 DEFAULTS = {"penalised": {"proximal": 0.1}, "separate": {"pull": 0.2}}
-"""The parameter that only this variant has, with its default."""
+"""Each variant's own parameter, with its default."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class FedBCD(MethodAlgorithm[PersonalState]):
 
     @property
     def round_settings(self) -> dict[str, Any]:
-        """The settings of the method's round."""
+        """Settings of the method's round."""
         penalised = self.variant == "penalised"
         return {
             "step_size": self.step_size,

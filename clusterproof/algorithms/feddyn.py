@@ -1,4 +1,4 @@
-"""FedDyn: losses whose linear terms the rounds learn (Acar et al., 2021)."""
+"""FedDyn: local losses with a linear term that changes in every round (Acar et al., 2021)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class LinearState(State):
     ----------
     offset
         The server's h, (..., 1, d), the mean of all L_i while all clients take part.
-    linear
+    Every client's L_i, the gradient of its linear term, (..., m, d).
         Every client's gradient L_i of its linear term, (..., m, d).
     """
 
@@ -32,7 +32,7 @@ class LinearState(State):
 
 @dataclass(frozen=True, kw_only=True)
 class FedDyn(MethodAlgorithm[LinearState]):
-    """FedAvg whose clients add a linear and a quadratic term to their losses, so that all rest at the common optimum.
+    """FedAvg whose clients add a linear and a quadratic term to their losses, so that all have one optimum.
 
     A participant starts at y = x and takes K steps y <- y - step_size * (grad phi_i(y) - L_i + alpha (y - x)). Then::
 
@@ -40,7 +40,7 @@ class FedDyn(MethodAlgorithm[LinearState]):
         h <- h - alpha / m * sum of (y_i - x)
         x <- mean of y_i - h / alpha
 
-    All L_i and h start at 0; absent clients keep their L_i.
+    All L_i and h start at 0; clients that do not participate keep their L_i.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class FedDyn(MethodAlgorithm[LinearState]):
     participation
         Fraction of clients in a round, in (0, 1].
     weighting
-        What a client counts in the mean of the models: ``"clients"``, one, or ``"samples"``, n_i / n.
+        Weight of a client in the mean of the models: ``"clients"``, one, or ``"samples"``, n_i / n.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""FedLin: local steps on losses whose gradient at the server's model is the common one (Mitra et al., 2021)."""
+"""FedLin: local steps on losses whose gradients at the server's model all equal the mean (Mitra et al., 2021)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from clusterproof.methods.declaration import METHODS, Method
 
 @dataclass(frozen=True, kw_only=True)
 class FedLin(MethodAlgorithm[State]):
-    """Two exchanges a round: of the gradients at the server's model x, then of the clients' models.
+    """Two exchanges per round: gradients at the server's model x, then the clients' models.
 
-    With g_i = grad phi_i(x) and g, their mean over the participants, a participant starts at y = x and takes K steps::
+    Write g_i = grad phi_i(x), and g for their mean over the participants. A participant starts at y = x and takes K
+    steps::
 
         y <- y - step_size * (grad phi_i(y) - g_i + g)
 
-    and the server takes the mean of their models.
+    The server then takes the mean of the participants' models.
 
     Parameters
     ----------
@@ -39,9 +40,9 @@ class FedLin(MethodAlgorithm[State]):
 
     Notes
     -----
-    FedLin (Mitra, Jaafar, Pappas and Hassani, 2021) without compression, of which an abstract was read: the
-    equations are restated, with equal step sizes and numbers of steps, and all clients take part there. It is
-    SCAFFOLD whose control variates are the gradients at x. The model array has P = 1.
+    FedLin (Mitra, Jaafar, Pappas and Hassani, 2021) without compression. We read an abstract only: the equations are
+    restated, with equal step sizes and numbers of steps, and all clients take part there. FedLin is SCAFFOLD whose
+    control variates are the gradients at x. The model array has P = 1.
     """
 
     name: ClassVar[str] = "fedlin"

@@ -1,4 +1,4 @@
-"""FedNova: means of changes a step (Wang et al., 2020)."""
+"""FedNova: a mean of the clients' changes per step (Wang et al., 2020)."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ class FedNova(MethodAlgorithm[State]):
 
         x <- x + server_step_size * tau * mean of (y_i - x) / K_i
 
-    Where all clients take equally many steps this is FedAvg; they do not in training by epochs.
+    If all clients take equally many steps, this is FedAvg; training by epochs gives them different numbers.
 
     Parameters
     ----------
     step_size
         Step size of the clients, positive.
     local_steps
-        Local steps of a client in a round; in training by epochs K_i is as many times its number of batches.
+        Local steps of a client in a round; in training by epochs, K_i is this number times its number of batches.
     server_step_size
-        Of the server, positive.
+        Step size of the server, positive.
     participation
         Fraction of clients in a round, in (0, 1].
     weighting
-        What a client counts in both means: ``"clients"``, one, or ``"samples"``, n_i / n.
+        Weight of a client in both means: ``"clients"``, one, or ``"samples"``, n_i / n.
 
     Raises
     ------

@@ -36,8 +36,8 @@ class FedProx(MethodAlgorithm[State]):
 
     Notes
     -----
-    Li et al. (2020), Algorithm 2; the default coefficient is that of SoFL, 5.1. The gradient of the proximal
-    term is zero in the first local step, so that one local step is FedAvg. The model array has P = 1.
+    Li et al. (2020), Algorithm 2; the default coefficient is SoFL's, 5.1. The gradient of the proximal term is zero in
+    the first local step, so that one local step is FedAvg. The model array has P = 1.
     """
 
     name: ClassVar[str] = "fedprox"

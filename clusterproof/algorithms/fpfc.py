@@ -1,6 +1,6 @@
 """FPFC, fusion-penalised federated clustering (Yu, Liu, Sun and Wang, AAAI 2023).
 
-It is no function of ``methods``: its server keeps vectors of pairs, which no verb of the clients says.
+FPFC cannot be a function of ``methods``: its server keeps vectors of pairs, and a method cannot say this.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class Residuals:
     models
         ||grad_w L_0||, the gradients of the plain Lagrangian in the clients' models.
     differences
-        Distance of v from the gradient of the penalty at theta, root of the sum of squares over
-        ordered pairs; zero up to rounding once every pair has been updated.
+        Distance of v from the gradient of the penalty at theta: root of the sum of squares over ordered pairs. It is
+        zero up to rounding once every pair has been updated.
     duals
         ||grad_v L_0||: the root of the sum over ordered pairs of ||w_i - w_j - theta_ij||^2, over 2 m.
     """
@@ -97,9 +97,9 @@ class FPFC(Algorithm[FusionState]):
     augmentation
         Coefficient of the augmented Lagrangian's quadratic term (rho), greater than 1 / (concavity - 1).
     threshold
-        Largest norm of the difference of two clients that are grouped (nu); groups are connected
-        components of such pairs. For SCAD from ``smoothing`` to 0.5, and equal to ``smoothing`` where that is larger;
-        for l1 any positive number.
+        Largest norm of the difference of two grouped clients (nu); groups are connected components of such pairs. For
+        SCAD it lies between ``smoothing`` and 0.5, and equals ``smoothing`` if that is larger; for l1 it is any
+        positive number.
     pair_rule
         Pairs that a round updates: those with at least one participant (``"either"``, the public code), with
         two (``"both"``, the printed rule, with which a single participant changes no pair), or
@@ -121,9 +121,9 @@ class FPFC(Algorithm[FusionState]):
 
     Notes
     -----
-    Yu, Liu, Sun and Wang (2023), Algorithm 1, with zeta_i the mean over all j of w_j + theta_ij -
-    v_ij / rho. The public code updates a pair of two participants twice per round, this class once.
-    The defaults are those of its documentation. ``models`` has one row per client.
+    Yu, Liu, Sun and Wang (2023), Algorithm 1, with zeta_i the mean over all j of w_j + theta_ij - v_ij / rho. The
+    public code updates a pair of two participants twice per round, this class once. The defaults come from its
+    documentation. ``models`` has one row per client.
     """
 
     name: ClassVar[str] = "fpfc"
@@ -239,7 +239,7 @@ class FPFC(Algorithm[FusionState]):
         gradients = to_numpy(task.gradients(models, like(np.arange(clients), models), generator))
         dual = self.augmentation * (1 - pairs.factor)
         lagrangian = gradients + signed_sums(pairs, dual) / clients
-        # theta and v are multiples of one vector, so that their lengths stand for them
+        # theta and v are multiples of one vector, so that their lengths suffice
         lengths = delta_lengths(pairs)[..., None]
         stationarity = self.fusion_penalty.stationarity_residual(
             pairs.factor[..., None] * lengths, dual[..., None] * lengths
@@ -266,10 +266,10 @@ def _state(models: Array, pairs: Pairs) -> FusionState:
 
 
 def group_averages(models: Array, assignments: Array, weights: Array | None = None) -> Array:
-    """Return the model alpha_l of each client's group, the mean of its members' models (..., m, d), (..., m, d).
+    """Return alpha_l, the mean of the models (..., m, d) of each client's group, as one row per client, (..., m, d).
 
-    ``assignments`` (..., m) are the clients' groups; ``weights`` (m,) or (..., m) are, for example, their numbers
-    of samples n_i. If None, all weights are equal.
+    ``assignments`` (..., m) are the clients' groups. ``weights`` (m,) or (..., m) are, for example, their numbers of
+    samples n_i. If None, all weights are equal.
     """
     xp = array_namespace(models)
     if weights is None:

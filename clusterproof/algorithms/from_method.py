@@ -1,4 +1,4 @@
-"""Algorithms whose rounds are those of a method: their classes have its settings, and keep its states."""
+"""Algorithms whose rounds are a method's rounds: their classes have its settings and keep its states."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class MethodAlgorithm(Algorithm[StateT]):
     """The method."""
 
     state: ClassVar[type[State]] = State
-    """Class of the states, whose fields beside those of ``State`` are the method's states beside the model."""
+    """Class of the states; its fields beyond ``State`` are the method's states other than the model."""
 
     def model_count(self, task: Task) -> int:
         """Return 1."""
@@ -44,11 +44,11 @@ class MethodAlgorithm(Algorithm[StateT]):
 
     @classmethod
     def state_class(cls) -> type[State]:
-        """Return ``state``, unless a subclass has states of its own."""
+        """Return ``state``; a subclass with states of its own overrides this."""
         return cls.state if cls.initialise is MethodAlgorithm.initialise else super().state_class()
 
     def initialise(self, models: Array, task: Task) -> StateT:
-        """Return where the method's states start from a model of the server, (..., 1, d)."""
+        """Return the starting values of the method's states for a model of the server, (..., 1, d)."""
         settings = self.round_settings
         kept = {
             name: start_of(
@@ -88,11 +88,11 @@ class MethodAlgorithm(Algorithm[StateT]):
 
     @property
     def round_settings(self) -> dict[str, Any]:
-        """The settings of the method's round."""
+        """Settings of the method's round."""
         return {name: getattr(self, name) for name in self.method.settings if hasattr(self, name)}
 
     def drawn(self, state: StateT, randomness: Randomness) -> dict[str, Any]:
-        """Return what is drawn for a round, such as a coin; by default nothing."""
+        """Return the random values of a round, such as a coin; by default none."""
         return {}
 
     def _is_of_clients(self, name: str) -> bool:
@@ -106,7 +106,7 @@ class MethodAlgorithm(Algorithm[StateT]):
 
 
 def start_of(models: Array, start: Any, clients: int) -> Array:
-    """Return where a state starts: ``"model"`` or a number, with a row for each client if there are ``clients``."""
+    """Return the start of a state, ``"model"`` or a number, with a row for each client if ``clients`` are given."""
     zero = zeros_for_clients(models, clients) if clients else array_namespace(models).zeros_like(models)
     if start == 0:
         return zero
@@ -114,14 +114,14 @@ def start_of(models: Array, start: Any, clients: int) -> Array:
 
 
 def own_method(name: str) -> type[MethodAlgorithm[Any]] | None:
-    """Return the class of a method that a user declared, by its name; None if there is none."""
+    """Return the class of a method that a user declared, by its name; return None if no method has it."""
     found = [rule for rule, method in METHODS.items() if method.name == name]
     return algorithm_of(found[-1]) if found else None
 
 
 @cache
 def algorithm_of(rule: Callable[..., Any]) -> type[MethodAlgorithm[Any]]:
-    """Return the class of a method that a user wrote: its settings, and how many and which clients take part.
+    """Return the class of a method that a user wrote: its settings, and the participation of clients.
 
     Raises
     ------

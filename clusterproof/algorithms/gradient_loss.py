@@ -1,6 +1,6 @@
 """GL-CFL: clients choose their cluster by the loss and the direction of the gradient.
 
-It is no function of ``methods``: its clients compare gradients with moves, which no verb of the clients says.
+GL-CFL cannot be a function of ``methods``: its clients compare gradients with moves, and a method cannot say this.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class MovingState(State):
 class GradientLoss(Algorithm[MovingState]):
     """IFCA whose clients also compare their gradient with the model's last update.
 
-    With one mini-batch per client, losses L_ik, gradients G_ik, and the model's last update D_k::
+    With one mini-batch per client, losses L_ik, gradients G_ik, and the model's last update D_k, client i computes::
 
         s_i = argmax_k  weight * S_ik - (1 - weight) * L_ik        w_i = w_{s_i} - step_size * G_{i s_i}
 
@@ -61,21 +61,21 @@ class GradientLoss(Algorithm[MovingState]):
         S = cos(-G, D) or -||G + D / alpha||. ``"as-printed"`` has S = cos(G, D) or -||G - D||, which
         gives the true cluster the lowest score.
     loss_reduction
-        Reduction over the mini-batch: ``"mean"``, or ``"sum"`` as in (1). Only the score uses the sum, and the
-        gradient of the sum in the printed Euclidean distance; the step uses the mean.
+        Reduction over the mini-batch: ``"mean"``, or ``"sum"`` as in (1). Only the score uses the sum; the printed
+        Euclidean distance uses the gradient of the sum, and the step uses the mean.
     empty_cluster
         When K random participants are assigned to clusters 1 .. K for training, after the choice of clusters:
-        ``"never"``, ``"when-empty"`` (in rounds with an empty cluster) or ``"always"``. The recorded
-        assignments are the clients' choices. Otherwise an empty cluster keeps its model.
+        ``"never"``, ``"when-empty"`` (in rounds with an empty cluster) or ``"always"``. The recorded assignments are
+        the clients' choices. Without such an assignment, an empty cluster keeps its model.
     participation
         Fraction of clients in a round, in (0, 1].
 
     Raises
     ------
     InvalidArgument
-        If a parameter is outside its range; if the task has no number of ``samples`` to sum over, or fewer
-        participants than clusters to be assigned; during a run, if the task has no ``losses_and_gradients`` or a
-        client's gradient is not finite.
+        If a parameter is outside its range. If the task has no number of ``samples`` for the sum, or fewer participants
+        than clusters to assign. During a run, if the task has no ``losses_and_gradients`` or a client's gradient is not
+        finite.
 
     Notes
     -----

@@ -1,7 +1,7 @@
-"""FPFC's server: the proximal step of the pairs, the sums that it sends, and the groups of clients.
+"""FPFC's server: the proximal step of the pairs, the sums that the server sends, and the groups of clients.
 
-After a pair's update theta_ij = s delta_ij and v_ij = rho (1 - s) delta_ij for one vector delta_ij and one factor s in
-[0, 1]. Both are stored for i < j; delta_ji = -delta_ij.
+After a pair's update theta_ij = s delta_ij and v_ij = rho (1 - s) delta_ij, for one vector delta_ij and one factor s in
+[0, 1]. The server stores both for i < j; delta_ji = -delta_ij.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from clusterproof.common.memory import free_memory
 from clusterproof.common.validation import InvalidArgument
 
 PAIR_RULES = {"either": 1, "both": 2, "all": 0}
-"""How many of a pair's two clients must participate for the pair to be updated."""
+"""Number of a pair's two clients that must participate for an update of the pair, by rule."""
 
 SMALL = 10_000
-"""Most numbers in delta that numpy updates: loading the compiled loop takes a second."""
+"""Largest number of entries of delta that NumPy updates; the compiled loop takes a second to load."""
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,8 @@ def update_pairs(
     pairs, models
         Pairs of the previous round, and models after the local steps, (..., m, d).
     moving, needed
-        Whether a client participates, booleans (..., m), and the number of participants that a pair needs to be
-        updated, see ``PAIR_RULES``.
+        Whether a client participates, booleans (..., m), and the number of participants that the update of a pair
+        needs, see ``PAIR_RULES``.
     pieces
         The penalty's proximal factor, see ``Penalty.pieces``.
     threshold
@@ -187,7 +187,7 @@ def _update_in_numpy(
     old: Any, delta: Any, factor: Any, near: Any, sums: Any, kept: Any, models: Any, moving: Any, needed: int,
     pieces: Any, threshold: float, _least: float, copying: bool,
 ) -> None:  # fmt: skip
-    """Do what ``_update`` does."""
+    """Update the pairs as ``_update`` does, with NumPy."""
     clients = np.arange(models.shape[1])[:, None]
     i, j = np.triu_indices(len(clients), 1)
     signs = (clients == i).astype(float) - (clients == j)
@@ -207,7 +207,7 @@ def _update_in_numpy(
 def connected_groups(near: np.ndarray) -> np.ndarray:
     """Return the connected components of graphs (..., m, m), numbered by first appearance, (..., m).
 
-    Two clients are connected where either of the two entries is True.
+    Two clients are connected if either of the two entries is True.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
@@ -259,7 +259,7 @@ def require_current(pairs: Pairs) -> None:
     Raises
     ------
     RuntimeError
-        If one has.
+        If a later state has overwritten them.
     """
     if not pairs.delta.flags.writeable:
         raise RuntimeError("the pairs of this state were overwritten by the next state, see `reuse_memory`")

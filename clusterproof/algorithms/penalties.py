@@ -17,7 +17,7 @@ from clusterproof.common.arrays import Array, array_namespace, convert_array
 from clusterproof.common.validation import InvalidArgument, check_number
 
 POINTS = ("must be an array of real numbers (..., d)", "give a vector a row")
-"""Rule and remedy of points and duals."""
+"""Rule and remedy for points and duals."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,8 +81,8 @@ class Penalty(ABC):
         Raises
         ------
         InvalidArgument
-            If the augmentation is too small: the objective then has two minima, its minimiser jumps, and
-            the closed form is wrong around the jump.
+            If the augmentation is too small. The objective then has two minima, its minimiser jumps, and the closed
+            form is wrong around the jump.
         """
         check_number("augmentation", augmentation, above=0, remedy="raise it; 1 is the public code's")
         if augmentation <= self.weakest_augmentation:
@@ -122,11 +122,11 @@ class Penalty(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class GroupL1(Penalty):
-    """The convex penalty g(t) = strength t, of FPFC-l1."""
+    """The convex penalty g(t) = strength t of FPFC-l1."""
 
     @property
     def saturation(self) -> float:
-        """Infinity, as the penalty grows without bound."""
+        """Infinity, because the penalty grows without bound."""
         return math.inf
 
     def value(self, lengths: Array) -> Array:
@@ -273,7 +273,7 @@ class SmoothedSCAD(SCAD):
 
 
 def lengths_of(vectors: Array) -> Array:
-    """Return the Euclidean norms of vectors (..., d), (...), also where their squares underflow or overflow."""
+    """Return the Euclidean norms of vectors (..., d), (...), even if their squares underflow or overflow."""
     xp = array_namespace(vectors)
     with np.errstate(over="ignore"):
         squares = xp.vecdot(vectors, vectors)
@@ -285,7 +285,7 @@ def lengths_of(vectors: Array) -> Array:
 
 
 def least_square(numbers: Any) -> float:
-    """Return the sum of squares above which rounding towards zero is not seen, of the ``finfo`` of a type."""
+    """Return the sum of squares above which rounding towards zero does not matter, for the ``finfo`` of a type."""
     return float(numbers.smallest_normal / numbers.eps)
 
 

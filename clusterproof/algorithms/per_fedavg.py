@@ -37,7 +37,7 @@ class PerFedAvg(MethodAlgorithm[State]):
         Fraction of clients in a round, in (0, 1].
     gradient
         ``"first-order"`` (FO) leaves the factor with the Hessian out; ``"second-order"`` keeps it,
-        by a Hessian-vector product, which HF approximates by a difference of two gradients of D''.
+        by a Hessian-vector product; HF approximates it by a difference of two gradients of D''.
     weighting
         Weight of a client in an average: ``"clients"`` (equal) or ``"samples"`` (n_i / n).
 
@@ -50,7 +50,7 @@ class PerFedAvg(MethodAlgorithm[State]):
     Notes
     -----
     Fallah, Mokhtari and Ozdaglar (2020), Algorithm 1 and (8)-(10). The model
-    array has P = 1: the server's model before the personal step, which ``personalise`` takes.
+    array has P = 1: the server's model before the personal step, to which ``personalise`` applies that step.
     """
 
     name: ClassVar[str] = "per-fedavg"
@@ -74,13 +74,13 @@ class PerFedAvg(MethodAlgorithm[State]):
 
     @property
     def round_settings(self) -> dict[str, Any]:
-        """The settings of the method's round."""
+        """Settings of the method's round."""
         first_order = self.gradient == "first-order"
         return {"step_size": self.step_size, "inner_step_size": self._inner, "first_order": first_order}
 
     @property
     def has_personal_step(self) -> bool:
-        """True."""
+        """True: clients deploy their model after the personal step."""
         return True
 
     def personalise(self, points: Array, clients: Array, task: Task, randomness: Randomness) -> Array:

@@ -49,15 +49,15 @@ class PFedMe(MethodAlgorithm[PersonalState]):
     outer_step_size
         Step size of w, positive.
     mix
-        What of the way to the mean the server goes (beta), positive.
+        Share of the way to the mean that the server moves (beta), positive.
     theta
-        ``"continues"``: theta starts where it was; ``"restarts"``: at w.
+        ``"continues"``: theta starts at its last value; ``"restarts"``: at w.
     local_steps
         Outer steps of a client in a round (K).
     participation
         Fraction of clients in a round, in (0, 1].
     weighting
-        What a client counts in the mean: ``"clients"``, one, or ``"samples"``, n_i / n.
+        Weight of a client in the mean: ``"clients"``, one, or ``"samples"``, n_i / n.
 
     Raises
     ------

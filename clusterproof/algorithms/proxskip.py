@@ -32,7 +32,7 @@ class SkippingState(State):
 
 @dataclass(frozen=True, kw_only=True)
 class ProxSkip(MethodAlgorithm[SkippingState]):
-    """Gradient steps of all clients on their own models, which are averaged with a probability.
+    """Gradient steps of all clients on their own models, and with a probability the mean of these models.
 
     A round is one iteration of every client::
 
@@ -49,7 +49,7 @@ class ProxSkip(MethodAlgorithm[SkippingState]):
     step_size
         Step size (gamma), positive.
     probability
-        Of communicating in a round (p), in (0, 1]; 1 is gradient descent on the mean loss.
+        Probability of communicating in a round (p), in (0, 1]; 1 is gradient descent on the mean loss.
 
     Raises
     ------
@@ -58,9 +58,9 @@ class ProxSkip(MethodAlgorithm[SkippingState]):
 
     Notes
     -----
-    The method of Mishchenko, Malinovsky, Stich and Richtarik (2022), read in the form of Algorithm 1 of Variance
-    Reduced ProxSkip (2022). All clients take part. ``models`` has P = 1 and is the mean of the x_i, which the server
-    has where they communicate.
+    The method of Mishchenko, Malinovsky, Stich and Richtarik (2022), in the form of Algorithm 1 of Variance Reduced
+    ProxSkip (2022), which we read. All clients take part. ``models`` has P = 1 and is the mean of the x_i; the server
+    has it only after communication.
     """
 
     name: ClassVar[str] = "proxskip"

@@ -42,7 +42,7 @@ class Scaffold(MethodAlgorithm[ControlState]):
         x <- x + server_step_size * mean over S of (y_i - x)
         c <- c + 1/m * sum over S of (c_i+ - c_i)
 
-    and c_i <- c_i+; absent clients keep theirs. All control variates start at 0.
+    and c_i <- c_i+; absent clients keep their c_i. All control variates start at 0.
 
     Parameters
     ----------
@@ -53,12 +53,12 @@ class Scaffold(MethodAlgorithm[ControlState]):
     participation
         Fraction of clients in a round, in (0, 1].
     option
-        ``"II"`` reuses the local gradients, whose mean its c_i+ is; ``"I"`` takes one more gradient, at x.
+        ``"II"`` reuses the local gradients: c_i+ is their mean. ``"I"`` takes one more gradient, at x.
         With server_step_size = 1 option I can diverge at step sizes at which FedAvg converges.
     server_step_size
-        Of the server (eta_g), positive.
+        Step size of the server (eta_g), positive.
     weighting
-        What a client counts in the mean of the models: ``"clients"``, one, or ``"samples"``, n_i / n.
+        Weight of a client in the mean of the models: ``"clients"``, one, or ``"samples"``, n_i / n.
 
     Raises
     ------
@@ -67,8 +67,8 @@ class Scaffold(MethodAlgorithm[ControlState]):
 
     Notes
     -----
-    Karimireddy, Kale, Mohri, Reddi, Stich and Suresh (2020), arXiv 1910.06378, Algorithm 1, which was read. Its
-    means are unweighted. The model array has P = 1.
+    Karimireddy, Kale, Mohri, Reddi, Stich and Suresh (2020), arXiv 1910.06378, Algorithm 1, which we read. Its means
+    are unweighted. The model array has P = 1.
     """
 
     name: ClassVar[str] = "scaffold"

@@ -13,7 +13,7 @@ LARGEST_CURVE = 10
 """Largest number of clusters that the elbow rule considers."""
 
 SMALLEST_SILHOUETTE = 0.25
-"""Smallest mean silhouette of more than one cluster."""
+"""Smallest mean silhouette for which there is more than one cluster."""
 
 ROUNDING = 1e-14
 """Squared relative difference below which vectors are equal (seven digits)."""
@@ -29,11 +29,11 @@ def cluster_winners(
     clients, winners, neurons
         Update vectors (m, d), index of each client's neuron (m,), and all neurons (n, d).
     rule
-        ``"elbow"`` uses the elbow of the winners' within-cluster sums of squares, as SoFL does; it
-        never returns one cluster for each winner. ``"silhouette"`` compares every number of clusters from 2 to
-        the number of winners by the mean cosine silhouette of the clients, and returns 1 if
-        the best is below 0.25. Clusters with similar updates may be merged: with two of four at a
-        cosine of 0.48, three clusters have the silhouette 0.80 and four 0.79.
+        ``"elbow"`` uses the elbow of the winners' within-cluster sums of squares, as SoFL does; it never returns one
+        cluster for each winner. ``"silhouette"`` compares every number of clusters from 2 to the number of winners by
+        the mean cosine silhouette of the clients. It returns 1 if the best is below 0.25. Clusters with similar updates
+        may be merged: with two of four clusters at a cosine of 0.48, three clusters have the silhouette 0.80 and four
+        0.79.
     seed
         Seed of k-means.
 

@@ -31,8 +31,8 @@ def sample_order(samples: int, updates: int, generator: np.random.Generator) -> 
 def decayed(start: float, update: int, updates: int, schedule: str) -> float:
     """Return the rate or radius at update t of T.
 
-    ``"as-printed"`` is SoFL's (12) and (13), start / (1 + t / (T/2)), which ends at a third for every
-    T. ``"robbins-monro"`` is start / (1 + t / 60): its sum diverges, that of its squares does not.
+    ``"as-printed"`` is SoFL's (12) and (13), start / (1 + t / (T/2)), which ends at a third for every T.
+    ``"robbins-monro"`` is start / (1 + t / 60): its sum diverges, the sum of its squares converges.
     """
     return start / (1 + update / (updates / 2 if schedule == "as-printed" else TIME_CONSTANT))
 
@@ -56,8 +56,8 @@ def train(
     order
         Index of the sample of each update, (T,).
     learning_rate, radius
-        Values at the first update: SoFL's eta_0 and sigma_0, the latter in units of the grid. With
-        radius 0 only the winner moves.
+        Values at the first update: SoFL's eta_0 and sigma_0. The radius has the units of the grid; with radius 0 only
+        the winner moves.
     schedule
         See ``decayed``.
     distance
@@ -70,8 +70,8 @@ def train(
 
     Notes
     -----
-    SoFL (10)-(13). With the as-printed schedule, the operations are those of MiniSom 2.3.6, including the
-    1e-8 in the cosine's denominator.
+    SoFL (10)-(13). With the as-printed schedule, the operations are MiniSom 2.3.6's, including the 1e-8 in the cosine's
+    denominator.
     """
     neurons = neurons.copy()
     row, column = np.arange(neurons.shape[0], dtype=float), np.arange(neurons.shape[1], dtype=float)

@@ -62,11 +62,11 @@ class FedAvgM(MethodAlgorithm[BufferState]):
     local_steps
         Gradient steps of a client in a round.
     server_step_size
-        Of the server, positive.
+        Step size of the server, positive.
     participation
         Fraction of clients in a round, in (0, 1].
     weighting
-        What a client counts in the mean: ``"clients"``, one, or ``"samples"``, n_i / n.
+        Weight of a client in the mean: ``"clients"``, one, or ``"samples"``, n_i / n.
 
     Raises
     ------
@@ -103,7 +103,7 @@ class FedAvgM(MethodAlgorithm[BufferState]):
 
 @dataclass(frozen=True, kw_only=True)
 class _Adaptive(MethodAlgorithm[MomentsState]):
-    """What FedAdam and FedYogi have in common."""
+    """Base class of FedAdam and FedYogi."""
 
     state: ClassVar[type[State]] = MomentsState
 
@@ -144,17 +144,17 @@ class FedAdam(_Adaptive):
     eta
         Step size of the server, positive.
     beta1
-        What m keeps of what it was, in [0, 1).
+        Factor of the old m in the running mean, in [0, 1).
     beta2
-        What v keeps of what it was, in [0, 1).
+        Factor of the old v in the running mean, in [0, 1).
     tau
-        What is added to the root, positive: small tau adapts more.
+        Number that is added to the root, positive: small tau adapts more.
     local_steps
         Gradient steps of a client in a round.
     participation
         Fraction of clients in a round, in (0, 1].
     weighting
-        What a client counts in the mean: ``"clients"``, one, or ``"samples"``, n_i / n.
+        Weight of a client in the mean: ``"clients"``, one, or ``"samples"``, n_i / n.
 
     Raises
     ------
@@ -190,17 +190,17 @@ class FedYogi(_Adaptive):
     eta
         Step size of the server, positive.
     beta1
-        What m keeps of what it was, in [0, 1).
+        Factor of the old m in the running mean, in [0, 1).
     beta2
-        What v keeps of what it was, in [0, 1).
+        Factor of the old v in the decay of v, in [0, 1).
     tau
-        What is added to the root, positive: small tau adapts more.
+        Number that is added to the root, positive: small tau adapts more.
     local_steps
         Gradient steps of a client in a round.
     participation
         Fraction of clients in a round, in (0, 1].
     weighting
-        What a client counts in the mean: ``"clients"``, one, or ``"samples"``, n_i / n.
+        Weight of a client in the mean: ``"clients"``, one, or ``"samples"``, n_i / n.
 
     Raises
     ------

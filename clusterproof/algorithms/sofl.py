@@ -1,6 +1,6 @@
 """SoFL: one clustering of the clients by a self-organising map and k-means, then training by cluster.
 
-It is no function of ``methods``: its server groups all updates at once, which no verb of the clients says.
+SoFL cannot be a function of ``methods``: its server groups all updates at once, and a method cannot say this.
 """
 
 from __future__ import annotations
@@ -97,17 +97,15 @@ class SoFL(Algorithm[DoubleState]):
     Raises
     ------
     InvalidArgument
-        If a parameter is outside its range, scikit-learn is not installed, or the stationary trigger,
-        which needs every client's update, is combined with partial participation; during a run, if a client's
-        model is not finite.
+        If a parameter is outside its range, scikit-learn is not installed, or the stationary trigger, which needs every
+        client's update, is combined with partial participation. During a run, if a client's model is not finite.
 
     Notes
     -----
-    SoFL (Electronics 13, 3682, 2024), Algorithm 1, whose line 30 has n_m / n. The grid, the initialisation and
-    the detector of the elbow are not in the paper; here the detector is the largest distance below
-    the chord. Updates are divided by the largest norm, to which MiniSom's cosine, with 1e-8 in its
-    denominator, is sensitive. A zero update has cosine 0 with every vector. A run starts from one
-    model; ``models`` then has one row per client.
+    SoFL (Electronics 13, 3682, 2024), Algorithm 1, whose line 30 has n_m / n. The grid, the initialisation and the
+    detector of the elbow are not in the paper; here the detector is the largest distance below the chord. Updates are
+    divided by the largest norm, because MiniSom's cosine, with 1e-8 in its denominator, is sensitive to it. A zero
+    update has cosine 0 with every vector. A run starts from one model; ``models`` then has one row per client.
     """
 
     name: ClassVar[str] = "sofl"
@@ -185,7 +183,7 @@ class SoFL(Algorithm[DoubleState]):
 
     @property
     def has_personal_step(self) -> bool:
-        """Whether the training method has one."""
+        """Whether the training method has a personal step."""
         return self.method == "per-fedavg"
 
     def personalise(self, points: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
@@ -220,7 +218,7 @@ class SoFL(Algorithm[DoubleState]):
         return replace(state, assignments=partition, clustered=np.asarray(clustered | due))
 
     def at_rest(self, updates: np.ndarray) -> np.ndarray:
-        """Return whether the mean of updates (..., m, d) has less than a tenth of the largest norm, (...)."""
+        """Return whether the mean of updates (..., m, d) is shorter than a tenth of the largest update, (...)."""
         result = np.zeros(updates.shape[:-2], dtype=bool)
         for replicate in np.ndindex(result.shape):
             mean, longest = mean_and_largest(updates[replicate])

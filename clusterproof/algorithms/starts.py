@@ -25,8 +25,8 @@ class Starts:
     Attributes
     ----------
     least_share
-        Share of the participants for which every model must have the smallest loss; otherwise the start is drawn
-        again. If None, every start is accepted.
+        Share of the participants for which every model must have the smallest loss; otherwise the start is drawn again.
+        If None, every start is accepted.
     restarts
         Number of starts, each tried for ``trial_rounds`` rounds; the start with the smallest mean over all
         clients of their smallest loss is used.

@@ -25,7 +25,7 @@ def require_sizes(weighting: str, task: Task) -> None:
 def client_weights(weighting: str, task: Task, clients: Array, models: Array) -> Array | None:
     """Return the weights of participants (..., k): n_i over the largest n_j, which is exactly 1 for equal sizes.
 
-    The weights have the array library and dtype of ``models``. None stands for equal weights.
+    The weights have the array library and dtype of ``models``. None means equal weights.
     """
     if weighting == "clients":
         return None

@@ -1,4 +1,4 @@
-"""Methods with a model for each cluster, of which clients choose theirs: IFCA and CFL-MGD."""
+"""Methods with one model per cluster, where each client chooses its model: IFCA and CFL-MGD."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from clusterproof.methods.declaration import Real
 def ifca(clients: Any, models: Any, *, step_size: Real, averaging: str = "gradient", chosen: Any) -> Any:
     """IFCA: Algorithm 1 of Ghosh, Chung, Yin and Ramchandran (2020), after line 8, the choice.
 
-    With gradient averaging a step of size gamma along 1/m times the sum of the members' gradients, line 15; else the
-    means of the members' models after their local steps, of which an empty cluster keeps its own, line 18.
+    Gradient averaging takes a step of size gamma along 1/m times the sum of the members' gradients, line 15. Otherwise
+    the server takes the means of the members' models after their local steps; an empty cluster keeps its model, line
+    18.
     """
     received = clients.received(models, chosen)
     if averaging == "model":
@@ -23,7 +24,7 @@ def ifca(clients: Any, models: Any, *, step_size: Real, averaging: str = "gradie
 
 
 def mean_gradients(clients: Any, models: Any, chosen: Any, divisors: Any) -> Any:
-    """Return the sums of the members' gradients over the number of all clients, or over ``divisors``, one each: (5)."""
+    """Return the sums of the members' gradients, divided by the number of all clients or by ``divisors``: (5)."""
     sent = clients.each(lambda client, own: client.gradient(own), clients.received(models, chosen))
     sums = clients.total_by(sent, chosen, models)
     if divisors is None:
@@ -46,7 +47,7 @@ def cfl_mgd_option_1(
     chosen: Any,
     divisors: Any = None,
 ) -> Any:
-    """CFL-MGD, option I: Algorithm 1 of Zhao et al. (2023), the momentum the server's: (9), second line of (32)."""
+    """CFL-MGD, option I with the server's momentum: Algorithm 1 of Zhao et al. (2023), (9), second line of (32)."""
     means = mean_gradients(clients, models, chosen, divisors)
     momenta = clients.each_cluster(lambda buffer, mean: momentum * buffer + mean, momenta, means)
     return moved(clients, models, momenta, step_size), momenta
@@ -63,7 +64,7 @@ def delayed_option_1(
     chosen: Any,
     divisors: Any = None,
 ) -> Any:
-    """Option I as printed: line 9 has the mean gradient of the round before, ``pending``."""
+    """Option I as printed: line 9 uses ``pending``, the mean gradient of the previous round."""
     means = mean_gradients(clients, models, chosen, divisors)
     momenta = clients.each_cluster(lambda buffer, late: momentum * buffer + late, momenta, pending)
     return moved(clients, models, momenta, step_size), momenta, means
@@ -81,7 +82,7 @@ def client_momenta_option_1(
     divisors: Any,
     delayed: bool = False,
 ) -> Any:
-    """Option I with the clients' momenta: lines 7 to 9 of Algorithm 1, and 15, after which members have their mean."""
+    """Option I with the clients' momenta: lines 7 to 9 of Algorithm 1, and line 15, which gives members their mean."""
 
     def line_9(buffer: Any, own: Any, late: Any) -> Any:
         return momentum * buffer + (late if delayed else own)
@@ -106,7 +107,7 @@ def cfl_mgd_option_2(
     chosen: Any,
     delayed: bool = False,
 ) -> Any:
-    """CFL-MGD, option II: u before chi in local steps, (4) and lines 17 to 21; the members' means (10), line 16.
+    """CFL-MGD, option II: u before chi in local steps, (4) and lines 17 to 21; the members' means, (10) and line 16.
 
     If ``delayed``, the two equations of line 20 follow one another as they are printed.
     """

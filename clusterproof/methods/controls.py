@@ -1,4 +1,4 @@
-"""Methods that correct the clients' gradients against client drift: by controls, or by a gradient that is sent."""
+"""Methods that correct the clients' gradients against client drift: by controls, or by a gradient that clients send."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterproof.methods.declaration import Real, method
 def fedlin(clients: Any, model: Any, *, step_size: Real, server_step_size: Real = 1) -> Any:
     """FedLin: Mitra, Jaafar, Pappas and Hassani (2021), without compression, restated from its abstract.
 
-    A round has two exchanges, of gradients at x and of models.
+    A round has two exchanges: gradients at x, then models.
     """
     sent = clients.each(lambda client: client.gradient(model))
     common = clients.mean(sent)
@@ -66,8 +66,8 @@ def proxskip(
 ) -> Any:
     """ProxSkip for averages (Scaffnew): Mishchenko, Malinovsky, Stich and Richtarik (2022), Algorithm 2.
 
-    An iteration whose coin is given; the sum of the h_i is 0. Read as Algorithm 1 of Variance Reduced ProxSkip
-    (Malinovsky, Yi and Richtarik 2022). With unbiased estimates in place of the gradients it is SProxSkip.
+    A round is one iteration with a given coin; the sum of the h_i is 0. We read it as Algorithm 1 of Variance Reduced
+    ProxSkip (Malinovsky, Yi and Richtarik 2022). With unbiased estimates in place of the gradients it is SProxSkip.
     """
     ends = clients.each(lambda client, x, h: x - step_size * (client.gradient(x) - h), personal, controls)
     average = clients.mean(ends)

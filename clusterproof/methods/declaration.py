@@ -1,4 +1,4 @@
-"""A method and what is known of it: its states, where they start, and its settings."""
+"""The declaration of a method: its states, their starts, and its settings."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ Real = Annotated[Any, float]
 
 @dataclass(frozen=True)
 class Method:
-    """A round as a function, with what its readings need besides.
+    """The round of a method as a function, with the facts that its users need.
 
     Attributes
     ----------
     name
-        As it is called on the command line.
+        Its name on the command line.
     rule
-        The round: of ``clients``, of the states in their order, and of the settings.
+        The round, a function of ``clients``, of the states in their order, and of the settings.
     states
-        Names of the states, of which the first is the server's ``model``, unless it is the clients'.
+        Names of the states; the first is the server's ``model``, unless the clients have it.
     of_clients
         States with a vector for each client.
     starts
-        Where states start that do not start at 0: at the first ``"model"``, or at a function of the settings that it
-        names, a number in every entry.
+        Starts of the states that do not start at 0: ``"model"`` for the first state's start, or the name of a function
+        of the settings that returns a number for every entry.
     averages
         States of the server that are the mean of a state of the clients while all of them take part.
     given
-        What whoever calls the round computes, such as a coin.
+        Values that the caller of the round computes, such as a coin.
     of_each
-        Settings with a number for each client, such as that of further steps.
+        Settings with a number for each client, such as its number of further steps.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Method:
 
     @cached_property
     def settings(self) -> dict[str, inspect.Parameter]:
-        """The settings by their names, with annotations and defaults."""
+        """Settings by name, with annotations and defaults."""
         parameters = inspect.signature(self.rule).parameters.values()
         return {
             each.name: each
@@ -59,14 +59,14 @@ class Method:
         }
 
     def start(self, state: str, settings: Mapping[str, Any]) -> Any:
-        """Return where a state starts: ``"model"``, or the number in all of its entries."""
+        """Return the start of a state: ``"model"``, or the number in all of its entries."""
         start = self.starts.get(state, 0)
         if not isinstance(start, FunctionType):
             return start
         return start(*(settings[name] for name in start.__code__.co_varnames[: start.__code__.co_argcount]))
 
     def round(self, clients: Any, states: Mapping[str, Any], **settings: Any) -> dict[str, Any]:
-        """Return the states after a round by their names."""
+        """Return the states after a round, by name."""
         found = self.rule(clients, *(states[name] for name in self.states), **settings)
         return dict(zip(self.states, found if len(self.states) > 1 else (found,), strict=True))
 
@@ -84,7 +84,7 @@ def method(
     of_each: tuple[str, ...] = (),
     **starts: Any,
 ) -> Callable[[Rule], Rule]:
-    """Declare a function to be the round of a method; it stays the function that it is.
+    """Declare a function to be the round of a method; the function itself does not change.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """The clients of a method, one after the other: in the kernel's language, for numbers, symbols, points and arrays.
 
-A value of the clients is a list with an entry for each participant of the round, in the same order; nothing is changed
+A value of the clients is a list with an entry for each participant of the round, in the same order. Nothing is changed
 in place.
 """
 
@@ -19,14 +19,14 @@ def add_up(values: Sequence[Any]) -> Any:
 
 
 def mean(values: Sequence[Any], weights: Sequence[Any] | None = None) -> Any:
-    """Return the sum of p_i v_i; the p_i, of sum 1, are equal if None."""
+    """Return the sum of p_i v_i; the p_i sum to 1, and are equal if None."""
     if weights is None:
         return add_up(values) / len(values)
     return add_up([weight * value for weight, value in zip(weights, values, strict=True)])
 
 
 def descend(gradient: Callable[[Any], Any], start: Any, step_size: Any, steps: Any) -> Any:
-    """Return where gradient steps lead."""
+    """Return the model after gradient steps."""
     for _ in range(steps):
         start = start - step_size * gradient(start)  # w <- w - eta grad l(w)
     return start
@@ -46,7 +46,7 @@ def descend_with_momentum(
     steps: Any,
     delayed: bool = False,
 ) -> tuple[Any, Any]:
-    """Return where steps with momentum lead, and the buffer, which is updated before the model, or ``delayed``."""
+    """Return the model after steps with momentum, and the buffer, which moves before the model unless ``delayed``."""
     for _ in range(steps):
         after = momentum * buffer + gradient(start)
         start = start - step_size * (buffer if delayed else after)
@@ -60,7 +60,7 @@ def members(values: Sequence[Any], chosen: Sequence[int], cluster: int) -> Seque
 
 
 def shares(weights: Sequence[Any] | None, chosen: Sequence[int], cluster: int) -> Sequence[Any] | None:
-    """Return the weights of a cluster's participants, over their sum; None where all are equal."""
+    """Return the weights of a cluster's participants divided by their sum; return None if all are equal."""
     if weights is None:
         return None
     own = members(weights, chosen, cluster)
@@ -69,7 +69,7 @@ def shares(weights: Sequence[Any] | None, chosen: Sequence[int], cluster: int) -
 
 @dataclass(frozen=True)
 class ExactClient:
-    """What a client can do.
+    """The operations of one client.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class ExactClient:
     product
         Its Hessian at a model times a vector, a function of both.
     path, path_with_momentum, pulled
-        Make the local steps of a gradient, ``descend`` and ``descend_with_momentum``, and a pull.
+        Functions that make the local steps of a gradient (``descend``, ``descend_with_momentum``) and a pull.
     """
 
     gradient: Any
@@ -95,7 +95,7 @@ class ExactClient:
 
     @property
     def asked(self) -> Any:
-        """Number of local steps that is asked for, each of which is one gradient step here."""
+        """Requested number of local steps; each is one gradient step here."""
         return self.steps
 
     def descend(
@@ -109,7 +109,7 @@ class ExactClient:
     ) -> Any:
         """Return the model after the local steps y <- y - step_size (g(y) + plus + pull (y - to)).
 
-        ``along`` is another direction in place of the gradient g, a function of a model.
+        ``along`` replaces the gradient g by another direction, a function of a model.
         """
         return self.steps_of(self.steps, start, step_size, plus, pull, to, along)
 
@@ -123,7 +123,7 @@ class ExactClient:
         to: Any = None,
         along: Any = None,
     ) -> Any:
-        """Return the model after another number of steps than K."""
+        """Return the model after a number of steps other than K."""
         gradient = self.gradient if along is None else along
 
         def direction(y: Any) -> Any:
@@ -139,18 +139,18 @@ class ExactClient:
     ) -> Any:
         """Return model and buffer after the local steps u <- momentum u + g(y), y <- y - step_size u.
 
-        If ``delayed``, y moves along the u of the step before.
+        If ``delayed``, y moves along the u of the previous step.
         """
         return self.path_with_momentum(self.gradient, start, buffer, step_size, momentum, self.steps, delayed)
 
     def choice(self, models: Any) -> Any:
-        """Return the number of the model with the least loss, ties to the first."""
+        """Return the number of the model with the least loss; ties go to the first."""
         return min(range(len(models)), key=lambda cluster: self.loss(models[cluster]))
 
 
 @dataclass(frozen=True)
 class SolvingClient:
-    """A client who minimises its local objective exactly, in place of local steps from the model that it receives.
+    """A client that minimises its local objective exactly instead of taking local steps.
 
     Attributes
     ----------
@@ -172,11 +172,11 @@ class ExactClients:
     Attributes
     ----------
     participants
-        An ``ExactClient`` each.
+        One ``ExactClient`` per participant.
     count
         Number of all clients (N).
     weights
-        Weights p_i in a mean, of sum 1; None where they are equal.
+        Weights p_i in a mean, with sum 1; None if they are equal.
     """
 
     participants: Any
@@ -184,11 +184,11 @@ class ExactClients:
     weights: Any = None
 
     def each(self, line: Any, *values: Any) -> Any:
-        """Return what a line gives of every client, and of its own among the values."""
+        """Return the results of a line for every client and its own entry of each value."""
         return [line(*one) for one in zip(self.participants, *values, strict=True)]
 
     def map(self, line: Any, *values: Any) -> Any:
-        """Return what a line gives of every client's own among the values."""
+        """Return the results of a line for every client's own entry of each value."""
         return [line(*one) for one in zip(*values, strict=True)]
 
     def to_all(self, vector: Any) -> Any:
@@ -204,7 +204,7 @@ class ExactClients:
         return add_up(values)
 
     def where(self, holds: Any, one: Any, other: Any) -> Any:
-        """Return the one value of the clients, or the other."""
+        """Return the clients' first value, or the second."""
         return one if holds else other
 
     def sign(self, value: Any) -> Any:
@@ -214,7 +214,7 @@ class ExactClients:
     # ---- with a model for each cluster
 
     def chosen(self, models: Any) -> Any:
-        """Return the number of the model that each client chooses, that of least loss."""
+        """Return the number of the model that each client chooses, the model of smallest loss."""
         return [client.choice(models) for client in self.participants]
 
     def received(self, models: Any, chosen: Any) -> Any:
@@ -222,7 +222,7 @@ class ExactClients:
         return [models[cluster] for cluster in chosen]
 
     def mean_by(self, values: Any, chosen: Any, kept: Any) -> Any:
-        """Return the mean of each cluster's participants; a cluster without keeps what it has."""
+        """Return the mean of each cluster's participants; a cluster without participants keeps its value."""
         sent = [members(values, chosen, cluster) for cluster in range(len(kept))]
         weights = [shares(self.weights, chosen, cluster) for cluster in range(len(kept))]
         return [
@@ -230,12 +230,12 @@ class ExactClients:
         ]
 
     def total_by(self, values: Any, chosen: Any, models: Any) -> Any:
-        """Return the sum over each cluster's participants, 0 without."""
+        """Return the sum over each cluster's participants; 0 for a cluster without participants."""
         sent = [members(values, chosen, cluster) for cluster in range(len(models))]
         return [add_up(own) if own else 0 * model for own, model in zip(sent, models, strict=True)]
 
     def each_cluster(self, line: Any, *values: Any) -> Any:
-        """Return what a line gives of every cluster's values."""
+        """Return the results of a line for every cluster's values."""
         return [line(*one) for one in zip(*values, strict=True)]
 
 
@@ -253,11 +253,11 @@ def exact_clients(
     Parameters
     ----------
     gradients
-        A function of a model for each participant.
+        One gradient per participant, a function of a model.
     steps
         Number of local steps of each (K_i).
     weights
-        Weights p_i in a mean, of sum 1; equal if None.
+        Weights p_i in a mean, with sum 1; equal if None.
     count
         Number of all clients (N); if None, all take part.
     losses, products

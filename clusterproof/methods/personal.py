@@ -1,4 +1,4 @@
-"""Methods whose clients have a model of their own: LOCAL, FedBCD, Ditto and pFedMe."""
+"""Methods whose clients keep a model of their own: LOCAL, FedBCD, Ditto and pFedMe."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def fedbcd(
 ) -> Any:
     """FedBCD: Wu, Li, Wang, Chang and Ding (2021), with one server; restated.
 
-    The server's z moves to the mean of the last x_i of all devices, which it keeps. Local losses have the penalty
-    mu / 2 ||x_i - z||^2 if ``penalised``; else as many steps x_i <- x_i - a (x_i - z) follow. ``strength`` is mu or a.
+    The server keeps the mean of the last x_i of all devices, and moves z to it. Local losses have the penalty mu / 2
+    ||x_i - z||^2 if ``penalised``; else as many steps x_i <- x_i - a (x_i - z) follow. ``strength`` is mu or a.
     """
 
     def steps(client: Any, own: Any) -> Any:
@@ -56,9 +56,9 @@ def ditto(
     personal_steps: Any = 1,
     server_step_size: Real = 1,
 ) -> Any:
-    """Ditto: Algorithm 1 of Li, Hu, Beirami and Smith (2021), where x is that of FedAvg; restated.
+    """Ditto: Algorithm 1 of Li, Hu, Beirami and Smith (2021), where x moves as in FedAvg; restated.
 
-    Steps on their own losses pull the clients' v_i to the received x.
+    The clients' v_i take steps on their own losses and are pulled to the received x.
     """
     ends = clients.each(lambda client: client.descend(model, step_size))
     after = clients.each(
@@ -73,7 +73,7 @@ def ditto(
 def pfedme(
     clients: Any,
     model: Any,
-    personal: Any,  # noqa: ARG001 - what the rounds leave
+    personal: Any,  # noqa: ARG001 - the rounds replace it
     *,
     step_size: Real,
     lam: Real,
@@ -84,7 +84,7 @@ def pfedme(
 ) -> Any:
     """pFedMe: Algorithm 1 of T. Dinh, Tran and Nguyen (2020), with proximal points by gradient steps; restated.
 
-    theta goes on between outer steps, or ``"restarts"`` at w.
+    theta continues between outer steps, or ``"restarts"`` at w.
     """
 
     def outer_steps(client: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Methods whose server takes the clients' mean change for a gradient: with momentum, and with entrywise steps."""
+"""Methods whose server uses the clients' mean change as a gradient: with momentum, or with entrywise steps."""
 
 from __future__ import annotations
 
