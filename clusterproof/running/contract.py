@@ -1,4 +1,4 @@
-"""Checks of what an algorithm's methods return, the same in ``run`` and in the training of networks."""
+"""Checks of the values that an algorithm's methods return, shared by ``run`` and the training of networks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Guard:
     Attributes
     ----------
     argument, name
-        What messages name: the argument with which the user chose the algorithm, and its value.
+        Named in messages: the argument with which the user chose the algorithm, and its value.
     leading
         Replicate axes of the models.
     library
@@ -50,7 +50,7 @@ class Guard:
         return int(count)
 
     def check_models(self, method: str, models: Any, shape: tuple[int, ...]) -> None:
-        """Require models of a shape, without the leading axes, from a method."""
+        """Require models of the given shape, without the leading axes, from a method."""
         given, wanted = self._form(models), (*self.leading, *shape)
         typed = "" if self.dtype is None else f" of type {self.dtype}"
         if given != f"{wanted}{typed}":
@@ -76,7 +76,7 @@ class Guard:
         before, after
             States before and after the round.
         clients, models
-            Numbers that indices of participants and of their models are below.
+            Exclusive upper limits of the participants' indices and of their models' indices.
         """
         self.check_state("step", after, type(before), tuple(before.models.shape)[len(self.leading) :])
         remedy = (
@@ -105,17 +105,17 @@ class Guard:
             raise self._refused(rule, remedy)
 
     def check_unwritten(self, state: State, copies: Mapping[str, np.ndarray]) -> None:
-        """Require that the arrays of a state are those of ``copy_arrays`` before the round."""
+        """Require that the arrays of a state equal those that ``copy_arrays`` returned before the round."""
         name = written(state, copies)
         if name is not None:
             rule = f"must leave the state that `step` is given unchanged, and writes into its `{name}`"
             raise self._refused(rule, "compute a new array, such as x = x - step in place of x -= step")
 
     def _form(self, array: Array, typed: bool = False) -> str:
-        """Write the shape of an array, and its type where types count; its class if it is of another library."""
+        """Describe an array by its shape, and its type if types matter; by its class if another library made it."""
         if not isinstance(array, self.library):
             return type(array).__name__
-        values: Array = array  # of the library, whose class has no types
+        values: Array = array  # an array of the library; its class has no static type
         shape = str(tuple(values.shape))
         return f"{shape} of type {dtype_of(values)}" if typed or self.dtype is not None else shape
 
@@ -124,7 +124,7 @@ class Guard:
 
 
 def is_custom(algorithm: Algorithm[Any]) -> bool:
-    """Return whether an algorithm is not one of this library, whose tests show that it leaves states unchanged."""
+    """Return whether a user wrote the algorithm; tests show that this library's algorithms leave states unchanged."""
     return not type(algorithm).__module__.startswith("clusterproof.")
 
 
@@ -154,7 +154,7 @@ def copy_arrays(state: State) -> dict[str, np.ndarray]:
 
 
 def written(state: State, copies: Mapping[str, np.ndarray]) -> str | None:
-    """Return the name of an array of a state that is not as it was copied; None if all are."""
+    """Return the name of an array of a state that differs from its copy; None if all are equal."""
     for name, array in arrays_of(state):
         if name not in copies or not np.array_equal(to_numpy(array), copies[name], equal_nan=True):
             return name

@@ -1,4 +1,4 @@
-"""Two accuracies of a client: of the server's model, and of the model after local training."""
+"""Two accuracies of a client: before and after local training of the server's model."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class ClientAccuracies:
 def received_models(algorithm: Algorithm[Any], models: Array, assignments: Array) -> Array:
     """Return the model that the server has for each client, (..., m, d).
 
-    ``models`` (..., P, d) are those of a state or of a round of a trace, with one row per cluster, or per client
-    (local, cfl, sofl). ``assignments`` (..., m) are the last known clusters of all clients.
+    ``models`` (..., P, d) come from a state or from a round of a trace, with one row per cluster, or per client (local,
+    cfl, sofl). ``assignments`` (..., m) are the last known clusters of all clients.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Which model is which cluster's: clusters have no names, and starts or choices say which model goes with which."""
+"""Matching of models to clusters: clusters have no names, so starts or choices decide which model belongs to which."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from clusterproof.running.trace import Trace, distances
 
 
 def matched(costs: np.ndarray) -> np.ndarray:
-    """Return the cluster of each model, (P,), of least total cost; models keep their places where that costs no more.
+    """Return the cluster of each model, (P,), with least total cost; models keep their places in a tie.
 
     Parameters
     ----------
     costs
-        Of giving model i to cluster j, (P, P).
+        Cost of giving model i to cluster j, (P, P).
     """
     same = np.arange(len(costs))
     if (costs[same, same] == costs.min(axis=-1)).all():
         return same
-    from scipy.optimize import linear_sum_assignment  # .3 s that other runs do not need
+    from scipy.optimize import linear_sum_assignment  # takes 0.3 s, which other runs do not need
 
     _, found = linear_sum_assignment(costs)
     least, kept = costs[same, found].sum(), costs[same, same].sum()
@@ -28,16 +28,16 @@ def matched(costs: np.ndarray) -> np.ndarray:
 
 
 def in_order_of_clusters(trace: Trace, optima: np.ndarray) -> Trace:
-    """Return a run with models in the order of the clusters whose optima their starts are nearest to.
+    """Return a run with its models in the order of the clusters whose optima are nearest to their starts.
 
-    The start alone decides, so that a run that loses a cluster does not hide it.
+    Only the start decides, so that a run that loses a cluster does not hide it.
 
     Parameters
     ----------
     trace
         A run with as many models as clusters, at finite starts.
     optima
-        Of the clusters, (P, d).
+        Optima of the clusters, (P, d).
     """
     starts = trace.models[0].reshape(-1, *optima.shape)
     orders = np.array([matched(np.linalg.norm(start[:, None] - optima, axis=-1)) for start in starts])
@@ -59,7 +59,7 @@ def in_order_of_clusters(trace: Trace, optima: np.ndarray) -> Trace:
 
 
 def models_of(last: np.ndarray, labels: np.ndarray, clusters: int) -> np.ndarray:
-    """Return the cluster of each model, (R, P): its own number, unless most of every cluster chose a model of theirs.
+    """Return the cluster of each model, (R, P): its own number, unless every cluster mostly chose its own model.
 
     Parameters
     ----------

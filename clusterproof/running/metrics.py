@@ -11,12 +11,12 @@ from clusterproof.common.validation import InvalidArgument
 
 
 def contingency(assignments: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Count clients by (assigned cluster, true cluster), of integers (m,); absent clients (-1) are left out.
+    """Count clients by (assigned cluster, true cluster), integers (m,); absent clients (-1) are left out.
 
     Raises
     ------
     InvalidArgument
-        If they are not integers, or not as many.
+        If the labels are not integers, or there are more or fewer than assignments.
     """
     assignments, labels = _clusters("assignments", assignments), _clusters("labels", labels)
     if assignments.shape != labels.shape:
@@ -31,10 +31,10 @@ def contingency(assignments: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def cluster_count(assignments: np.ndarray) -> int:
-    """Count the clusters that have clients, of integers (m,); absent clients (-1) are left out.
+    """Count the clusters that have clients, from integers (m,); absent clients (-1) are left out.
 
-    Purity never decreases when clusters are split, and is 1 for singletons: report it together with
-    this number or the adjusted Rand index.
+    Purity never decreases when clusters are split, and is 1 for singletons. Report it together with this number or the
+    adjusted Rand index.
     """
     assignments = _clusters("assignments", assignments)
     return len(np.unique(assignments[assignments >= 0]))
@@ -61,8 +61,8 @@ def purity(assignments: np.ndarray, labels: np.ndarray) -> float:
 def adjusted_rand_index(assignments: np.ndarray, labels: np.ndarray) -> float:
     """Return the agreement of two partitions, corrected for chance (Hubert and Arabie, 1985).
 
-    1 for equal partitions and 0 on average for random ones, of integers (m,); absent clients (-1) are left out.
-    NaN if all are absent.
+    Equal partitions give 1, and random ones 0 on average. The partitions are integers (m,); absent clients (-1) are
+    left out. NaN if all are absent.
     """
     table = contingency(assignments, labels).astype(float)
     if not table.size:

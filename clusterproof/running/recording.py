@@ -1,4 +1,4 @@
-"""What a run records of its states: models, fields that are asked for, and functions of state and task."""
+"""Values that a run records of its states: models, requested fields, and functions of state and task."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class Recorder:
     Raises
     ------
     InvalidArgument
-        If a name is not a text, or what it names is not a function.
+        If a name is not a text, or a named measure is not a function.
     """
 
     def __init__(self, record: Sequence[str], measure: Mapping[str, Measure], task: Task) -> None:
         check_instance("measure", measure, Mapping, 'write {"gap": lambda state, task: ...}')
         check_list("record", record, str, 'give names of the state\'s fields, such as ("controls",)')
-        functions: Mapping[Any, Any] = measure  # as a user gives them
+        functions: Mapping[Any, Any] = measure  # the user's values, not yet checked
         for name, function in functions.items():
             if not isinstance(name, str) or not _takes_two(function):
                 rule = "must map names to functions of (state, task)"
@@ -58,7 +58,7 @@ class Recorder:
         self._values: dict[tuple[str, str], list[np.ndarray]] = {key: [] for key in self._readers}
 
     def add(self, state: State) -> None:
-        """Copy what is recorded of a state.
+        """Copy the recorded values of a state.
 
         Raises
         ------
@@ -106,7 +106,7 @@ class Recorder:
 
 
 def _takes_two(function: Any) -> bool:
-    """Whether something can be called with a state and a task, as far as its signature says."""
+    """Return whether a value can be called with a state and a task, as far as its signature shows."""
     try:
         inspect.signature(function).bind(None, None)
     except TypeError:

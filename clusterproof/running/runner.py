@@ -25,7 +25,7 @@ class Diverged(InvalidArgument):
     Attributes
     ----------
     rounds
-        Rounds before that one; a run of so many has no NaN.
+        Rounds before the first NaN; a run with this number of rounds has no NaN.
     """
 
     def __init__(self, argument: str, value: object, rule: str, remedy: str, *, rounds: int) -> None:
@@ -57,11 +57,10 @@ def run(
     seed
         Seed of the run; the same seed gives bitwise identical results.
     replicates
-        Independent repetitions, computed together along a leading axis; None for a single run
-        without that axis.
+        Number of independent runs, computed together along a leading axis; None for a single run without that axis.
     initial
-        Starting models (P, d), shared by all replicates, or (replicates, P, d). If None,
-        the task draws them, one set per replicate. Numbers of another type than float32 become float64.
+        Starting models (P, d), shared by all replicates, or (replicates, P, d). If None, the task draws them, one set
+        per replicate. Numbers of a type other than float32 become float64.
     progress
         Called with the number of finished rounds after each round.
     record
@@ -80,9 +79,9 @@ def run(
     Diverged
         If a model becomes NaN.
     InvalidArgument
-        If algorithm or task is something else; a number is out of range; ``initial`` has the wrong shape or
-        is not finite; the algorithm returns something else than the protocol asks for, or writes into its
-        state; or a field or a function that is to be recorded does not give numbers of one shape.
+        If algorithm or task is of another type, a number is out of range, or ``initial`` has the wrong shape or is not
+        finite. If the algorithm breaks the protocol or writes into its state. If a recorded field or function does not
+        give numbers of one shape.
     """
     check_instance("algorithm", algorithm, Algorithm, "write run(algorithm, task, rounds=...)")
     check_instance("task", task, Task, "write run(algorithm, task, rounds=...)")
@@ -143,7 +142,7 @@ def run(
 
 
 def _check_numbers(algorithm: Algorithm[Any], models: np.ndarray, done: int) -> None:
-    """Raise ``Diverged`` if a model is NaN after a round, which names round, model and replicate."""
+    """Raise ``Diverged`` if a model is NaN after a round; the error names round, model and replicate."""
     wrong = np.isnan(models)
     if not wrong.any():
         return

@@ -1,11 +1,15 @@
 """Storage of a run: parquet tables and a JSON file with settings, versions and checksums.
 
-A stored run is a folder of three files. ``models.parquet`` has one row per round, replicate and model
-(columns ``round``, ``replicate``, ``cluster``, ``error``, ``model``); ``assignments.parquet`` has one row
-per round and replicate (``round``, ``replicate``, and ``clusters``, one entry per client); ``run.json``
-holds the settings, the true labels, versions, and the SHA-256 of the tables and of itself. A run with recorded
-fields or measures (format 2) has a fourth file, ``recorded.parquet``, with one row per round and one column per
-name, ``record.NAME`` or ``measure.NAME``.
+A stored run is a folder of three files:
+
+- ``models.parquet`` has one row per round, replicate and model (columns ``round``, ``replicate``, ``cluster``,
+  ``error``, ``model``).
+- ``assignments.parquet`` has one row per round and replicate (columns ``round``, ``replicate``, and ``clusters``, one
+  entry per client).
+- ``run.json`` holds the settings, the true labels, versions, and the SHA-256 of the tables and of itself.
+
+A run with recorded fields or measures (format 2) has a fourth file, ``recorded.parquet``, with one row per round and
+one column per name, ``record.NAME`` or ``measure.NAME``.
 """
 
 from __future__ import annotations
@@ -42,7 +46,7 @@ SIDECAR = "run.json"
 TABLES = ("models.parquet", "assignments.parquet")
 RECORDED = "recorded.parquet"
 FORMAT, FORMAT_RECORDED = 1, 2
-"""Of a run without and with recorded fields or measures."""
+"""Format numbers of a run without and with recorded fields or measures."""
 
 
 @checked
@@ -85,8 +89,8 @@ def load_trace(folder: str | os.PathLike[str]) -> Trace:
     Raises
     ------
     InvalidArgument
-        If a file is missing, unreadable, a link or not the one that was written (the message gives the
-        expected and the found SHA-256), or polars is not installed.
+        If a file is missing, unreadable or a link, if it differs from the file that was written (the message gives the
+        expected and the found SHA-256), or if polars is not installed.
     """
     import polars
 
@@ -133,12 +137,12 @@ def parquet_bytes(frame: DataFrame) -> bytes:
 
 
 def write_tables(frame: DataFrame, *, parquet: Path | None = None, csv: Path | None = None) -> None:
-    """Write a table to the files that were asked for, as options of their names.
+    """Write a table to the requested files, each named by an option.
 
     Raises
     ------
     InvalidArgument
-        If one cannot be written.
+        If a file cannot be written.
     """
     if parquet is not None:
         write_whole("parquet", parquet, parquet_bytes(frame))
@@ -158,7 +162,7 @@ def check_destination(folder: str | os.PathLike[str]) -> None:
     with naming_folder("out", folder):
         target = Path(os.path.realpath(folder))
         with suppress(FileNotFoundError):
-            os.stat(target)  # a name that is too long is an error, a missing folder is not
+            os.stat(target)  # raises an error for a name that is too long; a missing folder is allowed
         if not name or (target.exists() and not target.is_dir()):
             raise InvalidArgument("out", name, "must be the path of a new folder", "choose another name")
         if os.path.ismount(target) or target == Path.cwd():
@@ -265,7 +269,7 @@ def _read_sidecar(path: Path) -> _Sidecar:
 
 
 def _sum_of_record(record: dict[str, Any]) -> str:
-    """Return the SHA-256 of a record without its checksum, independent of its layout."""
+    """Return the SHA-256 of a record without its checksum; the file's layout does not matter."""
     return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 

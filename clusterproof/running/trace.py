@@ -30,15 +30,14 @@ class Trace:
         Cluster that each client chose in each round, (rounds, replicates, m); -1 for a client
         that did not take part.
     errors
-        Distance of each model to its target minimiser, (rounds + 1, replicates, P), in
-        the model's units: ||chi_p - chi*_p|| for clustered algorithms with as many models as
-        clusters, the distance to the nearest cluster's minimiser if the numbers differ. None
-        if the minimisers of the task are unknown.
+        Distance of each model to its target minimiser, (rounds + 1, replicates, P), in the model's units. It is ||chi_p
+        - chi*_p|| for clustered algorithms with as many models as clusters. If the numbers differ, it is the distance
+        to the nearest cluster's minimiser. None if the minimisers of the task are unknown.
     labels
         The true cluster of each client, (m,).
     settings
-        Algorithm, task, rounds, seed and replicates, as plain JSON values; ``target``, whose minimisers the errors are
-        distances to; ``dynamics`` if the algorithm implements that of another class.
+        Algorithm, task, rounds, seed and replicates, as plain JSON values; ``target``, the minimisers from which the
+        errors are distances; ``dynamics`` if the algorithm implements the recursion of another class.
     recorded
         Fields of the state that ``run(record=...)`` names, before the first and after each round,
         (rounds + 1, ...) with the shape of the field.
@@ -124,28 +123,28 @@ class Trace:
         title: str | None = None,
         labels: Sequence[str] = (),
     ) -> Figure:
-        """Draw the errors by round, of this run or of several in one figure.
+        """Draw the errors by round, of this run or of several runs in one figure.
 
         Parameters
         ----------
         others
-            Further runs. Each curve is then the largest error of a run, named by the settings in which the runs
+            Further runs. Each curve is then the largest error of a run; its label names the settings in which the runs
             differ.
         bounds
-            Bounds by their names, such as ``{"Lemma 1": values}``: a number, or one for each round and the start.
+            Bounds by name, such as ``{"Lemma 1": values}``: a number, or one for each round and the start.
         width, caption, title, labels
             As for ``clusterproof.figures.style.Appearance``.
 
         Returns
         -------
         matplotlib.figure.Figure
-            Displayed by notebooks; ``clusterproof.figures.save`` writes it to a file.
+            A figure that notebooks display; ``clusterproof.figures.save`` writes it to a file.
 
         Raises
         ------
         InvalidArgument
-            If a run has no errors or another kind of errors, a bound is none, matplotlib is not installed, or the
-            figure cannot have this width or these labels.
+            If a run has no errors or another kind of errors, a bound has no numbers, matplotlib is not installed, or
+            the figure cannot have this width or these labels.
         """
         import clusterproof  # only drawing needs matplotlib
 

@@ -18,12 +18,12 @@ from clusterproof.synthetic.regression import RegressionMixture
 from clusterproof.synthetic.two_point import TwoPointMixture
 
 require_own_name(__name__)
-# the strategies are not imported: hypothesis is slow to import
+# the strategies are not imported here, because hypothesis is slow to import
 TASKS: dict[str, type[Mixture]] = Registry(
     "The tasks by their names on the command line.",
     by_name(classes_below(__name__, Mixture, direct=True)),
 )
-"""The tasks by name, every mixture that a module of this package defines.
+"""The tasks by name: every mixture that a module of this package defines.
 
 :meta hide-value:
 """

@@ -1,4 +1,4 @@
-"""Covariance matrices of the clusters' features, kept diagonal where they are."""
+"""Covariance matrices of the clusters' features, kept as diagonals if they are diagonal."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Covariances:
         Raises
         ------
         InvalidArgument
-            If the shape is another one, or a matrix is not symmetric positive definite.
+            If the shape is not one of these, or a matrix is not symmetric positive definite.
         """
         shapes = {
             (dimension,): lambda: np.broadcast_to(np.diag(given), (clusters, dimension, dimension)),
@@ -63,14 +63,14 @@ class Covariances:
 
     @cached_property
     def diagonals(self) -> np.ndarray | None:
-        """The diagonals (P, d) if every matrix is diagonal, else None."""
+        """The diagonals (P, d) if every matrix is diagonal, otherwise None."""
         diagonals = np.einsum("pii->pi", self.matrices)
         is_diagonal = np.count_nonzero(self.matrices) == np.count_nonzero(diagonals)
         return diagonals if is_diagonal else None
 
     @cached_property
     def roots(self) -> np.ndarray:
-        """Symmetric square roots, (P, d, d), or those of the diagonals, (P, d)."""
+        """Symmetric square roots of the matrices, (P, d, d), or of the diagonals, (P, d)."""
         if self.diagonals is not None:
             return np.asarray(np.sqrt(self.diagonals))
         values, vectors = np.linalg.eigh(self.matrices)

@@ -1,6 +1,6 @@
 """Losses and gradients of Gaussian linear regression by drawing every row: the reference.
 
-Cost and memory grow with the number of samples; ``exact_law`` draws from the same law without.
+Cost and memory grow with the number of samples; ``exact_law`` draws from the same law without drawing the rows.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def gradients(points: np.ndarray, optima: np.ndarray, features: np.ndarray, erro
 
 
 def moments(features: np.ndarray, errors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """X'X/n (..., d, d), X'e/n (..., d) and e'e/n (...) of batches as ``draw_data`` returns them."""
+    """Return X'X/n (..., d, d), X'e/n (..., d) and e'e/n (...) of batches as ``draw_data`` returns them."""
     samples = features.shape[-2]
     transposed = np.swapaxes(features, -1, -2)
     return (

@@ -5,17 +5,16 @@ residuals of the models chi_1 .. chi_P on one row are jointly Gaussian with cova
 
     K = s^2 11' + D Sigma D',          row p of D is theta_q - chi_p,
 
-so that the matrix of their inner products over the n rows is Wishart(n, K): the losses are its
-diagonal over 2n. Given a model with displacement delta = chi - theta_q and residual variance
-tau^2 = s^2 + delta' Sigma delta, the gradient of a fresh batch is
+so that the matrix of their inner products over the n rows is Wishart(n, K): the losses are its diagonal over 2n. Take a
+model with displacement delta = chi - theta_q and residual variance tau^2 = s^2 + delta' Sigma delta. The gradient of a
+fresh batch is
 
     g = (1/n) Sigma^(1/2) [ tau sqrt(c) z + w (c - sqrt(c) w.z / (tau + s)) ],   w = Sigma^(1/2) delta
 
-with c ~ chi^2_n and z ~ N(0, I): O(d) work, whatever n. The sum over k clients at one model has
-the same law with k n degrees of freedom, so that a cluster of any size costs one draw.
-Derivation: residuals r_j are N(0, tau^2); given them x_j has mean Sigma delta r_j / tau^2 and
-covariance Sigma - Sigma delta delta' Sigma / tau^2, whose root is Sigma^(1/2) times a rank-one
-change of the identity.
+with c ~ chi^2_n and z ~ N(0, I): O(d) work for every n. The sum over k clients at one model has the same law with k n
+degrees of freedom, so that a cluster of any size costs one draw. Derivation: the residuals r_j are N(0, tau^2). Given
+them, x_j has mean Sigma delta r_j / tau^2 and covariance Sigma - Sigma delta delta' Sigma / tau^2. The root of this
+covariance is Sigma^(1/2) times a rank-one change of the identity.
 """
 
 from __future__ import annotations
@@ -38,10 +37,10 @@ def residual_covariance(
 
 
 def semidefinite_cholesky(matrix: np.ndarray) -> np.ndarray:
-    """Lower triangular R with R R' = matrix, for matrices that may be singular.
+    """Return the lower triangular R with R R' = matrix, for matrices that may be singular.
 
-    A pivot of a positive semidefinite ``matrix`` (..., P, P) at rounding level is taken as zero, and with it its
-    column, which semidefiniteness forces to zero.
+    A pivot of a positive semidefinite ``matrix`` (..., P, P) at rounding level becomes zero. Its column also becomes
+    zero, as semidefiniteness requires.
     """
     size = matrix.shape[-1]
     root = np.zeros_like(matrix)
@@ -60,9 +59,9 @@ def draw_triangle(
 ) -> list[list[np.ndarray]]:
     """Draw Bartlett's lower trapezoidal factor A of a Wishart matrix, A A' ~ Wishart(n, I).
 
-    Column j holds a chi variable with n - j degrees of freedom on the diagonal and standard
-    normals below; with fewer samples than models there are only n columns. For P models and n
-    samples ``entries[j][i - j]`` is A_ij, an array of the given shape, for i >= j.
+    Column j holds a chi variable with n - j degrees of freedom on the diagonal and standard normals below. With fewer
+    samples than models there are only n columns. For P models and n samples ``entries[j][i - j]`` is A_ij, an array of
+    the given shape, for i >= j.
     """
     return [
         [
@@ -114,7 +113,7 @@ def draw_gradients(
     noise, samples
         Standard deviation s of the noise, and rows in a batch (n).
     batches
-        How many clients' gradients each row adds up, integers (...) or one integer.
+        Number of clients whose gradients each row adds up, integers (...) or one integer.
     """
     lead = root_displacements.shape[:-1]
     residual = np.sqrt(noise**2 + np.einsum("...d,...d->...", root_displacements, root_displacements))
@@ -132,10 +131,10 @@ def draw_gradients(
 def draw_moments(
     shape: tuple[int, ...], dimension: int, samples: int, generator: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Draw Z'Z/n, Z'e/n and e'e/n of n standard normal rows (z, e): Bartlett, whatever n.
+    """Draw Z'Z/n, Z'e/n and e'e/n of n standard normal rows (z, e), by Bartlett's method for every n.
 
-    All losses and gradients of one batch are functions of these, at any number of models. The results are
-    (*shape, d, d), (*shape, d) and (*shape,).
+    All losses and gradients of one batch are functions of these, at any number of models. The results are (*shape, d,
+    d), (*shape, d) and (*shape,).
     """
     triangle = _draw_matrix(shape, dimension + 1, samples, generator)
     moments = triangle @ np.swapaxes(triangle, -1, -2) / samples
@@ -154,7 +153,7 @@ def _draw_matrix(
 
 
 def _by_label(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Entry ``labels[..., i]`` of ``values`` (..., Q) for every client i."""
+    """Return entry ``labels[..., i]`` of ``values`` (..., Q) for every client i."""
     if labels.ndim == 1:
         return np.asarray(values[..., labels])
     return np.take_along_axis(

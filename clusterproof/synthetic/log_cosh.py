@@ -173,7 +173,7 @@ class LogCoshMixture(Mixture):
     def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
         """Return the exact probability that a wrong model's loss is at most the true model's, (..., P).
 
-        The losses' difference is Gaussian with the expected gap as mean and standard deviation
+        nu ||chi_p - chi_q|| / sqrt(d n'). See ``RegressionMixture``; entry p is 0.
         nu ||chi_p - chi_q|| / sqrt(d n'). As for ``RegressionMixture``; entry p is 0.
         """
         from scipy.special import ndtr
@@ -251,7 +251,7 @@ class LogCoshMixture(Mixture):
     def _mean_rows(
         self, shape: tuple[int, ...], batches: np.ndarray | int, generator: np.random.Generator
     ) -> np.ndarray:
-        """Return the mean of y over batches * n' rows; zero where there are none."""
+        """Return the mean of y over batches * n' rows; zero for no rows."""
         if self.data == "population":
             return np.zeros(shape)
         count = np.asarray(batches) * float(self.samples) * self.dimension

@@ -250,7 +250,7 @@ class LogisticMixture(Mixture):
 
     @property
     def stored_samples(self) -> int:
-        """Rows of a cluster's law (N), which each of its clients has.
+        """Number of rows of a cluster's law (N); each of its clients has all of them.
 
         Raises
         ------
@@ -272,7 +272,7 @@ class LogisticMixture(Mixture):
     def accuracies(self, points: np.ndarray, clients: np.ndarray) -> np.ndarray:
         """Return the probability that the sign of x . chi is y, at one point per client, (..., k, d): (..., k).
 
-        Where x . chi = 0 nothing is predicted, and the answer counts as wrong.
+        If x . chi = 0, the model predicts no sign, and the row counts as wrong.
         """
         labels = self.labels[clients]
         result = np.zeros(np.broadcast_shapes(points.shape[:-1], labels.shape))
@@ -310,8 +310,8 @@ def _largest_curvature(features: np.ndarray) -> float:
 def _newton(rows: np.ndarray, weights: np.ndarray, ridge: float) -> np.ndarray:
     """Minimise sum_n weights_n log(1 + exp(-rows_n . chi)) + ridge ||chi||^2 / 2, damped Newton.
 
-    The step is halved until the loss does not rise; the loss is self-concordant-like and strongly
-    convex, so that this reaches the quadratic phase and then rounding error.
+    The step is halved until the loss does not rise. The loss is strongly convex and behaves like a self-concordant
+    function, so that the iteration reaches the quadratic phase and then rounding error.
     """
     point = np.zeros(rows.shape[1])
 

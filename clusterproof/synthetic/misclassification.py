@@ -1,8 +1,8 @@
 """Exact probability that a client prefers a wrong model, for Gaussian linear regression.
 
-The residuals of two models on one row are Gaussian with covariance ((a, c), (c, b)); rotating
-them to independence turns the comparison of two mean squares into an F variable with n and n
-degrees of freedom. Audit of CFL-MGD, Lemma 1; checked by inverting characteristic functions in the tests.
+The residuals of two models on one row are Gaussian with covariance ((a, c), (c, b)). After a rotation to independence,
+the comparison of two mean squares is an F variable with n and n degrees of freedom. Source: audit of CFL-MGD, Lemma 1.
+The tests check it by inverting characteristic functions.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from clusterproof.common import InvalidArgument
 def pairwise_error(own: Any, other: Any, cross: Any, samples: int) -> np.ndarray:
     """Return the probability that the true model's loss is at least the other's on ``samples`` fresh rows (n').
 
-    ``own`` and ``other`` are the residual variances of the two models, ``cross`` their covariance:
-    P(F >= (Q + A) / (Q - A)) with A = other - own and Q^2 = (own + other)^2 - 4 cross^2.
-    1 where the two losses are equal with certainty.
+    ``own`` and ``other`` are the residual variances of the two models, and ``cross`` is their covariance. The
+    probability is P(F >= (Q + A) / (Q - A)) with A = other - own and Q^2 = (own + other)^2 - 4 cross^2. It is 1 if the
+    two losses are equal with certainty.
     """
     from scipy.special import betainc
 
@@ -30,7 +30,7 @@ def pairwise_error(own: Any, other: Any, cross: Any, samples: int) -> np.ndarray
     width = np.sqrt(gap * gap + 4 * determinant)
     equal = width == 0
     width = np.where(equal, 1.0, width)
-    # 1 / (1 + threshold) = (Q - A) / 2Q, written without cancellation on either side
+    # 1 / (1 + threshold) = (Q - A) / 2Q, written without cancellation on either side of 1
     fraction = np.where(
         gap > 0, 2 * determinant / (width * np.where(gap > 0, width + gap, 1.0)), (width - gap) / (2 * width)
     )
@@ -41,11 +41,11 @@ def pairwise_error(own: Any, other: Any, cross: Any, samples: int) -> np.ndarray
 def worst_case_threshold(
     smoothness: float, strong_convexity: float, separation: float, noise: float, radius: float
 ) -> float:
-    """Threshold rho of the F variable at the worst pair of models within ``radius``.
+    """Return the threshold rho of the F variable at the worst pair of models within ``radius``.
 
-    With a = sqrt(L) B and b = sqrt(mu) (Delta - B): (s^2 + b^2) / (s^2 + a^2) when
-    s^2 <= a b, else (1 + u) / (1 - u) with u = (b - a) / r, r^2 = (b - a)^2 + 4 s^2.
-    Infinite for exact models without noise, which nothing is confused with.
+    With a = sqrt(L) B and b = sqrt(mu) (Delta - B), it is (s^2 + b^2) / (s^2 + a^2) if s^2 <= a b. Otherwise it is (1 +
+    u) / (1 - u) with u = (b - a) / r, r^2 = (b - a)^2 + 4 s^2. It is infinite for exact models without noise, for which
+    no client errs.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def worst_case_threshold(
         return math.inf
     if noise**2 <= near * far:
         return (noise**2 + far**2) / own
-    # (1 + u) / (1 - u) = ((r + b - a) / 2 s)^2, without cancellation where s is small
+    # (1 + u) / (1 - u) = ((r + b - a) / 2 s)^2, without cancellation if s is small
     gap = far - near
     root = (math.hypot(gap, 2 * noise) + gap) / (2 * noise)
     return root * root

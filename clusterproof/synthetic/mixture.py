@@ -20,7 +20,7 @@ from clusterproof.common.notebook import html_table
 from clusterproof.common.validation import brief, check_count, check_number, check_seed
 
 SPELLED = 24
-"""Largest number of parameters for which the repr of a task is its constructor call."""
+"""Largest number of parameters for which the repr of a task is a constructor call."""
 
 
 class Mixture(Task):
@@ -33,7 +33,7 @@ class Mixture(Task):
     """The true cluster of each client, integers (m,)."""
 
     call: ClassVar[str | None] = None
-    """A call that makes the task, on one line, which strategies note: its repr."""
+    """A call that makes the task, on one line: the repr of tasks that strategies draw."""
 
     optima: np.ndarray
     """Minimisers chi*_p of the clusters' expected losses, (P, d)."""
@@ -73,7 +73,7 @@ class Mixture(Task):
 
     @classmethod
     def numbers_held(cls, sizes: Mapping[str, int]) -> int:
-        """Return the approximate number of values in a task with these integer arguments of ``random``."""
+        """Return the approximate number of values in a task that ``random`` draws with these integer arguments."""
         return sizes["clients"] * sizes["dimension"]
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -111,7 +111,7 @@ class Mixture(Task):
         return f"<{type(self).__name__}: {facts}>"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        # without it, Hypothesis prints the fields of a dataclass, which cannot be pasted
+        # without this method, Hypothesis prints the fields of a dataclass, which cannot be pasted
         printer.text(repr(self))
 
     def _repr_html_(self) -> str:
@@ -119,7 +119,7 @@ class Mixture(Task):
 
     @property
     def _facts(self) -> dict[str, object]:
-        """Sizes, and every parameter that is a number or a text."""
+        """The sizes, and every parameter that is a number or a text."""
         facts: dict[str, object] = {
             "clusters": self.clusters,
             "clients": self.clients,
@@ -194,10 +194,9 @@ class Mixture(Task):
     ) -> np.ndarray:
         """Draw starting points in random directions.
 
-        With one model per cluster, model p starts half a ``basin_radius`` from optimum p, inside
-        the region that the theorems require. With any other number all models start half a
-        ``separation`` from the pooled optimum. A single cluster starts at distance 1.
-        The result is (*shape, count, d).
+        With one model per cluster, model p starts half a ``basin_radius`` from optimum p, inside the region that the
+        theorems require. With any other number, all models start half a ``separation`` from the pooled optimum. A
+        single cluster starts at distance 1. The result is (*shape, count, d).
         """
         directions = generator.standard_normal((*shape, count, self.dimension))
         directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
@@ -219,7 +218,7 @@ def _parameters(task: Any) -> list[Any]:
 
 
 def _plain(task: Any, parameter: Any) -> Any:
-    """Return the value of a parameter as the JSON value of its annotated type."""
+    """Return a parameter's value as a JSON value of its annotated type."""
     value = getattr(task, parameter.name)
     if isinstance(value, np.ndarray):
         return value.tolist()
@@ -275,7 +274,7 @@ def check_labels(labels: Any, clusters: int | None = None) -> np.ndarray:
     Raises
     ------
     InvalidArgument
-        If they are not such integers.
+        If the labels are not such integers.
     """
     rule = f"must be integers in which each of 0 .. {clusters - 1 if clusters else 'P - 1'} occurs"
     remedy = "give every client its true cluster, and every cluster a client"
@@ -334,7 +333,7 @@ def geometric_spectrum(dimension: int, condition_number: float) -> np.ndarray:
     Raises
     ------
     InvalidArgument
-        If the dimension is 1 and the condition number is not.
+        If the dimension is 1 and the condition number is not 1.
     """
     if dimension == 1 and condition_number != 1:
         raise InvalidArgument(

@@ -13,7 +13,7 @@ from clusterproof.synthetic.mixture import read_array
 from clusterproof.synthetic.quadratic import ExactQuadratics, QuadraticMixture, symmetrised
 
 NEGATIVE = 1e-12
-"""Negative eigenvalues of a covariance that rounding explains, relative to the largest."""
+"""Largest size of a covariance's negative eigenvalue that rounding explains, relative to the largest eigenvalue."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -27,16 +27,16 @@ def _served(name: str) -> Callable[..., Any]:
 
 @dataclass(frozen=True, eq=False)
 class OnArrays(WrappedTask):
-    """A task whose answers are arrays of another library; the numbers are those of ``task``.
+    """A task whose results are arrays of another library; the numbers are the same as for ``task``.
 
     Parameters
     ----------
     task
-        Any task that computes in numpy; what it cannot answer, this one cannot either.
+        Any task that computes in NumPy. This task lacks every optional computation that ``task`` lacks.
     namespace
         An array-API namespace such as ``array_api_compat.torch`` or ``array_api_strict``.
     device
-        Where the arrays are put; the library's default if None.
+        Device of the arrays; the library's default if None.
     """
 
     task: Task
@@ -54,12 +54,12 @@ class OnArrays(WrappedTask):
 
     @property
     def stored_samples(self) -> int:
-        """Stored samples of every client."""
+        """Number of stored samples of every client."""
         return self.task.stored_samples
 
     @property
     def samples(self) -> int | None:
-        """Rows of a batch, or None where the task has no such number."""
+        """Number of rows of a batch; None if the task has no such number."""
         samples: int | None = getattr(self.task, "samples", None)
         return samples
 

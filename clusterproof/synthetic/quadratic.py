@@ -1,4 +1,4 @@
-"""A mixture of quadratics: a Hessian and a centre for each client, nothing random."""
+"""A mixture of quadratics: a Hessian and a centre for each client, without randomness."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from clusterproof.synthetic.mixture import (
 )
 
 ROUNDING = 1e-12
-"""Asymmetry that products of matrices leave, relative to the largest entry: it is averaged away."""
+"""Largest asymmetry due to products of matrices, relative to the largest entry; averaging removes it."""
 
 
 class ExactQuadratics(Mixture):
     """Losses (chi - c_i)' A_i (chi - c_i) / 2 of the clients, without noise; subclasses declare the fields.
 
-    A cluster's expected loss is the mean over its clients, and so are its variances.
+    A cluster's expected loss is the mean over its clients, and its variances are variances over its clients.
     """
 
     hessians: np.ndarray
@@ -68,7 +68,7 @@ class ExactQuadratics(Mixture):
 
     @classmethod
     def numbers_held(cls, sizes: Mapping[str, int]) -> int:
-        """A Hessian a client."""
+        """Hessian of each client."""
         return sizes["clients"] * sizes["dimension"] ** 2
 
     @cached_property
@@ -168,8 +168,8 @@ class ExactQuadratics(Mixture):
 class QuadraticMixture(ExactQuadratics):
     """Clients with phi_i(chi) = (chi - c_i)' A_i (chi - c_i) / 2.
 
-    A cluster's expected loss is the mean over its clients, and so are its variances: the one
-    random thing is which client of the cluster is asked.
+    A cluster's expected loss is the mean over its clients, and its variances are variances over its clients: the only
+    random choice is the client of the cluster.
 
     Parameters
     ----------
@@ -180,8 +180,8 @@ class QuadraticMixture(ExactQuadratics):
     labels
         True cluster of each client, integers (m,).
     client_samples
-        Samples that each client counts for where samples weigh (n_i), positive integers (m,); as many for
-        all if None. A cluster's expected loss is the plain mean all the same.
+        Numbers of samples for weights by samples (n_i), positive integers (m,). If None, all are equal. They do not
+        change a cluster's expected loss, which is the plain mean.
 
     Raises
     ------
@@ -223,7 +223,7 @@ class QuadraticMixture(ExactQuadratics):
         proportions: Any = None,
         seed: int = 0,
     ) -> QuadraticMixture:
-        """Draw one rotated Hessian a cluster with L = 1, mu = 1 / kappa.
+        """Draw one rotated Hessian per cluster with L = 1, mu = 1 / kappa.
 
         Parameters
         ----------
@@ -268,12 +268,12 @@ class QuadraticMixture(ExactQuadratics):
 
 
 def symmetrised(hessians: np.ndarray, argument: str = "hessians") -> np.ndarray:
-    """Return (A + A') / 2 where A = A' up to rounding.
+    """Return (A + A') / 2 if A = A' up to rounding.
 
     Raises
     ------
     InvalidArgument
-        If an entry differs from its mirror image by more than ``ROUNDING`` times the largest of its matrix.
+        If an entry differs from its mirror image by more than ``ROUNDING`` times the largest entry of its matrix.
     """
     mirrored = np.swapaxes(hessians, -1, -2)
     gaps = np.abs(hessians - mirrored).max(axis=(-1, -2))

@@ -51,8 +51,7 @@ class RegressionMixture(Mixture):
         ``"fresh"``: new rows for each round and purpose, the papers' resampling. ``"fixed"``:
         one data set per client. ``"population"``: the exact expected loss.
     sampling
-        How fresh rows are simulated: ``"exact"`` in law without drawing them, ``"direct"`` row
-        by row (the reference).
+        Simulation of fresh rows: ``"exact"`` in law without drawing them, or ``"direct"`` row by row (the reference).
     seed
         Seed of the fixed data sets.
 
@@ -156,7 +155,7 @@ class RegressionMixture(Mixture):
 
     @classmethod
     def numbers_held(cls, sizes: Mapping[str, int]) -> int:
-        """A covariance a cluster."""
+        """Covariance of each cluster."""
         return sizes["clusters"] * sizes["dimension"] ** 2
 
     @property
@@ -210,9 +209,9 @@ class RegressionMixture(Mixture):
     def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
         """Return the exact probability that a wrong model's loss is at most the true model's, (..., P); entry p is 0.
 
-        For one client of a cluster with ``samples`` fresh rows, whose right model of models (..., P, d) is
-        number ``cluster``. For two models the probabilities are the law of its choice; for more, their sum
-        bounds the misclassification.
+        The probability concerns one client of a cluster with ``samples`` fresh rows; its right model among models
+        (..., P, d) has the number ``cluster``. For two models the probabilities are the law of its choice. For more
+        models, their sum bounds the probability of misclassification.
         """
         one = self.covariances
         rooted = one.root_times(np.asarray(models, dtype=float) - self.optima[cluster], cluster)
@@ -266,8 +265,8 @@ class RegressionMixture(Mixture):
     ) -> np.ndarray:
         """Return the sum of the gradients of each cluster's participants at its model: (..., P, d).
 
-        Fresh exact sampling draws one vector for each pair of a true cluster and a model that
-        has clients, whatever their number.
+        Fresh exact sampling draws one vector for each pair of a true cluster and a model that has clients, for any
+        number of clients.
         """
         if self.data != "fresh" or self.sampling != "exact":
             return np.asarray(super().gradient_sums(models, clients, assignments, generator))
@@ -284,7 +283,7 @@ class RegressionMixture(Mixture):
     def choose_and_sum(
         self, models: np.ndarray, clients: np.ndarray, randomness: Randomness
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return choices and sums of gradients, see ``Task.choose_and_sum``; stored rows are passed over once."""
+        """Return choices and sums of gradients, see ``Task.choose_and_sum``, in one pass over stored rows."""
         if self.data == "fixed" and clients.ndim == 1:
             return self._stored_rows.choose_and_sum(models, clients)
         chosen, sums = super().choose_and_sum(models, clients, randomness)
@@ -295,7 +294,7 @@ class RegressionMixture(Mixture):
     ) -> np.ndarray:
         """Return the products X'X/n v of a batch's Hessian with directions (..., k, d): (..., k, d).
 
-        X'X/n v is the gradient without noise at the displacement v, and is drawn as such.
+        X'X/n v is the gradient without noise at the displacement v, and is drawn as this gradient.
         """
         labels = self.labels[clients]
         if self.data == "fresh" and self.sampling == "exact":
@@ -325,7 +324,7 @@ class RegressionMixture(Mixture):
 
     @property
     def stored_samples(self) -> int:
-        """Rows of every client.
+        """Number of rows of every client.
 
         Raises
         ------
@@ -346,7 +345,7 @@ class RegressionMixture(Mixture):
     def _batch_moments(
         self, clients: np.ndarray, generator: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """X'X/n (..., k, d, d), X'e/n (..., k, d) and e'e/n (..., k) of one new batch per client."""
+        """Return X'X/n (..., k, d, d), X'e/n (..., k, d) and e'e/n (..., k) of one new batch per client."""
         labels = self.labels[clients]
         if self.data == "population":
             return (
@@ -372,7 +371,7 @@ class RegressionMixture(Mixture):
 
     @cached_property
     def _stored_rows(self) -> StoredRows:
-        """Rows that replace those of every client's fixed data in losses and gradients."""
+        """Rows that replace every client's fixed rows in losses and gradients."""
         data = zip(self.labels, self._draw_fixed_rows(), strict=True)
         return StoredRows.of((X, X @ self.optima[label] + errors) for label, (X, errors) in data)
 

@@ -19,28 +19,29 @@ TRAINING_SHARE = 0.8
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SoftmaxMixture(Task):
-    """Clients with the mean cross-entropy of a linear classifier on training data of their own.
+    """Clients with the mean cross-entropy of a linear classifier on each client's own training data.
 
     A model is the matrix (classes, features + 1) of weights and, last, biases, flattened. Data are drawn as by the
-    authors' code: client i of cluster p has 5 (int(e^z) + 50) samples with z ~ N(4, 4); a sample x is uniform on
-    [0, 1]^f, and its class is argmax(W_p x + b_p + eps / 2) with standard normal eps. The entries of W_p and b_p are
-    normal around one number ~ N(0, 1) of the cluster. A fifth of the samples is for testing.
+    authors' code: client i of cluster p has 5 (int(e^z) + 50) samples with z ~ N(4, 4). A sample x is uniform on [0,
+    1]^f, and its class is argmax(W_p x + b_p + eps / 2) with standard normal eps. The entries of W_p and b_p are normal
+    around one number ~ N(0, 1) of the cluster. A fifth of the samples is for testing.
 
     Parameters
     ----------
     clients, clusters
         m and P; the clusters' sizes are equal or nearly.
     features, classes
-        Of the data; d = classes * (features + 1).
+        Dimensions of the data; d = classes * (features + 1).
     largest
-        Samples of a client are cut here; if None, no cut.
+        Largest number of samples of a client; if None, no limit.
     precision
-        ``"double"`` or ``"single"``, of the data, of the starting points and so of a run.
+        ``"double"`` or ``"single"``: precision of the data, of the starting points and therefore of a run.
     batch_size
         If given, a local step is a pass over the client's data in a new order, with one gradient step on each
-        mini-batch of this size; the last one may be smaller. Losses and gradients alone are always of all samples.
+        mini-batch of this size. The last one may be smaller. Losses and gradients outside local steps always use all
+        samples.
     seed
-        Of the data.
+        Seed of the data.
 
     Raises
     ------
@@ -83,7 +84,7 @@ class SoftmaxMixture(Task):
 
     @cached_property
     def generating_models(self) -> np.ndarray:
-        """Classifiers that made the classes, (P, d)."""
+        """Classifiers that determine the classes of the samples, (P, d)."""
         stream = generator(self.seed, "softmax", "classifiers")
         means = stream.standard_normal((self.clusters, 1))
         return np.asarray(means + stream.standard_normal((self.clusters, self.dimension)))
@@ -96,7 +97,7 @@ class SoftmaxMixture(Task):
     def initial_models(
         self, count: int, shape: tuple[int, ...], generator: np.random.Generator
     ) -> np.ndarray:
-        """Draw standard normal models as the authors' code does, the same for all, (*shape, count, d)."""
+        """Draw standard normal models as the authors' code does, one vector for all models, (*shape, count, d)."""
         drawn = generator.standard_normal((*shape, 1, self.dimension)).astype(self._type)
         return np.repeat(drawn, count, axis=-2)
 
@@ -126,7 +127,7 @@ class SoftmaxMixture(Task):
     def hessian_products(
         self, points: np.ndarray, directions: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Hessians of the clients' losses at points times directions, all (..., k, d)."""
+        """Return the products of the Hessians of the clients' losses with directions, at points, all (..., k, d)."""
         result = np.empty_like(points)
         for place, client in _each(clients, points.shape[:-1]):
             samples, targets = self.training[client]
@@ -184,12 +185,12 @@ class SoftmaxMixture(Task):
 
     @property
     def training(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Of each client, features (features + 1, n) of the training samples, the last ones, and classes (n,)."""
+        """Features (features + 1, n) of each client's training samples, the last one 1, and their classes (n,)."""
         return self._data[0]
 
     @property
     def testing(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The same of the test samples."""
+        """Features (features + 1, n) of each client's test samples, and their classes (n,)."""
         return self._data[1]
 
     def _matrix(self, model: np.ndarray) -> np.ndarray:
@@ -201,7 +202,7 @@ class SoftmaxMixture(Task):
 
     @cached_property
     def _data(self) -> tuple[list[tuple[np.ndarray, np.ndarray]], list[tuple[np.ndarray, np.ndarray]]]:
-        """Training and test samples; the numbers of each client are a stream of their own."""
+        """Training and test samples; each client's numbers come from a stream of its own."""
         training, testing = [], []
         for client, label in enumerate(self.labels):
             stream = generator(self.seed, "softmax", "client", client)
@@ -226,7 +227,7 @@ def _gradient(matrix: np.ndarray, samples: np.ndarray, targets: np.ndarray) -> n
 
 
 def _probabilities(scores: np.ndarray) -> np.ndarray:
-    """Softmax over the classes, the first axis of (classes, n), in place."""
+    """Compute softmax over the classes, the first axis of (classes, n), in place."""
     scores -= scores.max(axis=0)
     np.exp(scores, out=scores)
     scores /= scores.sum(axis=0)
@@ -234,7 +235,7 @@ def _probabilities(scores: np.ndarray) -> np.ndarray:
 
 
 def _each(clients: np.ndarray, shape: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Place and number of every client (..., k), one after the other: their sets differ a hundredfold."""
+    """Yield place and number of every client (..., k), one after the other: their data sets differ a hundredfold."""
     spread = np.broadcast_to(clients, shape)
     for place in np.ndindex(shape):
         yield place, int(spread[place])

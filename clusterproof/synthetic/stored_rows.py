@@ -11,15 +11,15 @@ import numpy as np
 from clusterproof.common.arrays import argmin_smallest_index
 
 CACHED = 2**16
-"""Numbers of a client's rows up to which a core's cache holds them while other clients' are used, too."""
+"""Largest number of entries in a client's rows that a core's cache holds beside other clients' rows."""
 
 TOGETHER = 8 * CACHED
-"""Numbers of rows in one product over several clients: smaller ones take more calls, larger ones read rows twice."""
+"""Number of entries in one product over several clients: fewer need more calls, more read the rows twice."""
 
 
 @dataclass(frozen=True, eq=False)
 class StoredRows:
-    """Rows of every client that have the sums of squares and products of its n samples.
+    """Rows of every client with the same sums of squares and products as its n samples.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class StoredRows:
     targets
         y, (m, 1, r).
     samples
-        n, by which sums over rows are divided.
+        n, the divisor of sums over rows.
     """
 
     features: np.ndarray
@@ -37,7 +37,7 @@ class StoredRows:
 
     @classmethod
     def of(cls, data: Iterable[tuple[np.ndarray, np.ndarray]]) -> StoredRows:
-        """Reduce each client's features (n, d) and targets (n,), to a triangle where there are more than d + 1 rows."""
+        """Reduce each client's features (n, d) and targets (n,) to a triangle if it has more than d + 1 rows."""
         samples, parts = 0, []
         for features, targets in data:
             rows = np.column_stack([features, targets])
@@ -76,8 +76,8 @@ class StoredRows:
     def choose_and_sum(self, models: np.ndarray, clients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return choices (..., k) of models (..., P, d) by clients (k,), and the sums of their gradients, (..., P, d).
 
-        The gradients are made of the residuals of the losses. A client's rows are in the cache when they are used
-        again: they are taken some clients after others, large ones one client after the other.
+        The gradients use the residuals of the losses. A client's rows are still in the cache at their second use: small
+        clients are processed in groups, large ones one after the other.
         """
         X, y = self._rows(clients)
         columns = models.reshape(-1, models.shape[-1])
@@ -91,14 +91,14 @@ class StoredRows:
             for block in (slice(first, first + size) for first in range(0, len(X), size)):
                 self._together(X[block], y[block], columns, losses[block], sums)
         choices = argmin_smallest_index(losses).T
-        if np.isnan(losses).any():  # which `argmin` takes for the smallest
+        if np.isnan(losses).any():  # `argmin` takes NaN for the smallest
             sums = self._together(X, y, columns, losses, np.zeros_like(sums))
         return choices.reshape(*models.shape[:-2], len(X)), sums.reshape(models.shape) / self.samples
 
     def _one_by_one(
         self, X: np.ndarray, y: np.ndarray, columns: np.ndarray, losses: np.ndarray, sums: np.ndarray
     ) -> None:
-        """Fill losses (k, R, P) and sums (R, P, d) of models (R P, d): a client's rows are still in the cache."""
+        """Fill losses (k, R, P) and sums (R, P, d) of models (R P, d), while a client's rows are still in the cache."""
         runs, P = losses.shape[1:]
         every = np.arange(runs)
         for features, targets, own in zip(X, y, losses, strict=True):
@@ -106,7 +106,7 @@ class StoredRows:
             residuals -= targets
             squares = np.einsum("qr,qr->q", residuals, residuals)
             own[:] = squares.reshape(runs, P)
-            if runs == 1:  # without the detour over arrays of one number
+            if runs == 1:  # avoids arrays of one number
                 only = squares.argmin()
                 sums[0, only] += residuals[only] @ features
             else:
@@ -136,7 +136,7 @@ class StoredRows:
         return np.asarray(np.einsum("...r,...r->...", residuals, residuals) / (2 * self.samples))
 
     def _rows(self, clients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Features (..., k, r, d) and targets (..., k, 1, r) of clients, without a copy of consecutive ones."""
+        """Return features (..., k, r, d) and targets (..., k, 1, r) of clients, without a copy if consecutive."""
         first = int(clients.min())
         consecutive = slice(first, first + clients.shape[-1])
         every = np.arange(len(self.features))
@@ -145,14 +145,14 @@ class StoredRows:
 
 
 def clients_together(numbers: int) -> int:
-    """Return how many clients with this many numbers of rows are computed in one product."""
+    """Return how many clients with this many entries are computed in one product."""
     return 1 if numbers > CACHED else TOGETHER // numbers
 
 
 def _by_client(vectors: np.ndarray, clients: np.ndarray) -> np.ndarray:
     """Gather the vectors of all replicates that one client multiplies: (..., k, P, d) as (k, R P, d).
 
-    The axis k may have length 1. Replicates with clients of their own, (..., k), stay as they are.
+    The axis k may have length 1. Replicates whose clients differ, (..., k), stay as they are.
     """
     if clients.ndim > 1:
         return vectors

@@ -26,13 +26,13 @@ from clusterproof.synthetic.mixture import (
 class TwoPointMixture(Mixture):
     """Clients with f(chi; z) = ||chi - chi*_p||^2 / 2 + z u_p . (chi - c_p), z of mean 0 and variance 1.
 
-    z is sqrt((1 - q) / q) with probability q and -sqrt(q / (1 - q)) otherwise, q the ``rarity``. It is the
-    squared loss of y = chi*_p - z u_p, less what does not depend on chi. L = mu = 1. The noise of the gradient is
-    the same everywhere, that of the loss grows with the distance from c_p along u_p.
+    z is sqrt((1 - q) / q) with probability q and -sqrt(q / (1 - q)) otherwise, where q is the ``rarity``. The loss is
+    the squared loss of y = chi*_p - z u_p, without the part that does not depend on chi. L = mu = 1. The noise of the
+    gradient is the same everywhere; the noise of the loss grows with the distance from c_p along u_p.
 
-    With one row, models on both sides of c_p and a rare jump that just makes up for the expected gap of their
-    losses, a client errs with the probability q that Cantelli's inequality allows; with a rarity of 1/2 the norm
-    of the gradient's noise is its deviation on every row, as in Markov's inequality for it.
+    Take one row, models on both sides of c_p, and a rare jump that just makes up for the expected gap of their losses.
+    A client then errs with the probability q that Cantelli's inequality allows. With a rarity of 1/2 the norm of the
+    gradient's noise equals its deviation on every row, as in Markov's inequality for it.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class TwoPointMixture(Mixture):
     labels
         True cluster of each client, integers (m,).
     samples
-        Rows that a client uses for one purpose in one round (n'); they are fresh each time.
+        Rows that a client uses for one purpose in one round (n'), fresh each time.
 
     Raises
     ------
@@ -179,17 +179,17 @@ class TwoPointMixture(Mixture):
         return np.full(np.shape(model)[:-1], (self.noise_gradients[cluster] ** 2).sum())
 
     def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
-        """Return the exact probability that another model's loss is at most that of the true model, (..., P).
+        """Return the exact probability that another model's loss is at most the true model's loss, (..., P).
 
-        As for ``RegressionMixture``; the number of rare rows among n' is binomial. The entry of the true cluster
-        is 0. Rounding decides whether exact ties are counted.
+        See ``RegressionMixture``; the number of rare rows among n' is binomial. The entry of the true cluster is 0.
+        Rounding decides whether exact ties are counted.
         """
         from scipy.special import bdtr
 
         models = np.asarray(models, dtype=float)
         losses = self.expected_loss(models, cluster)
         gap = losses - losses[..., cluster, None]
-        # the mean noise z makes the client choose the other model where z * lever >= gap
+        # the mean noise z makes the client choose the other model if z * lever >= gap
         lever = (models[..., cluster, None, :] - models) @ self.noise_gradients[cluster]
         rare, common = self.noise_values
         safe = np.where(lever == 0, 1.0, lever)
@@ -248,6 +248,6 @@ class TwoPointMixture(Mixture):
 
 
 def _at_most(count: np.ndarray, total: int, probability: float, tail: Any) -> np.ndarray:
-    """P(Bin(total, probability) <= count), also beyond 0 .. total."""
+    """Return P(Bin(total, probability) <= count), also beyond 0 .. total."""
     inside = tail(np.clip(count, 0, total), total, probability)
     return np.asarray(np.where(count < 0, 0.0, np.where(count >= total, 1.0, inside)))

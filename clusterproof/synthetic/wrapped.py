@@ -11,13 +11,13 @@ from clusterproof.algorithms import Task
 
 
 class WrappedTask(Task):
-    """Sizes, labels, settings and optima of ``task``; subclasses define losses and gradients."""
+    """Base class with the sizes, labels, settings and optima of ``task``; subclasses define losses and gradients."""
 
     task: Task
 
     @property
     def client_samples(self) -> np.ndarray:
-        """Samples of each client (n_i), (m,)."""
+        """Number of samples of each client (n_i), (m,)."""
         return self.task.client_samples
 
     @property
@@ -32,12 +32,12 @@ class WrappedTask(Task):
 
     @property
     def labels(self) -> np.ndarray:
-        """The true cluster of each client, (m,), in numpy."""
+        """The true cluster of each client, (m,), as a NumPy array."""
         return self.task.labels
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The settings of the task itself."""
+        """Settings of the wrapped task."""
         return self.task.settings
 
     def initial_models(
@@ -47,5 +47,5 @@ class WrappedTask(Task):
         return np.asarray(self.task.initial_models(count, shape, generator))
 
     def reference_optima(self, target: str) -> np.ndarray | None:
-        """Return the minimisers that an algorithm aims at, in numpy."""
+        """Return the minimisers that an algorithm approximates, as NumPy arrays."""
         return self.task.reference_optima(target)

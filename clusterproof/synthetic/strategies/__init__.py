@@ -1,4 +1,4 @@
-"""Hypothesis strategies for tasks, small and simple ones first, for users' own tests too.
+"""Hypothesis strategies for tasks, small and simple ones first; users' own tests can use them.
 
 A test that must hold on every task of a class says so::
 
@@ -12,11 +12,11 @@ A test that must hold on every task of a class says so::
         trace = run(IFCA(step_size=1 / task.smoothness), task, rounds=10)
         assert (trace.errors[1:] <= trace.errors[:-1] + 1e-12).all()
 
-Every bound is a number, which fixes the quantity, or a pair (smallest, largest). Optima lie on a
-grid, rescaled so that the smallest distance is exactly the separation drawn; matrices have
-exactly the condition number drawn and are diagonal before they are rotated. ``wide_mixtures`` draws from
-larger ranges: up to 10 clusters, 50 dimensions, condition number 10 000, and clusters of 1 : 20.
-``.filter(without_ties)`` leaves out tasks on which right algorithms may choose different clusters.
+Every bound is a number, which fixes the quantity, or a pair (smallest, largest). Optima lie on a grid, rescaled so that
+the smallest distance is exactly the separation drawn. Matrices have exactly the condition number drawn and are diagonal
+before they are rotated. ``wide_mixtures`` draws from larger ranges: up to 10 clusters, 50 dimensions, condition number
+10 000, and clusters of 1 : 20. ``.filter(without_ties)`` leaves out tasks on which right algorithms may choose
+different clusters.
 """
 
 from clusterproof.synthetic.strategies.common import Bounds, without_ties

@@ -1,4 +1,4 @@
-"""What the strategies have in common: sizes, optima, spectra, and how bounds are read."""
+"""Parts that the strategies share: sizes, optima, spectra, and the reading of bounds."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from clusterproof.common.validation import check_instance
 from clusterproof.synthetic.mixture import Mixture, one_line, read_array
 
 SMALL = 3
-"""Dimension up to which Hypothesis may lower the dimension of a failing task alone."""
+"""Largest dimension that Hypothesis may lower by itself in a failing task."""
 
 Entry = TypeVar("Entry")
 MixtureT = TypeVar("MixtureT", bound=Mixture)
 
 Bounds: TypeAlias = float | tuple[float, float]
-"""A fixed number, or the smallest and the largest one."""
+"""A fixed number, or a pair (smallest, largest)."""
 
 
 def without_ties(task: Mixture, initial: Array | None = None) -> bool:
     """Return whether no client has two best models of equal loss at the start.
 
-    Where two models tie, right algorithms may choose differently, by rounding or by order, and their runs
-    part. Only the start is looked at.
+    If two models tie, right algorithms may choose differently, by rounding or by order, and their runs differ
+    afterwards. Only the start is checked.
 
     Parameters
     ----------
     task
-        Task that a strategy draws; of a task with fresh samples, one sample a client is compared.
+        Task that a strategy draws; for a task with fresh samples, one sample per client is compared.
     initial
         Starting models (P, d). If None, the clusters' optima.
 
     Raises
     ------
     InvalidArgument
-        If an argument is something else.
+        If an argument is of another type.
 
     Examples
     --------
@@ -58,11 +58,11 @@ def without_ties(task: Mixture, initial: Array | None = None) -> bool:
     models = read_array("initial", given, "P, d", "give a starting model a row")
     losses = np.sort(task.losses(models, np.arange(task.clients), np.random.default_rng(0)))
     gaps, sizes = np.diff(losses[:, :2]), np.abs(losses).max(axis=-1, keepdims=True)
-    return bool((gaps > 1e-9 * sizes).all())  # a right algorithm's rounding is far less
+    return bool((gaps > 1e-9 * sizes).all())  # a right algorithm's rounding error is far smaller
 
 
 def note_call(task: MixtureT, call: str | None = None) -> MixtureT:
-    """Make a call, by default of the constructor, the repr of a task: Hypothesis prints it."""
+    """Make a call the repr of a task, by default its constructor call: Hypothesis prints it."""
     object.__setattr__(task, "call", one_line(task.code) if call is None else call)
     return task
 
@@ -73,7 +73,7 @@ def draw_sizes(
     dimension: Bounds,
     each: Callable[[int], SearchStrategy[Any]] = lambda _: st.none(),
 ) -> SearchStrategy[tuple[int, np.ndarray, int, list[Any]]]:
-    """Draw P, labels in which every cluster occurs, the dimension, and what each client has in that dimension."""
+    """Draw P, labels in which every cluster occurs, the dimension, and each client's values in that dimension."""
     smallest, largest = read_bounds("clusters", clusters, at_least=1)
     fewest, most = read_bounds("clients", clients, at_least=1)
     if smallest > most:
@@ -87,8 +87,8 @@ def draw_sizes(
 
     @st.composite
     def sizes(draw: DrawFn) -> tuple[int, np.ndarray, int, list[Any]]:
-        # P is the number of labels that occur, so that it gets smaller with each label; a client is one element
-        # of a list, which Hypothesis leaves out with all that belongs to it
+        # P is the number of labels that occur, so that it shrinks with each label; a client is one element of a list,
+        # which # Hypothesis leaves out with all values of the client
         first, width = int(smallest), draw(widths)
         own = each(width)
         others = st.lists(
@@ -104,7 +104,7 @@ def draw_sizes(
 
 
 def draw_optima(count: int, width: int, separation: SearchStrategy[float]) -> SearchStrategy[np.ndarray]:
-    """Distinct grid points, scaled to a smallest distance, (count, width)."""
+    """Return distinct grid points, scaled to a smallest distance, (count, width)."""
     reach = max(2, count)
     point = st.tuples(*[st.integers(-reach, reach)] * width)
 
@@ -119,7 +119,7 @@ def draw_optima(count: int, width: int, separation: SearchStrategy[float]) -> Se
 def draw_spectra(
     width: int, condition_number: float, largest: float, extreme: bool = True
 ) -> SearchStrategy[np.ndarray]:
-    """Return the eigenvalues from largest / kappa to largest, where extreme both of them; one dimension has largest."""
+    """Return the eigenvalues from largest / kappa to largest, with both if ``extreme``; in dimension 1 only largest."""
     fractions = draw_last(st.floats(0, 1, width=16), width - 2 if extreme or width == 1 else width)
     ends = [0.0] if width == 1 else [1.0, 0.0] if extreme else []
     return fractions.map(lambda inner: largest * condition_number ** -np.array([*ends, *inner]))
@@ -128,7 +128,7 @@ def draw_spectra(
 def draw_matrices(
     width: int, condition_number: float, largest: float, extreme: bool = True
 ) -> SearchStrategy[np.ndarray]:
-    """Symmetric matrices of such a spectrum, rotated in the planes of neighbouring axes."""
+    """Return symmetric matrices with this spectrum, rotated in the planes of neighbouring axes."""
 
     def rotate(spectrum: np.ndarray, angles: list[float]) -> np.ndarray:
         matrix = np.diag(spectrum)
@@ -144,13 +144,13 @@ def draw_matrices(
 
 
 def draw_grid(count: int, width: int, *, largest: int) -> SearchStrategy[np.ndarray]:
-    """Floating arrays (count, width) of small integers."""
+    """Draw floating arrays (count, width) of small integers."""
     row = draw_last(st.integers(-largest, largest), width)
     return st.lists(row, min_size=count, max_size=count).map(lambda rows: np.array(rows, dtype=float))
 
 
 def draw_last(entry: SearchStrategy[Entry], count: int) -> SearchStrategy[list[Entry]]:
-    """Lists of so many entries, the last of at least ``SMALL``: in a smaller dimension the same draws still fit."""
+    """Draw lists of ``count`` entries, the last of at least ``SMALL`` draws: they still fit a smaller dimension."""
     drawn = max(count, SMALL)
     return st.lists(entry, min_size=drawn, max_size=drawn).map(
         lambda entries: entries[drawn - max(count, 0) :]
@@ -171,7 +171,7 @@ def draw_reals(
     at_least: float = -math.inf,
     below: float = math.inf,
 ) -> SearchStrategy[float]:
-    """Draw a number within the bounds, or give the fixed one."""
+    """Draw a number within the bounds, or return the fixed one."""
     smallest, largest = read_bounds(argument, bounds, above=above, at_least=at_least, below=below)
     return st.just(smallest) if smallest == largest else st.floats(smallest, largest)
 
@@ -189,7 +189,7 @@ def read_bounds(
     Raises
     ------
     InvalidArgument
-        If they are not.
+        If they are not such numbers.
     """
     pair = bounds if isinstance(bounds, tuple) else (bounds, bounds)
     smallest, largest = pair if len(pair) == 2 and all(isinstance(end, Real) for end in pair) else (1, 0)

@@ -1,4 +1,4 @@
-"""Strategies for mixtures of quadratic losses: exact, with noisy gradients, and with noise of two values."""
+"""Strategies for mixtures of quadratic losses: exact, with noisy gradients, and with two-valued noise."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ def quadratic_mixtures(
     clusters, clients, dimension
         Bounds on P, m and d, integers of at least 1. There are never fewer clients than clusters.
     condition_number, smoothness
-        Bounds on kappa = L / mu, at least 1, and on L, positive, of each client's Hessian.
-        Dimension 1 has kappa = 1, whatever is asked.
+        Bounds on kappa = L / mu, at least 1, and on L, positive, of each client's Hessian. In dimension 1, kappa is
+        always 1.
     separation
         Bounds on the smallest distance of two clusters' optima (Delta), positive.
     spread
-        Bounds on the size of the clients' gradients at their cluster's optimum, at least 0;
-        they add up to zero in each cluster. 0 gives all clients of a cluster one minimiser.
+        Bounds on the size of the clients' gradients at their cluster's optimum, at least 0; the gradients add up to
+        zero in each cluster. 0 gives all clients of a cluster one minimiser.
     shared_hessians
-        Whether the clients of a cluster have one Hessian; else each has its own.
+        Whether the clients of a cluster share one Hessian; otherwise each has its own.
 
     Raises
     ------

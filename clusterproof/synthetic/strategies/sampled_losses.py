@@ -48,7 +48,7 @@ def regression_mixtures(
         Bounds on P, m, d and n', integers of at least 1. There are never fewer clients than
         clusters.
     condition_number
-        Bounds on kappa = L / mu, at least 1. Dimension 1 has kappa = 1, whatever is asked.
+        Bounds on kappa = L / mu, at least 1. In dimension 1, kappa is always 1.
     smoothness
         Bounds on L, positive.
     separation
@@ -56,8 +56,7 @@ def regression_mixtures(
     noise
         Bounds on the noise's standard deviation s, at least 0.
     rotated
-        Whether covariances may be full matrices, another one in each cluster; else they are
-        diagonal and shared.
+        Whether covariances may be full matrices that differ by cluster; otherwise they are diagonal and shared.
     data, sampling
         Modes to choose from, the simplest first.
 
@@ -87,7 +86,7 @@ def regression_mixtures(
         optima = draw(draw_optima(count, width, distance))
         condition, largest = draw(kappa), draw(scale)
         if rotated:
-            # the last cluster has both extreme eigenvalues, the others any in between
+            # the last cluster has both extreme eigenvalues, the other clusters have any in between
             extreme = [cluster == count - 1 for cluster in range(count)]
             covariance = np.stack([draw(draw_matrices(width, condition, largest, both)) for both in extreme])
         else:
@@ -118,7 +117,7 @@ def logistic_mixtures(
 ) -> SearchStrategy[LogisticMixture]:
     """Draw mixtures of ridge-penalised logistic regressions on few rows.
 
-    The clusters' optima follow from the rows; nothing keeps two clusters apart.
+    The clusters' optima follow from the rows; the strategy does not keep two clusters apart.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A strategy of mixtures over wide ranges: many clusters, ill-conditioned, unequal, close together."""
+"""A strategy of mixtures over wide ranges: many, ill-conditioned, unequal clusters that lie close together."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def wide_mixtures(
 
 
 def _log_uniform(argument: str, bounds: Bounds, at_least: float) -> SearchStrategy[float]:
-    """Draw a number between positive bounds by its logarithm."""
+    """Draw a number between positive bounds on a logarithmic scale."""
     low, high = read_bounds(argument, bounds, at_least=at_least)
     if low == high:
         return st.just(low)
