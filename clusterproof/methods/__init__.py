@@ -7,7 +7,7 @@ A method is a function of ``clients`` and of its states, with its settings as ke
 - ``exact.exact_clients``: exact numbers, symbols, traced functions or arrays, with a list of the clients' values. The
   kernel's language uses it, and so does the map of a round on quadratics, whose columns are the states of a basis.
 - ``algorithms.array_clients``: arrays of any library, for ``run`` and ``train``.
-- ``theory.rates.rounds``: the mean and the deviation of any number of clients, in the kernel's trace.
+- ``theory.rates.every_client``: any number of clients as one point, a mean plus a deviation, in the kernel's language.
 
 This package imports only the standard library.
 """

@@ -5,7 +5,8 @@ from __future__ import annotations
 from clusterproof.theory.leaderboard.quadratics import attainable
 from clusterproof.theory.leaderboard.setting import Setting, TaskClass
 from clusterproof.theory.rates.round_search import MAX_SCALE, Search
-from clusterproof.theory.rates.rounds import Algorithm, Round, trace_rounds
+from clusterproof.theory.rates.rounds import Algorithm, Round
+from clusterproof.theory.rates.traced_rounds import trace_rounds
 
 STEPS, MORE_STEPS = 24, 40
 """Local gradients in all of a program, and of one on request."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -12,17 +11,9 @@ from clusterproof.checker.kernel.numbers import write
 from clusterproof.checker.kernel.positivity import is_positive_semidefinite
 from clusterproof.checker.search.paths import Coordinates, Terms, sum_of
 from clusterproof.theory.rates.claims_file import ClaimsFile
-from clusterproof.theory.rates.rounds import (
-    LANGUAGE,
-    MAX_LOCAL_STEPS,
-    Algorithm,
-    ClientClass,
-    Round,
-    TracedRounds,
-    mean_slacks,
-    settings_of,
-    trace_rounds,
-)
+from clusterproof.theory.rates.every_client import mean_slacks
+from clusterproof.theory.rates.rounds import MAX_LOCAL_STEPS, Algorithm, ClientClass, Round
+from clusterproof.theory.rates.traced_rounds import RULES, TracedRounds, setting_of, trace_rounds
 
 SOURCE = '''"""{statement}
 
@@ -30,30 +21,29 @@ The claim is of the clients' losses as one function of all their models, in unit
 """
 
 from fractions import Fraction
-from typing import Annotated, Any
 
 from clusterproof.theorem import Function, Sides, at_most, claim, equal, functions, suppose
+from clusterproof.theory.rates.every_client import {names}
 
 SMOOTHNESS = {largest!r}
 STRONG_CONVEXITY = {least!r}
 SETTING = {setting!r}
 RATE = {rate!r}
 CONSTANT = {constant!r}
-Loss = Annotated[Function, functions(smoothness=SMOOTHNESS, strong_convexity={own!r})]
+LOSSES = functions(smoothness=SMOOTHNESS, strong_convexity={own!r})
 
-
-{functions}
 
 @claim("rate/round")
-def one_round(f: Loss) -> Sides:
+def one_round(f: Function = LOSSES) -> Sides:
     """One round, whatever the number of clients."""
     means, apart = [f.start - f.minimiser], [{apart}]
-    after = {run}(f, (means, apart), SETTING)
+    start, error, spread = means[0], apart[0], apart[1:]
+    after = {rule}(f, (means, apart), SETTING)
     for mean in means:
         for deviation in apart:
             suppose("means are orthogonal to deviations", equal((mean @ deviation, 0)))
-{hypotheses}    before = {before}
-    return at_most(after, distance=RATE * before, heterogeneity=CONSTANT * (apart[0] @ apart[0]))
+{hypotheses}    before = start @ start + sum(each @ each for each in spread)
+    return at_most(after, distance=RATE * before, heterogeneity=CONSTANT * (error @ error))
 '''
 POINT = "f.point() - f.minimiser"
 OF_MEAN = """    for slack in mean_slacks(f, means, SMOOTHNESS, STRONG_CONVEXITY):
@@ -163,22 +153,20 @@ class RoundRate:
         """The claim of the round, and the multipliers as the kernel reads them."""
         round_, traced = self.round, self._traced()
         unit, convex = round_.unit, round_.client_class is ClientClass.CONVEX
-        skip = round_.probability is not None
-        functions: list[Callable[..., Any]] = [*LANGUAGE, *([mean_slacks] if convex else [])]
+        rule = RULES[round_.algorithm].__name__
         least = round_.strong_convexity * unit
         source = SOURCE.format(
             statement=self.statement,
             largest=round_.smoothness * unit,
             least=least,
             own=Fraction(0) if convex else least,
-            setting=settings_of(round_, None, self.weight / unit**2),
+            setting=setting_of(round_, None, self.weight / unit**2),
             rate=self.rate,
             constant=self.constant / unit**2,
-            functions="\n\n".join(map(_source, functions)),
-            apart=f"{POINT}, {POINT}" if skip else POINT,
-            run="skipped" if skip else "local_steps",
+            names=", ".join([*([mean_slacks.__name__] if convex else []), rule]),
+            apart=f"{POINT}, {POINT}" if round_.probability is not None else POINT,
+            rule=rule,
             hypotheses=OF_MEAN if convex else "",
-            before="means[0] @ means[0]" + (" + apart[1] @ apart[1]" if skip else ""),
         )
         width, of_points = len(traced.apart), len(traced.means) * len(traced.apart)
         own = {f"mean {k}": f"hypothesis {of_points + k}" for k in range(2)}
@@ -197,7 +185,3 @@ class RoundRate:
             "witness": {"f": {**code, "triplets": [[triplet]]}},
         }
         return ClaimsFile(source, [record])
-
-
-def _source(function: Callable[..., Any]) -> str:
-    return inspect.getsource(function)

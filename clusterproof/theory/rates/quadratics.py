@@ -20,7 +20,6 @@ C_1 r^t as effect if 1 <= C_1^2 c(A), each with its own p and k. Both are true a
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -55,9 +54,9 @@ def share(trace: Any, form: Any) -> Any:
 SOURCE = '''"""{statement}"""
 
 from fractions import Fraction
-from typing import Any
 
 from clusterproof.theorem import Sides, at_most, claim, rationals
+from clusterproof.theory.rates.quadratics import energy, share
 
 MOMENTUM = {momentum!r}
 RATE = {rate!r}
@@ -68,10 +67,6 @@ IMPULSE = {impulse!r}
 CURVATURES = rationals({smallest!r}, {largest!r}, 8)
 REALS = rationals(-1, 1, 4, upwards=True, downwards=True)
 
-
-{energy}
-
-{share}
 
 @claim("rate/contraction")
 def contraction(curvature: Fraction = CURVATURES, e: Fraction = REALS, d: Fraction = REALS) -> dict[str, Sides]:
@@ -233,8 +228,6 @@ class QuadraticRate(HeavyBallRate):
             impulse=impulse,
             smallest=parameters.smallest,
             largest=parameters.largest,
-            energy=inspect.getsource(energy),
-            share=inspect.getsource(share),
         )
         blocks: dict[str, Callable[[Form], list[Exact]]] = {
             "rate/contraction": lambda form: _blocks_of_contraction(parameters, self.rate, form),

@@ -12,7 +12,8 @@ import numpy as np
 from clusterproof.checker.search.paths import Coordinates
 from clusterproof.checker.search.semidefinite import minimum, triangles
 from clusterproof.theory.rates.one_round import RoundRate
-from clusterproof.theory.rates.rounds import Round, TracedRounds, trace_rounds
+from clusterproof.theory.rates.rounds import Round
+from clusterproof.theory.rates.traced_rounds import TracedRounds, trace_rounds
 
 SLACKS = (Fraction(1, 10**4), Fraction(1, 10**3), Fraction(1, 10**2))
 """Relative additions to the least constant, tried in turn, that leave room for rounding the multipliers."""

@@ -7,7 +7,6 @@ rest, by induction over the rounds, and two more bound what a disturbance does.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -111,17 +110,12 @@ DISTURBED: tuple[Line, ...] = (moved, short_slope)
 
 SOURCE = '''"""{statement}"""
 
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from clusterproof.theorem import Function, Sides, at_most, claim, functions
+from clusterproof.theory.rates.smooth_losses import {names}
 
 LOSSES = functions(smoothness=1, strong_convexity={strong_convexity!r})
-
-
-{language}
-
 NUMBERS = {numbers!r}
 '''
 CLAIM = '''
@@ -178,11 +172,10 @@ class SmoothRate(HeavyBallRate):
     @property
     def claims_file(self) -> ClaimsFile:
         """A claim for each line, and the multipliers as the kernel reads them."""
-        language = (Numbers, energy, *((slope,) if self.disturbance is not None else ()), *self.lines)
         source = SOURCE.format(
             statement=self.statement,
             strong_convexity=self.parameters.normalised[1],
-            language="\n\n".join(map(inspect.getsource, language)),
+            names=", ".join([Numbers.__name__, *(line.__name__ for line in self.lines)]),
             numbers=self.numbers,
         )
         evidence = []

@@ -15,13 +15,8 @@ from scipy.optimize import minimize_scalar
 from clusterproof.common import InvalidArgument
 from clusterproof.theory.rates import RoundRate, round_rate
 from clusterproof.theory.rates.round_search import Search, prove_round
-from clusterproof.theory.rates.rounds import (
-    MAX_LOCAL_STEPS,
-    Algorithm,
-    ClientClass,
-    Round,
-    TracedRounds,
-)
+from clusterproof.theory.rates.rounds import MAX_LOCAL_STEPS, Algorithm, ClientClass, Round
+from clusterproof.theory.rates.traced_rounds import TracedRounds
 
 F = Fraction
 FEDAVG = Round(

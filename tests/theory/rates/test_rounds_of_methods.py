@@ -1,6 +1,6 @@
-"""A round as its claim states it, of means and deviations over clients, is that of the methods, on quadratics."""
+"""A round as its claim states it, of all clients as one, is that of the clients one after the other, on quadratics."""
 
-from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -9,9 +9,9 @@ import pytest
 from clusterproof.methods.averaging import fedavg, fedprox
 from clusterproof.methods.controls import proxskip, scaffold
 from clusterproof.methods.exact import ExactClients, SolvingClient, exact_clients
-from clusterproof.theory.rates.rounds import local_steps, skipped
+from clusterproof.theory.rates import every_client
 
-CLIENTS, DIMENSION, STEPS, SERVER, PROBABILITY = 3, 2, 3, 0.75, 0.25
+CLIENTS, DIMENSION, STEPS, SERVER, PROBABILITY, WEIGHT = 3, 2, 3, 0.75, 0.25, 0.5
 STREAM = np.random.default_rng(0)
 ROOTS = STREAM.standard_normal((CLIENTS, DIMENSION, DIMENSION)) / 3
 HESSIANS = ROOTS @ np.swapaxes(ROOTS, 1, 2) + np.eye(DIMENSION) / 5
@@ -21,29 +21,40 @@ SPREAD, CONTROLS = (each - each.mean(axis=0) for each in (SPREAD, CONTROLS))
 
 def joined(vectors: np.ndarray) -> np.ndarray:
     """Return the clients' vectors (m, d) as one, of which @ is the mean of the inner products."""
-    return vectors.ravel() / CLIENTS**0.5
+    return np.broadcast_to(vectors, (CLIENTS, DIMENSION)).ravel() / CLIENTS**0.5
 
 
 class Joint:
-    """The clients' losses d_i' A_i d_i / 2 as one function; a new point has the clients' mean of the last gradient."""
+    """The clients' losses d_i' A_i d_i / 2 as one function."""
 
     minimiser = np.zeros(CLIENTS * DIMENSION)
 
     def gradient(self, point: np.ndarray) -> np.ndarray:
         """Return A_i d_i of every client."""
-        self.last = np.einsum("mij,mj->mi", HESSIANS, point.reshape(CLIENTS, DIMENSION)).ravel()
-        return self.last
+        return np.einsum("mij,mj->mi", HESSIANS, point.reshape(CLIENTS, DIMENSION)).ravel()
 
     def prox(self, point: np.ndarray, step: int) -> np.ndarray:
         """Return the minimisers of f_i(y) + ||y - d_i||^2 / 2."""
-        ends = np.linalg.solve(HESSIANS + np.eye(DIMENSION), point.reshape(CLIENTS, DIMENSION, 1)).ravel()
-        self.last = point - ends
-        return ends
+        return np.linalg.solve(HESSIANS + np.eye(DIMENSION), point.reshape(CLIENTS, DIMENSION, 1)).ravel()
 
-    def point(self) -> np.ndarray:
-        """Return the part of the last gradient that is the same for every client."""
-        every = self.last.reshape(CLIENTS, DIMENSION)
-        return (every * 0 + every.mean(axis=0)).ravel()
+
+@pytest.fixture(autouse=True)
+def _true_means(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take the clients' mean in place of a vector of which only products are known."""
+
+    def mean_of(_: Joint, vector: np.ndarray, split: Any) -> np.ndarray:
+        mean = np.tile(vector.reshape(CLIENTS, DIMENSION).mean(axis=0), CLIENTS)
+        split[0].append(mean)
+        split[1].append(vector - mean)
+        return mean
+
+    monkeypatch.setattr(every_client, "mean_of", mean_of)
+
+
+def stated(rule: str, setting: tuple[Any, ...], *more: np.ndarray) -> float:
+    """Return the squares after rounds as the claim has them."""
+    split = [joined(MODEL)], [joined(CONTROLS), *map(joined, more)]
+    return float(getattr(every_client, rule)(Joint(), split, setting))
 
 
 def gradients(shifts: np.ndarray) -> list[Any]:
@@ -52,50 +63,57 @@ def gradients(shifts: np.ndarray) -> list[Any]:
 
 
 def mean_square(vectors: Any) -> float:
-    """Return the mean of the squares of the clients' vectors, minus their mean."""
-    apart = np.asarray(vectors) - np.mean(vectors, axis=0)
-    return float((apart**2).sum() / CLIENTS)
+    """Return the mean of the squares of the clients' vectors."""
+    return float(np.square(vectors).sum() / CLIENTS)
 
 
-def certified(kind: str, option: str = "", weight: float = 0.0) -> float:
-    """Return the squares after a round as the claim has them."""
-    server = 1.0 if kind == "prox" else SERVER
-    steps = 1 if kind == "prox" else STEPS
-    setting = kind, 1, steps, server, 0, option, weight, 0
-    every = np.tile(MODEL, (CLIENTS, 1))
-    return float(local_steps(Joint(), ([joined(every)], [joined(CONTROLS)]), setting))
-
-
+@pytest.mark.parametrize("rounds", [1, 2])
 @pytest.mark.parametrize("option", ["I", "II"])
-def test_scaffold(option: str) -> None:
+def test_scaffold(option: str, rounds: int) -> None:
     clients = exact_clients(gradients(0 * CONTROLS), [STEPS] * CLIENTS)
     settings = {"step_size": 1, "option": option, "server_step_size": SERVER}
-    x, _, controls = scaffold(clients, MODEL, 0, list(CONTROLS), **settings)
-    expected = x @ x + 0.5 * mean_square(controls)
-    assert certified("steps", option, 0.5) == pytest.approx(expected, rel=1e-12)
+    x, control, controls = MODEL, 0 * MODEL, list(CONTROLS)
+    for _ in range(rounds):
+        x, control, controls = scaffold(clients, x, control, controls, **settings)
+    expected = x @ x + WEIGHT * mean_square(np.array(controls) - control)
+    found = stated("scaffold_rounds", (rounds, STEPS, SERVER, option, WEIGHT))
+    assert found == pytest.approx(expected, rel=1e-12)
 
 
-def test_fedavg_and_fedprox() -> None:
-    """The controls of the claim are the negative gradients at the optimum."""
-    clients = exact_clients(gradients(-CONTROLS), [STEPS] * CLIENTS)
-    x = fedavg(clients, MODEL, step_size=1, server_step_size=SERVER)
-    assert certified("steps") == pytest.approx(x @ x, rel=1e-12)
-    minimisers = [
-        lambda w, i=i: np.linalg.solve(HESSIANS[i] + np.eye(DIMENSION), w + CONTROLS[i])
-        for i in range(CLIENTS)
-    ]
-    y = fedprox(ExactClients([*map(SolvingClient, minimisers)], CLIENTS), MODEL, step_size=None, proximal=1)
-    assert certified("prox") == pytest.approx(y @ y, rel=1e-12)
+@pytest.mark.parametrize("participants", [1, 2, 3])
+def test_fedavg_and_fedprox_with_sampled_clients(participants: int) -> None:
+    """The expectation over all choices; the deviation that the claim begins with is -grad f_i(x*)."""
+
+    def minimiser(i: int, w: np.ndarray) -> np.ndarray:
+        return np.linalg.solve(HESSIANS[i] + np.eye(DIMENSION), w + CONTROLS[i])
+
+    averaged, solved = [], []
+    for chosen in combinations(range(CLIENTS), participants):
+        own = [gradients(-CONTROLS)[i] for i in chosen]
+        clients = exact_clients(own, [STEPS] * participants)
+        averaged.append(fedavg(clients, MODEL, step_size=1, server_step_size=SERVER))
+        solving = [SolvingClient(lambda w, i=i: minimiser(i, w)) for i in chosen]
+        solved.append(fedprox(ExactClients(solving, CLIENTS), MODEL, step_size=None, proximal=1))
+    sampling = (CLIENTS - participants) / (participants * (CLIENTS - 1))
+    expected = np.mean([x @ x for x in averaged]), np.mean([x @ x for x in solved])
+    assert stated("fedavg_rounds", (1, STEPS, SERVER, sampling)) == pytest.approx(expected[0], rel=1e-12)
+    for of_mean in (False, True):
+        found = stated("fedprox_rounds", (1, sampling, of_mean))
+        assert found == pytest.approx(expected[1], rel=1e-12)
 
 
-def test_proxskip() -> None:
-    models = MODEL + SPREAD
-    expected = 0.0
-    for coin, chance in ((True, PROBABILITY), (False, 1 - PROBABILITY)):
-        clients = exact_clients(gradients(0 * CONTROLS), [1] * CLIENTS)
-        settings = {"step_size": 1, "probability": PROBABILITY, "communicates": coin}
-        x, h = proxskip(clients, list(models), list(CONTROLS), **settings)
-        expected += chance * float((np.square(x).sum() + 0.5 * np.square(h).sum()) / CLIENTS)
-    split = [joined(np.tile(MODEL, (CLIENTS, 1)))], [joined(CONTROLS), joined(SPREAD)]
-    setting = "steps", 1, 1, Fraction(1), 0, "", 0.5, PROBABILITY
-    assert float(skipped(Joint(), split, setting)) == pytest.approx(expected, rel=1e-12)
+@pytest.mark.parametrize("iterations", [1, 2])
+def test_proxskip(iterations: int) -> None:
+    clients = exact_clients(gradients(0 * CONTROLS), [1] * CLIENTS)
+    branches = [(1.0, list(MODEL + SPREAD), list(CONTROLS))]
+    for _ in range(iterations):
+        branches = [
+            (share * (PROBABILITY if coin else 1 - PROBABILITY), *proxskip(
+                clients, x, h, step_size=1, probability=PROBABILITY, communicates=coin
+            ))
+            for share, x, h in branches
+            for coin in (True, False)
+        ]  # fmt: skip
+    expected = sum(share * (mean_square(x) + WEIGHT * mean_square(h)) for share, x, h in branches)
+    found = stated("proxskip_iterations", (iterations, WEIGHT, PROBABILITY), SPREAD)
+    assert found == pytest.approx(expected, rel=1e-12)

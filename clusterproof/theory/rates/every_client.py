@@ -1,0 +1,146 @@
+"""A method's round, stated for any number of clients at once, in the kernel's language.
+
+The clients' losses are one function F(x_1, ..., x_N) = mean f_i(x_i) - <grad f_i(x*), x_i>, with mean <x_i, y_i> as
+inner product: it is of the clients' class, and its minimiser is (x*, ..., x*). So the vectors of all clients are one
+point, and those of the server are points with equal parts. A point is the sum of its mean over clients and its
+deviation, which is orthogonal to all means. So a round is stated of every function of the class and all splits of its
+gradients into two parts of which those of one kind are orthogonal to those of the other; what holds of them holds for
+any number of clients. N >= 2 enters only through the share theta = (N - S) / (S (N - 1)) of the variance that sampling
+S of N clients leaves.
+
+All vectors are distances from x* in units of the step, (x - x*) / eta, so that L becomes eta L and eta becomes 1
+(FedProx: eta = 1 / m).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from clusterproof.methods.averaging import fedavg, fedprox
+from clusterproof.methods.controls import proxskip, scaffold
+from clusterproof.methods.exact import ExactClient, SolvingClient, descend
+
+
+def mean_of(f: Any, vector: Any, split: Any) -> Any:
+    """Return the mean over clients, a free vector, of which the deviation is what is left; both are kept."""
+    mean = f.point() - f.minimiser
+    split[0].append(mean)
+    split[1].append(vector - mean)
+    return mean
+
+
+@dataclass(frozen=True)
+class EveryClient:
+    """The clients of a method, as one: the losses' function, a client's steps, and means and deviations."""
+
+    f: Any
+    client: Any
+    split: Any
+    count: Any = 1
+
+    def each(self, line: Any, *values: Any) -> Any:
+        """Return what a line gives of the client and the values."""
+        return line(self.client, *values)
+
+    def map(self, line: Any, *values: Any) -> Any:
+        """Return what a line gives of the values."""
+        return line(*values)
+
+    def to_all(self, vector: Any) -> Any:
+        """Return a vector of the server, which has equal parts."""
+        return vector
+
+    def mean(self, vector: Any) -> Any:
+        """Return the mean over clients."""
+        return mean_of(self.f, vector, self.split)
+
+    def total(self, vector: Any) -> Any:
+        """Return the mean, for a sum over ``count`` clients."""
+        return mean_of(self.f, vector, self.split)
+
+    def where(self, holds: Any, one: Any, other: Any) -> Any:
+        """Return the one value, or the other."""
+        return one if holds else other
+
+
+def every_client(f: Any, split: Any, steps: Any, at_optimum: Any) -> Any:
+    """Return the clients who make gradient steps, of losses with these gradients at x*."""
+
+    def gradient(y: Any) -> Any:
+        found = f.gradient(f.minimiser + y)
+        mean_of(f, found, split)
+        return found + at_optimum
+
+    return EveryClient(f, ExactClient(gradient, steps, path=descend), split)
+
+
+def fedavg_rounds(f: Any, split: Any, setting: Any) -> Any:
+    """Return E|x - x*|^2 after rounds of FedAvg, the last one with sampled clients; apart[0] is -grad f_i(x*)."""
+    rounds, steps, server, sampling = setting
+    model, clients = split[0][0], every_client(f, split, steps, -1 * split[1][0])
+    for _ in range(rounds):
+        model = fedavg(clients, model, step_size=1, server_step_size=server)
+    return model @ model + sampling * server**2 * (split[1][-1] @ split[1][-1])
+
+
+def fedprox_rounds(f: Any, split: Any, setting: Any) -> Any:
+    """Return the same of FedProx with exact proximal steps; where clients' mean is of a class, its gradient first."""
+    rounds, sampling, of_mean = setting
+    model, opposite = split[0][0], split[1][0]
+    if of_mean:
+        mean_of(f, f.gradient(f.minimiser + model), split)
+
+    def minimiser(start: Any) -> Any:
+        pulled = f.minimiser + start + opposite
+        end = f.prox(pulled, 1)
+        mean_of(f, pulled - end, split)
+        return end - f.minimiser
+
+    clients = EveryClient(f, SolvingClient(minimiser), split)
+    for _ in range(rounds):
+        model = fedprox(clients, model, step_size=1, proximal=1)
+    return model @ model + sampling * (split[1][-1] @ split[1][-1])
+
+
+def scaffold_rounds(f: Any, split: Any, setting: Any) -> Any:
+    """Return |x - x*|^2 + weight times the mean square of c_i - c - grad f_i(x*), apart[0] before the first round."""
+    rounds, steps, server, option, weight = setting
+    model, own = split[0][0], split[1][0]
+    control, clients = 0 * model, every_client(f, split, steps, 0 * model)
+    for _ in range(rounds):
+        model, control, own = scaffold(
+            clients, model, control, own, step_size=1, option=option, server_step_size=server
+        )
+    return model @ model + weight * ((own - control) @ (own - control))
+
+
+def proxskip_iterations(f: Any, split: Any, setting: Any) -> Any:
+    """Return the mean of |x_i - x*|^2 and weight times the mean square of h_i - grad f_i(x*), expected over the coins.
+
+    apart[0] is that difference before, and apart[1], if there is one, the deviation of the models.
+    """
+    iterations, weight, probability = setting
+    means, apart = split
+    models = means[0] + apart[1] if len(apart) > 1 else means[0]
+    clients = every_client(f, split, 1, 0 * models)
+    branches = [(1, models, apart[0])]
+    for _ in range(iterations):
+        after = []
+        for share, models, controls in branches:
+            for coin, chance in ((True, probability), (False, 1 - probability)):
+                found = proxskip(
+                    clients, models, controls, step_size=1, probability=probability, communicates=coin
+                )
+                after.append((share * chance, *found))
+        branches = after
+    squares = [share * (x @ x + weight * (h @ h)) for share, x, h in branches]
+    return sum(squares[1:], start=squares[0])
+
+
+def mean_slacks(f: Any, means: Any, largest: Any, least: Any) -> Any:
+    """Return what is at least 0 of the clients' mean, L-smooth and mu-strongly convex, between x* and the start."""
+    x, gradient, gap = means[0], means[1], f(f.start) - f.minimum
+    rest = gradient - least * x
+    short = (least * (x @ x) + (rest @ rest) / (largest - least)) / 2
+    return [gap - short, gradient @ x - gap - short]
