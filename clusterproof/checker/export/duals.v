@@ -93,15 +93,15 @@ Fixpoint matrix_of (i : nat) (m : list (list Z)) : list (formula * key) :=
   | [] => []
   | r :: m => match r with [] => [] | a :: r => (Opp (Num a), Product i i) :: row_of i (S i) r end ++ matrix_of (S i) m end.
 
-(* A number is at least 0: a positive multiple is a sum of multiples of numbers that are, of squares, of a matrix without
+(* A number is at least 0: it times positive numbers is a sum of multiples of numbers that are, of squares, of a matrix without
    negative eigenvalues, and of 1. *)
-Definition proves (es : list entry) (later : meanings) (scale : formula) (e : form) (given : list (formula * form))
+Definition proves (es : list entry) (later : meanings) (scale : list formula) (e : form) (given : list (formula * form))
     (squares : list (formula * vector)) (matrix : list (list Z)) (rest : formula) : bool :=
   let known := all_known later [] in
   (are_right es later [] && forallb (fun t => shows es (Below (Num 0) (fst t) [])) given &&
    forallb (fun t => shows es (Below (Num 0) (fst t) [])) squares && shows es (Below (Num 0) rest []) &&
-   shows es (Never (Le scale (Num 0))) && semidefinite (length matrix) 1 matrix &&
-   vanishing same_key es (expanded known scale e ++ flat_map (fun t => expanded known (Opp (fst t)) (snd t)) given ++
+   forallb (fun s => shows es (Never (Le s (Num 0)))) scale && semidefinite (length matrix) 1 matrix &&
+   vanishing same_key es (expanded known (fold_right Mul (Num 1) scale) e ++ flat_map (fun t => expanded known (Opp (fst t)) (snd t)) given ++
      flat_map (fun t => expanded known (Opp (fst t)) (Inner (snd t) (snd t))) squares ++ matrix_of 0 matrix ++
      [(Opp rest, One)]))%bool.
 
@@ -215,7 +215,10 @@ Proof.
   apply (semidefinite_ok S _ _ _ v) in T; [|lia]. pose proof (matrix_ok matrix 0) as U. change (shifted_by 0) with v in U.
   assert (K : right (all_known later [])) by (apply are_right_ok; auto; intros n l H; discriminate).
   apply (vanishing_ok key same_key same_key_ok env at_key) in Z; auto. rewrite !total_app, expanded_ok in Z by exact K.
-  apply shown in C. apply (shows_ok es _ env) in N; auto. apply Rnot_le_lt in N.
+  apply shown in C.
+  assert (N' : 0 < den env (fold_right Mul (Num 1) scale)).
+  { clear - N D B. induction scale as [|s l IH]; simpl in *. lra. apply andb_prop in N as [N N']. apply (shows_ok es _ env) in N; auto.
+    apply Rnot_le_lt in N. apply Rmult_lt_0_compat; auto. }
   assert (X : total env at_key (flat_map (fun t => expanded (all_known later []) (Opp (fst t)) (snd t)) given) <= 0).
   { clear - G P K D B. induction given as [|t l IH]; simpl in *. unfold total; simpl. lra.
     apply andb_prop in P as [P P']. apply shown in P. destruct G as [G G']. rewrite total_app, expanded_ok by exact K. simpl.
@@ -225,7 +228,7 @@ Proof.
     apply andb_prop in Q as [P P']. apply shown in P. rewrite total_app, expanded_ok by exact K. cbn [den sem].
     specialize (IH P'). pose proof (Rmult_le_pos _ _ P (ip_pos S (vec (snd t)))). lra. }
   change (total env at_key [(Opp rest, One)]) with (- den env rest * 1 + 0) in Z. change (den env (Num 0)) with 0 in C.
-  change (den env (Num 0)) with 0 in N. apply Rmult_le_reg_l with (den env scale). exact N. rewrite Rmult_0_r. lra.
+  apply Rmult_le_reg_l with (den env (fold_right Mul (Num 1) scale)). exact N'. rewrite Rmult_0_r. lra.
 Qed.
 Lemma below a b : 0 <= sem (Minus b a) -> sem a <= sem b.
 Proof. simpl. lra. Qed.
@@ -278,3 +281,16 @@ End Meaning.
 
 Lemma by_zero (S : space) env v e c n : vec S env v e = origin S -> like S (v n) (vec S env v (Less (Base n) (Multiple c e))).
 Proof. intros E z. simpl. rewrite ip_difference, ip_times, E, ip_origin. ring. Qed.
+Lemma strictly env es a b : fst (defined env 0 es) = snd (defined env 0 es) -> bounded env 0 es ->
+  shows es (Never (Le a b)) = true -> den env b < den env a.
+Proof. intros D B E. apply (shows_ok es _ env) in E; auto. apply Rnot_le_lt. exact E. Qed.
+Lemma gap (S : space) env v val a b : sem S env v val a <= sem S env v val b -> 0 <= sem S env v val (Minus b a).
+Proof. simpl. lra. Qed.
+Theorem rounds_keep {A : Type} (round : nat -> A -> A) (start : A) (P : R -> A -> Prop) (n : nat) : P 0 start ->
+  (forall m s, 0 <= INR m -> INR m <= INR n - 1 -> P (INR m) s -> P (INR m + 1) (round m s)) ->
+  P (INR n) (after_rounds round start n).
+Proof.
+  intros B H. assert (G : forall m, (m <= n)%nat -> P (INR m) (after_rounds round start m)); [|exact (G n (le_n n))].
+  induction m as [|m IH]; intro L. exact B. rewrite S_INR. simpl. apply H. apply pos_INR.
+  pose proof (le_INR _ _ L) as K. rewrite S_INR in K. lra. apply IH. lia.
+Qed.

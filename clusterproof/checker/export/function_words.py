@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from clusterproof.checker.export.rocq_text import Names, listed, whole
-from clusterproof.checker.export.traced import Asked, Traced, in_order, operands
+from clusterproof.checker.export.traced import Comparison, Traced, View, in_order, operands
 from clusterproof.checker.kernel.polynomials import Polynomial, constant
 from clusterproof.checker.kernel.quotients import Quotient
 from clusterproof.checker.kernel.worlds import Form, Point
@@ -80,19 +80,48 @@ class Symbols:
         return top if value.bottom == constant(1, value.width) else join(top, "/", polynomial(value.bottom))
 
 
-class Words:
-    """Names and writes what is traced of functions on one path.
+class Frame:
+    """Names of a case: of its functions, quantities and points, and all that are taken.
 
     Parameters
     ----------
-    asked
-        What was asked of functions.
+    view
+        What is known of functions.
+    quantities
+        Names of the claim's quantities, of which ``counts`` are numbers of rounds.
+    """
+
+    def __init__(self, view: View, quantities: Sequence[str], counts: Sequence[str] = ()) -> None:
+        self.names = Names()
+        count = len(view.trace.definitions)
+        self.functions = [self.names.new("f" if count == 1 else f"f_{k + 1}") for k in range(count)]
+        self.gradients = [self.names.new("g" if count == 1 else f"g_{k + 1}") for k in range(count)]
+        self.quantities = {name: self.names.new(name) for name in quantities}
+        self.numbers = {
+            name: f"INR {own}" if name in counts else own for name, own in self.quantities.items()
+        }
+        self.points = {id(each): self.names.new(each.parts[0]) for each in view.free}
+
+
+class Words:
+    """Names and writes what is traced of functions at one place.
+
+    Parameters
+    ----------
+    frame
+        Names of the case.
+    view
+        What is known of functions.
     roots
-        Everything that is written besides.
+        Everything that is written besides the points at which functions are known.
     wanted
         By identity, names that values have in the source.
-    quantities, symbols
-        Names of the claim's quantities, and of those that are symbols.
+    symbols
+        Writes coefficients.
+    given
+        By identity, names that are defined elsewhere, and texts of numbers of states.
+    only
+        By identity, what may be defined here; None for everything.
 
     Attributes
     ----------
@@ -100,28 +129,22 @@ class Words:
         Vectors, and values of functions, by their places.
     lets
         Names of vectors with what they are, in order.
-    quantities
-        Names of the claim's quantities, by those that they have in the claim.
     """
 
     def __init__(
         self,
-        asked: Asked,
+        frame: Frame,
+        view: View,
         roots: Sequence[Traced],
         wanted: Mapping[int, tuple[Any, str]],
-        quantities: Sequence[str],
-        symbols: Sequence[str] = (),
+        symbols: Symbols,
+        given: Mapping[int, str] | None = None,
+        only: set[int] | None = None,
     ) -> None:
-        self.asked, self.names = asked, Names()
-        count = len(asked.trace.definitions)
-        self.functions = [self.names.new("f" if count == 1 else f"f_{k + 1}") for k in range(count)]
-        self.gradients = [self.names.new("g" if count == 1 else f"g_{k + 1}") for k in range(count)]
-        self.quantities = {name: self.names.new(name) for name in quantities}
-        self.symbols = Symbols([self.quantities[name] for name in symbols])
-        own = [asked.start, *([asked.solution] if asked.solution is not None else []), *asked.points]
-        self.free = {id(each): self.names.new(each.parts[0]) for each in own}
-        triplets = [asked.triplets[at] for at in sorted(asked.triplets)]
-        self.bases = [*own, *(gradient for _, gradient, _ in triplets)]
+        self.frame, self.view, self.symbols = frame, view, symbols
+        self._given = {**frame.points, **(given or {})}
+        triplets = [view.triplets[at] for at in sorted(view.triplets)]
+        self.bases = [*view.free, *(gradient for _, gradient, _ in triplets)]
         self.heights = [height for *_, height in triplets]
         nodes = in_order([*(point for point, *_ in triplets), *roots])
         uses = Counter(id(part) for node in nodes for part in operands(node))
@@ -131,14 +154,19 @@ class Words:
         self._named: dict[int, str] = {}
         self.lets: list[tuple[str, Traced]] = []
         for node in nodes:
-            if not node.is_vector or id(node) in self._place:
+            if not node.is_vector or id(node) in self._place or id(node) in self._given:
                 continue
             name = wanted.get(id(node), (None, ""))[1]
-            if id(node) in points or uses[id(node)] > 1 or name:
-                self._named[id(node)] = self.names.new(name or "x")
+            if (id(node) in points or uses[id(node)] > 1 or name) and (only is None or id(node) in only):
+                self._named[id(node)] = frame.names.new(name or "x")
                 self.lets.append((self._named[id(node)], node))
                 self._place[id(node)] = len(self.bases)
                 self.bases.append(node)
+
+    @property
+    def named(self) -> dict[int, str]:
+        """By identity, all names that are defined."""
+        return {**self._given, **self._named}
 
     # ---- in Rocq's notation
 
@@ -149,15 +177,19 @@ class Words:
     def _text(self, value: Any, define: bool = False) -> tuple[str, int]:
         if not isinstance(value, Traced):
             return number_text(value), 9
-        if id(value) in self.free:
-            return self.free[id(value)], 9
+        if id(value) in self._given:
+            return self._given[id(value)], 8 if " " in self._given[id(value)] else 9
         if id(value) in self._named and not define:
             return self._named[id(value)], 9
-        if value.operator in ("number", "quantity"):
-            is_number = value.operator == "number"
-            return (number_text(value.value) if is_number else self.quantities[value.parts[0]]), 9
+        if value.operator == "number":
+            return number_text(value.value), 9
+        if value.operator == "leaf":
+            return self.symbols.text(value.value), 9
+        if value.operator == "quantity":
+            own = self.frame.numbers[value.parts[0]]
+            return own, 8 if " " in own else 9
         if value.operator in ("gradient", "height"):
-            names = self.gradients if value.operator == "gradient" else self.functions
+            names = self.frame.gradients if value.operator == "gradient" else self.frame.functions
             place, point = value.parts
             return f"{names[place]} {self._within(point, 9)}", 8
         if value.operator == "^":
@@ -180,6 +212,17 @@ class Words:
         return text if level >= least else f"({text})"
 
     # ---- symbol by symbol
+
+    def sides(self, comparison: Comparison) -> tuple[Any, Any]:
+        """Return the smaller and the larger side of a comparison."""
+        pair = comparison.left, comparison.right
+        return pair[::-1] if comparison.sign in (">=", ">") else pair
+
+    def proposition(self, comparison: Comparison) -> str:
+        """Write a comparison, the smaller side first."""
+        small, large = map(self.text, self.sides(comparison))
+        sign = {">=": "<=", ">": "<", "==": "="}.get(comparison.sign, comparison.sign)
+        return f"{small} {sign} {large}"
 
     def base(self, value: Traced) -> int:
         """Return the place of a base vector."""
@@ -210,7 +253,7 @@ class Words:
 
     def scalar(self, value: Traced) -> str:
         """Write a number that depends on no function."""
-        if value.operator in ("number", "quantity"):
+        if value.operator in ("number", "quantity", "leaf"):
             return self.symbols.code(value.value)
         if value.operator == "^":
             return f"(Pow {self.scalar(value.parts[0])} {value.parts[1]})"
@@ -228,18 +271,14 @@ class Words:
         return total
 
     def _free_vectors(self) -> dict[int, dict[int, Any]]:
-        asked, start = self.asked, self.base(self.asked.start)
-        if asked.solution is None:
-            found: dict[int, dict[int, Any]] = {0: {start: 1}}
-            origin = start
-        else:
-            origin = self.base(asked.solution)
-            found = {0: {origin: 1}, 1: {start: 1, origin: -1}}
-        for each in asked.points:
-            (vector,) = each.value.terms.keys() - {0}
-            found[vector] = {self.base(each): 1, origin: -1}
-        for at in sorted(asked.triplets):
-            gradient = asked.triplets[at][1]
+        view = self.view
+        origin = next(self.base(each) for each in view.free if each.value.terms.keys() == {0})
+        found: dict[int, dict[int, Any]] = {0: {origin: 1}}
+        for each in view.free:
+            for vector in each.value.terms.keys() - {0}:
+                found[vector] = {self.base(each): 1, origin: -1}
+        for at in sorted(view.triplets):
+            gradient = view.triplets[at][1]
             if len(gradient.value.terms) == 1 and not gradient.value.terms.keys() <= found.keys():
                 (vector,) = gradient.value.terms
                 found[vector] = {self.base(gradient): 1}

@@ -6,7 +6,7 @@ The kernel's values tell points apart and give the conditions; what is kept besi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -175,60 +175,93 @@ def plain(value: Any) -> Any:
     return type(value)(map(plain, value)) if type(value) in (list, tuple) else value
 
 
-@dataclass
-class Asked:
-    """What is asked of the members of a class.
+Triplet = tuple[Traced, Traced, Traced]
+"""A point, the gradient there, and the value."""
+
+
+@dataclass(frozen=True)
+class View:
+    """What is known of functions at one place.
 
     Attributes
     ----------
     trace
         The kernel's.
+    free
+        Points that are given: the start, the solution if there is one, and further ones.
+    triplets
+        By the place of a member and of its triplet.
+    """
+
+    trace: Trace
+    free: tuple[Traced, ...]
+    triplets: Mapping[tuple[int, int], Triplet]
+
+    @property
+    def total(self) -> Traced:
+        """The weighted sum of the gradients at the solution."""
+        total: Any = 0
+        for place, weight in enumerate(self.trace.weights):
+            total = total + weight * self.triplets[place, 0][1]
+        return total  # type: ignore[no-any-return]  # there is a member
+
+
+class Asked:
+    """What is asked of the members of a class.
+
+    Parameters
+    ----------
+    trace
+        The kernel's.
+
+    Attributes
+    ----------
     start, solution, minimum
         As of the kernel; the solution None if there is none.
-    triplets
-        By the place of a member and of its triplet: the point, the gradient and the value.
     points
         Further points, of which nothing is known.
     """
 
-    trace: Trace
-    start: Traced
-    solution: Traced | None
-    minimum: Traced
-    triplets: dict[tuple[int, int], tuple[Traced, Traced, Traced]] = field(default_factory=dict)
-    points: list[Traced] = field(default_factory=list)
+    def __init__(self, trace: Trace) -> None:
+        for definition in trace.definitions:
+            if not isinstance(definition, FunctionClass) or definition.smoothness is None:
+                raise Refused(f"no theorem for Rocq is about a {definition} yet")
+            if not definition.convex or definition.lipschitz is not None:
+                raise Refused(f"no theorem for Rocq is about a {definition} yet")
+        assert trace.solution is not None
+        self.trace, self.points = trace, list[Traced]()
+        self._triplets: dict[tuple[int, int], tuple[Any, Triplet]] = {}
+        self.start = Traced("point", ("start",), trace.start)
+        self.solution: Traced | None = Traced("point", ("minimiser",), trace.solution)
+        total: Any = 0
+        for place, weight in enumerate(trace.weights):
+            total = total + weight * self.at(place, self.solution)[2]
+        self.minimum: Traced = total
 
-    def at(self, place: int, point: Traced) -> tuple[Traced, Traced, Traced]:
+    def at(self, place: int, point: Traced) -> Triplet:
         """Return the triplet of a member at a point."""
-        triplet = self.trace.oracles[place].evaluate(point.value)
-        found = next(k for k, each in enumerate(self.trace.oracles[place].triplets) if each is triplet)
-        if (place, found) not in self.triplets:
-            self.triplets[place, found] = _written(place, point, triplet)
-        return self.triplets[place, found]
+        oracle = self.trace.oracles[place]
+        triplet = oracle.evaluate(point.value)
+        at = place, next(k for k, each in enumerate(oracle.triplets) if each is triplet)
+        if at not in self._triplets or self._triplets[at][0] is not triplet:  # others were forgotten
+            _, gradient, value = triplet
+            written = point, Traced("gradient", (place, point), gradient), Traced("height", (place, point), value)
+            self._triplets[at] = triplet, written
+        return self._triplets[at][1]
 
+    def point(self, name: str, value: Any) -> Traced:
+        """Return a further point of the kernel under a name."""
+        self.points.append(Traced("point", (name,), value))
+        return self.points[-1]
 
-def _written(place: int, point: Traced, triplet: Any) -> tuple[Traced, Traced, Traced]:
-    _, gradient, value = triplet
-    return point, Traced("gradient", (place, point), gradient), Traced("height", (place, point), value)
-
-
-def begun(trace: Trace) -> Asked:
-    """Return what is known before anything is asked."""
-    for definition in trace.definitions:
-        if not isinstance(definition, FunctionClass):
-            raise Refused(f"no theorem for Rocq is about a {definition} yet")
-        if definition.smoothness is None or not definition.convex or definition.lipschitz is not None:
-            raise Refused(f"no theorem for Rocq is about a {definition} yet")
-    start, solution = Traced("point", ("start",), trace.start), None
-    assert trace.solution is not None
-    solution = Traced("point", ("minimiser",), trace.solution)
-    asked = Asked(trace, start, solution, start)
-    total: Any = 0
-    for place, weight in enumerate(trace.weights):
-        _, _, value = asked.at(place, solution)
-        total = total + weight * value
-    asked.minimum = total
-    return asked
+    def view(self) -> View:
+        """Return what is known now: the kernel forgets what is asked in a round."""
+        known = {id(each) for each in self.trace.further}
+        alive = {id(each) for oracle in self.trace.oracles for each in oracle.triplets}
+        solution = [] if self.solution is None else [self.solution]
+        points = [each for each in self.points if id(each.value) in known]
+        triplets = {at: written for at, (triplet, written) in self._triplets.items() if id(triplet) in alive}
+        return View(self.trace, (self.start, *solution, *points), triplets)
 
 
 class Followed:
@@ -281,9 +314,7 @@ class Followed:
 
     def point(self) -> Traced:
         """Return a further point."""
-        name = f"point_{len(self._asked.points)}"
-        self._asked.points.append(Traced("point", (name,), self._problem.point()))
-        return self._asked.points[-1]
+        return self._asked.point("point", self._problem.point())
 
     def gradient(self, point: Any) -> Traced:
         """Return the gradient."""

@@ -1,0 +1,233 @@
+"""A claim about functions of a class as it is computed: its lines, hypotheses and loops, as they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from clusterproof.checker.export.source_names import naming
+from clusterproof.checker.export.traced import Asked, Comparison, Followed, Traced, View, lifted, plain, quantities
+from clusterproof.checker.kernel.definitions import WORDS
+from clusterproof.checker.kernel.evaluation import Evaluation, Outside, Refused, evaluating, running
+from clusterproof.checker.kernel.functions import problem
+from clusterproof.checker.kernel.loops import like
+from clusterproof.checker.kernel.quotients import Quotient
+from clusterproof.checker.kernel.reading import read
+from clusterproof.checker.kernel.spaces import OfClass
+from clusterproof.checker.kernel.vocabulary import Sides
+from clusterproof.checker.kernel.worlds import Point
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line as it is written: its sign, what is measured, and by name the summands that it is compared with."""
+
+    sign: str
+    measured: Any
+    terms: Mapping[str, Any]
+
+
+@dataclass
+class Said:
+    """What an invariant says of a state: the state's numbers and points, the comparisons, and what is known then."""
+
+    leaves: list[Traced]
+    parts: list[Any]
+    view: View
+
+
+@dataclass
+class Loop:
+    """A loop of as many rounds as a symbol says.
+
+    Attributes
+    ----------
+    rounds
+        Their number.
+    start, after, before, last
+        What the invariant says of the first state, of the state after a round, of states before one and of the last one;
+        of the last two first as they are, and then with what an equation determines.
+    """
+
+    rounds: Traced
+    start: list[Said] = field(default_factory=list)
+    before: list[Said] = field(default_factory=list)
+    after: list[Said] = field(default_factory=list)
+    last: list[Said] = field(default_factory=list)
+
+
+class Source:
+    """Runs a statement on what is traced.
+
+    Parameters
+    ----------
+    text, statement
+        Of a claim, and the name of one of its statements.
+
+    Attributes
+    ----------
+    supposed
+        By the identity of the kernel's facts: their words, and the comparison.
+    lines
+        By the identity of the kernel's slacks the lines.
+    names
+        By identity, names of values in the source.
+    loops
+        Of the evaluation that ran last.
+    asked
+        Of that evaluation what was asked of functions.
+    """
+
+    def __init__(self, text: str, statement: str) -> None:
+        self.supposed: dict[int, tuple[str, Comparison]] = {}
+        self.lines: dict[int, Line] = {}
+        self.names: dict[int, tuple[Any, str]] = {}
+        self.loops: list[Loop] = []
+        self.asked: Asked
+        own: dict[str, Callable[..., Any]] = {
+            "suppose": self._suppose,
+            "at_most": self._compare("at_most", "<="),
+            "at_least": self._compare("at_least", ">="),
+            "given": self._no_word("given(...)"),
+            "equal": self._no_word("equal(...)"),
+            "known": self._no_word("known(...)"),
+            "iterate": self._iterate,
+        }
+        self.stated = read(text, {**WORDS, **own}).statements[statement]
+        assert self.stated.space.function is not None
+        self.function = self.stated.space.function
+        of_class = self.stated.space.ranges[self.function]
+        assert type(of_class) is OfClass
+        self.space, self.of_class = self.stated.space, of_class
+
+    # ---- the words of a claim
+
+    @staticmethod
+    def _no_word(name: str) -> Callable[..., Any]:
+        def refuse(*arguments: Any, **named: Any) -> Any:
+            raise Refused(f"no theorem for Rocq about functions uses {name} yet")
+
+        return refuse
+
+    def _suppose(self, name: Any, holds: Any = None, words: Any = None) -> None:
+        before = len(running().now.facts)
+        WORDS["suppose"](name, plain(holds))
+        for fact in running().now.facts[before:]:
+            if type(holds) is not Comparison:
+                raise Refused("a hypothesis of a theorem for Rocq about functions is one comparison")
+            self.supposed[id(fact)] = name, holds
+
+    def _compare(self, word: str, sign: str) -> Callable[..., Sides]:
+        def compare(measured: Any, *more: Any, words: Any = None, **terms: Any) -> Sides:
+            named = {name: plain(term) for name, term in terms.items()}
+            line: Sides = WORDS[word](plain(measured), *map(plain, more), **named)
+            self.lines[id(line.slacks)] = Line(sign, measured, terms)
+            return line
+
+        return compare
+
+    def _iterate(self, step: Any, start: Any, rounds: Any, *, invariant: Any = None, words: Any = None) -> Any:
+        if not (isinstance(rounds, Traced) and type(rounds.value) is Quotient):
+            return WORDS["iterate"](step, start, plain(rounds), invariant=invariant)
+        return _Followed(self, Loop(rounds), step, start, invariant).last()
+
+    # ---- evaluations
+
+    def evaluate(self, instance: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the lines, within an evaluation that has begun; as the kernel's statement does."""
+        self.loops = []
+        self.asked = Asked(instance[self.function]._world)
+        given = {**quantities(instance), self.function: Followed(instance[self.function], self.asked)}
+        with naming(self.names, Traced):
+            return self.stated.evaluate(given)
+
+    def at(self, setting: Mapping[str, Any]) -> tuple[dict[str, Any], Evaluation]:
+        """Return the lines at a setting, and what was supposed; no lines where a hypothesis fails."""
+        world = problem(self.of_class.trace(setting, []))
+        with evaluating() as evaluation:
+            try:
+                return self.evaluate({**setting, self.function: world}), evaluation
+            except Outside:
+                return {}, evaluation
+
+
+class _Followed:
+    """Follows a loop by the kernel's, to which it gives and from which it takes the kernel's values."""
+
+    def __init__(self, source: Source, loop: Loop, step: Any, start: Any, invariant: Any) -> None:
+        self._source, self._loop = source, loop
+        self._step, self._form, self._invariant = step, start, invariant
+        self._kept: dict[int, tuple[Any, Traced]] = {}
+        self._passed: Traced | None = None
+        self._stepped = False
+        self._leaves: list[Traced] = []
+
+    def last(self) -> Any:
+        """Return the last state."""
+        if self._source.loops:
+            raise Refused("no theorem for Rocq about functions has two loops yet")
+        self._source.loops.append(self._loop)
+        found = WORDS["iterate"](
+            self._one_round, self._plain(self._form), self._loop.rounds.value, invariant=self._says
+        )
+        return like(self._form, iter(self._traced(found)))
+
+    def _plain(self, state: Any) -> Any:
+        nodes = list(map(lifted, leaves_of(state)))
+        self._kept |= {id(node.value): (node.value, node) for node in nodes}
+        return like(state, iter([node.value for node in nodes]))
+
+    def _traced(self, state: Any) -> list[Traced]:
+        return [self._node(value) for value in leaves_of(state)]
+
+    def _node(self, value: Any) -> Traced:
+        if type(value) not in (Point, Quotient):
+            return lifted(value)
+        if id(value) not in self._kept:
+            node = (
+                self._source.asked.point("state", value)
+                if type(value) is Point
+                else Traced("leaf", (f"leaf {len(self._kept)}",), value)
+            )
+            self._kept[id(value)] = value, node
+        return self._kept[id(value)][1]
+
+    def _one_round(self, state: Any) -> Any:
+        self._stepped = True
+        return self._plain(self._step(like(self._form, iter(self._traced(state)))))
+
+    def _says(self, state: Any, passed: Any) -> Any:
+        leaves = self._traced(state)
+        if type(passed) is int:
+            kept, rounds = self._loop.start, lifted(0)
+        elif passed is self._loop.rounds.value:
+            kept, rounds = self._loop.last, self._loop.rounds
+        elif self._stepped:
+            assert self._passed is not None
+            kept, rounds, self._stepped = self._loop.after, self._passed + 1, False
+        else:
+            kept, rounds = self._loop.before, self._node(passed)
+            self._passed = rounds
+        found = self._invariant(like(self._form, iter(leaves)), rounds)
+        parts = list(found) if type(found) in (tuple, list) else [found]
+        kept.append(Said(leaves, parts, self._source.asked.view()))
+        return tuple(map(plain, parts))
+
+
+def leaves_of(state: Any) -> Iterator[Any]:
+    """Yield the numbers and points that a state is made of."""
+    if type(state) is tuple or hasattr(state, "_values"):
+        for part in getattr(state, "_values", state):
+            yield from leaves_of(part)
+    else:
+        yield state
+
+
+def conclusions(line: Line, count: int) -> Sequence[tuple[Any, Mapping[str, Any]]]:
+    """Return of each entry of a line what is measured, and the summands that it is compared with."""
+    several = [list(each) if type(each) in (list, tuple) else [each] for each in (line.measured, *line.terms.values())]
+    measured, *terms = ([each[k % len(each)] for k in range(count)] for each in several)
+    return [
+        (measured[k], {name: term[k] for name, term in zip(line.terms, terms, strict=True)}) for k in range(count)
+    ]

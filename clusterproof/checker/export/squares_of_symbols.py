@@ -1,0 +1,179 @@
+"""A quadratic form whose coefficients are quotients of symbols, as squares times factors that are nonnegative."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import Any
+
+from clusterproof.checker.kernel.evaluation import Refused
+from clusterproof.checker.kernel.multipliers import Need
+from clusterproof.checker.kernel.polynomials import Polynomial
+from clusterproof.checker.kernel.quotients import Quotient
+
+TRIED = 400
+"""Eliminations that are tried."""
+
+
+class Ratios:
+    """Quotients of polynomials, reduced, as pairs of flint's polynomials with integers."""
+
+    def __init__(self, width: int) -> None:
+        from flint import Ordering, fmpz_mpoly_ctx
+
+        self._context: Any = fmpz_mpoly_ctx.get([f"x{place}" for place in range(width)], Ordering.lex)
+        self._width = width
+        self.one = self._context.constant(1)
+
+    def of(self, value: Any) -> tuple[Any, Any]:
+        """Return a number or quotient."""
+        if type(value) is Quotient:
+            (top, below), (bottom, above) = self._whole(value.top), self._whole(value.bottom)
+            return self.reduced(top * above, bottom * below)
+        exact = Fraction(value)
+        return self._context.constant(exact.numerator), self._context.constant(exact.denominator)
+
+    def _whole(self, p: Polynomial) -> tuple[Any, int]:
+        common = lcm(*(Fraction(value).denominator for value in p.values()))
+        terms = {tuple(powers): int(value * common) for powers, value in p.items()}
+        return self._context.from_dict(terms), common
+
+    def reduced(self, top: Any, bottom: Any) -> tuple[Any, Any]:
+        """Return a ratio without common factors."""
+        common = top.gcd(bottom) if top else bottom
+        return top // common, bottom // common
+
+    def polynomial(self, p: Any) -> Polynomial:
+        """Return a polynomial of flint as the kernel's."""
+        terms = {tuple(map(int, powers)): int(value) for powers, value in p.to_dict().items()}
+        return Polynomial.of(terms, self._width)
+
+
+Factors = dict[str, tuple[Any, int]]
+"""Polynomials of flint, by their text, which cannot be hashed, with their powers."""
+
+
+@dataclass(frozen=True)
+class Square:
+    """A factor, over factors to powers that are positive, times the square of a combination of vectors."""
+
+    top: Any
+    bottom: Factors
+    direction: Mapping[int, Any]
+
+
+def squares_of(need: Need, entries: Mapping[tuple[int, int], Any], ratios: Ratios) -> list[Square]:
+    """Return squares that sum to a form, by elimination in some order.
+
+    Parameters
+    ----------
+    need
+        What shows signs.
+    entries
+        By i <= j the coefficient of the product of two vectors.
+    ratios
+        Of as many symbols.
+
+    Raises
+    ------
+    Refused
+        If no order that is tried has factors whose signs are shown.
+    """
+    rest: dict[tuple[int, int], Any] = {}
+    for (i, j), value in entries.items():
+        top, bottom = ratios.of(value)
+        rest[i, j] = rest[j, i] = ratios.reduced(top, bottom * (1 if i == j else 2))
+    found = _Search(need, ratios).squares({k: v for k, v in rest.items() if v[0]})
+    if found is None:
+        raise Refused("no theorem for Rocq: its form is not diagonalised with divisors of one sign")
+    return found
+
+
+class _Search:
+    def __init__(self, need: Need, ratios: Ratios) -> None:
+        self._need, self._ratios, self._tried = need, ratios, 0
+        self._signs: dict[Any, int] = {}
+
+    def squares(self, rest: Mapping[tuple[int, int], Any]) -> list[Square] | None:
+        self._tried += 1
+        left = {i for i, _ in rest}
+        if not left:
+            return []
+        if self._tried > TRIED or any((i, i) not in rest for i in left):
+            return None
+        for i in sorted(left, key=lambda i: len(str(rest[i, i]))):
+            square = self._square(i, rest)
+            if square is None:
+                continue
+            others = self.squares(self._without(i, rest))
+            if others is not None:
+                return [square, *others]
+        return None
+
+    def _square(self, i: int, rest: Mapping[tuple[int, int], Any]) -> Square | None:
+        """Return the square with which a vector is eliminated, if the sign of its factor is shown."""
+        reduced, (top, bottom) = self._ratios.reduced, rest[i, i]
+        row = {j: reduced(a * bottom, b * top) for (k, j), (a, b) in rest.items() if k == i}
+        common = self._ratios.one
+        for _, b in row.values():
+            common = common * (b // common.gcd(b))
+        direction = {j: a * (common // b) for j, (a, b) in row.items()}
+        top, bottom = reduced(top, bottom * common * common)
+        factors = self.positive_factors(bottom)
+        if factors is None:
+            return None
+        sign, positive = factors
+        p = self._ratios.polynomial(top * sign)
+        return Square(top * sign, positive, direction) if self._need.is_nonnegative(p) else None
+
+    def positive_factors(self, p: Any) -> tuple[int, Factors] | None:
+        """Return a sign, and the factors of a polynomial with its sign, each of which is shown to be positive."""
+        content, factors = p.factor()
+        sign, found = (1 if content > 0 else -1), Factors()
+        if abs(int(content)) != 1:
+            whole = self._ratios.one * abs(int(content))
+            found[str(whole)] = whole, 1
+        for factor, power in factors:
+            own = self._sign(factor)
+            if not own:
+                return None
+            sign *= own ** int(power)
+            found[str(factor * own)] = factor * own, int(power)
+        return sign, found
+
+    def _sign(self, p: Any) -> int:
+        key = str(p)
+        if key not in self._signs:
+            self._signs[key] = self._need.sign(self._ratios.polynomial(p))
+        return self._signs[key]
+
+    def _without(self, i: int, rest: Mapping[tuple[int, int], Any]) -> dict[tuple[int, int], Any]:
+        top, bottom = rest[i, i]
+        row: Sequence[tuple[int, Any]] = [(j, value) for (k, j), value in rest.items() if k == i and j != i]
+        found = {key: value for key, value in rest.items() if i not in key}
+        for j, (a, b) in row:
+            for k, (c, d) in row:
+                e, f = found.get((j, k), (self._ratios.one * 0, self._ratios.one))
+                minus_top, minus_bottom = a * c * bottom, b * d * top
+                value = self._ratios.reduced(e * minus_bottom - minus_top * f, f * minus_bottom)
+                if value[0]:
+                    found[j, k] = value
+                else:
+                    found.pop((j, k), None)
+        return found
+
+
+def positive_factors(need: Need, p: Any, ratios: Ratios) -> tuple[int, Factors]:
+    """Return a sign, and the positive factors of a polynomial of flint.
+
+    Raises
+    ------
+    Refused
+        If they are not shown to be positive.
+    """
+    found = _Search(need, ratios).positive_factors(p)
+    if found is None:
+        raise Refused("no theorem for Rocq: a divisor is not shown to be positive")
+    return found
