@@ -8,12 +8,15 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+PROPER = ("quantity", "leaf", "point")
+"""Operators of values that have a name of their own in a claim."""
+
 
 @contextmanager
 def naming(names: dict[int, tuple[Any, str]], kind: type) -> Iterator[None]:
     """Note of every value of a kind, by identity, the first variable of the compiled source that it is the value of.
 
-    A value of the kind has ``parts``, and an ``operator``, which is ``quantity`` if it has a name of its own.
+    A value of the kind has ``parts`` and an ``operator``.
     """
 
     def note(pairs: Iterable[tuple[str, Any]], *, own: bool) -> None:
@@ -24,7 +27,7 @@ def naming(names: dict[int, tuple[Any, str]], kind: type) -> Iterator[None]:
                 note(zip(value._fields, value._values, strict=True), own=own)
             elif isinstance(value, kind) and value.parts and not name.startswith((".", "_")):  # type: ignore[attr-defined]
                 if (
-                    own and value.operator == "quantity"  # type: ignore[attr-defined]
+                    own and value.operator in PROPER  # type: ignore[attr-defined]
                 ):  # a name of its own says more than a place in a tuple
                     proper.setdefault(id(value), (value, name))
                 names.setdefault(id(value), (value, name))
