@@ -90,7 +90,8 @@ class Place:
         self._total, self._inverse = words.code(view.total), number_code(1 / view.trace.weights[-1])
         place = words.base(last)
         meanings = [
-            f"({place}%nat, Less (Base {place}) (Multiple {self._inverse} {self._total}), {words.multiples(last.value)})"
+            f"({place}%nat, Less (Base {place}) (Multiple {self._inverse} {self._total}), "
+            f"{words.multiples(last.value)})"
         ]
         meanings += [
             f"({words.base(node)}%nat, {words.code(node, define=True)}, {words.multiples(node.value)})"
@@ -108,7 +109,7 @@ class Place:
 
     def begin(self) -> list[str]:
         """Return the steps with which a proof at this place begins."""
-        words, frame = self.words, self.words.frame
+        words = self.words
         entries = self.own("entries")
         bases = "; ".join(words.text(each) for each in words.bases)
         values = "; ".join(words.text(each) for each in words.heights)
@@ -129,7 +130,10 @@ class Place:
             ]
         known = [f"(by_zero S env' v' {self._total} {self._inverse} _ M')"]
         known += ["(fun z' => eq_refl)"] * len(words.lets)
-        return [*steps, f"assert (K' : mean_it S env' v' {self.own('meanings')}) by exact {conjunction(known)}."]
+        return [
+            *steps,
+            f"assert (K' : mean_it S env' v' {self.own('meanings')}) by exact {conjunction(known)}.",
+        ]
 
     def below(self, small: Any, large: Any, sum_: Sum) -> tuple[list[str], str]:
         """Return steps, and a proof by them that a number that depends on functions is at most another one."""
@@ -151,7 +155,8 @@ class Place:
         }
         steps = [
             f"assert (P_{k}' : proves {self.own('entries')} {self.own('meanings')} {own['scale']}",
-            f"  (Minus {own['large']} {own['small']}) {own['given']} {own['squares']} {own['matrix']} {own['rest']} = true)",
+            f"  (Minus {own['large']} {own['small']}) {own['given']} {own['squares']} {own['matrix']}",
+            f"  {own['rest']} = true)",
             "  by (vm_cast_no_check (eq_refl true)).",
             f"assert (H_{k}' : hold S env' v' val' {own['given']})",
             f"  by exact {conjunction([proof for _, proof in conditions])}.",

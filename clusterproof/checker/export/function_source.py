@@ -7,7 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clusterproof.checker.export.source_names import naming
-from clusterproof.checker.export.traced import Asked, Comparison, Followed, Traced, View, lifted, plain, quantities
+from clusterproof.checker.export.traced import (
+    Asked,
+    Comparison,
+    Followed,
+    Traced,
+    View,
+    lifted,
+    plain,
+    quantities,
+)
 from clusterproof.checker.kernel.definitions import WORDS
 from clusterproof.checker.kernel.evaluation import Evaluation, Outside, Refused, evaluating, running
 from clusterproof.checker.kernel.functions import problem
@@ -46,8 +55,8 @@ class Loop:
     rounds
         Their number.
     start, after, before, last
-        What the invariant says of the first state, of the state after a round, of states before one and of the last one;
-        of the last two first as they are, and then with what an equation determines.
+        What the invariant says of the first state, of the state after a round, of states before one and of the last
+        one; of the last two first as they are, and then with what an equation determines.
     """
 
     rounds: Traced
@@ -127,7 +136,9 @@ class Source:
 
         return compare
 
-    def _iterate(self, step: Any, start: Any, rounds: Any, *, invariant: Any = None, words: Any = None) -> Any:
+    def _iterate(
+        self, step: Any, start: Any, rounds: Any, *, invariant: Any = None, words: Any = None
+    ) -> Any:
         if not (isinstance(rounds, Traced) and type(rounds.value) is Quotient):
             return WORDS["iterate"](step, start, plain(rounds), invariant=invariant)
         return _Followed(self, Loop(rounds), step, start, invariant).last()
@@ -228,8 +239,12 @@ def leaves_of(state: Any) -> Iterator[Any]:
 
 def conclusions(line: Line, count: int) -> Sequence[tuple[Any, Mapping[str, Any]]]:
     """Return of each entry of a line what is measured, and the summands that it is compared with."""
-    several = [list(each) if type(each) in (list, tuple) else [each] for each in (line.measured, *line.terms.values())]
+    several = [
+        list(each) if type(each) in (list, tuple) else [each]
+        for each in (line.measured, *line.terms.values())
+    ]
     measured, *terms = ([each[k % len(each)] for k in range(count)] for each in several)
     return [
-        (measured[k], {name: term[k] for name, term in zip(line.terms, terms, strict=True)}) for k in range(count)
+        (measured[k], {name: term[k] for name, term in zip(line.terms, terms, strict=True)})
+        for k in range(count)
     ]

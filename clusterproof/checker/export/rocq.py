@@ -8,6 +8,7 @@ from typing import Any
 from clusterproof.checker.claims.claim import Claim
 from clusterproof.checker.export.formulas import Exporter
 from clusterproof.checker.export.rocq_dual import dual
+from clusterproof.checker.export.rocq_family import family
 from clusterproof.checker.export.rocq_symbols import RULES
 from clusterproof.checker.export.rocq_text import Names, comment, places
 from clusterproof.checker.kernel import Refused, printed
@@ -40,6 +41,12 @@ SHOWN = {
    the other quantities. Each setting has its proposition, case_1 and so on, which defines the algorithm on the
    function and its gradient, as the source runs; the theorem says that all of them hold. The classes and the space are
    defined in functions.v. Left out: that the settings are all, and that some function meets the hypotheses.""",
+    "family": """in every real inner product space, for every function of the class, every value of the parameters in
+   their ranges and every number of rounds the line holds. The algorithm is defined on the function and its gradient; a
+   round is a function of the state, which is applied as often as the number of rounds says (after_rounds). The
+   invariant, by which the proof goes by induction, is no part of the theorem. An integer that is no number of rounds
+   stands for every real number in its range. Left out: that the cases of the choices are all, and that some function
+   meets the hypotheses.""",
 }
 SHOWN["squares"] = SHOWN["signs"]
 BELIEVED = """The space may be narrower than the hypotheses and the statement in the docstring: ranges that stay off 0,
@@ -62,6 +69,8 @@ From Clusterproof Require Import functions prelude duals.
 Import ListNotations.
 Open Scope R_scope.
 """
+OF_FUNCTIONS = {"dual": dual, "family": family}
+"""By the rule of a record about functions of a class, what writes its theorems."""
 
 
 def rocq_file(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word: str) -> str:
@@ -84,9 +93,11 @@ def rocq_file(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word
     rule = record["rule"]
     if rule not in SHOWN:
         raise Refused(f"the rule {rule} has no theorem for Rocq yet")
-    exporter = Exporter(text, record["statement"], record)
     name = Names().new(claim.id)
-    body = dual(text, record, name) if rule == "dual" else RULES[rule](exporter, record)
+    if rule in OF_FUNCTIONS:
+        body = OF_FUNCTIONS[rule](text, record, name)
+    else:
+        body = RULES[rule](Exporter(text, record["statement"], record), record)
     line = printed(record["statement"], record["line"])
     means = {
         "vacuous": "That it holds shows that the claim says nothing of the algorithm: "
@@ -104,5 +115,5 @@ def rocq_file(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word
         f"What is shown: {SHOWN[rule]}",
         BELIEVED,
     ]
-    imports = IMPORTS_OF_FUNCTIONS if rule == "dual" else IMPORTS
+    imports = IMPORTS_OF_FUNCTIONS if rule in OF_FUNCTIONS else IMPORTS
     return "\n".join([comment("\n".join(head)), "", imports, *places("\n".join(body)), *body, ""])

@@ -10,7 +10,14 @@ from typing import Any
 
 from clusterproof.checker.export.function_proof import Place, Sum, hypotheses_of_classes
 from clusterproof.checker.export.function_source import Source, conclusions
-from clusterproof.checker.export.function_words import Frame, Symbols, Words, number_code, number_text, with_lets
+from clusterproof.checker.export.function_words import (
+    Frame,
+    Symbols,
+    Words,
+    number_code,
+    number_text,
+    with_lets,
+)
 from clusterproof.checker.export.rocq_text import comment, listed, whole
 from clusterproof.checker.export.traced import Traced, View
 from clusterproof.checker.kernel.evaluation import Refused, limited

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.checker.export.function_proof import Place, Sum, hypotheses_of_classes
+from clusterproof.checker.export.function_proof import Place, hypotheses_of_classes
 from clusterproof.checker.export.function_source import Loop, Said, Source, conclusions
 from clusterproof.checker.export.function_words import Frame, Symbols, Words, number_text, with_lets
 from clusterproof.checker.export.rocq_dual import composed, statement, total_of
 from clusterproof.checker.export.rocq_text import comment
-from clusterproof.checker.export.squares_of_symbols import Factors, Ratios, positive_factors, squares_of
+from clusterproof.checker.export.sum_of_symbols import sum_of
 from clusterproof.checker.export.traced import Comparison, Traced, View, in_order, operands
 from clusterproof.checker.kernel.evaluation import Evaluation, Outside, Refused, limited, running
 from clusterproof.checker.kernel.evidence import FIELDS, HEAD
 from clusterproof.checker.kernel.families import needs
-from clusterproof.checker.kernel.multipliers import Need, remaining
+from clusterproof.checker.kernel.multipliers import Need
 from clusterproof.checker.kernel.polynomials import constant
 from clusterproof.checker.kernel.positivity import Ends, bounded
 from clusterproof.checker.kernel.quotients import Fact, Quotient
 from clusterproof.checker.kernel.symbolic import symbolic
 from clusterproof.checker.kernel.vocabulary import Sides
-from clusterproof.checker.kernel.worlds import Form
 
 
 def family(text: str, record: Mapping[str, Any], name: str = "certified") -> list[str]:
@@ -77,9 +76,7 @@ class _Statement:
         except Outside:
             raise Refused("no theorem for Rocq about functions has a hypothesis that may fail yet") from None
         source = self.source
-        self.cases.append(
-            _Case(instance, lines[self.line], source.asked.view(), source.loops, running())
-        )
+        self.cases.append(_Case(instance, lines[self.line], source.asked.view(), source.loops, running()))
         return lines
 
 
@@ -116,9 +113,7 @@ class _Theorem:
         self._first = self._loop.start[0].view if self._loop else case.view
         self._frame = frame = Frame(self._first, numbers, counts)
         self._counts = counts
-        self._places = {
-            n: min(v.top.places) for n, v in case.instance.items() if type(v) is Quotient
-        }
+        self._places = {n: min(v.top.places) for n, v in case.instance.items() if type(v) is Quotient}
         self._plain = {place: frame.numbers[n] for n, place in self._places.items()}
         self._width = len(case.box)
         self._proofs = iter(case.needs)
@@ -140,6 +135,7 @@ class _Theorem:
         self._state: list[str] = []
         self._named: dict[int, str] = {}
         self._kinds: list[str] = []
+        self._state_points: set[int] = set()
         if self._loop is None:
             return
         loop, wanted = self._loop, self._source.names
@@ -149,6 +145,7 @@ class _Theorem:
             self._kinds.append("V S" if leaf.is_vector else "R")
         for said in (*loop.before, *loop.last):
             self._named |= {id(leaf): own for leaf, own in zip(said.leaves, self._state, strict=True)}
+            self._state_points |= {id(leaf) for leaf in said.leaves if leaf.is_vector}
 
     # ---- what is stated
 
@@ -176,7 +173,11 @@ class _Theorem:
             for value in (measured, *bounds.values())
             if isinstance(value, Traced)
         ]
-        lets = [(frame.quantities[n], number_text(v)) for n, v in case.instance.items() if type(v) in (int, Fraction)]
+        lets = [
+            (frame.quantities[n], number_text(v))
+            for n, v in case.instance.items()
+            if type(v) in (int, Fraction)
+        ]
         self._intros = [own for own, _ in lets]
         if loop is None:
             words = Words(frame, case.view, roots, self._source.names, inline.symbols)
@@ -212,7 +213,9 @@ class _Theorem:
             for text in (statement(words, self._sign, measured, bounds) for measured, bounds in self._entries)
         )
 
-    def _with_loop(self, loop: Loop, roots: Sequence[Traced], symbols: Symbols) -> tuple[list[tuple[str, str]], str]:
+    def _with_loop(
+        self, loop: Loop, roots: Sequence[Traced], symbols: Symbols
+    ) -> tuple[list[tuple[str, str]], str]:
         """Return what is defined before the conclusion, and the conclusion."""
         frame, case, wanted = self._frame, self._case, self._source.names
         after = loop.after[0]
@@ -262,14 +265,18 @@ class _Theorem:
         ]
 
     def _place(
-        self, suffix: str, view: View, roots: Sequence[Traced], known: Sequence[Fact], states: Mapping[int, str],
-        hypotheses: Mapping[int, tuple[Comparison | None, str]], passed: int | None,
+        self,
+        suffix: str,
+        view: View,
+        roots: Sequence[Traced],
+        known: Sequence[Fact],
+        states: Mapping[int, str],
+        hypotheses: Mapping[int, tuple[Comparison | None, str]],
+        passed: int | None,
     ) -> Place:
         """Return a place where facts are known, each by a hypothesis."""
         symbols = self._symbols(states)
-        given = {k: own for k, own in self._named.items()}
-        scalars = {id(node) for node in in_order(list(roots)) if node.operator == "leaf"}
-        given = {k: own for k, own in given.items() if k not in scalars and self._is_point(k)}
+        given = {key: own for key, own in self._named.items() if key in self._state_points}
         words = Words(self._frame, view, roots, self._source.names, symbols, given)
         facts: list[tuple[Fact, str, str]] = []
         conditions: dict[str, tuple[Comparison, str]] = {}
@@ -295,13 +302,6 @@ class _Theorem:
         env = [symbols.names[place] for place in range(self._width)]
         return Place(words, f"{self._name.removeprefix('case_')}_{suffix}", env, entries, bounds, conditions)
 
-    def _is_point(self, key: int) -> bool:
-        loop = self._loop
-        assert loop is not None
-        return any(
-            id(leaf) == key and leaf.is_vector for said in (*loop.before, *loop.last) for leaf in said.leaves
-        )
-
     def _read(self, facts: Sequence[tuple[Fact, str, str]], symbols: Symbols) -> tuple[list[str], list[str]]:
         """Return what the checker reads of the symbols, and the hypotheses by which it holds."""
         entries, bounds = [], []
@@ -309,19 +309,28 @@ class _Theorem:
         for place, (low, high) in enumerate(self._case.box):
             ends = ["None" if end is None else f"(Some {symbols.code(end)})" for end in (low, high)]
             entries.append(f"Ranged {' '.join(ends)}")
-            bounds += ["Logic.I" if low is None else f"L_{place}'", "Logic.I" if high is None else f"R_{place}'"]
+            bounds += [
+                "Logic.I" if low is None else f"L_{place}'",
+                "Logic.I" if high is None else f"R_{place}'",
+            ]
             if place < parameters:
                 continue
             own = [
                 next(
-                    ((code, hyp) for fact, code, hyp in facts
-                     if bounded(self._case.box, [fact], [place])[place][side] is not None and not fact.equation),
+                    (
+                        (code, hyp)
+                        for fact, code, hyp in facts
+                        if bounded(self._case.box, [fact], [place])[place][side] is not None
+                        and not fact.equation
+                    ),
                     None,
                 )
                 for side in range(2)
             ]
             if any(own):
-                entries.append("Ends " + " ".join("None" if end is None else f"(Some {end[0]})" for end in own))
+                entries.append(
+                    "Ends " + " ".join("None" if end is None else f"(Some {end[0]})" for end in own)
+                )
                 bounds += ["Logic.I" if end is None else end[1] for end in own]
         for fact, code, hypothesis in facts:
             if not fact.equation:
@@ -356,7 +365,7 @@ class _Theorem:
         if sign == "==":
             raise Refused("no theorem for Rocq about functions shows an equation of them yet")
         need, proof = next(self._proofs)
-        return place.below(small, large, _sum(need, proof, place.words.symbols))
+        return place.below(small, large, sum_of(need, proof, place.words.symbols))
 
     def _induction(self, loop: Loop) -> list[str]:
         """Prove the invariant of the first state, and of what a round makes of a state."""
@@ -364,7 +373,13 @@ class _Theorem:
         goals = {goal.name: goal for goal in case.record.goals}
         before = loop.before[0]
         said = Words(
-            frame, before.view, [], {}, self._symbols({}), {**self._named, id(self._passed(loop)): "passed'"}, set()
+            frame,
+            before.view,
+            [],
+            {},
+            self._symbols({}),
+            {**self._named, id(self._passed(loop)): "passed'"},
+            set(),
         )
         parts = [said.proposition(p) if type(p) is Comparison else "True" for p in before.parts]
         invariant = (
@@ -374,8 +389,12 @@ class _Theorem:
         steps = [f"pose (inv' := {invariant})."]
         # the first state
         start = goals["start"]
-        outer = {key: (c, self._hypotheses[id(c.fact)]) for key, c in ((id(c.fact), c) for _, c in self._supposed)}
-        place = self._place("start", loop.start[0].view, _roots(loop.start[0].parts), start.known, {}, outer, None)
+        outer = {
+            key: (c, self._hypotheses[id(c.fact)]) for key, c in ((id(c.fact), c) for _, c in self._supposed)
+        }
+        place = self._place(
+            "start", loop.start[0].view, _roots(loop.start[0].parts), start.known, {}, outer, None
+        )
         own, tactics = self._shown(place, loop.start[0].parts)
         steps += [
             f"assert (Q' : inv' 0 {self._begun}).",
@@ -390,7 +409,7 @@ class _Theorem:
         passed = self._passed(loop)
         at = min(passed.value.top.places)
         names = [f"I_{k}'" for k in range(len(parts))]
-        known = dict(outer)
+        known: dict[int, tuple[Comparison | None, str]] = dict(outer)
         for name, part in zip(names, loop.before[-1].parts, strict=True):
             if type(part) is Comparison:
                 known[id(part.fact)] = part, name
@@ -435,18 +454,17 @@ class _Theorem:
             for value in (measured, total_of(bounds.values()))
             if isinstance(value, Traced)
         ]
-        solved: Callable[[Symbols], list[str]] = lambda symbols: []
         if loop is not None:
             for k, part in enumerate(loop.last[-1].parts):
                 if type(part) is Comparison:
                     known[id(part.fact)] = part, f"I_{k}'"
             states = self._free_numbers(loop.last[-1])
             roots += _roots(loop.last[-1].parts)
-            solved = lambda symbols: self._solved(loop.last, symbols)
         facts = [*case.record.now.known, *case.sides.facts]
         roots += [side for _, c in self._supposed for side in (c.left, c.right)]
         place = self._place("line", case.view, roots, facts, states, known, None)
-        steps = [*solved(place.words.symbols), *place.begin()]
+        solved = [] if loop is None else self._solved(loop.last, place.words.symbols)
+        steps = [*solved, *place.begin()]
         tactics = []
         for measured, bounds in self._entries:
             pair = measured, total_of(bounds.values())
@@ -458,7 +476,12 @@ class _Theorem:
 
     def _passed(self, loop: Loop) -> Traced:
         """Return the number of rounds before a round."""
-        sides = [node for part in loop.after[0].parts if type(part) is Comparison for node in (part.left, part.right)]
+        sides = [
+            node
+            for part in loop.after[0].parts
+            if type(part) is Comparison
+            for node in (part.left, part.right)
+        ]
         for node in in_order(sides):
             if node.operator == "leaf" and id(node) not in self._named:
                 return node
@@ -470,7 +493,11 @@ class _Theorem:
         """Return by their places the symbols that numbers of a state are."""
         found = {}
         for leaf, name in zip(said.leaves, self._state, strict=True):
-            if not leaf.is_vector and len(leaf.value.top.places) == 1 and leaf.value.bottom == constant(1, self._width):
+            if (
+                not leaf.is_vector
+                and len(leaf.value.top.places) == 1
+                and leaf.value.bottom == constant(1, self._width)
+            ):
                 (at,) = leaf.value.top.places
                 if at >= len(self._places) and leaf.value.top == Quotient.symbol(at, self._width).top:
                     found[at] = name
@@ -536,48 +563,3 @@ def _prop(words: Words, comparison: Comparison) -> str:
     word = {"<=": "Le", ">=": "Le", "<": "Lt", ">": "Lt", "==": "Eq"}[comparison.sign]
     small, large = map(words.scalar, words.sides(comparison))
     return f"({word} {small} {large})"
-
-
-def _sum(need: Need, proof: Mapping[str, Any], symbols: Symbols) -> Sum:
-    """Return the evidence, multiplied by all its denominators."""
-    if len(need.slacks) != 1:
-        raise Refused("no theorem for Rocq about functions is about least(...) yet")
-    if proof.get("squares"):
-        raise Refused("no theorem for Rocq multiplies hypotheses on symbols by squares yet")
-    ratios = Ratios(need.width)
-    entries = {
-        (i, j): value * Fraction(1, 2) if i == j else value
-        for (i, j), value in remaining(need, {"multipliers": proof["multipliers"]}).items()
-    }
-    squares = squares_of(need, entries, ratios)
-    multipliers = {name: ratios.of(need.quotient(code)) for name, code in proof["multipliers"].items()}
-    signed = {name: (top, *positive_factors(need, bottom, ratios)) for name, (top, bottom) in multipliers.items()}
-    common = Factors()
-    for factors in (*(square.bottom for square in squares), *(each[2] for each in signed.values())):
-        for key, (factor, power) in factors.items():
-            common[key] = factor, max(power, common.get(key, (factor, 0))[1])
-
-    def times_common(top: Any, bottom: Factors) -> str:
-        for key, (factor, power) in common.items():
-            top = top * factor ** (power - bottom.get(key, (factor, 0))[1])
-        return code(top)
-
-    def code(p: Any) -> str:
-        return symbols.code(Quotient(ratios.polynomial(p), constant(1, need.width), need.width))
-
-    scale = [code(factor) for factor, power in common.values() for _ in range(power)]
-    given = [
-        (name, times_common(top * sign, bottom)) for name, (top, sign, bottom) in signed.items() if name != "1" and top
-    ]
-    rest = times_common(signed["1"][0] * signed["1"][1], signed["1"][2]) if "1" in signed else "(Num 0)"
-    found = [
-        (
-            times_common(square.top, square.bottom),
-            {
-                vector: Quotient(ratios.polynomial(value), constant(1, need.width), need.width)
-                for vector, value in square.direction.items()
-            },
-        )
-        for square in squares
-    ]
-    return Sum(scale, given, rest, squares=found)

@@ -245,7 +245,11 @@ class Asked:
         at = place, next(k for k, each in enumerate(oracle.triplets) if each is triplet)
         if at not in self._triplets or self._triplets[at][0] is not triplet:  # others were forgotten
             _, gradient, value = triplet
-            written = point, Traced("gradient", (place, point), gradient), Traced("height", (place, point), value)
+            written = (
+                point,
+                Traced("gradient", (place, point), gradient),
+                Traced("height", (place, point), value),
+            )
             self._triplets[at] = triplet, written
         return self._triplets[at][1]
 

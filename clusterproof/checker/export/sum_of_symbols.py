@@ -1,0 +1,64 @@
+"""The evidence of a family as a sum of nonnegative numbers, multiplied by all its denominators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from clusterproof.checker.export.function_proof import Sum
+from clusterproof.checker.export.function_words import Symbols
+from clusterproof.checker.export.squares_of_symbols import Factors, Ratios, positive_factors, squares_of
+from clusterproof.checker.kernel.evaluation import Refused
+from clusterproof.checker.kernel.multipliers import Need, remaining
+from clusterproof.checker.kernel.polynomials import constant
+from clusterproof.checker.kernel.quotients import Quotient
+
+
+def sum_of(need: Need, proof: Mapping[str, Any], symbols: Symbols) -> Sum:
+    """Return the evidence, multiplied by all its denominators."""
+    if len(need.slacks) != 1:
+        raise Refused("no theorem for Rocq about functions is about least(...) yet")
+    if proof.get("squares"):
+        raise Refused("no theorem for Rocq multiplies hypotheses on symbols by squares yet")
+    ratios = Ratios(need.width)
+    entries = {
+        (i, j): value * Fraction(1, 2) if i == j else value
+        for (i, j), value in remaining(need, {"multipliers": proof["multipliers"]}).items()
+    }
+    squares = squares_of(need, entries, ratios)
+    multipliers = {name: ratios.of(need.quotient(code)) for name, code in proof["multipliers"].items()}
+    signed = {
+        name: (top, *positive_factors(need, bottom, ratios)) for name, (top, bottom) in multipliers.items()
+    }
+    common = Factors()
+    for factors in (*(square.bottom for square in squares), *(each[2] for each in signed.values())):
+        for key, (factor, power) in factors.items():
+            common[key] = factor, max(power, common.get(key, (factor, 0))[1])
+
+    def times_common(top: Any, bottom: Factors) -> str:
+        for key, (factor, power) in common.items():
+            top = top * factor ** (power - bottom.get(key, (factor, 0))[1])
+        return code(top)
+
+    def code(p: Any) -> str:
+        return symbols.code(Quotient(ratios.polynomial(p), constant(1, need.width), need.width))
+
+    scale = [code(factor) for factor, power in common.values() for _ in range(power)]
+    given = [
+        (name, times_common(top * sign, bottom))
+        for name, (top, sign, bottom) in signed.items()
+        if name != "1" and top
+    ]
+    rest = times_common(signed["1"][0] * signed["1"][1], signed["1"][2]) if "1" in signed else "(Num 0)"
+    found = [
+        (
+            times_common(square.top, square.bottom),
+            {
+                vector: Quotient(ratios.polynomial(value), constant(1, need.width), need.width)
+                for vector, value in square.direction.items()
+            },
+        )
+        for square in squares
+    ]
+    return Sum(scale, given, rest, squares=found)

@@ -1,0 +1,67 @@
+"""A line about every function of a class is a theorem about functions, for every number of rounds; Rocq checks it."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from clusterproof.checker.claims.claim import find_claim
+from clusterproof.checker.export.rocq import rocq_file
+from clusterproof.checker.report.stored_evidence import read_evidence
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("coqc") is None, reason="no coqc (Debian: apt-get install coq)"),
+    pytest.mark.slow(reason="some seconds of Rocq"),
+]
+STATED = """\
+  forall (S : space) (curvature length : R) (rounds : nat) (f : V S -> R) (g : V S -> V S),
+  0 <= curvature ->
+  curvature <= 1 ->
+  0 <= length ->
+  length <= 1 ->
+  1 <= INR rounds ->
+  (* mu < L *) curvature < 1 ->
+  strongly_convex curvature f g ->
+  upper_smooth 1 f g ->
+  forall start minimiser : V S, g minimiser = origin S ->
+"""
+
+
+def file_of(claim: str, statement: str) -> str:
+    """The file of a statement's line."""
+    kept = read_evidence(find_claim(claim).paper, None)
+    (record,) = (each for each in kept.of(claim) if each["statement"] == statement)
+    return rocq_file(find_claim(claim), kept.texts[claim], record, "certified")
+
+
+def accepts(prelude: Path, text: str) -> bool:
+    """Whether Rocq accepts a file."""
+    (prelude / "functions_of.v").write_text(text)
+    command = ["coqc", "-q", "-Q", ".", "Clusterproof", "functions_of.v"]
+    return subprocess.run(command, cwd=prelude, capture_output=True, check=False).returncode == 0
+
+
+@pytest.fixture(scope="module")
+def descent() -> str:
+    """Gradient descent, for every curvature and step, after every number of rounds."""
+    return file_of("cfl-mgd/theorem-1-without-noise", "no momentum")
+
+
+def test_a_line_for_every_number_of_rounds_is_a_theorem_about_functions(prelude: Path, descent: str) -> None:
+    assert STATED in descent
+    assert accepts(prelude, descent)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("upper_smooth 1 f g ->", "upper_smooth 2 f g ->"),
+        ("after_rounds one_round first rounds in", "after_rounds one_round first (rounds + 1) in"),
+        ("g minimiser = origin S ->", "g start = origin S ->"),
+        ("<<apart, apart>> <= rate", "<<apart, apart>> <= rate / 2"),
+    ],
+)
+def test_a_changed_statement_is_refused(prelude: Path, descent: str, old: str, new: str) -> None:
+    assert descent.count(old) == 1
+    assert not accepts(prelude, descent.replace(old, new))
