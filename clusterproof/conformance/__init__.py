@@ -1,7 +1,7 @@
-"""Whether an implementation of a federated algorithm is the algorithm that it is named after.
+"""Comparison of an implementation of a federated algorithm with the algorithm's published definition.
 
-An implementation is run on tiny convex tasks of which every round is known to rounding, and what leaves it is
-compared with a plain definition::
+Clusterproof runs the implementation on tiny convex tasks where the result of every round is known up to rounding. It
+compares the results with a plain definition::
 
     from clusterproof.conformance import conform
 
@@ -14,8 +14,8 @@ compared with a plain definition::
 
     print(conform(MyFedAvg, "fedavg"))
 
-Where the two differ, the definition is changed by one known mistake after another, and the first under which they agree
-is named.
+If the two differ, Clusterproof changes the definition by one known mistake after another. It names the first mistake
+under which they agree.
 """
 
 from clusterproof.public_names import attach

@@ -1,10 +1,16 @@
-"""A definition that is changed: mistakes and admissible forms are data, and this applies them.
+"""Changed definitions: mistakes and admissible forms are data, and this module applies them.
 
-A change is named by what it changes: an argument of the definition's rule; ``new NAME``, what the rule returns, or
-``first NAME``, where that starts; ``rows``, where the participants' states are; ``gradients of a step`` and ``gradients
-before steps``, what a client evaluates; a function that the rule calls; or a place, a piece of the text of one of these
-functions, which the file of the algorithm names. A text takes its place, in which ``{}`` is what stood there; changes
-of one place are made in their order.
+A change has a name, which says what it changes. The name is one of these:
+
+- an argument of the definition's rule;
+- ``new NAME``, a value that the rule returns, or ``first NAME``, the start of this state;
+- ``rows``, the rows of the participants' states;
+- ``gradients of a step`` and ``gradients before steps``, the numbers of gradients that a client evaluates;
+- a function that the rule calls;
+- a place: a piece of the text of one of these functions, which the file of the algorithm names.
+
+The text of a change replaces the value or place; ``{}`` in it stands for the old one. Changes of one place apply in
+their order.
 """
 
 import __future__
@@ -20,9 +26,9 @@ from typing import Any
 from clusterproof.conformance import functions as used
 
 Change = str | Callable[[Any, Any], Any]
-"""An expression, or other text of a place; or a function of the run and what stands there."""
+"""An expression or other text of a place, or a function of the run and the old value."""
 Span = tuple[str, int, int]
-"""The name of a function, and where in its text a place begins and ends."""
+"""The name of a function, and the start and end of a place in its text."""
 
 OWN = ("clusterproof.conformance.definitions", "clusterproof.conformance.rounds", "clusterproof.methods")
 """Packages whose functions can be changed."""
@@ -31,7 +37,7 @@ FOLDER = Path(__file__).with_name("algorithms")
 
 @cache
 def table(name: str) -> dict[str, Any]:
-    """Return what the file of an algorithm says, or the general one."""
+    """Return the content of an algorithm's file, or of the general file."""
     found = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
     if "like" in found:
         other = table(found["like"])
@@ -55,7 +61,7 @@ def _names(code: CodeType) -> Iterator[str]:
 
 @cache
 def functions_of(rules: tuple[FunctionType, ...]) -> dict[str, FunctionType]:
-    """Return some functions and those of definitions that they call, by their names."""
+    """Return these functions and the functions of definitions that they call, by name."""
     found, waiting = {rule.__name__: rule for rule in rules}, [*rules]
     while waiting:
         function = waiting.pop()
@@ -69,14 +75,14 @@ def functions_of(rules: tuple[FunctionType, ...]) -> dict[str, FunctionType]:
 
 @cache
 def _text(function: FunctionType) -> str:
-    """Return what a function's file says, without its decorator."""
+    """Return the source of a function, without its decorator."""
     text = inspect.getsource(function)
     return text[text.index("def ") :]
 
 
 @cache
 def located(rules: tuple[FunctionType, ...], place: str) -> Span:
-    """Return where the piece between ``«`` and ``»`` of a text is that the functions of rules have exactly once."""
+    """Return the span of the piece between ``«`` and ``»``; the functions must contain the text exactly once."""
     before, _, rest = place.partition("«")
     piece, _, after = rest.partition("»")
     texts = {name: _text(function) for name, function in functions_of(rules).items()}
@@ -87,7 +93,7 @@ def located(rules: tuple[FunctionType, ...], place: str) -> Span:
 
 @lru_cache(maxsize=4096)
 def _compiled(name: str, text: str) -> CodeType:
-    """Return the code of a function, whose annotations are not evaluated."""
+    """Return the code of a function, without evaluating its annotations."""
     scope: dict[str, Any] = {}
     whole = compile(text, "<definition>", "exec", __future__.annotations.compiler_flag)
     exec(whole, scope)  # noqa: S102 - texts of this package and its file of mistakes
@@ -96,7 +102,7 @@ def _compiled(name: str, text: str) -> CodeType:
 
 
 def _written(text: str, changes: Mapping[Span, Sequence[str]]) -> str:
-    """Return a function's text with the changes of its places, of which inner ones are made before outer ones."""
+    """Return a function's text with the changes of its places, inner places first."""
     moved = {span: list(span[1:]) for span in changes}
     for span in sorted(changes, key=lambda span: span[2] - span[1]):
         start, end = moved[span]
@@ -111,7 +117,7 @@ def _written(text: str, changes: Mapping[Span, Sequence[str]]) -> str:
 
 
 def changed_functions(run: Any) -> Mapping[str, Callable[..., Any]]:
-    """Return the functions of a run's definition by their names, with the run's changes of them and of places."""
+    """Return the functions of a run's definition by name, with the run's changes of functions and places."""
     functions = functions_of((type(run).rule, *run.calls))
     given = {*run.arguments(), "rows", "gradients before steps", "gradients of a step"}
     given |= {f"{when} {name}" for when in ("first", "new") for name in run.states}
@@ -145,7 +151,7 @@ def _expression(change: str) -> CodeType:
 
 
 def changed(run: Any, change: Change, value: Any, known: Mapping[str, Any] = {}) -> Any:
-    """Return what a change makes of a value; an expression may name what is known, and what is in ``functions``."""
+    """Return the changed value; an expression may use the names in ``known`` and in ``functions``."""
     if callable(change):
         return change(run, value)
     scope = {**vars(used), **known, "run": run, "value": value}

@@ -1,4 +1,4 @@
-"""Constants of its own that any code may have, such as a client's momentum: fitted to one run, confirmed by all."""
+"""Constants that code may add by itself, such as a client's momentum: fitted to one run, confirmed by all."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,9 +12,9 @@ from clusterproof.conformance.known_mistakes import Slip
 from clusterproof.conformance.probes import Observed, agree, snapshots
 
 EVALUATIONS = 16
-"""Runs of the definition in a fit, without those for derivatives."""
+"""Number of runs of the definition in a fit, without runs for derivatives."""
 SMALLEST, LARGEST = 1e-9, 1e4
-"""A constant beyond these, or not finite, is not tried: one near 0 is a line without effect."""
+"""Limits of a constant's size; a constant near 0 would have no effect."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,13 +24,13 @@ class Family:
     Attributes
     ----------
     name, sentence
-        As those of a slip; the sentence has a place for each constant.
+        As for a known mistake; the sentence has a place for each constant.
     starts
-        Where fits of the constants start.
+        Starting values for fits of the constants.
     changes
         Changes of the definition, with ``<0>`` and ``<1>`` for the constants.
     setting
-        The setting that has the constant as its value whatever is asked for, if any.
+        The setting that always has the constant as its value, for every requested value; empty if there is none.
     beside
         Names and values of further settings that the deviation has.
     """
@@ -43,7 +43,7 @@ class Family:
     beside: Mapping[str, Any] = field(default_factory=dict)
 
     def slip(self, constants: Sequence[float], forms: Mapping[str, Any] = {}) -> Slip:
-        """Return the deviation with given constants, under an admissible form."""
+        """Return the deviation with these constants, under an admissible form."""
         changes, settings = dict(self.changes), {**self.beside, **forms}
         for place, constant in enumerate(constants):
             changes = {name: text.replace(f"<{place}>", repr(constant)) for name, text in changes.items()}
@@ -53,7 +53,7 @@ class Family:
 
 @cache
 def _families(definition: Any) -> tuple[Family, ...]:
-    """Return the deviations that an algorithm's code can have; of one name, the first that explains the runs counts."""
+    """Return the deviations that an algorithm's code can have; of equal names, the first explanation counts."""
     functions, found = functions_of((definition.rule, *definition.calls)), []
     for row in table("general")["constants"]:
         for name, text in row.get("changes", {"": ""}).items():
@@ -62,7 +62,7 @@ def _families(definition: Any) -> tuple[Family, ...]:
     for name, default in definition.defaults().items():
         # a constant server step is a variant
         if isinstance(default, float) and name != definition.server_step:
-            sentence, starts = f"{name} is {{}} whatever is asked for", ((default,), (default / 4,))
+            sentence, starts = f"{name} is {{}} for every requested value", ((default,), (default / 4,))
             found.append(Family(f"{name}-constant", sentence, starts, setting=name))
     return tuple(found)
 
@@ -73,7 +73,7 @@ def _rounded(constants: np.ndarray) -> Iterator[list[float]]:
         yield [float(f"{constant:.{digits}g}") for constant in constants]
 
 
-@lru_cache(maxsize=256)  # asked for once more together with each known mistake, and in single precision
+@lru_cache(maxsize=256)  # requested again with each known mistake, and in single precision
 def _fit(
     definition: Any,
     run: Observed,
@@ -81,7 +81,7 @@ def _fit(
     start: tuple[float, ...],
     forms: tuple[tuple[str, Any], ...],
 ) -> Any:
-    """Return the constants of least squares on one run, or None where these runs are not finite."""
+    """Return the constants of least squares on one run, or None if these runs are not finite."""
     from scipy.optimize import least_squares
 
     def residuals(constants: np.ndarray) -> np.ndarray:
@@ -93,7 +93,7 @@ def _fit(
 
     try:
         found = least_squares(residuals, start, method="lm", xtol=1e-10, max_nfev=EVALUATIONS).x
-    except ValueError:  # not finite, or of another shape, where a run ends early
+    except ValueError:  # not finite, or of another shape because a run ends early
         return None
     sizes = np.abs(found)
     return found if sizes.min() >= SMALLEST and sizes.max() <= LARGEST else None
@@ -109,8 +109,8 @@ def explain_by_constants(
 ) -> list[tuple[tuple[str, ...], str]]:
     """Return names and sentence of each deviation that explains every run; its constants are fitted to the first run.
 
-    With a bank, a deviation explains the first run alone, and every run together with one of the bank's slips. With
-    ``forms``, settings of an admissible form, the deviations are settings that are constant under it.
+    With a bank, a deviation must explain the first run alone, and every run together with one of the bank's mistakes.
+    With ``forms``, settings of an admissible form, the deviations are settings that are constant under this form.
     """
     found: list[tuple[tuple[str, ...], str]] = []
     explained: set[str] = set()

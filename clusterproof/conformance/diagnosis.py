@@ -1,4 +1,4 @@
-"""Which slip, which variant or which other algorithm explains a run that is not the definition's."""
+"""Diagnosis of a run that differs: which mistake, variant or other algorithm explains it."""
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,13 +15,13 @@ from clusterproof.conformance.symptoms import statements
 from clusterproof.conformance.tolerance import Snapshot, first_difference, unit
 
 LONG = 20
-"""Runs of more rounds are compared last; of a difference that only they show, single slips alone are tried."""
+"""Runs with more rounds are compared last; if only they differ, only single mistakes are tried."""
 MOST_FORMS = 2
-"""Settings of a form that is not declared, where a mistake is looked for under it."""
+"""Largest number of settings of an undeclared form under which mistakes are searched."""
 MOST_SLIPS = 3
-"""Slips that are looked for together."""
+"""Largest number of mistakes in one explanation."""
 STATES = 12
-"""Partial explanations that are carried from run to run."""
+"""Largest number of partial explanations that are kept from run to run."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,12 @@ class Hypothesis:
 
     Attributes
     ----------
-    slips
+    Names of the mistakes.
         Names of the slips.
-    sentence
+    A description of what the code then does.
         What the code then does.
     forms
-        Settings of the admissible form that was found together with the slips, where it is not the declared one.
+        Settings of the admissible form that was found together with the mistakes, if it is not the declared form.
     """
 
     slips: tuple[str, ...]
@@ -43,19 +43,19 @@ class Hypothesis:
     forms: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """Return the sentence with the names of the slips and the forms."""
+        """Return the sentence with the names of the mistakes and the forms."""
         names = [*self.slips, *(f"{name} = {value}" for name, value in self.forms.items())]
         return f"{self.sentence} ({' with '.join(names)})"
 
 
 Cause = str | tuple[str, Any]
-"""The name of a slip, or a setting and its value in another admissible form."""
+"""The name of a mistake, or a setting and its value in another admissible form."""
 Causes = tuple[Cause, ...]
-"""Made together, slips of one line in this order."""
+"""Causes that act together; mistakes of one line apply in this order."""
 
 
 class _Search:
-    """The runs of one implementation, and which causes explain them."""
+    """The runs of one implementation, and the causes that explain them."""
 
     def __init__(self, definition: type[Definition], runs: Sequence[Observed], dtype: str) -> None:
         self.definition, self.dtype, self.bank = definition, dtype, SLIPS[definition.name]
@@ -75,14 +75,14 @@ class _Search:
         self.ordered = sorted([*self.heads, *self.runs], key=_cost)
 
     def agree(self, causes: Causes, runs: Sequence[Observed]) -> bool:
-        """Return whether causes explain runs; wrong weights of models are slips of their own, and no form's weights."""
+        """Return whether causes explain runs; a mistake in the weights excludes the form "unbiased-models"."""
         slips = [self.known[cause] for cause in causes]
         if ("weighting", "unbiased-models") in causes and any("weights" in slip.changes for slip in slips):
             return False
         return agree(self.definition, runs, self.dtype, slips=slips)
 
     def states(self, causes: Causes, run: Observed) -> Sequence[Snapshot]:
-        """Return what the definition with causes does on the probe of a run."""
+        """Return the states of the definition with these causes on the probe of a run."""
         if not causes:
             return right_states(self.definition, run.probe)
         return snapshots(self.definition, run.probe, slips=[self.known[cause] for cause in causes])
@@ -105,23 +105,23 @@ class _Search:
         return Hypothesis(slips, ", and ".join(sentences), forms)
 
     def singles(self, forms: Causes = ()) -> list[Hypothesis]:
-        """Return the slips that explain every run, under an admissible form."""
+        """Return the mistakes that explain every run, under an admissible form."""
         return [
             self.hypothesis((name, *forms)) for name in self.bank if self.agree((name, *forms), self.ordered)
         ]
 
     def singles_in_forms(self) -> Sequence[Hypothesis]:
-        """Return the slips that explain every run under an admissible form, of the forms that change least."""
+        """Return the mistakes that explain every run under an admissible form with the fewest changed settings."""
         forms = admissible_forms(self.definition, self.runs[0].probe.settings)
         found = (self.singles(tuple(each.items())) for each in forms if len(each) <= MOST_FORMS)
         return next(filter(None, found), [])
 
     def share_a_line(self, cause: Cause, other: Cause) -> bool:
-        """Return whether slips change the same line, so that their order matters."""
+        """Return whether mistakes change the same line, so that their order matters."""
         return bool(self.known[cause].changes.keys() & self.known[other].changes.keys())
 
     def extended(self, causes: Causes) -> Iterator[Causes]:
-        """Yield causes with one more: a slip, in each order if it shares a line with another, or a setting's form."""
+        """Yield causes with one more: a mistake, in each order if two share a line, or a setting's form."""
         taken = {cause if isinstance(cause, str) else cause[0] for cause in causes}
         full = sum(isinstance(cause, str) for cause in causes) == MOST_SLIPS
         for cause in self.known:
@@ -133,7 +133,7 @@ class _Search:
                 yield (*causes[:place], cause, *causes[place:])
 
     def several(self) -> Iterator[Sequence[Hypothesis]]:
-        """Yield the pairs that explain every run; then at most three slips and forms, one more for each next run."""
+        """Yield the pairs that explain every run; then at most three mistakes and forms, one more for each next run."""
         found: list[Causes] = [()]
         done: list[Observed] = []
         pairs = True
@@ -146,7 +146,7 @@ class _Search:
                     doubled = list(self._pairs(run, done))
                     complete = [pair for pair in doubled if self.agree(pair, self.ordered)]
                     yield [self.hypothesis(one) for one in _unordered(complete)]
-                    # a second cause without effect so far is added by the run that shows it
+                    # a second cause without effect so far is added when a run shows it
                     doubled = [pair for pair in doubled if not any({*one} <= {*pair} for one in explained)]
                     explained, pairs = [*explained, *doubled], False
             found = _unordered(explained)[:STATES]
@@ -156,18 +156,18 @@ class _Search:
         yield [self.hypothesis(one) for one in found if len(one) == least]
 
     def _next(self, causes: Causes, run: Observed, done: Sequence[Observed]) -> Iterator[Causes]:
-        """Yield what explains the runs so far with one more cause."""
+        """Yield the extensions by one cause that explain the runs so far."""
         head = self.head(run, causes)
         runs = sorted([*done, *([] if head is None else [head])], key=_cost)
         yield from (new for new in self.extended(causes) if self.agree(new, runs))
 
     def _pairs(self, run: Observed, done: Sequence[Observed]) -> Iterator[Causes]:
-        """Yield the pairs that explain the first run that differs and those before it."""
+        """Yield the pairs that explain the first run that differs and all runs before it."""
         head = self.head(run)
         assert head is not None
         runs = sorted([*done[:-1], head], key=_cost)
         right = [self.states((), run) for run in runs]
-        # what two causes do not change alone, they do not change together: this saves most of the time
+        # two causes that change nothing alone change nothing together: this saves most of the time
         changes = {
             cause: [
                 first_difference(self.states((cause,), run), states, self.dtype) is not None
@@ -185,7 +185,7 @@ class _Search:
                     yield pair
 
     def ignored(self) -> Sequence[Hypothesis]:
-        """Return the fewest settings that are constants in the code where the probes change them."""
+        """Return the fewest settings that the code keeps constant although the probes change them."""
         defaults = self.definition.defaults()
         changed_by_probes = [name for name in varied(self.runs) if name in defaults]
         names = [name for name in changed_by_probes if not isinstance(defaults[name], (str, bool))]
@@ -196,7 +196,7 @@ class _Search:
                 if agree(self.definition, self.ordered, self.dtype, changed=changed):
                     listed = ", ".join(f"{name} = {value}" for name, value in changed.items())
                     other = " (or one batch an epoch is trained)" if "batch_size" in chosen else ""
-                    sentence = f"{listed}{other} whatever is asked for: pass the settings on"
+                    sentence = f"{listed}{other} for every requested value: pass the settings on"
                     found.append(Hypothesis(("settings-ignored",), sentence))
             if found:
                 return found
@@ -227,7 +227,7 @@ def _cost(run: Observed) -> int:
 
 
 def _unordered(found: Iterable[Causes]) -> list[Causes]:
-    """Return causes, of several orders of the same the first."""
+    """Return causes without duplicates: the first of several orders of the same causes."""
     seen = {frozenset(one): one for one in reversed(list(found))}
     return list(seen.values())[::-1]
 
@@ -243,9 +243,9 @@ def explain(
 ) -> tuple[tuple[Hypothesis, ...], str]:
     """Return the hypotheses that agree with all runs in all quantities, and one sentence.
 
-    Single slips go first, then constants that are fitted, single slips and constants under another admissible form,
-    pairs, three causes, and constants with a slip. The sentence names another algorithm if that is the explanation, or
-    states what is true of every run.
+    The search tries single mistakes, fitted constants, single mistakes and constants under another admissible form,
+    pairs, three causes, and constants with a mistake, in this order. The sentence names another algorithm if that
+    explains the runs. Otherwise it states what is true of every run.
     """
     search = _Search(definition, runs, dtype)
     several = search.several()
@@ -273,12 +273,12 @@ def explain(
 
 
 def follows(other: type[Definition], runs: Sequence[Observed], dtype: str) -> bool:
-    """Return whether every run is that of another algorithm, at its defaults where the settings do not say."""
+    """Return whether every run agrees with another algorithm, at its defaults for settings that the run lacks."""
     for run in runs:
         if bool(other.clusters) != (run.probe.task.starts is not None):
             return False
         if not set(run.states[0]) <= set(other.quantities):
-            return False  # what the other algorithm does not have, it does not explain
+            return False  # the other algorithm cannot explain a setting that it lacks
         unsaid = {name: value for name, value in other.defaults().items() if name not in run.probe.settings}
         if not agree(other, [run], dtype, changed=unsaid):
             return False
@@ -286,7 +286,7 @@ def follows(other: type[Definition], runs: Sequence[Observed], dtype: str) -> bo
 
 
 def admissible_forms(definition: type[Definition], settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the settings by which each other admissible form differs from the declared one, the fewest first."""
+    """Return the settings that distinguish each other admissible form from the declared form, the fewest first."""
     names = definition.variants
     forms = (zip(names, values, strict=True) for values in itertools.product(*names.values()))
     changes = ({name: value for name, value in form if settings[name] != value} for form in forms)
@@ -296,10 +296,9 @@ def admissible_forms(definition: type[Definition], settings: Mapping[str, Any]) 
 def admissible_variant(
     definition: type[Definition], runs: Sequence[Observed], dtype: str
 ) -> dict[str, Any] | None:
-    """Return the changed settings under which every run agrees with the definition, the fewest; None if there are none.
+    """Return the fewest changed settings under which every run agrees with the definition; None if there are none.
 
-    The settings are those whose every value is an admissible form of the algorithm, and a server step that is
-    constant whatever was asked for.
+    The settings are those with several admissible values, and a server step that is constant for every requested value.
     """
     settings = runs[0].probe.settings
     for changed in ({}, *admissible_forms(definition, settings)):
@@ -318,7 +317,7 @@ def _constant_server_step(
 ) -> float | None:
     """Return the ratio of the observed to the expected change of the first round, equal in all coordinates.
 
-    A ratio of 1 is no constant of its own: it is a server step that has no effect.
+    A ratio of 1 does not count as a constant: it means that the server step has no effect.
     """
     if not definition.server_step or len(run.states) < 2:
         return None
@@ -329,7 +328,7 @@ def _constant_server_step(
         return None
     ratio = float(observed @ change / (change @ change))
     allowed = unit(1, wanted, dtype)
-    # a model that hardly moves says nothing about the step
+    # a model that hardly moves reveals nothing about the step
     if ratio * np.abs(change).max() <= allowed or abs(ratio - 1) * np.abs(change).max() <= allowed:
         return None
     return ratio if np.abs(observed - ratio * change).max() <= allowed else None

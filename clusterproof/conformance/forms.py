@@ -1,4 +1,4 @@
-"""Other forms of an implementation: half of one, a function that makes whole runs, or one that draws a coin."""
+"""Other forms of an implementation: one half of it, a function that makes whole runs, or one that draws a coin."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from clusterproof.methods.exact import descend, mean
 
 @dataclass(frozen=True, eq=False)
 class Message:
-    """What the reference's client sends: its change y_i - x, its number of samples and of local steps."""
+    """The message of the reference's client: its change y_i - x, and its numbers of samples and of local steps."""
 
     client: int
     change: np.ndarray
@@ -24,7 +24,7 @@ class Message:
 
 
 class FedAvgInHalves(Definition, name="fedavg"):
-    """FedAvg for what gives one half of it."""
+    """FedAvg for the half that an implementation does not provide."""
 
     def trained(self, client: int, received: np.ndarray) -> np.ndarray:
         """Return a client's model after its local steps."""
@@ -32,7 +32,7 @@ class FedAvgInHalves(Definition, name="fedavg"):
         return np.asarray(descend(gradient, received, self.step_size, self.steps(client)))
 
     def average(self, participants: Sequence[int], ends: Sequence[np.ndarray]) -> None:
-        """Move the server's model towards the mean of the participants'."""
+        """Move the server's model towards the mean of the participants' models."""
         moved = mean(ends, list(self.weights(participants))) - self.model
         self.model = self.model + self.settings["server_step_size"] * moved
 
@@ -43,12 +43,11 @@ def from_rules(*, client: Any = None, server: Any = None) -> Start:
     Parameters
     ----------
     client
-        (state, received, gradient, settings) -> (state, message): ``received`` (d,) is the server's model,
-        ``gradient`` a function of a point, ``settings["local_steps"]`` the client's number of steps K_i, and
-        ``message`` the change y_i - x (d,). The state is None at first.
+        (state, received, gradient, settings) -> (state, message): ``received`` (d,) is the server's model, and
+        ``gradient`` a function of a point. ``settings["local_steps"]`` is the client's number of steps K_i, and
+        ``message`` the change y_i - x (d,). The first state is None.
     server
-        (state, x, messages, settings) -> (state, x): ``messages`` is a list of ``Message``. The state is None at
-        first.
+        (state, x, messages, settings) -> (state, x): ``messages`` is a list of ``Message``. The first state is None.
     """
 
     class RuleRun(FedAvgInHalves):
@@ -83,13 +82,13 @@ def from_rules(*, client: Any = None, server: Any = None) -> Start:
 
 
 def replayed(function: Callable[[ConformanceTask, Mapping[str, Any], Sequence[Sequence[int]]], Any]) -> Start:
-    """Make the round form of a function that runs all rounds: it is called again with a longer schedule.
+    """Convert a function that runs all rounds into the round form: it is called again with a longer schedule.
 
     Parameters
     ----------
     function
-        Takes the task, the settings and the participants of each round; returns the models before the first and after
-        each round, (R + 1, d) or (R + 1, P, d). Equal arguments must give equal models.
+        Function of the task, the settings and the participants of each round. It returns the models before the first
+        and after each round, (R + 1, d) or (R + 1, P, d). Equal arguments must give equal models.
     """
 
     class ReplayedRun:
@@ -117,7 +116,7 @@ def replayed(function: Callable[[ConformanceTask, Mapping[str, Any], Sequence[Se
 class ScheduledCoin:
     """The coin of ProxSkip for code that draws it from a generator: communication after every K-th local step.
 
-    Give it to the code in the place of its generator, and let ``round`` make ``local_steps`` iterations.
+    Give it to the code instead of its generator, and let ``round`` make ``local_steps`` iterations.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What changes of definitions call: parts of forms and mistakes that are more than an expression."""
+"""Functions that changes of definitions call: parts of forms and mistakes that are longer than an expression."""
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
@@ -13,31 +13,31 @@ __all__ = ["mean", "members", "np", "zip_longest"]
 
 
 def weights_of(run: Any) -> Any:
-    """Return the weights of the round's participants, as changes made them."""
+    """Return the weights of the round's participants, after the changes."""
     return run.of_round["weights"]
 
 
 def number_of(run: Any, client: Any) -> int:
-    """Return the number of a client among all, whose gradient is that of no other."""
+    """Return the number of a client among all clients, found by its gradient."""
     of_round = run.of_round
     places = [each.gradient is client.gradient for each in of_round["clients"].participants]
     return int(of_round["participants"][places.index(True)])
 
 
 def half(value: Any) -> np.ndarray:
-    """Return what rounding to float16 makes of a value."""
+    """Return a value rounded to float16."""
     return np.asarray(value, dtype="float16").astype(float)
 
 
 def at_most(value: np.ndarray, norm: float) -> np.ndarray:
-    """Return a vector that is clipped to a norm."""
+    """Return a vector clipped to a norm."""
     return value * min(1.0, norm / max(float(np.linalg.norm(value)), 1e-300))
 
 
 def not_squared(pull: np.ndarray, strength: float, *parts: slice) -> np.ndarray:
-    """Return the gradient of mu / 2 ||y - x||, 0 at x as in autograd, from that of mu / 2 ||y - x||^2.
+    """Return the gradient of mu / 2 ||y - x||, 0 at x as in autograd, from the gradient of mu / 2 ||y - x||^2.
 
-    With ``parts`` of the model it is the sum of their norms.
+    With ``parts`` of the model, the norm is the sum of the parts' norms.
     """
     pieces = [pull[part] for part in parts or (slice(None),)]
     lengths = [2 * float(np.linalg.norm(piece / strength)) for piece in pieces]
@@ -45,13 +45,13 @@ def not_squared(pull: np.ndarray, strength: float, *parts: slice) -> np.ndarray:
 
 
 def kept(run: Any, key: Any, value: Any, given: Any = None) -> Any:
-    """Keep a value from round to round, and return another that is given, or else itself."""
+    """Store a value for the next round, and return ``given``, or the value itself if ``given`` is None."""
     run.memory[key] = value
     return value if given is None else given
 
 
 def delayed(run: Any, key: Any, value: Any) -> Any:
-    """Return the value of the call before, 0 at first."""
+    """Return the value of the previous call, 0 at first."""
     before = run.memory.get(key, 0 * np.array(value))
     run.memory[key] = value
     return before
@@ -63,13 +63,13 @@ def added_up(run: Any, key: str, value: Any) -> Any:
 
 
 def of_participants(run: Any, values: Any, absent: Any) -> np.ndarray:
-    """Return the participants' values in a table of all clients."""
+    """Return the participants' values in an array of all clients; absent clients get the value ``absent``."""
     table = np.full(run.task.clients, absent)
     table[list(run.of_round["participants"])] = values
     return table
 
 
-# Weights: of a run, the weights and the clients that they are of
+# Weights: these functions take the run, the weights, and the clients with these weights
 
 
 def of_changes(run: Any, average: Any, weights: Any) -> Any:
@@ -78,40 +78,40 @@ def of_changes(run: Any, average: Any, weights: Any) -> Any:
 
 
 def counts(run: Any, clients: Any) -> np.ndarray:
-    """Return n_i, or equal counts where clients weigh the same."""
+    """Return n_i, or equal counts if clients have equal weights."""
     samples = run.task.samples if run.weighting == "samples" else np.ones(run.task.clients)
     return np.asarray(samples[list(clients)], dtype=float)
 
 
 def share(run: Any, clients: Any) -> float:
-    """Return the share of some clients in the counts of all."""
+    """Return these clients' share of the counts of all clients."""
     return float(counts(run, clients).sum() / counts(run, range(run.task.clients)).sum())
 
 
 def other_weights(run: Any, _: Any, clients: Any) -> np.ndarray:
-    """Return equal weights for n_i, or n_i for the declared ones."""
+    """Return equal weights if n_i are declared, otherwise weights by n_i."""
     samples = run.task.samples[list(clients)]
     other = np.ones(len(samples)) if run.weighting == "samples" else samples
     return np.asarray(other / other.sum())
 
 
 def absent_counted(run: Any, weights: Any, clients: Any) -> Any:
-    """Return weights that are divided by the total of all clients."""
+    """Return weights whose divisor is the total of all clients."""
     return share(run, clients) * np.array(weights)
 
 
 def first_twice(_: Any, weights: Any, __: Any) -> Any:
-    """Return the weights with twice the first."""
+    """Return the weights with the first one doubled."""
     return np.array([2 * weights[0], *weights[1:]])
 
 
 def ones(_: Any, weights: Any, __: Any) -> Any:
-    """Return the weights of a sum."""
+    """Return weights of 1, which make a mean a sum."""
     return np.ones(len(weights))
 
 
 def last(_: Any, weights: Any, __: Any) -> Any:
-    """Return the weights without all but the last."""
+    """Return the weights with zeros except for the last."""
     return np.array(weights) * np.eye(len(weights))[-1]
 
 
@@ -121,7 +121,7 @@ def share_each(run: Any, weights: Any, _: Any) -> Any:
 
 
 def old_total(run: Any, weights: Any, clients: Any) -> Any:
-    """Return weights over a sum that is not set to 0 between rounds."""
+    """Return weights divided by a sum that is not set to 0 between rounds."""
     total = float(counts(run, clients).sum())
     return np.array(weights) * total / added_up(run, "total", total)
 
@@ -133,7 +133,7 @@ def of_all_clusters(run: Any, weights: Any, clients: Any) -> Any:
 
 
 def of_members(run: Any, shares: Callable[..., Any], change: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the weights of a cluster's members with a change of them."""
+    """Return the weights of a cluster's members after a change of them."""
 
     def changed(weights: Any, chosen: Any, cluster: int) -> Any:
         if ("shares", cluster) not in run.of_round:
@@ -149,9 +149,9 @@ def of_members(run: Any, shares: Callable[..., Any], change: Callable[..., Any])
 
 
 class LocalStep(NamedTuple):
-    """What a change of a local step knows: the client, its gradient (or direction) at y, and the number of the step.
+    """Values that a change of a local step may use: client, gradient (or direction) at y, and number of the step.
 
-    Steps count from 0 on in each round; ``memory`` is kept until the client's round ends.
+    Steps count from 0 in each round; ``memory`` lasts until the client's round ends.
     """
 
     run: Any
@@ -163,7 +163,7 @@ class LocalStep(NamedTuple):
 
 
 def in_local_steps(run: Any, gradients: Any, change: Callable[[LocalStep], Any]) -> list[Any]:
-    """Return gradients that are changed in local steps, not where a client sends or keeps them."""
+    """Return gradients that are changed in local steps only, not in gradients that a client sends or keeps."""
 
     def changed(gradient: Callable[[Any], Any], steps: int) -> Callable[[Any], Any]:
         calls = itertools.count(-run.changed("gradients before steps", 0))
@@ -184,7 +184,7 @@ def in_local_steps(run: Any, gradients: Any, change: Callable[[LocalStep], Any])
 def in_directions(
     run: Any, local: Callable[..., Any], change: Callable[[LocalStep], Any]
 ) -> Callable[..., Any]:
-    """Return local steps along changed directions, gradients with all that is added to them."""
+    """Return local steps along changed directions: gradients with all terms that are added to them."""
 
     def changed(gradient: Callable[[Any], Any], *others: Any) -> Any:
         calls, memory = itertools.count(), {}  # type: ignore[var-annotated]
@@ -214,7 +214,7 @@ def not_zeroed(step: LocalStep) -> Any:
 def with_momentum(
     beta: float, decay: float = 0.0, kept_between: bool = False, ahead: bool = False
 ) -> Callable[[LocalStep], Any]:
-    """Return the change to steps with momentum and weight decay, kept between rounds, or ahead by Nesterov."""
+    """Return the change to steps with momentum and weight decay, kept between rounds, or Nesterov's."""
 
     def change(step: LocalStep) -> Any:
         memory = step.run.memory if kept_between else step.memory
@@ -238,11 +238,11 @@ def in_own_rounds(factor: float) -> Callable[[LocalStep], Any]:
 
 
 class _Asked(Exception):
-    """Which client a gradient is of; raised in place of its value."""
+    """Signal that reveals a gradient's client; raised instead of returning its value."""
 
 
 def client_of(run: Any, gradient: Callable[[Any], Any]) -> int:
-    """Return the client of a gradient, or of a direction made of it, however often and in which order it is used."""
+    """Return the client of a gradient, or of a direction made of it, for any number and order of uses."""
     run.of_round["asked"] = _Asked
     try:
         gradient(run.model)
@@ -256,7 +256,7 @@ def client_of(run: Any, gradient: Callable[[Any], Any]) -> int:
 def noted(
     run: Any, local: Callable[..., Any], start: Callable[[Any], Any] = lambda model: model
 ) -> Callable[..., Any]:
-    """Return local steps whose ends of a round are listed; they start where a function of the received model says."""
+    """Return local steps whose ends are stored for the round; ``start`` maps the received model to their start."""
 
     def changed(gradient: Any, model: Any, *others: Any) -> Any:
         end = local(gradient, start(model), *others)
@@ -267,12 +267,12 @@ def noted(
 
 
 def in_a_row(run: Any, local: Callable[..., Any]) -> Callable[..., Any]:
-    """Return local steps that start where those of the client before ended."""
+    """Return local steps that start where the previous client's steps ended."""
     return noted(run, local, lambda model: run.of_round.get("ends", [model])[-1])
 
 
 def from_own(run: Any, local: Callable[..., Any]) -> Callable[..., Any]:
-    """Return local steps that start where the client's last ones ended."""
+    """Return local steps that start where the client's own last steps ended."""
 
     def changed(gradient: Any, model: Any, *others: Any) -> Any:
         client = client_of(run, gradient)
@@ -282,7 +282,7 @@ def from_own(run: Any, local: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def starts_in_a_row(model: Any, gradients: Any, controls: Any, step_size: Any, steps: Any) -> Iterator[Any]:
-    """Yield where ProxSkip's clients start if each starts where the one before ended."""
+    """Yield the starts of ProxSkip's clients if each starts where the previous one ended."""
 
     def corrected(gradient: Callable[[Any], Any], control: Any) -> Callable[[Any], Any]:
         return lambda y: gradient(y) - control
@@ -296,7 +296,7 @@ def starts_in_a_row(model: Any, gradients: Any, controls: Any, step_size: Any, s
 
 
 def last_choice(run: Any, choice: int) -> int:
-    """Return the choice that the client made in its round before."""
+    """Return the choice that the client made in its previous round."""
     key = ("choice", run.of_round["client"])
     return int(kept(run, key, choice, run.memory.get(key, choice)))
 
@@ -307,7 +307,7 @@ def first_choice(run: Any, choice: int) -> int:
 
 
 def all_in_first(shares: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the weights of a cluster's members, for the first cluster those of all participants."""
+    """Return the weights of a cluster's members; the first cluster gets the weights of all participants."""
     return lambda weights, chosen, cluster: (
         list(weights) if cluster == 0 else shares(weights, chosen, cluster)
     )
@@ -323,7 +323,7 @@ def refreshed(run: Any, control: Any) -> Any:
 
 
 def moves_with_model(run: Any, moved: Any) -> list[Any]:
-    """Return what the participants' new controls change by if they have the new model of the server for x."""
+    """Return the changes of the participants' new controls if they use the server's new model instead of x."""
     if run.settings["option"] == "I":
         at = run.task.gradient
         return [at(i, moved) - at(i, run.model) for i in run.of_round["participants"]]
@@ -331,7 +331,7 @@ def moves_with_model(run: Any, moved: Any) -> list[Any]:
 
 
 def first_from_mean(run: Any, after: Any) -> Any:
-    """Return what the first participant's new control changes by if it is taken from the mean of the models."""
+    """Return the change of the first participant's new control if it comes from the mean of the models."""
     if run.settings["option"] == "I":
         return 0 * run.model
     first = run.of_round["participants"][0]
@@ -341,18 +341,18 @@ def first_from_mean(run: Any, after: Any) -> Any:
 
 
 def in_loop(run: Any, new: Any, own: Any) -> Any:
-    """Return a new control, and list its change for the clients after this one."""
+    """Return a new control, and store its change for the clients after this one."""
     run.of_round.setdefault("moves", []).append(new - own)
     return new
 
 
 def moved_in_loop(run: Any, control: Any) -> Any:
-    """Return c after the clients before this one have moved it."""
+    """Return c after the previous clients of the round have moved it."""
     return control + sum(run.of_round.get("moves", [0.0])) / run.task.clients
 
 
 def shared_control(local: Callable[..., Any], clients: Any, control: Any) -> Sequence[Any]:
-    """Return ends and new controls of clients whose controls are one array."""
+    """Return ends and new controls of clients whose controls are one shared array."""
     found = []
     for client in clients.participants:
         found.append(local(client, control))

@@ -19,9 +19,9 @@ EQUIVARIANCE_UNITS = 10.0
 SHIFT, SCALE, ORDER = 3.0, 4.0, (2, 0, 3, 1)
 
 Run = Callable[..., Observed]
-"""(probe, after_round=None) -> what the implementation does."""
+"""(probe, after_round=None) -> the implementation's observed run."""
 Outcome = tuple[str, str]
-"""Passed, failed or skipped, and a sentence; checks look at the last run, in which most changes at once."""
+"""Passed, failed or skipped, and a sentence; checks use the last run, in which most settings change."""
 
 
 def _compared(first: Sequence[Snapshot], second: Sequence[Snapshot], dtype: str, what: str) -> Outcome:
@@ -32,39 +32,39 @@ def _compared(first: Sequence[Snapshot], second: Sequence[Snapshot], dtype: str,
 
 
 def _repeatable(report: Report, run: Run) -> Outcome:
-    """Two starts agree bit for bit, whatever was drawn from global generators before."""
+    """Compare two starts bit for bit, after draws from global generators."""
     last = report.runs[-1]
     with undisturbed(io.StringIO()):
         advance_generators()
         again = run(last.probe).states
-    outcome = _compared(again, last.states, report.dtype, "a second start on the same task gives another run")
+    outcome = _compared(
+        again, last.states, report.dtype, "a second start on the same task gives a different run"
+    )
     difference = first_difference(again, last.states, report.dtype, allowed=0.0)
     if outcome[0] == "failed" or difference is None:
         return outcome
     return "skipped", (
-        f"a second start on the same task gives another {difference.quantity} after round {difference.round}, "
+        f"a second start on the same task gives a different {difference.quantity} after round {difference.round}, "
         "by rounding only: the order of a sum, or a random number, is not the same in two runs"
     )
 
 
 def _moved(report: Report, run: Run, shift: float, scale: float) -> Outcome:
-    """The run on the image of the task is the image of the run."""
+    """Compare the run on the image of the task with the image of the run."""
     last = report.runs[-1]
     if last.probe.task.features is not None:
         return "skipped", "losses of a two-class task do not move with the model"
     definition = DEFINITIONS[report.algorithm]
     if scale != 1 and definition.lengths:
-        return "skipped", f"{definition.lengths}: of a unit that does not scale with the task"
+        return "skipped", f"{definition.lengths} have a unit that does not scale with the task"
     declared = {**report.settings, **report.changed}
     if shift and (declared.get("weight_decay") or declared.get("weighting") == "unbiased-models"):
         return "skipped", "the declared form pulls to 0"
     states = run(replace(last.probe, task=last.probe.task.moved(shift, scale))).states
     moved = f"shifted by {shift:g}" if shift else f"scaled by {scale:g}"
-    cause = (
-        "what pulls to a point, such as weight decay" if shift else "a length that is fixed, such as clipping"
-    )
+    cause = "a pull to a point, such as weight decay" if shift else "a length that is fixed, such as clipping"
     what = f"the run on the task {moved} is not the {moved.split()[0]} run (is there {cause}?)"
-    # models are points, controls are gradients, assignments stay
+    # models are points, controls are gradients; assignments stay unchanged
     shifts = dict.fromkeys(("model", "personal", "group_models"), shift)
     scales = {"assignments": 1.0, "groups": 1.0}
     expected = [
@@ -75,7 +75,7 @@ def _moved(report: Report, run: Run, shift: float, scale: float) -> Outcome:
 
 
 def _order(report: Report, run: Run) -> Outcome:
-    """The run with the clients in another order is the run in that order."""
+    """Compare the run with the clients in another order with the run in that order."""
     large = [one for one in report.runs if one.probe.task.clients >= len(ORDER)]
     if not large:
         return "skipped", f"no run has {len(ORDER)} clients"
@@ -84,7 +84,7 @@ def _order(report: Report, run: Run) -> Outcome:
     schedule = tuple(tuple(sorted(map(order.index, participants))) for participants in probe.schedule)
     definition = DEFINITIONS[report.algorithm]
     if definition.order_matters(probe.settings):
-        return "skipped", "the order of the clients stands for a random choice"
+        return "skipped", "the order of the clients replaces a random choice"
     task = probe.task.permuted(order)
     if task.starts is not None and definition.starts(probe.settings, task.clients) != definition.clusters:
         task = replace(task, starts=task.starts[order])
@@ -100,12 +100,12 @@ def _order(report: Report, run: Run) -> Outcome:
         state.update(
             {name: state[name][order][:, order] for name in ("differences", "duals") if name in state}
         )
-    what = "the run with the clients in another order is another run"
+    what = "the run changes with the order of the clients"
     return _compared(found, expected, report.dtype, what)
 
 
 def _absent(report: Report, run: Run) -> Outcome:
-    """States of absent clients stay."""
+    """Check that the states of absent clients stay."""
     one = {one.probe.name: one for one in report.runs}.get("participation")
     names = [name for name in ("controls", "personal") if name in report.runs[0].states[0]]
     if one is None or not names:
@@ -119,7 +119,7 @@ def _absent(report: Report, run: Run) -> Outcome:
 
 
 def _control_mean(report: Report, run: Run) -> Outcome:
-    """The server's control is the mean of the clients'."""
+    """Check that the server's control is the mean of the clients' controls."""
     if not {"control", "controls"} <= set(report.runs[0].states[0]):
         return "skipped", "control and controls are not both offered"
     for one in report.runs:
@@ -131,7 +131,7 @@ def _control_mean(report: Report, run: Run) -> Outcome:
 
 
 def _aliasing(report: Report, run: Run) -> Outcome:
-    """Whether a user who writes to what was handed out changes the run; it does not decide the verdict."""
+    """Check whether user code that writes to a returned array changes the run; it does not decide the verdict."""
     last = report.runs[-1]
     for name in [name for name in last.states[0] if name != "assignments"]:
 
@@ -154,13 +154,13 @@ def _aliasing(report: Report, run: Run) -> Outcome:
 
 
 def _fixed_point(report: Report, run: Run) -> Outcome:
-    """After 120 rounds the run rests where linear algebra says."""
+    """Check that the run after 120 rounds is at the fixed point that linear algebra gives."""
     definition = DEFINITIONS[report.algorithm]
     if report.runs[0].probe.task.features is not None:
         return "skipped", "cross-entropy has no fixed point in closed form"
     given = {"step_size": 0.25, "local_epochs": 4, "batch_size": None}
     if set(given) & set(report.settings):
-        return "skipped", "it needs a step size and local epochs of its own"
+        return "skipped", "it needs its own step size and local epochs"
     asked = {**definition.defaults(), **given, **report.settings}
     probe = Probe("fixed-point", "", random_task(10, (1, 2, 3, 5)), asked, ((0, 1, 2, 3),) * 120)
     expected = fixed_point(definition.name, probe.task, {**asked, **report.changed})
@@ -169,7 +169,7 @@ def _fixed_point(report: Report, run: Run) -> Outcome:
     allowed = fixed_point_tolerance(report.dtype)
     reference = snapshots(definition, probe, changed=report.changed)[-1]
     if any(np.abs(reference[name] - value).max() > allowed for name, value in expected.items()):
-        return "skipped", "120 rounds do not come to rest with these settings"
+        return "skipped", "the run does not converge in 120 rounds with these settings"
     states = run(probe).states
     for name, value in expected.items():
         if name in states[-1]:
@@ -182,11 +182,12 @@ def _fixed_point(report: Report, run: Run) -> Outcome:
 def fixed_point(
     algorithm: str, task: ConformanceTask, settings: Mapping[str, Any]
 ) -> dict[str, np.ndarray] | None:
-    """Return the quantities at rest under full participation and full batches; None for other algorithms.
+    """Return the fixed point's quantities under full participation and full batches; None for other algorithms.
 
     A client covers the part C_i = (I - (I - eta B_i)^K) B_i^-1 A_i of its way to b_i, where B_i = A_i + mu I with
-    FedProx's mu, else A_i. FedAvg, FedAvgM, FedNova (equal K) and FedProx rest at (sum p_i C_i)^-1 sum p_i C_i b_i,
-    FedLin at the optimum with weights p_i, SCAFFOLD, ProxSkip and FedDyn at that of equal weights.
+    FedProx's mu, else A_i. The fixed point of FedAvg, FedAvgM, FedNova (equal K) and FedProx is (sum p_i C_i)^-1 sum
+    p_i C_i b_i. For FedLin it is the optimum with weights p_i. For SCAFFOLD, ProxSkip and FedDyn it is the optimum with
+    equal weights.
     """
     if settings.get("weight_decay") or settings.get("schedule", "constant") != "constant":
         return None
@@ -198,7 +199,7 @@ def fixed_point(
     samples = settings.get("weighting") in ("samples", "unbiased", "unbiased-models")
     counts = task.samples if samples else np.ones(task.clients)
     shares = (counts / counts.sum())[:, None, None]
-    if algorithm == "fedlin":  # the mean gradient has the weights of the models
+    if algorithm == "fedlin":  # the mean gradient has the same weights as the models
         return {"model": _rest(shares * hessians, task)}
     bent = hessians + settings.get("proximal", 0.0) * identity
     left = np.linalg.matrix_power(identity - settings["step_size"] * bent, settings["local_epochs"])
@@ -229,7 +230,7 @@ CHECKS: dict[str, Callable[[Report, Run], Outcome]] = {
 
 
 def additional_checks(report: Report, run: Run, names: Sequence[str]) -> list[Check]:
-    """Carry out the named checks; one whose run is unusable is skipped with the reason."""
+    """Carry out the named checks; a check whose run is unusable is skipped with the reason."""
     checks = []
     for name in names:
         try:

@@ -1,4 +1,4 @@
-"""The bank of slips: for each algorithm, the mistakes of the files ``algorithms/*.toml`` that its code is prone to."""
+"""The bank of mistakes: for each algorithm, the known mistakes from the files ``algorithms/*.toml``."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,11 +15,11 @@ class Slip:
     Attributes
     ----------
     changes
-        What it changes of the definition, see ``changes``.
+        Its changes of the definition, see ``changes``.
     sentence
-        What code with this mistake does, to help its author find it.
+        A description of what code with this mistake does, to help its author find it.
     settings
-        Settings that it has whatever is asked for.
+        Settings that it fixes, for every requested value.
     """
 
     changes: Mapping[str, Change]
@@ -39,4 +39,4 @@ def _bank(algorithm: str) -> dict[str, Slip]:
 
 
 SLIPS = {algorithm: _bank(algorithm) for algorithm in DEFINITIONS}
-"""Slips by the name of the algorithm and their own, those of the algorithm alone first."""
+"""Mistakes by the name of the algorithm and their own name; the algorithm's own mistakes come first."""

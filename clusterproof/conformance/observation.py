@@ -1,4 +1,4 @@
-"""Run an implementation on a probe, and copy what leaves it after every round."""
+"""Run an implementation on a probe, and copy its quantities after every round."""
 
 import contextlib
 import copy
@@ -25,20 +25,20 @@ Start = Callable[[ConformanceTask, Mapping[str, Any]], Any]
 """An implementation: (task, settings) -> run, with ``run.round(participants)`` and ``run.model``."""
 
 LONGEST = 10**6
-"""Seconds that a limit may be at most."""
+"""Largest limit of the time of a probe, in seconds."""
 TIMEOUT = 60.0
-"""Seconds that a probe may take."""
+"""Default limit of the time of a probe, in seconds."""
 
 
 class Unusable(Exception):
-    """The implementation cannot be run as it must be; the message says why, and the remedy."""
+    """An implementation that cannot be run as required; the message gives the reason and the remedy."""
 
 
 class Settings(dict[str, Any]):
-    """What an implementation is given; a setting that it does not have is named with those that it has."""
+    """The settings for an implementation; the error for a missing setting names the existing ones."""
 
     def __missing__(self, name: str) -> Any:
-        """Raise the error of a dictionary, with the names that there are."""
+        """Raise the error of a dictionary, with the existing names."""
         raise KeyError(f"settings has no {name!r}; it has {', '.join(self)}")
 
 
@@ -57,24 +57,24 @@ def observe(
     start
         The implementation.
     definition
-        The algorithm, whose quantities are copied where the run offers them.
+        The algorithm; its quantities are copied if the run offers them.
     probe
-        What it is given; the task's arrays are copies.
+        Task, settings and participants of the run; the task's arrays are copies.
     after_round
-        Called with the run at the start and after every round, when its quantities have been copied.
+        Function that is called with the run at the start and after every round, after its quantities are copied.
     timeout
         Seconds after which the run is unusable.
 
     Returns
     -------
     Observed
-        Quantities before the first and after each round, as float64, up to the first that is not finite or above 1e8;
-        and the type of the model, ``"float32"`` or ``"float64"``.
+        Quantities before the first and after each round, as float64, up to the first value that is not finite or above
+        1e8. Also the type of the model, ``"float32"`` or ``"float64"``.
 
     Raises
     ------
     Unusable
-        If the implementation raises, hands out no model of the right shape, changes the task or takes too long.
+        If the implementation raises, returns no model of the right shape, changes the task or takes too long.
     """
     given = copy.deepcopy(probe.task)
     reference = definition(probe.task, probe.settings).snapshot()
@@ -99,14 +99,16 @@ def observe(
         except TimeLimitExceeded:
             rule = f"a run takes more than {timeout:g} s; raise the timeout if it is only slow"
             raise Unusable(rule) from None
-        except BaseException as error:  # whatever a third party's code raises, SystemExit too, is its fault
+        except BaseException as error:  # any error of third-party code, including SystemExit, is its fault
             raise Unusable(_describe(error, printed.getvalue())) from error
     for name, array in probe.task.arrays().items():
         if not np.array_equal(getattr(given, name), array):
             raise Unusable(f"the implementation writes to task.{name}; copy the array before changing it")
     for name in definition.required:
         if name not in states[0]:
-            raise Unusable(f"{definition.name} is judged by the {name} that a run reports; give `run.{name}`")
+            raise Unusable(
+                f"{definition.name} is compared by means of the {name} that a run reports; give `run.{name}`"
+            )
     probe = replace(probe, settings=definition.judged(probe.settings, states))
     return Observed(probe, states, "float32" if single else "float64")
 
@@ -119,7 +121,7 @@ def _offered(run: Any, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.nd
     for name, shape in shapes.items():
         given = getattr(run, name, None)
         if given is None or (name != "model" and inspect.isroutine(given)):
-            continue  # a method of that name is something else
+            continue  # a method of that name is not the quantity
         value = as_array(given, f"run.{name}")
         if name not in ("assignments", "groups") and (value.dtype.kind != "f" or value.dtype.itemsize < 4):
             raise Unusable(f"run.{name} has the type {value.dtype}; compute in float32 or float64")
@@ -168,11 +170,11 @@ def _describe(error: BaseException, printed: str) -> str:
 
 @contextlib.contextmanager
 def undisturbed(printed: io.StringIO) -> Iterator[None]:
-    """Capture what is printed, ignore warnings, and restore the global state of random generators and torch."""
+    """Capture printed text, ignore warnings, and restore the global state of random generators and torch."""
     with contextlib.ExitStack() as stack:
         stack.callback(random.setstate, random.getstate())
         stack.callback(np.random.set_state, np.random.get_state())  # noqa: NPY002 - the global generator is restored
-        # Any: torch is looked at only if the implementation's side has imported it
+        # Any: torch is inspected only if the implementation's side has imported it
         torch: Any = sys.modules.get("torch")
         if torch is not None:
             stack.callback(torch.set_default_dtype, torch.get_default_dtype())
@@ -188,7 +190,7 @@ def undisturbed(printed: io.StringIO) -> Iterator[None]:
 def advance_generators() -> None:
     """Draw from the global generators, whose states ``undisturbed`` restores."""
     random.random()
-    np.random.random()  # noqa: NPY002 - the global generator is meant
+    np.random.random()  # noqa: NPY002 - this must change the global generator
     torch: Any = sys.modules.get("torch")
     if torch is not None:
         torch.rand(())

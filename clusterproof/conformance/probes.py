@@ -1,4 +1,4 @@
-"""Runs that implementation and definition are compared on, from the plainest to all at once; and the definition's."""
+"""Runs for the comparison of implementation and definition, from the plainest to the most general."""
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from clusterproof.conformance.tasks import ConformanceTask, random_task, two_cla
 from clusterproof.conformance.tolerance import Snapshot, first_difference, is_bounded
 
 SUPPORTS = ("batches", "server-step", "participation", "strengths")
-"""What an implementation may be unable to vary."""
+"""Features that an implementation may be unable to vary."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,9 +25,9 @@ class Probe:
     Attributes
     ----------
     name
-        As in ids of tests.
+        The name in ids of tests.
     meaning
-        What it means if this is the first probe that fails.
+        The likely cause if this is the first probe that fails.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Probe:
 
 @dataclass(frozen=True, eq=False)
 class Observed:
-    """What an implementation did on a probe: its states, and the type of its model."""
+    """An implementation's observed run on a probe: its states, and the type of its model."""
 
     probe: Probe
     states: Sequence[Snapshot]
@@ -48,11 +48,11 @@ class Observed:
 
 FILE = Path(__file__).with_name("probes.toml")
 PLANS: dict[str, dict[str, Any]] = tomllib.loads(FILE.read_text(encoding="utf-8"))
-"""Probes before an algorithm is known."""
+"""Plans of the probes, independent of an algorithm."""
 
 
 def probe_names(definition: type[Definition]) -> tuple[str, ...]:
-    """Return the names of the probes that mean something for an algorithm."""
+    """Return the names of the probes that apply to an algorithm."""
     needed = {
         "server-step": bool(definition.server_step),
         "participation": not definition.needs_all_clients,
@@ -64,9 +64,9 @@ def probe_names(definition: type[Definition]) -> tuple[str, ...]:
 
 
 def strengths(definition: type[Definition]) -> dict[str, Any]:
-    """Return other values of the numbers that are an algorithm's own: those of the definition, else 0.6 of the default.
+    """Return other values of an algorithm's own numbers: the definition's values, else 0.6 of the default.
 
-    Counts get one more. The server's step has a probe of its own.
+    Counts are raised by one. The server's step has a probe of its own.
     """
     numbers = {
         name: value + 1 if isinstance(value, int) else 0.6 * value
@@ -77,7 +77,7 @@ def strengths(definition: type[Definition]) -> dict[str, Any]:
 
 
 def filling_a_batch(samples: Sequence[int], batch_size: int | None) -> tuple[int, ...]:
-    """Return numbers of samples, raised until each is a full batch: with less, `drop_last` leaves a client no step."""
+    """Return numbers of samples, each raised to a full batch: with fewer, `drop_last` leaves a client no step."""
     return tuple(int(count) + max(0, (batch_size or 0) - int(min(samples))) for count in samples)
 
 
@@ -96,14 +96,14 @@ def make_probes(
     chosen
         Settings that the user fixed; no probe changes them.
     supports
-        Which of ``SUPPORTS`` the implementation can vary.
+        The ``SUPPORTS`` that the implementation can vary.
     loss
-        ``"quadratic"``, or ``"cross-entropy"`` for the task ``two_class``, which has full batches only.
+        ``"quadratic"``, or ``"cross-entropy"`` for the task ``two_class``, which allows full batches only.
 
     Returns
     -------
     tuple
-        The probes, and (name, reason) of those that are skipped.
+        The probes, and (name, reason) of the skipped probes.
     """
     reasons = {name: f"the implementation does not support {name}" for name in set(SUPPORTS) - set(supports)}
     if loss == "cross-entropy":
@@ -147,7 +147,7 @@ def make_probes(
 
 
 def _with_undecided(task: ConformanceTask, client: int) -> ConformanceTask:
-    """Return the task whose last start has a loss 0.01 % below the client's least at the others."""
+    """Return the task with a last start where the client's loss is 0.01 % below its least loss at the other starts."""
     if task.starts is None:
         return task
     least = min(task.loss(client, start) for start in task.starts[:-1])
@@ -168,11 +168,11 @@ def snapshots(
     Parameters
     ----------
     definition, probe
-        What to run on which probe.
+        The definition and the probe to run it on.
     slips
         Mistakes to make.
     changed
-        Settings in place of the probe's.
+        Settings that replace settings of the probe.
     """
     settings = {**probe.settings, **(changed or {})}
     for slip in slips:
@@ -188,7 +188,7 @@ def snapshots(
     return states
 
 
-@lru_cache(maxsize=64)  # runs are compared with it, then explained, in one precision and perhaps in the other
+@lru_cache(maxsize=64)  # runs are compared with these states, then explained, perhaps in both precisions
 def _stored_states(definition: Any, probe: Probe) -> Sequence[Snapshot]:
     return snapshots(definition, probe)
 
@@ -206,7 +206,7 @@ def agree(
     slips: Sequence[Slip] = (),
     changed: Mapping[str, Any] | None = None,
 ) -> bool:
-    """Return whether the reference, with these slips and settings, agrees with all runs that were observed."""
+    """Return whether the reference, with these mistakes and settings, agrees with all observed runs."""
     for run in runs:
         expected = snapshots(definition, run.probe, slips=slips, changed=changed)
         if any(value.shape != expected[0].get(name, value).shape for name, value in run.states[0].items()):

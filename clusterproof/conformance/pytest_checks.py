@@ -1,4 +1,4 @@
-"""Conformance as tests: one for each probe and check, from a run that is made once."""
+"""Conformance as tests: one test for each probe and check, all from one run."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -31,7 +31,7 @@ class ConformanceCheck:
         return f"{self.algorithm}-{self.name}"
 
     def __call__(self) -> None:
-        """Raise ``AssertionError`` with what the check found and the likely cause; skip the test if it was skipped."""
+        """Raise ``AssertionError`` with the check's result and the likely cause; skip the test if it was skipped."""
         report = self.report()
         if report.verdict in ("unusable", "inconclusive"):
             raise AssertionError(str(report))
@@ -45,9 +45,9 @@ class ConformanceCheck:
 
 
 def checks(start: Start, algorithm: str, **options: Any) -> list[ConformanceCheck]:
-    """Return a callable for each probe and check; the options are those of ``conform``.
+    """Return a callable for each probe and check; the options are the options of ``conform``.
 
-    The implementation is run and diagnosed once, by the first that is called.
+    The first callable that is called runs and diagnoses the implementation, once for all.
     """
     definition = find_definition(algorithm)
     report = functools.cache(lambda: conform(start, algorithm, **options))
@@ -58,7 +58,7 @@ def checks(start: Start, algorithm: str, **options: Any) -> list[ConformanceChec
 def parametrize_with_checks(
     start: Start, algorithm: str, *, expected_failures: Mapping[str, str] | None = None, **options: Any
 ) -> Any:
-    """Return the pytest mark that runs a test, whose argument is ``check``, for each probe and check.
+    """Return the pytest mark that runs a test for each probe and check, as its argument ``check``.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def parametrize_with_checks(
     expected_failures
         Reasons by the names of checks that must fail (strict xfail).
     options
-        Those of ``conform``.
+        Options of ``conform``.
     """
     import pytest
 

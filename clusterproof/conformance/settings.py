@@ -1,4 +1,4 @@
-"""What ``conform`` is called with: names of algorithms, settings and supports."""
+"""The arguments of ``conform``: names of algorithms, settings and supports."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -29,8 +29,8 @@ def find_definition(algorithm: str | Callable[..., Any]) -> type[Definition]:
     Raises
     ------
     InvalidArgument
-        If there is none of that name; the message proposes the nearest. If a method has the name of an algorithm of
-        this library.
+        If there is no definition of that name; the message proposes the nearest. If a method has the name of an
+        algorithm of this library.
     """
     if not isinstance(algorithm, str) and algorithm in METHODS:
         return _declared_method(algorithm)
@@ -42,10 +42,10 @@ def find_definition(algorithm: str | Callable[..., Any]) -> type[Definition]:
 
 
 def _declared_method(rule: Callable[..., Any]) -> type[Definition]:
-    """Return the definition of a method, which is then known by its name."""
+    """Return the definition of a method, and register it by name."""
     name = METHODS[rule].name
     if name in DEFINITIONS and not issubclass(DEFINITIONS[name], MethodDefinition):
-        remedy = f"write algorithm={name!r}, or name yours otherwise"
+        remedy = f"write algorithm={name!r}, or give yours another name"
         raise InvalidArgument(
             "algorithm", name, "must not be the name of an algorithm of this library", remedy
         )
@@ -55,7 +55,7 @@ def _declared_method(rule: Callable[..., Any]) -> type[Definition]:
 
 
 def check_settings(definition: type[Definition], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings that the algorithm has, with admissible values.
+    """Return the settings of the algorithm, with admissible values.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def check_settings(definition: type[Definition], settings: Mapping[str, Any]) ->
         if isinstance(default, (str, bool)):
             check_choice(name, value, words.get(name, (default,)), remedy=remedy)
         elif isinstance(default, float):
-            # mistakes of code with smaller steps hide in its rounding
+            # mistakes of code with smaller steps are smaller than its rounding errors
             check_number(name, value, at_least=0.01 if name == "step_size" else 0, remedy=remedy)
         elif (default, value) != (None, None):  # a count; the batch size may be None
             check_count(name, value, at_least=1, remedy=remedy)
@@ -86,14 +86,15 @@ def check_declared(
     loss: str | None,
     settings: Mapping[str, Any],
 ) -> tuple[tuple[str, ...], str | None, str]:
-    """Return what an implementation can vary, its type and its loss: as given, or as its ``conform_options`` say.
+    """Return the features that an implementation can vary, its type and its loss.
 
-    It can vary everything, has the model's type (None) and quadratic losses if nothing is said.
+    Arguments come first, then its ``conform_options``. By default it can vary everything, has the model's type (None)
+    and quadratic losses.
 
     Raises
     ------
     InvalidArgument
-        If a name is not known, or minibatches are asked for with cross-entropy.
+        If a name is unknown, or minibatches are requested with cross-entropy.
     """
     options = getattr(start, "conform_options", {})
     remedy = "such as conform_options = {'supports': ('batches',)}"

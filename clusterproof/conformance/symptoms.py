@@ -1,4 +1,4 @@
-"""What is true of every run that differs from the definition, where no known mistake explains them."""
+"""Sentences that are true of every run that differs from the definition, if no known mistake explains them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from clusterproof.conformance.probes import Observed, right_states
 from clusterproof.conformance.tolerance import Snapshot, first_difference, unit
 
 HALF = 2 * float(np.finfo("float16").eps)
-"""What rounding once or a few times in half precision changes in a round, of an entry of size 1."""
+"""Largest change that a few roundings to half precision make in a round, for an entry of size 1."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """A run and what the definition does on its probe.
+    """A run and the states of the definition on its probe.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ Feature = Callable[[Compared, int], bool]
 
 
 def statements(definition: type[Definition], runs: Sequence[Observed], dtype: str) -> Iterator[str]:
-    """Yield sentences that are true of all runs: what never moves, what is right, and which runs differ."""
+    """Yield sentences that are true of all runs: which quantities never move or are right, and which runs differ."""
     expected = [right_states(definition, run.probe) for run in runs]
     names = [name for name in expected[0][0] if name in runs[0].states[0]]
     for name in names:
@@ -64,14 +64,14 @@ def statements(definition: type[Definition], runs: Sequence[Observed], dtype: st
     compared = [_compared(definition, run, one, dtype) for run, one in zip(runs, expected, strict=True)]
     words = distinction(compared)
     if words:
-        yield f"the runs that differ are those with {words}"
+        yield f"the runs that differ are the runs with {words}"
     everywhere = all(one.since is not None for one in compared)
     if everywhere and all(_within_half(run.states, one) for run, one in zip(runs, expected, strict=True)):
-        yield "it agrees to the rounding of float16 only"
+        yield "it agrees only up to the rounding of float16"
 
 
 def _quantities(names: Sequence[str]) -> str:
-    """Return names of quantities, which may be names of probes, too, and the verb."""
+    """Return names of quantities, which may also be names of probes, and the verb."""
     noun, verb = ("quantity", "is") if len(names) == 1 else ("quantities", "are")
     return f"the {noun} `{'`, `'.join(names)}` {verb}"
 
@@ -90,9 +90,9 @@ def _compared(
 def distinction(compared: Sequence[Compared]) -> str | None:
     """Return the property that all runs that differ have and no other run has, if the runs separate it; else None.
 
-    No run differs before it has the property. Where more than one property is such, the first rounds of the runs
-    decide: the one that a run gets in the round after which it differs. The property is then separated if a run that
-    differs and one that agrees are equal in all others, or if there are two runs of each kind.
+    No run differs before it has the property. If several properties qualify, the first rounds of the runs decide: the
+    property must appear in the round after which a run differs. The runs separate the property if a run that differs
+    and one that agrees are equal in all other properties, or if there are two runs of each kind.
     """
     whole = [len(one.run.states) - 1 for one in compared]
     if all(one.since is not None for one in compared):
@@ -121,7 +121,7 @@ def distinction(compared: Sequence[Compared]) -> str | None:
 
 
 def features(compared: Sequence[Compared]) -> Iterator[tuple[str, Feature]]:
-    """Yield properties of runs, whose numbers come from these runs, and settings that are not those of the first."""
+    """Yield properties of runs, with numbers from these runs, and settings that differ from the first run's."""
     first = min((one.since for one in compared if one.since is not None), default=1)
     few = max((max(one.local_steps) for one in compared if one.since is None), default=1)
     yield f"at least {first} rounds", lambda _, rounds: rounds >= first
@@ -131,7 +131,7 @@ def features(compared: Sequence[Compared]) -> Iterator[tuple[str, Feature]]:
     )
     yield "absent clients", lambda one, rounds: any(_absent(one, number) for number in range(rounds))
     yield "a cluster without members in a round", lambda one, rounds: bool(_empty(one, rounds).any())
-    # of no use where every cluster has members at first
+    # useless if every cluster has members at first
     if any(_empty(one, 1).any() for one in compared):
         yield "a cluster that loses all its members", _emptied
     yield "minibatches", lambda one, _: one.run.probe.settings["batch_size"] is not None
@@ -145,7 +145,7 @@ def features(compared: Sequence[Compared]) -> Iterator[tuple[str, Feature]]:
             def changed(one: Compared, _: int, name: str = name, value: Any = plain[name]) -> bool:
                 return bool(one.run.probe.settings[name] != value)
 
-            yield f"another {name} than {plain[name]}", changed
+            yield f"a {name} other than {plain[name]}", changed
 
 
 def _absent(one: Compared, number: int) -> bool:
@@ -153,7 +153,7 @@ def _absent(one: Compared, number: int) -> bool:
 
 
 def _empty(one: Compared, rounds: int) -> np.ndarray:
-    """Return which clusters have no member in which of the first rounds, booleans (rounds, P)."""
+    """Return which clusters have no member in each of the first rounds, booleans (rounds, P)."""
     if "assignments" not in one.expected[0]:
         return np.zeros((rounds, 1), dtype=bool)
     clusters = np.arange(len(one.expected[0]["model"]))
@@ -186,7 +186,7 @@ def _first_wrong_round(
 def _coordinates(
     runs: Sequence[Observed], expected: Sequence[Sequence[Snapshot]], dtype: str
 ) -> Iterator[str]:
-    """Yield which coordinates of the model are right in every run, if some are and others are not."""
+    """Yield the coordinates of the model that are right in every run, if others are not."""
     wrong: set[int] = set()
     for run, wanted in zip(runs, expected, strict=True):
         for number, (state, one) in enumerate(zip(run.states, wanted, strict=False)):

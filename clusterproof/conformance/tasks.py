@@ -1,4 +1,4 @@
-"""Tiny convex tasks on which every round of an algorithm is known to rounding."""
+"""Tiny convex tasks on which every round of an algorithm is known up to rounding."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,10 +11,10 @@ from clusterproof.synthetic import QuadraticMixture
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ConformanceTask:
-    """N clients with the losses f_i(w) = (w - b_i)' A_i (w - b_i) / 2, and where the server starts.
+    """N clients with the losses f_i(w) = (w - b_i)' A_i (w - b_i) / 2, and the start of the server.
 
-    The task of ``two_class`` has other losses: f_i is the mean cross-entropy of a client's rows, whose two logits are
-    W x with W (2, p) the model's entries (d = 2 p).
+    The task of ``two_class`` has other losses: f_i is the mean cross-entropy of a client's rows. A row's two logits are
+    W x, where the entries of W (2, p) are the model (d = 2 p).
 
     Attributes
     ----------
@@ -29,10 +29,10 @@ class ConformanceTask:
     starts
         The models before the first round of an algorithm with P clusters, (P, d); None for other algorithms.
     groups
-        The group of each client, integers (N,), of a task whose clients are alike in groups; None for other tasks.
+        The group of each client, integers (N,), if the clients form groups of similar clients; None for other tasks.
     features, labels
-        Rows x (N, n, p), of which client i has the first n_i, and their classes, 0 or 1, (N, n). None for quadratic
-        losses; with them ``curvatures`` and ``optima`` are zero and mean nothing.
+        Rows x and their classes, 0 or 1, (N, n, p) and (N, n); client i has the first n_i rows. None for quadratic
+        losses. With rows, ``curvatures`` and ``optima`` are zero and unused.
     """
 
     curvatures: np.ndarray
@@ -94,9 +94,9 @@ class ConformanceTask:
         Returns
         -------
         tuple
-            Rows X = sqrt(d / 2) L_i' with A_i = L_i L_i', (n_i, d, d), and targets X b_i (n_i, d): the mean over
-            rows and outputs of (X w - target)^2 is f_i(w), whatever the batch. Of ``two_class``: rows (n_i, p), which
-            differ, and classes (n_i,).
+            Rows X = sqrt(d / 2) L_i' with A_i = L_i L_i', (n_i, d, d), and targets X b_i (n_i, d). The mean over rows
+            and outputs of (X w - target)^2 is f_i(w) for every batch. For ``two_class``: rows (n_i, p), which differ,
+            and classes (n_i,).
         """
         if self.features is not None and self.labels is not None:
             count = self.samples[client]
@@ -124,7 +124,7 @@ class ConformanceTask:
         return {name: value for name, value in vars(self).items() if value is not None}
 
     def to_quadratic_mixture(self) -> QuadraticMixture:
-        """Return clients of quadratic losses as a task of the library, in a cluster each where there are ``starts``."""
+        """Return clients of quadratic losses as a task of the library, in a cluster each if there are ``starts``."""
         labels = np.arange(self.clients) % (1 if self.starts is None else len(self.starts))
         return QuadraticMixture(
             hessians=self.curvatures, centers=self.optima, labels=labels, client_samples=self.samples
@@ -132,7 +132,7 @@ class ConformanceTask:
 
     @classmethod
     def from_quadratic_mixture(cls, task: QuadraticMixture, start: Any) -> Self:
-        """Return the clients of a task of the library, started at ``start``, (d,) or one model a cluster (P, d)."""
+        """Return the clients of a task of the library, with ``start`` (d,) or one model per cluster (P, d)."""
         starts = np.array(start, dtype=float, ndmin=2)
         return cls(
             curvatures=task.hessians,
@@ -157,8 +157,8 @@ def random_task(
     clusters
         Number of models that a clustered algorithm starts from; 0 for other algorithms.
     groups
-        Number of groups with optima in orthogonal directions, whose clients are nearly alike; 0 for clients that
-        differ. At most 3.
+        Number of groups with optima in orthogonal directions and nearly equal clients, at most 3; 0 for clients that
+        differ.
     dimension
         Number of parameters (d).
     """
@@ -174,7 +174,7 @@ def random_task(
         centres = np.linalg.qr(generator.standard_normal((dimension, dimension)))[0][labels]
         optima = 2 * centres + 0.1 * optima
         curvatures = curvatures[0] + 0.1 * curvatures
-    # starts near different optima, so that each is somebody's best model in the first round
+    # starts near different optima, so that each is some client's best model in the first round
     starts = 0.6 * optima[:clusters] + 0.2 * generator.standard_normal((clusters, dimension))
     return ConformanceTask(
         curvatures=(curvatures + np.swapaxes(curvatures, -1, -2)) / 2,
@@ -187,9 +187,9 @@ def random_task(
 
 
 def two_class(seed: int, samples: Sequence[int], *, clusters: int = 0) -> ConformanceTask:
-    """Draw clients with two classes, for code that cannot be given another loss than cross-entropy.
+    """Draw clients with two classes, for code that accepts no loss other than cross-entropy.
 
-    Rows have two features; those of a client differ, so that only full batches have its exact gradient.
+    Rows have two features; the rows of a client differ, so that only full batches have its exact gradient.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How far a run in floating point may be from the reference in float64."""
+"""Tolerances for the distance of a run in floating point from the reference in float64."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 Snapshot = Mapping[str, np.ndarray]
-"""Quantities that an implementation, or the reference, has after a round."""
+"""Quantities of an implementation, or of the reference, after a round."""
 
 
 def unit(rounds: int, expected: np.ndarray, dtype: str) -> float:
-    """Return what rounding can explain after some rounds: 300 eps (1 + t) max(1, ||expected||_inf)."""
+    """Return the largest error that rounding can explain: 300 eps (1 + t) max(1, ||expected||_inf)."""
     largest = float(np.abs(expected[np.isfinite(expected)]).max(initial=1.0))
     return least_unit(rounds, dtype) * largest
 
@@ -26,7 +26,7 @@ def fixed_point_tolerance(dtype: str) -> float:
 
 
 def is_bounded(snapshot: Snapshot) -> bool:
-    """Return whether every entry is finite and at most 1e8 in size; a run beyond is compared as far as it went."""
+    """Return whether every entry is finite and at most 1e8 in size; a run is compared until this fails."""
     return all(bool((np.abs(value) <= 1e8).all()) for value in snapshot.values())
 
 
@@ -43,9 +43,9 @@ class Difference:
     Attributes
     ----------
     quantity, round
-        Which quantity, after which round (0 is the start).
+        The quantity, and the number of the round (0 is the start).
     index
-        Its place in the array: (coordinate,), (client or cluster, coordinate), or (client, client, coordinate).
+        Place in the array: (coordinate,), (client or cluster, coordinate), or (client, client, coordinate).
     observed, expected
         Both values.
     """
@@ -93,10 +93,10 @@ def first_difference(
             if name == "groups" and not np.array_equal(value, reference):
                 value, reference = by_appearance(value), by_appearance(reference)
             distances = np.abs(value - reference)
-            if distances.max(initial=0.0) <= near:  # in any unit
+            if distances.max(initial=0.0) <= near:  # holds for any unit
                 continue
             scale = unit(number, reference, dtype)
-            # what is not finite is as far away as can be, and equal to what is not finite either
+            # a value that is not finite is infinitely far from a finite one, and equal to another that is not finite
             units = np.where(np.isfinite(distances), distances / scale, np.inf)
             units = np.where(np.isfinite(value) | np.isfinite(reference), units, 0.0)
             if units.max(initial=0.0) > allowed:

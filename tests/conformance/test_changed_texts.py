@@ -58,4 +58,4 @@ def test_a_change_is_seen_and_named_if_it_is_known(row: dict[str, Any]) -> None:
         named = [(one.slips, one.forms) for one in report.likely]
         assert (tuple(row["slips"]), forms) in named if row["slips"] else named == [], str(report)
     # one probe has more of everything: it does not tell which of them matters
-    assert "that differ are those with more than" not in report.sentence
+    assert "that differ are the runs with more than" not in report.sentence

@@ -59,7 +59,7 @@ SHORT = ("one-step", "local-epochs", "rounds", "sizes", "batches", "participatio
         ({"norm": 1.5}, "fedprox", "clipped", "clipped to the norm 1.5"),
         ({"by_round": 0.99}, "fedavg", "step-decayed", "multiplied by 0.99 after every round"),
         ({"factor": 0.5}, "fedprox", "gradient-scaled", "multiplied by 0.5"),
-        ({"proximal": 0.1}, "fedprox", "proximal-constant", "proximal is 0.1 whatever is asked for"),
+        ({"proximal": 0.1}, "fedprox", "proximal-constant", "proximal is 0.1 for every requested value"),
     ],
 )
 def test_the_constant_is_named(deviation: dict[str, Any], algorithm: str, slip: str, words: str) -> None:
@@ -91,7 +91,7 @@ def test_a_factor_near_1_is_not_printed_as_1() -> None:
 def test_a_fixed_step_size_is_named() -> None:
     report = conform(lambda task, settings: FedProx(task, {**settings, "step_size": 0.01}), "fedavg")
     assert [one.slips for one in report.likely] == [("step_size-constant",)]
-    assert "step_size is 0.01 whatever is asked for" in report.sentence
+    assert "step_size is 0.01 for every requested value" in report.sentence
 
 
 @pytest.mark.slow(reason="several seconds")
@@ -179,7 +179,7 @@ def test_a_constant_under_another_form_is_named_with_it(name: str, fixed: dict[s
     (constant, value), *others = fixed.items()
     form = dict(others)
     assert (f"{constant}-constant",) in [one.slips for one in report.likely if one.forms == form], str(report)
-    assert f"{constant} is {value} whatever is asked for" in report.sentence
+    assert f"{constant} is {value} for every requested value" in report.sentence
 
 
 @pytest.mark.slow(reason="compares in both precisions")

@@ -32,7 +32,7 @@ def differing(algorithm: str, holds: Any) -> str:
 
 @pytest.mark.parametrize("algorithm", DEFINITIONS)
 def test_statements_can_be_made_about_every_algorithm(algorithm: str) -> None:
-    assert "are those with at least 2 rounds" in differing(algorithm, lambda probe: 2)
+    assert "are the runs with at least 2 rounds" in differing(algorithm, lambda probe: 2)
 
 
 def first_absence(probe: Probe) -> int | None:
@@ -51,14 +51,14 @@ PROPERTIES = [
     ("fedavg", lambda probe: 5, "at least 5 rounds"),
     ("fedavg", lambda probe: 1 if steps(probe) > 2 else None, "a client that takes more than 2 local steps"),
     ("fpfc", lambda probe: 1 if probe.task.clients > 4 else None, "more than 4 clients"),
-    ("fedprox", lambda probe: 1 if probe.settings["proximal"] != 0.7 else None, "another proximal than 0.7"),
+    ("fedprox", lambda probe: 1 if probe.settings["proximal"] != 0.7 else None, "a proximal other than 0.7"),
 ]
 
 
 @pytest.mark.parametrize(("algorithm", "holds", "words"), PROPERTIES)
 def test_the_property_that_matters_is_stated_and_no_other(algorithm: str, holds: Any, words: str) -> None:
     """All runs with absent clients have 5 rounds or more: the first rounds tell the two apart."""
-    assert f"the runs that differ are those with {words}" in differing(algorithm, holds)
+    assert f"the runs that differ are the runs with {words}" in differing(algorithm, holds)
 
 
 def test_a_property_that_is_not_separated_is_not_stated() -> None:
@@ -77,7 +77,7 @@ def test_a_cluster_that_loses_its_members_is_stated() -> None:
 
     report = conform(forgetting, "cfl-mgd", explained=False)
     sentences = "; ".join(statements(definition, report.runs, report.dtype))
-    assert "the runs that differ are those with a cluster that loses all its members" in sentences
+    assert "the runs that differ are the runs with a cluster that loses all its members" in sentences
 
 
 def test_a_quantity_is_not_called_like_a_probe() -> None:

@@ -1,1 +1,1 @@
-"""Ready adapters, each of which imports its library only if it is used."""
+"""Ready adapters; each imports its library only when it is used."""

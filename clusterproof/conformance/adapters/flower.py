@@ -44,7 +44,7 @@ def fit_strategy(make: Callable[..., Any]) -> Start:
     Parameters
     ----------
     make
-        (settings, initial parameters) -> strategy. Clients that are sent ``proximal_mu`` use it.
+        (settings, initial parameters) -> strategy. Clients that receive ``proximal_mu`` use it.
     """
     from flwr.common import Code, FitRes, Status, ndarrays_to_parameters, parameters_to_ndarrays
 
@@ -82,7 +82,7 @@ def train_strategy(make: Callable[..., Any]) -> Start:
     ----------
     make
         (settings) -> strategy, with ``min_train_nodes=1`` and ``min_available_nodes=1``: it waits for that many
-        clients. Clients that are sent ``proximal-mu`` use it.
+        clients. Clients that receive ``proximal-mu`` use it.
     """
     from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
 
@@ -113,7 +113,7 @@ def train_strategy(make: Callable[..., Any]) -> Start:
 
 
 def _server_process() -> AbstractContextManager[Any]:
-    """Identify this process as a server, without which recent versions of Flower make no messages."""
+    """Identify this process as a server; otherwise recent versions of Flower make no messages."""
     try:
         from flwr.supercore.task_identity import TaskIdentity
     except ImportError:

@@ -26,11 +26,11 @@ INAPPLICABLE = {
     ("method", "fedavg"): ("proximal",),
     ("method", "per-fedavg"): ("proximal",),
 }
-"""Parameters that the library's classes refuse with the value of another."""
+"""Parameters that the library's classes refuse together with a certain value of another parameter."""
 
 
 class _Scheduled:
-    """Stands in for the stream from which participants are drawn: those of the schedule have the smallest keys."""
+    """Replacement of the stream that draws participants: the schedule's participants have the lowest keys."""
 
     def __init__(self) -> None:
         self.participants: list[int] = []
@@ -42,7 +42,7 @@ class _Scheduled:
         return keys
 
     def permutation(self, clients: int) -> np.ndarray:
-        """Return the participants, and then the others."""
+        """Return the participants, followed by all other clients."""
         return np.array(sorted(range(clients), key=lambda client: client not in self.participants))
 
     def choice(self, clients: int, *_: Any, **__: Any) -> np.ndarray:
@@ -51,7 +51,7 @@ class _Scheduled:
 
 
 class _InOrder:
-    """Stands in for the stream from which an order of the participants is drawn: it leaves them as they are."""
+    """Replacement of the stream that draws an order of the participants: it keeps their order."""
 
     def random(self, shape: tuple[int, ...]) -> np.ndarray:
         """Return ascending keys."""
@@ -60,7 +60,7 @@ class _InOrder:
 
 @dataclass(frozen=True, eq=False)
 class _Clients(QuadraticMixture):
-    """The clients of a task, whose samples are all equal: their order has no effect.
+    """The clients of a task; all samples of a client are equal, so that their order has no effect.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class _Clients(QuadraticMixture):
 
 
 def _of_all_pairs(clients: int, values: np.ndarray) -> np.ndarray:
-    """Return vectors of the pairs i < j, (M, d), as those of all ordered pairs, (N, N, d)."""
+    """Return vectors of the pairs i < j, (M, d), as vectors of all ordered pairs, (N, N, d)."""
     table = np.zeros((clients, clients, values.shape[-1]))
     table[np.triu_indices(clients, 1)] = values
     return np.asarray(table - np.swapaxes(table, 0, 1))
@@ -106,17 +106,17 @@ def from_algorithm(algorithm: str | type[Algorithm[Any]] | Algorithm[Any], **par
     Parameters
     ----------
     algorithm
-        Its class, its name on the command line, or an instance. Parameters are set from the settings of the same
-        names; an instance keeps the others.
+        Its class, its name on the command line, or an instance. Settings determine the parameters of the same names; an
+        instance keeps its other parameters.
     parameters
-        Further parameters, of which there are no settings, such as FPFC's ``reuse_memory``.
+        Further parameters that are not settings, such as FPFC's ``reuse_memory``.
     """
     of_name: Any = ALGORITHMS[algorithm] if isinstance(algorithm, str) else algorithm
     make = of_name if isinstance(of_name, type) else functools.partial(replace, of_name)
     known = {one.name for one in fields(of_name)}
     needs = {"server-step": "server_step_size", "participation": "participation"}
     supported = ["strengths", *(support for support, parameter in needs.items() if parameter in known)]
-    by_epochs = of_name is FedNova  # which is FedAvg where all clients take equally many steps
+    by_epochs = of_name is FedNova  # FedNova equals FedAvg if all clients take equally many steps
     supported += ["batches"] * by_epochs
 
     class AlgorithmRun:
@@ -137,7 +137,7 @@ def from_algorithm(algorithm: str | type[Algorithm[Any]] | Algorithm[Any], **par
             self._state = self._algorithm.initialise(start, self._task)
             self._stream: Any = _Scheduled()
             self._iterations = 1
-            if "probability" in known:  # of ProxSkip: an iteration is a local step
+            if "probability" in known:  # ProxSkip: an iteration is a local step
                 self._stream = ScheduledCoin(task, settings)
                 self._iterations = self._stream.local_steps
             self._randomness = replace(Randomness.from_seed(0, "conformance"), participation=self._stream)
@@ -157,7 +157,7 @@ def from_algorithm(algorithm: str | type[Algorithm[Any]] | Algorithm[Any], **par
             self._hand_out()
 
         def _hand_out(self) -> None:
-            """Set what the state says of the quantities that are compared."""
+            """Set the compared quantities from the state."""
             state, models = self._state, np.array(self._state.models)
             self.model = models if len(models) > 1 else models[0]
             if of_name.target == "clients":
@@ -177,6 +177,6 @@ def from_algorithm(algorithm: str | type[Algorithm[Any]] | Algorithm[Any], **par
                     value = getattr(state, name)
                     setattr(
                         self, name, np.array(value[0] if name == "control" else value)
-                    )  # (1, d) of one model
+                    )  # (1, d) for one model
 
     return AlgorithmRun

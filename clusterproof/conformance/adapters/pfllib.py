@@ -1,4 +1,4 @@
-"""Servers of PFLlib: ``Server(args, times)`` that makes its clients, and ``train()`` that runs the rounds."""
+"""Servers of PFLlib: ``Server(args, times)`` makes its clients, and ``train()`` runs the rounds."""
 
 import io
 from collections.abc import Callable, Mapping, Sequence
@@ -27,19 +27,19 @@ def pfllib_server(
     cls: Callable[..., Any],
     arguments: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda _settings: {},
 ) -> Start:
-    """Make an implementation of a server class: each round is a call of its ``train()`` with ``global_rounds = 0``.
+    """Make an implementation from a server class: each round calls its ``train()`` with ``global_rounds = 0``.
 
-    ``select_clients()`` gives the participants, ``num_join_clients`` is their number, and methods that evaluate or save
-    are left out. The clients' data come from ``read_client_data`` of the modules that have it, which is replaced, like
-    CrossEntropyLoss. Data loaders with ``drop_last=True`` are ``settings={"drop_last": True}`` of ``conform``. A
-    subclass of what is returned can offer more, such as ``control``; it finds the server in ``self.server``.
+    ``select_clients()`` returns the participants, ``num_join_clients`` is their number, and methods that evaluate or
+    save are left out. The adapter replaces ``read_client_data`` in every module that has it, and CrossEntropyLoss. For
+    data loaders with ``drop_last=True``, call ``conform`` with ``settings={"drop_last": True}``. A subclass of the
+    returned class can offer more quantities, such as ``control``; it finds the server in ``self.server``.
 
     Parameters
     ----------
     cls
         Called as ``cls(args, 0)``; it has ``clients``, in their order, and its model is ``global_model``.
     arguments
-        (settings) -> further attributes of ``args``, such as the algorithm's own.
+        (settings) -> further attributes of ``args``, such as the algorithm's own parameters.
     """
 
     class ServerRun:
@@ -77,7 +77,7 @@ def pfllib_server(
             server = self.server
             server.select_clients = lambda: [server.clients[i] for i in participants]
             server.num_join_clients = server.current_num_join_clients = len(participants)
-            # what is printed at the end: the best accuracy, and the mean time of the rounds after the first
+            # the end of ``train`` prints the best accuracy, and the mean time of the rounds after the first
             server.rs_test_acc, server.rs_test_acc_per, server.Budget = [0.0], [0.0], [0.0]
             with _task_data(self._task), replaced_losses(), redirect_stdout(io.StringIO()):
                 server.train()

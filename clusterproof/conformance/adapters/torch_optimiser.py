@@ -28,14 +28,14 @@ def torch_optimiser(
     dtype
         Type of the model.
     received
-        Called with the optimiser and copies of the received parameters before the local steps.
+        Function that is called with the optimiser and copies of the received parameters before the local steps.
     options
-        Options of the optimiser; a function of the settings is called for its value.
+        Options of the optimiser. If an option is a function, it is called with the settings.
     """
     kind = getattr(torch, dtype)
 
     class OptimiserRun(FedAvgInHalves):
-        conform_options = MappingProxyType({"dtype": dtype})  # what the tolerance is of
+        conform_options = MappingProxyType({"dtype": dtype})  # the type decides the tolerance
 
         def trained(self, client: int, received_model: np.ndarray) -> np.ndarray:
             settings, model = self.settings, module(self.task, kind)

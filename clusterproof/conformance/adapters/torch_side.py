@@ -1,4 +1,4 @@
-"""Conformance tasks as PyTorch code meets them: a module, data loaders and a loss."""
+"""Conformance tasks for PyTorch code: a module, data loaders and a loss."""
 
 import sys
 from collections.abc import Iterator
@@ -16,13 +16,13 @@ from clusterproof.conformance.tasks import ConformanceTask
 __all__ = ["LinearModel", "flat", "load_flat", "loader", "loss", "module", "replaced", "replaced_losses"]
 
 loss = nn.MSELoss()
-"""The mean over rows and outputs, with which a client's loss is exactly f_i."""
+"""Mean over rows and outputs; it makes a client's loss exactly f_i."""
 
 
 class LinearModel(nn.Module):
     """The model w in two parameter tensors, of 1 and d - 1 entries.
 
-    Two tensors, because mistakes that treat tensors one by one must show.
+    Two tensors reveal mistakes that treat tensors one by one.
     """
 
     def __init__(self, start: torch.Tensor) -> None:
@@ -69,7 +69,7 @@ def load_flat(model: nn.Module, values: np.ndarray) -> None:
 
 @contextmanager
 def replaced(name: str, new: Any, old: Any = None) -> Iterator[None]:
-    """Put an object in the place of a name in every imported module that has it, or has ``old`` there."""
+    """Replace the object of this name, or ``old``, in every imported module that has it."""
     with ExitStack() as stack:
         for place in list(sys.modules.values()):
             found = getattr(place, "__dict__", {}).get(name)
@@ -80,9 +80,9 @@ def replaced(name: str, new: Any, old: Any = None) -> Iterator[None]:
 
 @contextmanager
 def replaced_losses() -> Iterator[None]:
-    """Put MSELoss in the place of CrossEntropyLoss, for code that does not let its loss be chosen.
+    """Replace CrossEntropyLoss by MSELoss, for code whose loss cannot be chosen.
 
-    ``torch.nn``, ``torch.nn.functional`` and the modules that imported either name are put back afterwards.
+    Afterwards ``torch.nn``, ``torch.nn.functional`` and the modules that imported either name are restored.
     """
     functional = nn.functional
     with (

@@ -1,4 +1,4 @@
-"""What ``conform`` compares with, by algorithm: a rule, and what its file in ``algorithms`` says."""
+"""The definitions of ``conform``, by algorithm: a rule, and the content of its file in ``algorithms``."""
 
 from clusterproof.conformance.changes import FOLDER
 from clusterproof.conformance.definitions.base import DECLARED, Definition
@@ -8,6 +8,6 @@ DEFINITIONS: dict[str, type[Definition]] = {
     for path in sorted(FOLDER.glob("*.toml"))
     if path.stem != "general"
 }
-"""Every definition by the name of ``conform --as``."""
+"""Every definition, by its name for ``conform --as``."""
 
 __all__ = ["DECLARED", "DEFINITIONS", "Definition"]

@@ -1,4 +1,4 @@
-"""A run of a definition: what its rule is given in a round, and what goes on to the next."""
+"""A run of a definition: the arguments of its rule in a round, and the states that it keeps for the next."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ from clusterproof.methods.exact import ExactClient, ExactClients, descend, pulle
 SHARED = {**table("general")["settings"], "batch_size": None}
 """Settings of every algorithm, with their defaults."""
 DECLARED = table("general")["declared"]
-"""Settings that an implementation is given only if they are declared, with their values otherwise."""
+"""Settings that an implementation receives only if they are declared; otherwise they have these values."""
 
 SCHEDULES: dict[str, Callable[[int, float, int], float]] = {
     "constant": lambda t, rate, rounds: 1.0,
@@ -29,7 +29,7 @@ SCHEDULES: dict[str, Callable[[int, float, int], float]] = {
 """Factors of the clients' step size in round t = 0, 1, ..., from ``schedule_rate`` and ``schedule_rounds``."""
 
 OF_CLIENTS = ("steps", "gradients", "weights")
-"""What the clients of a method are made of, and what changes of them change."""
+"""Values of a method's clients, which changes may change."""
 
 READ_BY: dict[str, str] = {
     "server_step_size": "server_step",
@@ -37,7 +37,7 @@ READ_BY: dict[str, str] = {
     "drop_last": "steps",
     "reshuffle": "steps",
 }
-"""The argument of a rule through which it has a shared setting; a rule without the argument lacks the setting."""
+"""The argument of a rule that depends on a shared setting; a rule without the argument lacks the setting."""
 
 
 class Definition:
@@ -61,44 +61,44 @@ class Definition:
     """Whether the definition was compared with the paper's own text."""
     own_settings: ClassVar[Mapping[str, Any]] = {}
     strengths: ClassVar[Mapping[str, float]] = {}
-    """Other values of the algorithm's strengths, for the probe that changes each of them."""
+    """Other values of the algorithm's strengths, for the probe that changes each strength."""
     variants: ClassVar[Mapping[str, tuple[Any, ...]]]
-    """Settings whose every value is an admissible form of the algorithm; forms that are not declared are looked for."""
+    """Settings whose every value is an admissible form; Clusterproof also looks for forms that are not declared."""
     choices: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
-    """Values of further settings that are words; another than the declared one is not looked for."""
+    """Values of further settings that are words; Clusterproof looks for the declared value only."""
     lengths: ClassVar[str] = ""
     """Strengths that have a unit of the models or of the losses, so that the run does not scale with the task."""
     server_step: ClassVar[str] = ""
-    """The setting that is the step of the server; empty where the algorithm has none."""
+    """The setting that is the step of the server; empty if the algorithm has none."""
     quantities: ClassVar[tuple[str, ...]] = ("model",)
     required: ClassVar[tuple[str, ...]] = ()
-    """Quantities that a run must report, as it is judged by what follows from them."""
+    """Quantities that a run must report, because the comparison depends on them."""
     needs_all_clients: ClassVar[bool] = False
-    """Whether a round of some of the clients is not defined."""
+    """Whether a round is undefined if some clients are absent."""
     equal_steps: ClassVar[bool] = False
     """Whether all clients take equally many local steps."""
     clusters: ClassVar[int] = 0
     """Number of models of the probes' starts; 0 for an algorithm with one model."""
     forms: ClassVar[Sequence[Mapping[str, Any]]] = ()
-    """Changes of the rule where settings have the given values."""
+    """Changes of the rule if settings have the given values."""
 
     states: ClassVar[tuple[str, ...]] = ("model",)
-    """What the rule returns, in order, and is given in the next round; all but models start at 0 unless a form says."""
+    """Values that the rule returns, in order, and receives in the next round; they start at 0, except for models."""
     of_clients: ClassVar[tuple[str, ...]] = ()
-    """States with a row for each client, of which the rule is given those of the participants."""
+    """States with a row for each client; the rule receives the rows of the participants."""
     of_all: ClassVar[bool] = False
-    """Whether the rule is given the gradients and steps of all clients."""
+    """Whether the rule receives the gradients and steps of all clients."""
     local_steps: ClassVar[tuple[str, ...]] = ("descend",)
     """Functions of a gradient that make local steps."""
     pinning: ClassVar[Mapping[str, Sequence[Any]]] = {}
-    """Settings under which the first participants are assigned a cluster each, in place of random ones."""
+    """Settings under which the first participants are assigned to a cluster each, instead of random participants."""
     rule: ClassVar[Callable[..., Any]]
     """A round, from the arguments that it names to the values of ``states``."""
     calls: ClassVar[tuple[Any, ...]] = ()
-    """Further functions that can be changed, which changes call."""
+    """Further functions that changes can change or call."""
 
     def __init_subclass__(cls, name: str = "") -> None:
-        """Take what the file of an algorithm says, if a name is given."""
+        """Read the file of an algorithm, if a name is given."""
         if name:
             cls.name, known = name, table(name)
             for key in known.keys() & Definition.__annotations__.keys():
@@ -121,14 +121,14 @@ class Definition:
         slips: Sequence[Mapping[str, Change]] = (),
     ) -> None:
         self.task = task
-        # a power of a negative float is complex in Python, and NaN in NumPy
+        # a power of a negative float is complex in Python, but NaN in NumPy
         self.settings: dict[str, Any] = {
             name: np.float64(it) if type(it) is float else it for name, it in settings.items()
         }
         self.memory: dict[Any, Any] = {}
-        """What slips remember; a definition does not use it."""
+        """Values that mistakes remember from round to round; a definition does not use them."""
         self.of_round: dict[Any, Any] = {}
-        """... until the round ends."""
+        """Values that last until the round ends."""
         self.step_size, self.finished = settings["step_size"], 0
         self.changes: list[Mapping[str, Change]] = []
         for form in (*table("general")["forms"], *self.forms):
@@ -150,7 +150,7 @@ class Definition:
 
     @classmethod
     def arguments(cls) -> tuple[str, ...]:
-        """Return the names of what a round is given, each of which a change may change."""
+        """Return the names of a round's arguments; a change may change each of them."""
         if cls.rule not in METHODS:
             return parameters(cls.rule)
         settings = METHODS[cls.rule].settings
@@ -158,7 +158,7 @@ class Definition:
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:
-        """Return every setting that the rule has, with its default: of words those with a choice."""
+        """Return every setting of the rule, with its default; settings that are words only if they have a choice."""
         lacking = {name for name, argument in READ_BY.items() if argument not in cls.arguments()}
         lacking |= {"weighting"} - cls.variants.keys()
         return {name: value for name, value in {**SHARED, **cls.own_settings}.items() if name not in lacking}
@@ -180,12 +180,12 @@ class Definition:
 
     @classmethod
     def order_matters(cls, settings: Mapping[str, Any]) -> bool:
-        """Return whether the order of the clients has an effect, as it stands for a random choice."""
+        """Return whether the order of the clients has an effect because it replaces a random choice."""
         return cls.is_pinning(settings) or bool(cls.required)
 
     @classmethod
     def judged(cls, settings: Mapping[str, Any], states: Sequence[Snapshot]) -> Mapping[str, Any]:
-        """Return the settings that a run is compared under, with what it reports, if it is judged by that."""
+        """Return the settings for the comparison of a run, including its required reports."""
         reported = {name: [state[name].astype(int) for state in states] for name in cls.required}
         return {**settings, "reported": reported} if reported else settings
 
@@ -194,7 +194,7 @@ class Definition:
         return self.settings.get(name, DECLARED[name])
 
     def changed(self, name: str, value: Any, known: Mapping[str, Any] = {}) -> Any:
-        """Return a value as the run's changes of that name make it."""
+        """Return a value after the run's changes of that name."""
         for changes in self.changes:
             if name in changes:
                 value = changed(self, changes[name], value, known)
@@ -218,7 +218,7 @@ class Definition:
 
     @property
     def weighting(self) -> str:
-        """What clients weigh by: equally where that is no setting."""
+        """Weighting of the clients; equal weights if the algorithm has no such setting."""
         return str(self.settings.get("weighting", "clients"))
 
     def weights(self, participants: Sequence[int]) -> np.ndarray:
@@ -232,7 +232,7 @@ class Definition:
         return np.asarray(counts / counts.sum())
 
     def given(self, participants: Sequence[int]) -> dict[str, Any]:
-        """Return what the rule may name."""
+        """Return the arguments that the rule may name."""
         clients = range(self.task.clients) if self.of_all else participants
 
         def of(quantity: Callable[..., Any], client: int, *where: np.ndarray) -> Any:
@@ -278,7 +278,7 @@ class Definition:
         known |= {name: known[name][rows] for name in self.of_clients}
         known["models"] = known["model"]
         rule, names = type(self).rule, self.arguments()
-        for name in sorted(names, key="steps".__ne__):  # which the changes of others may use
+        for name in sorted(names, key="steps".__ne__):  # steps first: other changes may use them
             known[name] = self.changed(name, known.get(name), known)
         if rule in METHODS:
             found = self.round_of_method(known)
@@ -294,7 +294,7 @@ class Definition:
             setattr(self, name, np.array(value))
 
     def round_of_method(self, known: dict[Any, Any]) -> Any:
-        """Return what the round of a method gives, of clients with the run's changes."""
+        """Return the result of a method's round, for clients with the run's changes."""
         method, functions = METHODS[type(self).rule], self.functions
         if "server_step" in known and "server_step_size" in method.settings:
             known["server_step_size"] = known["server_step"]
@@ -311,7 +311,7 @@ class Definition:
 
 
 def _decayed(decay: float, _: Any, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return local steps with the weight decay added to their first argument, a gradient or a list of them."""
+    """Return local steps that add weight decay to their first argument, a gradient or a list of gradients."""
 
     def decayed(gradient: Any) -> Any:
         if isinstance(gradient, list):

@@ -37,7 +37,7 @@ def client_momenta_round(
     momentum: Any,
     clients: int,
 ) -> tuple[Any, Any]:
-    """Lines 7 to 9 and 15 of Algorithm 1: return the models, and the u_i, of which members take the mean of theirs."""
+    """Return the models and the u_i after lines 7 to 9 and 15 of Algorithm 1; members take the mean of their u_i."""
     own = [
         momentum * buffer + gradient(models[cluster])
         for client, gradient, cluster, buffer in zip(
@@ -80,7 +80,7 @@ def cfl_mgd_round(
 
 
 def likeness(gradient: Any, change: Any, step_size: Any, count: int, settings: Mapping[str, Any]) -> float:
-    """Return S_ik: (3), or the distance below it; the printed sign has the gradient, not its negative."""
+    """Return S_ik: (3), or the negative distance below it; the printed sign uses the gradient, not its negative."""
     descent = settings["sign"] == "descent"
     if settings["similarity"] == "euclidean":
         apart = gradient + change / step_size if descent else count * gradient - change
@@ -115,7 +115,7 @@ def gradient_loss_round(
     if rule == "always" or (rule == "when-empty" and len(set(chosen)) < len(models)):
         trained[: len(models)] = every[
             : len(chosen)
-        ]  # after II-C, the first participants in place of random ones
+        ]  # as in II-C, but with the first participants instead of random ones
 
     def moved(k: int) -> Any:  # (5) and (7)
         ends = [descend(gradient, models[k], step_size, 1) for gradient in members(gradients, trained, k)]

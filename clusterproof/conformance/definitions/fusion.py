@@ -40,7 +40,7 @@ def groups_of(differences: np.ndarray, threshold: float) -> Any:
     """Return the connected components of the pairs with ||theta_ij|| <= nu, (N,)."""
     lengths = np.linalg.norm(differences, axis=-1)
     near = (lengths <= threshold) | np.eye(len(lengths), dtype=bool)
-    # the powers of the adjacency matrix reach every client of a component
+    # the powers of the adjacency matrix connect all clients of a component
     reached = np.linalg.matrix_power(near.astype(float), len(near)) > 0
     return reached.argmax(axis=1)
 

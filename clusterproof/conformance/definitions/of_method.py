@@ -1,4 +1,4 @@
-"""A definition that is a method's text, such as of a method from a user's file: ``conform`` then knows its settings."""
+"""Definitions from a method's text, for example from a user's file: ``conform`` then knows the method's settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clusterproof.methods import METHODS, Method
 from clusterproof.methods.exact import exact_clients
 
 CHANGED = ("steps", "gradients", "weights")
-"""What a method is given by the clients and not by name, and what changes may change."""
+"""Arguments that a method gets from its clients and not by name; changes may change them."""
 
 
 class MethodDefinition(Definition):
@@ -24,7 +24,7 @@ class MethodDefinition(Definition):
 
     @classmethod
     def arguments(cls) -> tuple[str, ...]:
-        """Return the names of what a round is given, each of which a change may change."""
+        """Return the names of a round's arguments; a change may change each of them."""
         return (*CHANGED, *cls.method.settings)
 
     def exchange(self, participants: Sequence[int]) -> None:
@@ -58,7 +58,7 @@ class MethodDefinition(Definition):
 
 
 def held(name: str) -> str:
-    """Return the attribute of a run that holds a state, which a user may have named as another one."""
+    """Return the attribute of a run that holds a state; a user may have given the state another name."""
     return name if name == "model" else f"state {name}"
 
 
@@ -99,7 +99,7 @@ def definition_of(rule: Callable[..., Any]) -> type[MethodDefinition]:
 
 
 def _first(method: Method, name: str) -> Callable[[Any, Any], Any]:
-    """Return the change that makes a state start where the method says."""
+    """Return the change that makes a state start where the method declares."""
 
     def first(run: Any, zero: Any) -> Any:
         start = method.start(name, run.settings)

@@ -20,7 +20,7 @@ def averaged(models: Any, updates: Any, groups: Any, weights_of: Callable[[Any],
 
 
 def is_ready(sent: Any, weights: Any, reference: float, settings: Mapping[str, Any]) -> bool:
-    """Return whether updates of a group have a small mean, and one of them is large."""
+    """Return whether the updates of a group have a small mean and at least one large update."""
     norms = np.linalg.norm(sent, axis=1)
     mean, largest = float(np.linalg.norm(weights @ sent)), float(norms.max())
     small, large = settings["mean_threshold"], settings["client_threshold"]
@@ -32,7 +32,8 @@ def is_ready(sent: Any, weights: Any, reference: float, settings: Mapping[str, A
 def bipartition(similarities: np.ndarray, linkage: str) -> np.ndarray:
     """Merge the two most similar of n clusters until two are left; return booleans (n,), True for one of them.
 
-    The similarity of two clusters is the largest of two members' for single linkage, and the smallest for complete.
+    The similarity of two clusters is the largest similarity of two members for single linkage, and the smallest for
+    complete linkage.
     """
     similarity = np.max if linkage == "single" else np.min
     parts = [[i] for i in range(len(similarities))]
@@ -67,8 +68,8 @@ def cfl_round(
 ) -> tuple[Any, Any, Any]:
     """Return models, groups and the largest update of the first round after a round.
 
-    With absent clients, which the paper does not have, those of a group whose participants meet the conditions train
-    and count in the same round; the group is split if all its members meet them, too.
+    The paper does not treat absent clients. Here, if a group's participants meet the conditions, its absent clients
+    train and count in the same round. The group is split if all its members also meet the conditions.
     """
 
     def update(i: int) -> Any:
@@ -123,7 +124,7 @@ def sofl_round(
         due = bool(np.linalg.norm(sent.mean(axis=0)) < 0.1 * np.linalg.norm(sent, axis=1).max())
     if (
         due and not clustered
-    ):  # into the groups that the run reports, or the definition itself into those of the task
+    ):  # into the groups that the run reports; the definition itself uses the groups of the task
         clustered = True
         after = (
             groups_of_task

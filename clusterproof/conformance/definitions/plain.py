@@ -1,4 +1,4 @@
-"""The round of ProxSkip until its coin falls."""
+"""The round of ProxSkip up to its first communication."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from clusterproof.conformance.rounds.proxskip import proxskip_iteration
 def proxskip_round(
     gradients: Any, model: Any, controls: Any, step_size: Any, steps: Any, probability: Any, weights: Any
 ) -> tuple[Any, Any]:
-    """Return x and all h_i after K iterations, of which the last communicates."""
+    """Return x and all h_i after K iterations; only the last iteration communicates."""
 
     def before(gradient: Any, start: Any, control: Any, count: int) -> Any:
         for _ in range(count - 1):

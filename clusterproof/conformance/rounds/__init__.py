@@ -1,1 +1,1 @@
-"""Rounds whose texts ``conform`` changes where a method's own text has no place for a mistake; tests compare both."""
+"""Rounds for ``conform``, if a method's own text has no place for a mistake; tests compare both texts."""

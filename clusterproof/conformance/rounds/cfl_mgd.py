@@ -1,4 +1,4 @@
-"""CFL-MGD: Algorithm 1 of Zhao et al. (2023), options I and II; clients choose their clusters as those of IFCA."""
+"""CFL-MGD: Algorithm 1 of Zhao et al. (2023), options I and II; clients choose their clusters as in IFCA."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def option_1_round(
     momentum: Any,
     clients: Any,
 ) -> tuple[Sequence[Any], Sequence[Any]]:
-    """Return chi_p and u_p after a round of option I, where the momentum is the server's: (9), second line of (32)."""
+    """Return chi_p and u_p after a round of option I with the server's momentum: (9), second line of (32)."""
 
     def moved(cluster: int, model: Any, buffer: Any) -> tuple[Any, Any]:
         sent = [gradient(model) for gradient in members(gradients, chosen, cluster)]
@@ -47,7 +47,7 @@ def option_2_round(
     momentum: Any,
     steps: Any,
 ) -> tuple[Sequence[Any], Sequence[Any]]:
-    """Return chi_p and u_p after a round of option II: the members' means (10), line 16; an empty cluster keeps its."""
+    """Return chi_p and u_p after a round of option II: members' means (10), line 16; an empty cluster keeps its own."""
 
     def moved(cluster: int, model: Any, buffer: Any) -> tuple[Any, Any]:
         own = members(gradients, chosen, cluster)

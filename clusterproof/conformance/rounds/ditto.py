@@ -1,4 +1,4 @@
-"""Ditto: Algorithm 1 of Li, Hu, Beirami and Smith (2021), where x is that of FedAvg; restated."""
+"""Ditto: Algorithm 1 of Li, Hu, Beirami and Smith (2021), where x moves as in FedAvg; restated."""
 
 from __future__ import annotations
 

@@ -24,7 +24,8 @@ def fedbcd_round(
     """Return z and all x_i after a round.
 
     Local losses have the penalty mu / 2 ||x_i - z||^2 if ``penalised``; else as many steps x_i <- x_i - a (x_i - z)
-    follow. ``strength`` is mu or a. z moves to the mean ``of_all`` x_i, or of the participants'.
+    follow. ``strength`` is mu or a. z moves to the mean of all x_i if ``of_all``, otherwise to the mean of the
+    participants' x_i.
     """
 
     def local(gradient: Callable[[Any], Any], own: Any, count: Any) -> Any:

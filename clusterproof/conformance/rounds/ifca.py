@@ -9,7 +9,7 @@ from clusterproof.methods.exact import Functions, add_up, descend, mean, members
 
 
 def choose(losses: Functions, models: Sequence[Any]) -> Sequence[int]:
-    """Return each participant's model of least loss, ties to the first: line 8."""
+    """Return each participant's model of least loss; ties go to the first: line 8."""
 
     def nearest(loss: Callable[[Any], Any]) -> int:
         return min(range(len(models)), key=lambda cluster: loss(models[cluster]))
@@ -38,7 +38,7 @@ def model_averaging_round(
     *,
     weights: Any = None,
 ) -> Sequence[Any]:
-    """Return the means of the members' models after their local steps, of which an empty cluster keeps its: line 18."""
+    """Return the means of the members' models after their local steps; an empty cluster keeps its model: line 18."""
 
     def moved(cluster: int, model: Any) -> Any:
         own, counts = members(gradients, chosen, cluster), members(steps, chosen, cluster)

@@ -1,7 +1,7 @@
 """ProxSkip for averages (Scaffnew): Mishchenko, Malinovsky, Stich and Richtarik (2022), Algorithm 2.
 
-Read as Algorithm 1 of Variance Reduced ProxSkip (Malinovsky, Yi and Richtarik 2022). With unbiased estimates in place
-of the gradients it is SProxSkip.
+We read it as Algorithm 1 of Variance Reduced ProxSkip (Malinovsky, Yi and Richtarik 2022). With unbiased estimates in
+place of the gradients it is SProxSkip.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def proxskip_iteration(
     *,
     weights: Any = None,
 ) -> tuple[Sequence[Any], Sequence[Any]]:
-    """Return all clients' x_i and h_i, of which the sum is 0, after one iteration whose coin is given."""
+    """Return all clients' x_i and h_i after one iteration with a given coin; the h_i sum to 0."""
     ends = [
         x - step_size * (gradient(x) - h) for gradient, x, h in zip(gradients, models, controls, strict=True)
     ]
