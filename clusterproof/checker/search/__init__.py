@@ -1,6 +1,6 @@
-"""Searchers: from a statement to what its instances give and to evidence. None of them is trusted with a word.
+"""Searchers try the instances of a statement and propose evidence. Only the kernel decides a verdict.
 
-``plan`` calls them in turn; ``evaluation`` evaluates one instance, ``findings`` joins what the instances give for a
-line, ``tried`` keeps the first that breaks it, ``simpler`` simplifies that one, and ``evidence`` writes down what the
-kernel replays.
+``plan`` calls them in turn; ``evaluation`` evaluates one instance, ``findings`` joins the results for one line,
+``state`` keeps the first counterexample, ``shrink`` simplifies it, and ``evidence`` writes the records that the kernel
+replays.
 """

@@ -1,4 +1,4 @@
-"""A function at which the potential of a loop does not hold: drawn ones first, then worst cases of each round."""
+"""Search for a function at which the potential of a loop fails: drawn functions first, then worst cases."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from clusterproof.checker.search.worst_functions import LEAST, worst_functions
 from clusterproof.checker.search.worst_ratio import worst_excess
 
 SOLVED = 40
-"""Comparisons of which a solver is asked for the worst case."""
+"""Number of comparisons for which a solver searches the worst case."""
 NO_VALUE = (kernel.Refused, Outside, ArithmeticError, LookupError, TypeError, ValueError)
 
 
 @dataclass(frozen=True)
 class BrokenPotential:
-    """An instance, and the first comparison of an invariant that does not hold there."""
+    """An instance, and the first comparison of an invariant that fails there."""
 
     instance: Instance
     comparison: Looked
@@ -37,14 +37,14 @@ class BrokenPotential:
 def broken_potential(
     statement: kernel.Statement, space: Space, settings: Sequence[Instance], drawn: Sequence[Any]
 ) -> BrokenPotential | None:
-    """Return an instance at which an invariant does not hold in some round; None if none is found.
+    """Return an instance at which an invariant fails in some round; None if none is found.
 
     Parameters
     ----------
     statement
-        In the language, about every function of a class.
+        A statement of the language about every function of a class.
     space
-        Its quantities, as the claim's author gave them.
+        Its quantities, as the claim's author stated them.
     settings
         Values of the other quantities, with few rounds.
     drawn
@@ -66,7 +66,7 @@ def broken_potential(
 
 
 def _entries(statement: kernel.Statement, settings: Sequence[Instance]) -> Iterator[tuple[Instance, Path]]:
-    """Yield what each invariant says in each round, on every path."""
+    """Yield the comparisons of each invariant in each round, on every path."""
     for setting in settings:
         with suppress(*NO_VALUE):
             for path in paths_of(potential_of(statement), setting):
@@ -74,7 +74,7 @@ def _entries(statement: kernel.Statement, settings: Sequence[Instance]) -> Itera
 
 
 def broken_at(statement: kernel.Statement, instance: Instance, space: Space) -> BrokenPotential | None:
-    """Evaluate an instance, and return the first comparison that does not hold; None if all do, or it is none."""
+    """Return the first comparison that fails at an instance; None if all hold, or the instance is not admissible."""
     with suppress(*NO_VALUE), limited(), evaluating() as evaluation, looking_at_invariants() as looked:
         lines = statement.evaluate(
             {n: space.ranges[n].passed(value, instance) for n, value in instance.items()}

@@ -1,4 +1,4 @@
-"""What the real numbers say of an instance that breaks a line in floats, and of some that do not."""
+"""Evaluate over the real numbers: instances that break a line in floats, and some that do not."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ APPROXIMATE = (
     "cvxpy",
     "torch",
 )
-"""Modules whose results have errors of their method, which no change of digits shows."""
+"""Modules whose results have method errors, which more digits would not reveal."""
 EXACT = {"comb", "factorial", "gcd", "isqrt", "lcm", "perm", "prod", "floor", "ceil", "trunc"}
-"""Functions of ``math`` that give whole numbers."""
+"""Functions of ``math`` that return whole numbers."""
 
 
 def confirmed(statement: Statement, evaluation: Evaluation, asked: Sequence[str]) -> Evaluation | str:
-    """Return an evaluation with what the real numbers say of some of its lines.
+    """Return an evaluation with some of its lines decided over the real numbers.
 
     Parameters
     ----------
     statement, evaluation
-        What was evaluated.
+        The statement, and its evaluation.
     asked
-        Names of the lines that are asked for.
+        Names of the lines to decide.
 
     Returns
     -------
@@ -90,9 +90,9 @@ def _judgement(own: Judgement, answer: Answer, *, is_upper: bool) -> Judgement:
 
 
 def of_real_numbers(statement: Statement, instance: dict[str, Any]) -> Evaluation | str | None:
-    """Evaluate an instance, at which floats have no value, over the real numbers; None if these do not decide it.
+    """Evaluate over the real numbers an instance where floats fail; None if undecided.
 
-    A text is the hypothesis that the instance does not meet.
+    A returned text is the hypothesis that the instance does not meet.
     """
     lines, judged = {}, {}
     for name, answer in over_the_reals(statement, instance).items():
@@ -113,7 +113,7 @@ def holds_over_the_reals(statement: Statement, instance: Instance, name: str) ->
 
 
 def is_certain(statement: Statement, evaluation: Evaluation, name: str) -> bool:
-    """Return whether a broken line needs no digits: an interval shows it, or exact numbers that no floats led to."""
+    """Return whether a broken line needs no more digits: an interval, or exact numbers without any float, break it."""
     line = evaluation.lines[name]
     if not isinstance(line, Sides) or line.failure is not None:
         return True
@@ -121,7 +121,7 @@ def is_certain(statement: Statement, evaluation: Evaluation, name: str) -> bool:
 
 
 def is_inexact(statement: Statement, evaluation: Evaluation, name: str) -> bool:
-    """Return whether digits may be lost in the sides of a line: it is neither random nor computed in exact numbers."""
+    """Return whether the sides of a line may have lost digits: the line is neither random nor exact."""
     line = evaluation.lines[name]
     if statement.random or not isinstance(line, Sides) or line.failure is not None:
         return False
@@ -133,9 +133,9 @@ def is_inexact(statement: Statement, evaluation: Evaluation, name: str) -> bool:
 
 @cache
 def computes_in_floats(function: Any, records: frozenset[type] = frozenset()) -> bool:
-    """Return whether a function, or what it names, names NumPy, floats or functions that return them.
+    """Return whether a function uses NumPy, floats or functions that return floats, directly or indirectly.
 
-    So it is if a property or method does, by its name, of a class that is named or of one of the ``records``.
+    A property or method of a used class, or of one of the ``records``, counts as well.
     """
     values, names = _named_by(function, records)
     of_math = {name for name in names if not name.startswith("__") and hasattr(math, name)}
@@ -144,11 +144,11 @@ def computes_in_floats(function: Any, records: frozenset[type] = frozenset()) ->
 
 @cache
 def approximation_in(function: Any) -> str:
-    """Return a module that a function names whose results have errors other than those of rounding; empty if none."""
+    """Return a module that a function uses and whose results have method errors; empty if there is none."""
     values, names = _named_by(function)
     packages = [value for value in values if isinstance(value, ModuleType)]
-    with warnings.catch_warnings(action="ignore"):  # NumPy warns of names that it had once, such as object
-        for package in packages:  # grows by the modules within them
+    with warnings.catch_warnings(action="ignore"):  # NumPy warns about names that it once had, such as object
+        for package in packages:  # the loop extends this list by submodules
             within = [getattr(package, name, None) for name in names if not name.startswith("_")]
             values = [*values, *within]
             packages.extend(each for each in within if isinstance(each, ModuleType) and each not in packages)
@@ -157,7 +157,7 @@ def approximation_in(function: Any) -> str:
 
 
 def _named_by(function: Any, records: Iterable[type] = ()) -> tuple[list[Any], set[str]]:
-    """Return the values and names that a function, and what it names, names; no value if it has no code."""
+    """Return the values and names that a function uses, directly or indirectly; no value if it has no code."""
     seen: dict[int, CodeType] = {}
     classes = dict.fromkeys(records)
     values: list[Any] = []
@@ -193,7 +193,7 @@ def _named_by(function: Any, records: Iterable[type] = ()) -> tuple[list[Any], s
         member
         for name, member in _members_of(classes)
         if (name in names or name.startswith("__")) and id(member) not in known_members
-    ]:  # each may name others
+    ]:  # each may use others
         for member in members:
             known_members.add(id(member))
             add(member, {})
@@ -201,7 +201,7 @@ def _named_by(function: Any, records: Iterable[type] = ()) -> tuple[list[Any], s
 
 
 def _members_of(classes: Iterable[type]) -> Iterator[tuple[str, Any]]:
-    """Yield the functions in classes and their bases, by name, but for those of Python's library and the checker."""
+    """Yield the functions in classes and their bases, by name, except Python's library and the checker."""
     for owner in dict.fromkeys(base for each in classes for base in each.__mro__):
         if owner.__module__.partition(".")[0] in sys.stdlib_module_names or _is_of_checker(owner):
             continue

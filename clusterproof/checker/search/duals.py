@@ -1,9 +1,9 @@
-"""Multipliers for the kernel's rule *dual*: a semidefinite program, and fractions next to its solution.
+"""Multipliers for the kernel's rule *dual*: a semidefinite program, and fractions near its solution.
 
-Multipliers x and the form S that they leave are an affine space. The solver finds its point where multipliers and
-eigenvalues are farthest from 0; near to it there are fractions. Where none is away from 0, all multipliers lie on a
-smaller face of the cone, which the solver's dual shows: some multipliers are 0, and S vanishes on some directions
-(facial reduction).
+Multipliers x and the form S that remains after subtracting them form an affine space. The solver finds the point at
+which multipliers and eigenvalues are farthest from 0, and fractions near it are a proof. If the farthest point has
+distance 0, all multipliers lie on a smaller face of the cone. The solver's dual shows that face: some multipliers are
+0, and S vanishes on some directions (facial reduction).
 """
 
 from __future__ import annotations
@@ -34,37 +34,38 @@ from clusterproof.checker.search.semidefinite import matrix_of, minimum, triangl
 Proof = dict[str, Any]
 """Multipliers of one entry, as the kernel reads them."""
 SETTINGS = 64
-"""Most settings of the quantities beside a function of a class."""
+"""Largest number of settings of the quantities besides the function of a class."""
 DIGITS = (1, 2, 3, 4, 6, 8, 10, 12)
-"""Digits to which multipliers are rounded, until they are a proof."""
+"""Numbers of digits to which multipliers are rounded, in turn, until they are a proof."""
 TOLERANCES = (1e-10, 1e-8, 1e-7)
 FACES = 12
-"""Most faces that are tried."""
+"""Largest number of faces that are tried."""
 SINGULAR = 1e-6
-"""Margin within which multipliers or eigenvalues are 0 on all of a face."""
+"""Margin below which multipliers or eigenvalues count as 0 on the whole face."""
 FORCED = Fraction(1, 4)
-"""By what share a bound is raised to find what holds of all multipliers, whatever the bound."""
+"""Share by which a bound is raised to find properties of all multipliers that hold for every bound."""
 PRESENT = 1e-4
-"""From which on a part of the solver's worst case is other than 0."""
+"""Least size at which a part of the solver's worst case counts as other than 0."""
 SIMPLE = ((200, 1e-4), (12, 3e-3))
-"""Largest denominators of directions on which a form vanishes, and how far the solver's may be from them."""
+"""Pairs: largest denominator of a direction on which a form vanishes, and its largest distance from the solver's
+direction."""
 
 
 def multipliers(statement: kernel.Statement, line: str) -> dict[str, Any] | None:
-    """Search multipliers of the conditions of a class, at every setting and on every path; None if some are not found.
+    """Search for multipliers of a class's conditions, at every setting and on every path; None if some are not found.
 
     Parameters
     ----------
     statement
-        In the language, with a function of a class.
+        A statement of the language, with a function of a class.
     line
-        Its name; empty of a single one.
+        Name of the line; empty if it is the only one.
 
     Returns
     -------
     dict or None
-        ``rule`` and ``settings`` of a record of evidence, which needs an instance as ``witness``, too, where something
-        is supposed of the functions.
+        ``rule`` and ``settings`` of a record of evidence. The record also needs an instance as ``witness`` if the
+        statement has hypotheses on the functions.
     """
     settings = settings_of(statement, SETTINGS)
     if settings is None:
@@ -82,7 +83,7 @@ def multipliers(statement: kernel.Statement, line: str) -> dict[str, Any] | None
 
 
 def written(setting: Mapping[str, Any], proofs: Sequence[Sequence[Proof]]) -> dict[str, Any]:
-    """Write the proofs of a setting as the kernel reads them."""
+    """Return the proofs at a setting as the kernel reads them."""
     return {"setting": {name: write(value) for name, value in setting.items()}, "paths": list(proofs)}
 
 
@@ -98,7 +99,7 @@ def proofs_at(paths: Sequence[Sequence[Path]]) -> list[list[Proof]] | None:
 
 
 def proof_of(path: Path, raised: Fraction = Fraction(0)) -> Proof | None:
-    """Return multipliers that show an entry, its bound raised by a share of it; None if none are found."""
+    """Return multipliers that prove an entry with its bound raised by a share; None if none are found."""
     whole = _Face.whole(path, raised)
     for face in _faces(whole):
         if (proof := face.near()) is not None:
@@ -111,14 +112,14 @@ def proof_of(path: Path, raised: Fraction = Fraction(0)) -> Proof | None:
 def exact_face(
     slack: Terms, nonnegative: Conditions, zero: Conditions, vectors: Sequence[Any]
 ) -> np.ndarray | None:
-    """Return directions on which the form vanishes that exact multipliers leave; None if there are none near by.
+    """Return the directions on which the form vanishes for exact multipliers; None if there are none nearby.
 
     Parameters
     ----------
     slack, nonnegative, zero
-        What is shown, and the conditions by name.
+        The form to prove nonnegative, and the conditions by name.
     vectors
-        Of which a direction has the coefficients.
+        Vectors, in the order of a direction's coefficients.
     """
     without_trace: Any = None
     path = Path(without_trace, (slack,), None, nonnegative, zero, ())
@@ -134,7 +135,7 @@ def exact_face(
 
 
 def _faces(first: _Face) -> Iterator[_Face]:
-    """Yield a face and likely smaller ones, each with its centre, as long as there is none in the interior."""
+    """Yield a face and likely smaller ones, each with its centre, until one has an interior."""
     waiting = [first]
     for _ in range(FACES):
         if not waiting:
@@ -146,7 +147,7 @@ def _faces(first: _Face) -> Iterator[_Face]:
 
 
 def _forced(whole: _Face) -> _Face:
-    """Return the face on which all multipliers lie, whatever the bound: found where it is a quarter larger.
+    """Return the face on which all multipliers lie for every bound; it is found with the bound raised by a quarter.
 
     Sums of functions may be tilted, f + <v, .> and h - <v, .>, so that worst cases have unbounded products.
     """
@@ -158,10 +159,10 @@ def _forced(whole: _Face) -> _Face:
 
 
 class _Face:
-    """Multipliers that leave a form which vanishes on some directions: an affine space, in scaled unknowns.
+    """A face: multipliers whose remaining form vanishes on some directions; an affine space in scaled unknowns.
 
-    The unknowns are the weights of the least, where there are several slacks, the multipliers of ``active`` conditions
-    and those of equations. S = target + sum of unknowns times ``columns``.
+    The unknowns are the weights of the slacks, if there are several, and the multipliers of ``active`` conditions and
+    of equations. S = target + sum of unknowns times ``columns``.
 
     Parameters
     ----------
@@ -170,7 +171,7 @@ class _Face:
     coordinates
         Numbers of its vectors and values.
     raised
-        By what share of it the bound is raised.
+        Share by which the bound is raised.
     basis
         Directions on which S vanishes, in fractions.
     active
@@ -203,7 +204,7 @@ class _Face:
 
     @classmethod
     def whole(cls, path: Path, raised: Fraction) -> _Face:
-        """Return all multipliers; S may be taken to vanish on points that are 0, and on what no form has."""
+        """Return all multipliers; S vanishes on points that are 0, and on vectors that occur in no form."""
         forms = [*path.slacks, path.bound or {}, *path.nonnegative.values(), *path.zero.values()]
         coordinates = Coordinates([*forms, *({(v, v): Fraction(1) for v in p} for p in path.vanishing)])
         basis = [coordinates.direction(point) for point in path.vanishing]
@@ -215,7 +216,7 @@ class _Face:
         return cls(path, coordinates, raised, rows, list(path.nonnegative))
 
     def _equations(self) -> Iterator[dict[int, Fraction]]:
-        """Yield what the unknowns fulfil: values and 1 cancel, weights sum to 1, S vanishes on the basis."""
+        """Yield the equations of the unknowns: values and 1 cancel, weights sum to 1, S vanishes on the basis."""
         forms = [*self.columns, sum_of([(-1, self.target)])]
         for key in self.coordinates.linear:
             yield {n: form[key] for n, form in enumerate(forms) if key in form}
@@ -228,12 +229,12 @@ class _Face:
 
     @property
     def consistent(self) -> bool:
-        """Whether there are such multipliers, of whatever sign."""
+        """Whether the equations have a solution, of any sign."""
         return self.size not in self.echelon
 
     @property
     def free(self) -> list[int]:
-        """Unknowns that determine the others."""
+        """Unknowns that determine all others."""
         return [n for n in range(self.size) if n not in self.echelon]
 
     @property
@@ -267,7 +268,7 @@ class _Face:
         return proof
 
     def find_centre(self) -> bool:
-        """Find where multipliers and eigenvalues are farthest from 0, by at most 1; return whether that succeeds."""
+        """Find where multipliers and eigenvalues are farthest from 0, by at most 1; return whether this succeeds."""
         free = self.free
         place = {n: k for k, n in enumerate(free)}
         start, directions = np.zeros(self.size), np.zeros((self.size, len(free)))
@@ -312,7 +313,7 @@ class _Face:
         return True
 
     def smaller(self) -> Iterator[_Face]:
-        """Yield faces, likely ones first, on one of which all multipliers lie, after ``find_centre``."""
+        """Yield faces, likely ones first, on one of which all multipliers lie; call ``find_centre`` before."""
         if abs(self.margin) > SINGULAR:
             return
         movable, dual, order = self.movable, self._dual, self._complement.shape[1]

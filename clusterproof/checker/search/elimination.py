@@ -1,4 +1,4 @@
-"""Linear equations in fractions, with python-flint, which is twenty times as fast as Python's."""
+"""Linear equations in fractions, solved by python-flint, which is twenty times as fast as Python."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from math import lcm
 
 
 def eliminate(rows: Sequence[Mapping[int, Fraction]]) -> dict[int, dict[int, Fraction]]:
-    """Return the reduced echelon form of sparse rows, by pivots, the first column of each row.
+    """Return the reduced echelon form of sparse rows, by pivot, the first column of each row.
 
     Returns
     -------
     dict
-        For each pivot the entries of its row that are not 0, in the columns that are no pivots; that of the pivot
-        itself is 1.
+        For each pivot, the nonzero entries of its row in the columns that are no pivots. The pivot's own entry is 1.
     """
     from flint import fmpz_mat
 
@@ -37,7 +36,7 @@ def eliminate(rows: Sequence[Mapping[int, Fraction]]) -> dict[int, dict[int, Fra
 
 
 def null_space(rows: Sequence[Sequence[Fraction]], size: int) -> list[list[Fraction]]:
-    """Return a basis of the vectors of a length that are orthogonal to all rows."""
+    """Return a basis of the vectors of a given length that are orthogonal to all rows."""
     echelon = eliminate([{j: entry for j, entry in enumerate(row) if entry} for row in rows])
     basis = []
     for free in (j for j in range(size) if j not in echelon):

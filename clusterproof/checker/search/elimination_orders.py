@@ -1,4 +1,4 @@
-"""The order in which vectors are eliminated, so that the kernel's rule *family* sees each pivot's sign."""
+"""The order in which vectors are eliminated, so that the kernel's rule *family* can determine each pivot's sign."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from clusterproof.checker.kernel.multipliers import Need, blocks, eliminate
 from clusterproof.checker.kernel.polynomials import Polynomial, constant
 
 MOST_ELIMINATIONS = 60
-"""Pivots that are tried for one form."""
+"""Largest number of pivots that are tried for one form."""
 Matrix = Sequence[Sequence[Polynomial]]
 
 
 class _Tried:
-    """Pivots that are still tried."""
+    """The number of pivots that may still be tried."""
 
     def __init__(self, need: Need) -> None:
         self.need, self.left = need, MOST_ELIMINATIONS
 
     def order(self, matrix: Matrix, rows: Sequence[int], last: Polynomial) -> list[int] | None:
-        """Return an order of rows that are left after a pivot; None if none is found."""
+        """Return an order of the rows that remain after a pivot; None if none is found."""
         found: list[int] = []
         for block in blocks(matrix, rows):
             of_block = self._of_block(matrix, block, last)
@@ -47,14 +47,14 @@ class _Tried:
 
 
 def order_of(matrix: Matrix, need: Need) -> list[int] | None:
-    """Return an order of the rows of a symmetric matrix in which pivots are shown to be nonnegative.
+    """Return an order of a symmetric matrix's rows in which all pivots are proved to be nonnegative.
 
     Parameters
     ----------
     matrix
-        Of polynomials.
+        A matrix of polynomials.
     need
-        What shows their signs.
+        The need, whose hypotheses prove their signs.
 
     Returns
     -------
@@ -64,6 +64,6 @@ def order_of(matrix: Matrix, need: Need) -> list[int] | None:
     Raises
     ------
     OutOfFuel
-        If it takes more steps than it may.
+        If the search takes more steps than allowed.
     """
     return _Tried(need).order(matrix, range(len(matrix)), constant(1, need.width))

@@ -1,4 +1,4 @@
-"""Instances that meet hypotheses which drawn ones miss: equations are solved, and thin sets are approached."""
+"""Instances that random draws miss: equations among the hypotheses are solved, and thin sets are approached."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from clusterproof.checker.real_numbers.interval import Interval
 from clusterproof.checker.search.state import Tried
 
 AT_ONCE = 3
-"""Equations that are solved one after the other."""
+"""Largest number of equations that are solved in turn."""
 FOLLOWED = 0.7
-"""Share of the instances that are found on a line through another one, where there is one."""
+"""Share of the instances that are found on a line through a known instance, if there is one."""
 SIMPLEST = 8
-"""Simple instances that lines are drawn through."""
+"""Number of simple instances through which lines are drawn."""
 GOLDEN = (math.sqrt(5) - 1) / 2
 NARROWINGS = 45
-"""Steps by which a quantity is narrowed down to where it comes nearest to a hypothesis, from its range's width."""
+"""Number of steps that narrow a quantity, from its range's width, to where it comes nearest to a hypothesis."""
 DIRECTIONS = (-3, -2, -1, 1, 2, 3, 4, 5)
 """Numerators and denominators of the slopes of lines."""
 
@@ -36,11 +36,11 @@ def solve(tried: Tried, stream: np.random.Generator, wanted: int) -> None:
     Parameters
     ----------
     tried
-        What is found is joined to it.
+        The search's state; results are added to it.
     stream
-        Random numbers.
+        Random generator.
     wanted
-        Instances that are to be found.
+        Number of instances to find.
     """
     before = tried.instances
     tightest = [each.tightest.instance for each in tried.lines.values() if each.tightest]
@@ -58,12 +58,13 @@ def solutions(
     simple: int,
     start: Sequence[dict[str, Any]] = (),
 ) -> Iterator[dict[str, Any]]:
-    """Yield instances that meet the equations among the hypotheses; those that are evaluated lead to others.
+    """Yield instances that meet the equations among the hypotheses; evaluated instances lead to others.
 
     A drawn fraction meets an equation with probability 0. So the difference of its sides is evaluated at a few values
-    of one quantity. If it is a polynomial of degree 1, or of degree 2 with a root in fractions, the quantity is that
-    root. If its degree is 2, as that of a circle, a line through an instance that meets it meets it at one other
-    fraction. So many attempts follow the simplest such instances, ``start`` among them; the others the tightest one.
+    of one quantity. If it is a polynomial of degree 1, or of degree 2 with a rational root, the quantity is set to that
+    root. If its degree is 2, as for a circle, a line through one rational solution meets the equation at one more
+    rational solution. A share ``FOLLOWED`` of the attempts starts at the simplest solutions, ``start`` among them; the
+    others start at the tightest one.
     """
     space = tried.space
     names = [name for name, allowed in space.ranges.items() if isinstance(allowed, Rationals)]
@@ -85,7 +86,7 @@ def solutions(
 
 
 def _residual(tried: Tried, instance: dict[str, Any]) -> Fraction | None:
-    """Return by how much an instance misses the first equation that it does not meet; None if there is none."""
+    """Return by how much an instance misses the first equation that fails; None if there is none."""
     sign, left, right = missed(tried.statement, instance) or ("", 0, 0)
     if sign != "==" or Interval in (type(left), type(right)):
         return None
@@ -99,7 +100,7 @@ def _gap(tried: Tried, instance: dict[str, Any]) -> Fraction:
 def _solved(
     tried: Tried, start: dict[str, Any], names: Sequence[str], stream: np.random.Generator
 ) -> dict[str, Any] | None:
-    """Solve the equations for so many quantities; None if they have no solution in fractions."""
+    """Solve the equations for as many quantities; None if they have no solution in fractions."""
     shuffled = sorted(names, key=lambda _: stream.random())
     for count in range(1, min(AT_ONCE, len(names)) + 1):
         found = _with_solution(tried, start, shuffled[:count])
@@ -109,13 +110,13 @@ def _solved(
 
 
 def _with_solution(tried: Tried, instance: dict[str, Any], names: Sequence[str]) -> dict[str, Any] | None:
-    """Give quantities the values at which as many equations are met, the first one by the first quantity."""
+    """Set the quantities to values that meet as many equations, the first quantity for the first equation."""
     if not names:
         return instance
     *others, last = names
 
     def gap(moved: dict[str, Any]) -> Fraction:
-        """Return by how much the last equation is missed where those before it are met by the other quantities."""
+        """Return by how much the last equation fails when the other quantities meet the equations before it."""
         met = _with_solution(tried, moved, others)
         return Fraction(0) if met is None else _gap(tried, met)
 
@@ -125,7 +126,7 @@ def _with_solution(tried: Tried, instance: dict[str, Any], names: Sequence[str])
 
 
 def _roots(gap: Gap, instance: dict[str, Any], name: str) -> Iterator[Fraction]:
-    """Yield the values of a quantity at which an equation of degree 1 or 2 in it is met."""
+    """Yield the values of a quantity that solve an equation of degree 1 or 2 in it."""
     value = instance[name]
     here, ahead, behind, beyond = (gap({**instance, name: value + step}) for step in (0, 1, -1, 2))
     square, slope = (ahead + behind) / 2 - here, (ahead - behind) / 2
@@ -145,7 +146,7 @@ def _roots(gap: Gap, instance: dict[str, Any], name: str) -> Iterator[Fraction]:
 def _on_line(
     tried: Tried, start: dict[str, Any], names: Sequence[str], stream: np.random.Generator
 ) -> dict[str, Any] | None:
-    """Return where a line through an instance meets the equation again, if its degree is 2."""
+    """Return the second point at which a line through an instance meets the equation, if its degree is 2."""
 
     def slope() -> Fraction:
         top, bottom = (DIRECTIONS[int(stream.integers(len(DIRECTIONS)))] for _ in range(2))
@@ -162,9 +163,9 @@ def _on_line(
 
 
 def approach(tried: Tried, stream: np.random.Generator, wanted: int) -> None:
-    """Evaluate instances of a thin set: one quantity is moved to where a drawn instance comes nearest to a hypothesis.
+    """Evaluate instances of a thin set: move one quantity of a drawn instance towards a hypothesis.
 
-    Half of them start near the tightest instance, of which another quantity was moved. Parameters are those of
+    Half of the attempts start near the tightest instance, with another quantity moved. The parameters are as in
     ``solve``.
     """
     space = tried.space
@@ -191,7 +192,7 @@ def approach(tried: Tried, stream: np.random.Generator, wanted: int) -> None:
 
 
 def _nearest(tried: Tried, start: dict[str, Any], name: str) -> dict[str, Any] | None:
-    """Return an instance that meets the hypotheses, by golden sections of a quantity; None if none is found."""
+    """Return an instance that meets the hypotheses, by golden-section search of one quantity; None if none is found."""
     allowed = tried.space.ranges[name]
     assert isinstance(allowed, Numbers)
 
@@ -200,7 +201,7 @@ def _nearest(tried: Tried, start: dict[str, Any], name: str) -> dict[str, Any] |
         return {**start, name: number}
 
     def shortfall(value: float) -> float:
-        """Return by how much the hypothesis is missed, 0 if all are met."""
+        """Return by how much the hypothesis fails; 0 if all hypotheses hold."""
         comparison = missed(tried.statement, moved(value))
         return 0.0 if comparison is None else abs(nearest_float(comparison[1]) - nearest_float(comparison[2]))
 

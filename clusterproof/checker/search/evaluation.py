@@ -1,4 +1,4 @@
-"""One instance of a statement: its lines, and what each of them gives."""
+"""The evaluation of one instance: its lines, and the result of each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clusterproof.checker.kernel.spaces import Instance
 
 @dataclass(frozen=True)
 class Evaluation:
-    """An instance with its lines, what they give, and how many replicates they took."""
+    """An instance with its lines, their results, and the number of replicates."""
 
     instance: dict[str, Any]
     lines: Mapping[str, Conclusion]
@@ -23,28 +23,30 @@ class Evaluation:
 
     @property
     def broken(self) -> tuple[str, ...]:
-        """Names of the lines that the instance refutes, in their order."""
+        """Names of the lines that the instance refutes, in the claim's order."""
         return tuple(name for name, each in self.judged.items() if each.broken and not each.undefined)
 
 
 @dataclass(frozen=True)
 class Evaluator:
-    """Evaluates instances of one statement: the same instance gives the same evaluation.
+    """Evaluates instances of one statement; equal instances give equal evaluations.
 
     Attributes
     ----------
     statement
-        What is evaluated.
+        The statement to evaluate.
     seed
-        Of the random numbers.
+        Seed of the random numbers.
     significance
         Error probability of all intervals together.
     settings
-        Instances among which it is divided.
+        Number of instances among which the significance is divided.
     sizes
-        Replicates that are tried in turn until the interval of an expectation decides; None for a statement without.
+        Numbers of replicates that are tried in turn until the interval of an expectation decides; None for other
+        statements.
     samples
-        Samples of each instance among which its share is divided: twice as many, since a second one may be compared.
+        Number of samples among which an instance's share is divided. Each may be compared with a second sample, which
+        counts too.
     """
 
     statement: Statement
@@ -58,7 +60,7 @@ class Evaluator:
     def of(
         cls, statement: Statement, seed: int, significance: float, replicates: int | None = None
     ) -> Evaluator:
-        """Return the evaluator of a statement; ``replicates`` in place of its own number."""
+        """Return the evaluator of a statement; ``replicates`` replaces the statement's own number."""
         sizes: tuple[int | None, ...] = (None,)
         if statement.repeated:
             sizes = (*replicates_to_try(replicates or statement.replicates),)
@@ -67,14 +69,14 @@ class Evaluator:
     def lines(
         self, instance: Instance, replicates: int | None = None, sample: str = ""
     ) -> dict[str, Conclusion]:
-        """Evaluate the function; ``sample`` names another one of its random numbers."""
+        """Evaluate the function; ``sample`` names a further sample of its random numbers."""
         if not self.statement.random:
             return self.statement.lines(instance)
         stream = self.statement.stream(self.seed, instance, sample)
         return self.statement.lines(instance, stream, replicates)
 
     def evaluate(self, instance: dict[str, Any]) -> Evaluation:
-        """Evaluate an instance; of expectations with doubled replicates until their intervals decide.
+        """Evaluate an instance; for an expectation, double the replicates until the intervals decide.
 
         Raises
         ------
@@ -90,11 +92,11 @@ class Evaluator:
         return Evaluation(instance, lines, judged, replicates)
 
     def with_replicates(self, replicates: int | None) -> Evaluator:
-        """Return an evaluator that takes so many replicates at once."""
+        """Return an evaluator that takes all ``replicates`` at once."""
         return replace(self, sizes=(replicates,))
 
     def _judge(self, lines: dict[str, Conclusion], instance: Instance) -> dict[str, Judgement]:
-        """Judge one sample; what breaks an asymptotic interval must break that of a second one, of all replicates."""
+        """Judge one sample; if it breaks an asymptotic interval, a second full sample must do so as well."""
         share = self.significance / self.settings
         if not any(isinstance(each, Expectation) for each in lines.values()):
             return judge(lines, share, instance)

@@ -1,4 +1,4 @@
-"""A statement about every function of a class: its worst cases, functions that break it, and one that meets it."""
+"""Search a statement about every function of a class: worst cases, counterexamples, and a function that meets it."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ from clusterproof.checker.search.state import Tried
 from clusterproof.checker.search.worst_functions import AtSetting, WorstCase, at_setting, worst_functions
 
 SETTINGS = 64
-"""Values of the other quantities that are all tried if they are no more; else ``DRAWN`` corners, and as many drawn."""
+"""Largest number of settings of the other quantities that are all tried; if there are more, ``DRAWN`` corners and
+draws."""
 DRAWN = 12
 ROUNDS, WITH_POTENTIAL, FUNCTIONS = 4, 3, 5
-"""Numbers of rounds, settings of each, and drawn functions of a setting, at which potentials are looked at."""
+"""For the check of potentials: numbers of rounds, settings for each, and drawn functions for a setting."""
 MOST_ROUNDS = 6
-"""Integers from the least of an open range on, among which those of settings are."""
+"""Number of integers, from the least of an open range on, among which settings choose."""
 WITNESSES = 50
-"""Drawn functions of which one must meet the hypotheses."""
+"""Number of drawn functions, one of which must meet the hypotheses."""
 
 
 def _at_most_and_bound(measured: Any, *allowed: Any, words: Any = None, **terms: Any) -> Sides:
@@ -45,13 +46,13 @@ def _at_least_and_bound(measured: Any, *allowed: Any, words: Any = None, **terms
 
 
 BOUNDED = {**WORDS, "at_most": _at_most_and_bound, "at_least": _at_least_and_bound}
-"""Words with which a line's slacks are followed by the sides to which ratios are taken."""
+"""Comparisons whose slacks in a trace are followed by the sides that ratios are relative to."""
 
 
 def decide(tried: Tried) -> Mapping[str, WorstCase]:
     """Return the worst case of each line; evaluate functions that seem to break it, and one that meets its hypotheses.
 
-    Why the statement is not traced is kept at the empty name.
+    The empty name holds the reason if the statement cannot be traced.
     """
     space = tried.space
     name = class_of(space)
@@ -84,7 +85,7 @@ def decide(tried: Tried) -> Mapping[str, WorstCase]:
 
 
 def _families(tried: Tried, settings: Sequence[Instance], name: str) -> dict[str, WorstCase]:
-    """Return multipliers of all lines that are quotients of the other quantities; if one has none, why."""
+    """Return multipliers of all lines that are quotients of the other quantities, or why a line has none."""
     try:
         statement = tried.frozen.statement(tried.statement.name)
     except Refused:
@@ -108,7 +109,7 @@ def _families(tried: Tried, settings: Sequence[Instance], name: str) -> dict[str
 def _broken_potential(
     tried: Tried, statement: Statement, settings: Sequence[Instance], name: str
 ) -> BrokenPotential | None:
-    """Look for a function at which the potential of a loop does not hold, with few rounds."""
+    """Look for a function at which the potential of a loop fails, with few rounds."""
     few = [
         each
         for more in range(ROUNDS)
@@ -122,7 +123,7 @@ def _broken_potential(
 
 
 def _witness(tried: Tried, settings: Sequence[Instance], name: str, line: str) -> Instance | None:
-    """Return an instance that meets the hypotheses of a line, with few rounds; None if none is drawn."""
+    """Return an instance that meets the hypotheses of a line, with few rounds; None if no draw meets them."""
     few = list(_least_integers(tried.space, settings, name))
     for number in range(WITNESSES):
         for setting in few:
@@ -137,7 +138,7 @@ def _witness(tried: Tried, settings: Sequence[Instance], name: str, line: str) -
 def _least_integers(
     space: Space, settings: Sequence[Instance], name: str, more: int = 0
 ) -> Iterator[Instance]:
-    """Yield settings with the least integers of their ranges, or more, where all values stay in their ranges."""
+    """Yield settings with the least integers of their ranges, or larger ones if other ranges depend on them."""
     for setting in settings:
         least: dict[str, Any] = {}
         for other, allowed in space.ranges.items():
@@ -156,7 +157,7 @@ def _with(space: Space, setting: Instance, name: str, value: object) -> dict[str
 
 
 def _evaluate_witness(tried: Tried, setting: Instance, name: str, line: str) -> None:
-    """Evaluate drawn functions until one meets the hypotheses of a line, as equations of iterates at rest."""
+    """Evaluate drawn functions until one meets the hypotheses of a line; equations may need iterates at rest."""
     for number in range(WITNESSES):
         for instance in _drawn(tried, setting, name, number):
             if line in tried.lines and tried.lines[line].instances:
@@ -165,7 +166,7 @@ def _evaluate_witness(tried: Tried, setting: Instance, name: str, line: str) -> 
 
 
 def _drawn(tried: Tried, setting: Instance, name: str, number: int) -> Iterator[dict[str, object]]:
-    """Yield instances with a drawn function, as it is and with iterates at rest."""
+    """Yield instances with a drawn function, first unchanged, then with iterates at rest."""
     allowed = tried.space.ranges[name]
     assert isinstance(allowed, OfClass)
     with suppress(Refused):
@@ -175,7 +176,7 @@ def _drawn(tried: Tried, setting: Instance, name: str, number: int) -> Iterator[
 
 
 def _settings(tried: Tried, name: str) -> tuple[Sequence[Instance], bool]:
-    """Return the values of the other quantities that are tried, and whether they are all."""
+    """Return the settings of the other quantities to try, and whether they are all settings."""
     space = tried.space
     ranges = {other: allowed for other, allowed in space.ranges.items() if other != name}
     others = Space(ranges, space.records, space.stream, space.replicates)
@@ -191,7 +192,7 @@ def _settings(tried: Tried, name: str) -> tuple[Sequence[Instance], bool]:
 
 
 def _few_rounds(space: Space, setting: Instance) -> dict[str, Any]:
-    """Return a setting with integers of open ranges near their least: a program has many conditions of many rounds."""
+    """Return a setting with small integers in open ranges, since many rounds give a program many conditions."""
     few: dict[str, Any] = {}
     for name, allowed in space.ranges.items():
         few[name] = setting[name]

@@ -1,4 +1,4 @@
-"""From what was tried to records of evidence, which the kernel replays: nothing here is trusted with a word."""
+"""Write records of evidence from the search, which the kernel replays. Nothing here decides a verdict."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from clusterproof.checker.search.squares import NO_FORMULA, blocks
 from clusterproof.checker.search.state import Tried
 
 MOST_STATES = 26
-"""Most symbols for rounds, and the states to which they lead."""
+"""Largest number of symbols for rounds and for the states after them."""
 
 
 def evidence_of(tried: Tried, line: str, claim: kernel.Claim) -> tuple[dict[str, Any], kernel.Word] | None:
-    """Return a record of evidence that the kernel accepts for a line, and what it shows; None if none is found.
+    """Return a record of evidence that the kernel accepts for a line, and its verdict; None if none is found.
 
     Parameters
     ----------
     tried
-        Of one of the claim's statements.
+        State of the search of one of the claim's statements.
     line
-        Its name; empty of a single one.
+        Name of the line; empty if it is the only one.
     claim
-        As the kernel reads it.
+        The claim as the kernel reads it.
     """
     name = tried.statement.name
-    with suppress(ValueError):  # more digits than Python writes
+    with suppress(ValueError):  # more digits than Python can write
         for data in _candidates(tried, line, claim.statements[name]):
             record = {"statement": name, "line": line, **data}
             with suppress(kernel.Refused):
@@ -83,12 +83,12 @@ def _candidates(tried: Tried, line: str, statement: kernel.Statement) -> Iterato
 
 
 def _are_fractions(allowed: Choice) -> bool:
-    """Return whether the options are fractions, and no integers, which may be places in a list."""
+    """Return whether the options are fractions and no integers, since integers may be positions in a list."""
     return all(type(option) is Fraction for option in allowed.options)
 
 
 def _states(statement: kernel.Statement, line: str, data: Mapping[str, Any]) -> int | None:
-    """Return the number of symbols that a line takes for rounds, states and values; None if it has no formula."""
+    """Return the number of symbols that a line needs for rounds, states and values; None if it has no formula."""
     used = 0
     try:
         with limited():

@@ -1,9 +1,9 @@
 """Multipliers that are quotients of the parameters, for the kernel's rule *family*.
 
-Semidefinite programs at a grid of the parameters say between which numbers each multiplier may lie. One after the other
-is fixed at the simplest quotient that lies there at every point. Such quotients are candidates only: the kernel checks
-them. Where a bound is attained the programs have no interior; then the form vanishes on directions that exact
-multipliers at each point give, and the programs are solved on the face that is left.
+Semidefinite programs at a grid of the parameters give an interval for each multiplier. The multipliers are fixed one by
+one, each at the simplest quotient that lies in its interval at every point. Such quotients are only candidates: the
+kernel checks them. If a bound is attained, the programs have no interior. Then exact multipliers at each point give the
+directions on which the form vanishes, and the programs are solved on the remaining face.
 """
 
 from __future__ import annotations
@@ -28,35 +28,35 @@ from clusterproof.checker.search.hints import Hint, Hints, Ratio, hint_of, named
 from clusterproof.checker.search.quotients_between import Quotients
 
 MOST_STATES = 8
-"""Most symbols for rounds and states."""
+"""Largest number of symbols for rounds and states."""
 FUEL = 20_000_000
-"""Steps in which the kernel may trace a statement, or check one candidate."""
+"""Number of steps in which the kernel may trace a statement, or check one candidate."""
 PRESENT = 1e-4
-"""From which on, beside the largest, a multiplier is other than 0."""
+"""Least size, relative to the largest multiplier, at which a multiplier counts as other than 0."""
 EXACT = 3e-5
-"""How far, beside 1, a multiplier that is determined may be from what the solver finds."""
+"""Largest relative distance of a determined multiplier from the solver's."""
 COSTS = 3
-"""Costs by which multipliers are chosen, where the first ones are no quotients."""
+"""Number of cost functions by which multipliers are chosen, if the first ones are no quotients."""
 SHARES = (0.0, 0.02, 0.2)
-"""Shares of an interval that are left out at both ends."""
+"""Shares that are cut off both ends of an interval, in turn."""
 Proof = dict[str, Any]
 
 
 class NotShown(Exception):
-    """A line has no proof of every value; the message says what was not shown, or why it is not followed on symbols."""
+    """Raised if no proof for every value is found; the message names the missing part, or why symbols fail."""
 
 
 def family_of(statement: kernel.Statement, line: str, hints: Hints | None = None) -> dict[str, Any]:
-    """Search evidence of the rule *family* for a line.
+    """Search for evidence of the rule *family* for a line.
 
     Parameters
     ----------
     statement
-        In the language, with a function of a class.
+        A statement of the language, with a function of a class.
     line
-        Its name; empty of a single one.
+        Name of the line; empty if it is the only one.
     hints
-        An author's own multipliers; what they leave open is searched.
+        The author's own multipliers; the search finds the others.
 
     Returns
     -------
@@ -66,9 +66,9 @@ def family_of(statement: kernel.Statement, line: str, hints: Hints | None = None
     Raises
     ------
     NotShown
-        If something is not shown.
+        If a part has no proof.
     InvalidArgument
-        If a hint is about nothing that must be shown.
+        If a hint names a part that needs no proof.
     """
     why = ""
     for listed in ([], _listed(statement)):
@@ -100,7 +100,7 @@ def family_of(statement: kernel.Statement, line: str, hints: Hints | None = None
 
 
 def _listed(statement: kernel.Statement) -> list[str]:
-    """Return the integers between two ends, of which each is a case of its own."""
+    """Return the integers between two ends, each of which is a separate case."""
     return [
         name
         for name, allowed in statement.space.ranges.items()
@@ -129,7 +129,7 @@ def proof_of(need: Need, hint: Hint) -> Proof | None:
 
 
 class _Fitted:
-    """Quotients through multipliers at all points of a grid."""
+    """Quotients fitted to the multipliers at all points of a grid."""
 
     def __init__(self, programs: Programs, near: float, hint: Hint) -> None:
         self.programs, self.near, self.hint = programs, near, hint
@@ -139,7 +139,7 @@ class _Fitted:
         self.given = {self.names.index(name): ratio for name, ratio in hint.fixed.items()}
 
     def proof(self, costs: int) -> Proof | None:
-        """Return a proof by one of several costs."""
+        """Return a proof from one of several cost functions."""
         tried: list[list[int]] = []
         for cost in islice(self._costs(), costs):
             quotients = Quotients(self.programs.need, self.programs.points, self.programs.forms)
@@ -163,7 +163,7 @@ class _Fitted:
         return None
 
     def _costs(self) -> Iterator[np.ndarray]:
-        """Yield costs of multipliers: nearly equal ones, then random ones."""
+        """Yield cost functions for multipliers: nearly equal weights, then random ones."""
         count, signed = len(self.names), self.programs.signed
         base = np.where(np.arange(count) < signed, 1 + 0.1 * np.arange(count) / max(1, count), 0.0)
         yield base
@@ -172,7 +172,7 @@ class _Fitted:
             yield base * stream.uniform(0.5, 2.0, count)
 
     def _through(self, quotients: Quotients, support: Sequence[int], table: np.ndarray) -> Proof | None:
-        """Return a proof by quotients through the multipliers as they are."""
+        """Return a proof by quotients through the multipliers at the grid points."""
         fits = dict(self.given)
         for n in support:
             room = self.near * (1 + np.abs(table[:, n]))
@@ -182,7 +182,7 @@ class _Fitted:
         return self._accepted(fits)
 
     def _by_intervals(self, quotients: Quotients, support: Sequence[int], share: float) -> Proof | None:
-        """Return a proof with one multiplier after the other at a quotient between its least and its largest value."""
+        """Return a proof by fixing one multiplier after the other at a quotient within its interval."""
         fits = dict(self.given)
         for n in support:
             rest = [m for m in support if m not in fits]
@@ -204,7 +204,7 @@ class _Fitted:
 
 
 def _checked(need: Need, ratios: Mapping[str, Ratio], squares: Sequence[Mapping[str, Any]]) -> Proof | None:
-    """Return a proof if the kernel accepts it, with some order of elimination."""
+    """Return a proof if the kernel accepts it with some order of elimination."""
     terms = {name: (_terms(top), _terms(bottom)) for name, (top, bottom) in ratios.items() if top}
     several = [{**each, "factor": tuple(map(_terms, each["factor"]))} for each in squares]
     proof: Proof = {"multipliers": terms, **({"squares": several} if several else {})}

@@ -1,4 +1,4 @@
-"""Semidefinite programs for multipliers of one need, at each point of a grid of its parameters."""
+"""Semidefinite programs for the multipliers of one need, at each point of a grid of its parameters."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from clusterproof.checker.search.semidefinite import minimum, triangles
 
 Point = tuple[Fraction, ...]
 SIZES = {0: (1,), 1: (13,), 2: (7, 6), 3: (5, 4, 4)}
-"""Values of each symbol on the grid, by their number; of more symbols three."""
+"""Number of grid values for each symbol, by the number of symbols; three if there are more."""
 TOLERANCES = (1e-10, 1e-9, 1e-8, 1e-7)
 RAISED = (0.0, 1e-9, 1e-8, 1e-7, 1e-6)
-"""What is added to the form's diagonal where a program has no interior."""
+"""Number added to the form's diagonal if a program has no interior."""
 MOST_PROGRAMS = 12_000
-"""Programs that one need may take."""
+"""Largest number of programs for one need."""
 LARGEST = 1e4
-"""What no multiplier is above that counts as one."""
+"""Upper bound of all multipliers in the programs."""
 FEWEST = 4
-"""Points of a grid below which nothing is fitted."""
+"""Least number of grid points for a fit."""
 
 
 class TooManyPrograms(Exception):
-    """A need took more programs than it may."""
+    """Raised if a need takes more programs than allowed."""
 
 
 def value_at(value: Any, at: Point) -> Fraction:
@@ -57,9 +57,9 @@ class Programs:
     Attributes
     ----------
     conditions
-        By name those that are not 0, of which the first ``signed`` are inequalities.
+        Conditions by name, without those that are 0; the first ``signed`` are inequalities.
     forms
-        Of the slack and of the conditions.
+        Forms of the slack and of the conditions.
     points
         The grid.
     """
@@ -81,7 +81,7 @@ class Programs:
         self.null: dict[int, np.ndarray] = {}
 
     def _places(self) -> list[int]:
-        """Return the places of the symbols that forms name, and of those that their ends name."""
+        """Return the places of the symbols in the forms, and in the ends of those symbols' ranges."""
         values = [value for form in self.forms for value in form.values() if type(value) is Quotient]
         used: set[int] = set()
         while values:
@@ -91,7 +91,7 @@ class Programs:
         return sorted(used)
 
     def _grid(self, at: Point, box: Sequence[Any]) -> Iterator[Point]:
-        """Yield the points of the grid that extend the first numbers of one and meet the hypotheses."""
+        """Yield the grid points that extend a point's first numbers and meet the hypotheses."""
         place = len(at)
         if place == self.need.width:
             if all(self._meets(fact, at) for fact in self.need.facts):
@@ -103,7 +103,7 @@ class Programs:
             yield from self._grid((*at, x), box)
 
     def _values(self, place: int, low: Fraction | None, high: Fraction | None) -> list[Fraction]:
-        """Return the values of a symbol between its ends."""
+        """Return grid values of a symbol between the ends of its range."""
         if place not in self.places:
             start = low if low is not None else high - 1 if high is not None else Fraction(0)
             return [start + 1 if high is None else (start + high) / 2]
@@ -119,7 +119,7 @@ class Programs:
         return [Fraction(n - count // 2) for n in range(1, count + 1)]
 
     def _meets(self, fact: Any, at: Point) -> bool:
-        """Return whether a hypothesis holds at a point, or names symbols that stand for nothing here."""
+        """Return whether a hypothesis holds at a point, or names symbols without a value there."""
         if not fact.slack.top.places | fact.slack.bottom.places <= set(self.places):
             return True
         value = value_at(fact.slack, at)
@@ -145,9 +145,9 @@ class Programs:
     def table(
         self, cost: np.ndarray, active: Sequence[int], fixed: Mapping[int, np.ndarray]
     ) -> np.ndarray | None:
-        """Return the multipliers of least cost of ``active`` conditions, a row for each point; None where one has none.
+        """Return the cheapest multipliers of ``active`` conditions, a row for each point; None if a point has none.
 
-        Points without a solution are left out of the grid if they are less than a quarter, and nothing is fixed.
+        Points without a solution leave the grid if they are less than a quarter of it and no multiplier is fixed yet.
         """
         rows: list[np.ndarray | None] = []
         for place in range(len(self.points)):
@@ -164,7 +164,7 @@ class Programs:
         return np.array([row for row in rows if row is not None])
 
     def _keep(self, kept: Sequence[int]) -> None:
-        """Leave some points out."""
+        """Restrict the grid to some points."""
         self.null = {n: self.null[place] for n, place in enumerate(kept) if place in self.null}
         self.points, self.data = [self.points[n] for n in kept], [self.data[n] for n in kept]
 
@@ -184,7 +184,7 @@ class Programs:
         return np.array(low), np.maximum(low, high)
 
     def least(self, support: Sequence[int], table: np.ndarray) -> list[int]:
-        """Return conditions none of which can be left out at all points."""
+        """Return a set of conditions, none of which can be left out at all points."""
         kept, places = (
             sorted(support, key=lambda n: float(np.abs(table[:, n]).max())),
             range(len(self.points)),
@@ -208,7 +208,7 @@ class Programs:
         fixed: Mapping[int, float],
         raised: Sequence[float] = RAISED,
     ) -> np.ndarray | None:
-        """Return multipliers of least cost at a point, of ``active`` conditions, with those of others fixed."""
+        """Return the cheapest multipliers of ``active`` conditions at a point, with those of other conditions fixed."""
         self.spent += 1
         if self.spent > MOST_PROGRAMS:
             raise TooManyPrograms
@@ -260,9 +260,9 @@ class Programs:
         return None if found is None else x + free @ found.unknowns
 
     def restrict_to_faces(self) -> bool:
-        """Find the directions on which the form vanishes at each point, by exact multipliers there.
+        """Find the directions on which the form vanishes at each point, from exact multipliers there.
 
-        Points where they are none, or more or fewer than at most others, are left out of the grid.
+        Points without such directions, or with a different number than most points, leave the grid.
         """
         null: dict[int, np.ndarray] = {}
         for place, at in enumerate(self.points):

@@ -1,4 +1,4 @@
-"""What the instances that were tried give for one line of a statement."""
+"""Results of the tried instances for one line of a statement."""
 
 from __future__ import annotations
 
@@ -19,52 +19,53 @@ from clusterproof.checker.search.evaluation import Evaluation
 
 @dataclass
 class Findings:
-    """What the instances so far give for one line.
+    """Results of the instances so far for one line.
 
     Attributes
     ----------
     instances, excluded
-        Admissible instances, and those at which the line cannot be evaluated, by the hypothesis of ``given``.
+        Number of admissible instances, and number of instances at which the line is not stated, by the hypothesis of
+        ``given``.
     exact
         Whether all sides were exact numbers.
     largest
         Largest value of each quantity that is an integer, such as a number of rounds.
     tightest
-        The evaluation that uses most of what is allowed.
+        The evaluation that uses most of the bound.
     factors
         Largest factor on each term, and its instance.
     elsewhere
-        Largest factor on everything at an instance where the two sides are not the same number, and that instance.
+        Largest factor on the whole bound at an instance with different sides, and that instance.
     attained, common
-        Instances at which the two sides are the same number, and the quantities that are the same at all of them.
+        Number of instances with two equal sides, and the quantities with one value at all of them.
     found, alone, basis
-        The evaluation that refutes it, whether an evaluation did that breaks no earlier line, and what shows it:
-        ``"intervals"``, also of exact numbers, or ``"floats"``, by a margin.
+        First evaluation that refutes the line; whether one refutes it without breaking an earlier line; and the method:
+        ``"intervals"``, also for exact numbers, or ``"floats"``, by a margin.
     echoed
-        Earlier lines, in their order, that every evaluation breaks, too, that breaks it; None before the first.
+        Earlier lines, in order, that every evaluation breaks that breaks this line; None before the first one.
     waiting
-        Evaluations that break it in floats, and of which the real numbers say nothing.
+        Evaluations that break the line in floats, and that the real numbers leave undecided.
     rounding, doubted, why
-        The first of these that is not counted, the number of them, and why it is not.
+        The first of these that does not count, their number, and the reason.
     unanswered
-        Evaluations of which the real numbers were asked in vain.
+        Number of evaluations that the real numbers left undecided.
     infinite, undefined
-        Instances at which both sides are infinite, and the first one at which a side is not a number.
+        Number of instances with two infinite sides, and the first instance with a side that is not a number.
     rounded
-        Instances at which an exact side breaks one of floats by no more than the tolerance.
+        Number of instances at which an exact side breaks a float side within the tolerance.
     corrected, all_hold
-        Instances that break it in floats, and not over the real numbers; and whether it was seen to hold over these at
-        every instance of the space.
+        Number of instances that break the line in floats only, and whether it holds over the real numbers at every
+        instance of the space.
     trials, failures, levels
-        Repetitions of a statement with a probability, those that broke it, and repetitions by the allowed probability.
+        Repetitions of a statement with a probability, number of failures, and repetitions by the allowed probability.
     inconclusive
-        Instances of which the interval of an expectation decides nothing, by the reason.
+        Number of instances at which the interval of an expectation decides nothing, by reason.
     magnitude
         Largest magnitude of a side that is a float.
     grows
-        Quantity with which the tightest ratio grows without slowing down, if it would pass 1.
+        Quantity with which the tightest ratio grows without slowing down, so that it would pass 1.
     unlikely
-        Probability of as many failures over all instances, if it is below the error level.
+        Probability of at least as many failures over all instances, if it is below the error level.
     """
 
     instances: int = 0
@@ -100,16 +101,16 @@ class Findings:
     unlikely: float | None = None
 
     def echo(self, evaluation: Evaluation, name: str) -> tuple[str, ...]:
-        """Return the lines before a broken one that an evaluation breaks, too, and keep those that all do."""
+        """Return the earlier lines that an evaluation breaks, and keep only those that every such evaluation breaks."""
         earlier = evaluation.broken[: evaluation.broken.index(name)]
         self.echoed = tuple(line for line in earlier if self.echoed is None or line in self.echoed)
         return earlier
 
     def keep(self, evaluation: Evaluation, name: str, line: Conclusion, *, probing: bool = False) -> None:
-        """Join what an evaluation gives for this line to what the others gave.
+        """Add the result of an evaluation for this line.
 
-        Where the search is ``probing`` the neighbourhood of the tightest instance, ratios say nothing of what lies
-        away from it.
+        While the search is ``probing`` the neighbourhood of the tightest instance, ratios are no sample of the whole
+        space.
         """
         judged = evaluation.judged[name]
         self.corrected += bool(judged.basis) and not judged.broken
@@ -139,7 +140,7 @@ class Findings:
             and line.failure is None
             and not (judged.exact or judged.basis)
         ):
-            return  # it may be rounding that breaks it
+            return  # rounding may explain the violation
         if judged.used > self.used:
             self.tightest, self.used = evaluation, judged.used
         for term, factor in judged.factors.items():
@@ -161,14 +162,14 @@ def _is_same(first: Any, second: Any) -> bool:
 
 
 def _largest_side(sides: Sides) -> float:
-    """Largest finite magnitude of a side."""
+    """Return the largest finite magnitude of a side."""
     pairs = sides.pairs if sides.identity else ((sides.measured, sides.allowed),)
     arrays = (np.abs(as_floats(side)) for pair in pairs for side in pair)
     return max(float(np.max(array, initial=0.0, where=np.isfinite(array))) for array in arrays)
 
 
 def suspicion(line: Any) -> float:
-    """How much few repetitions speak against a line, in standard deviations if these decide."""
+    """Return by how many standard deviations a few repetitions exceed the allowed probability."""
     if isinstance(line, Expectation):
         with np.errstate(all="ignore"):
             mean, spread = line.samples.mean(axis=0), line.samples.std(axis=0)

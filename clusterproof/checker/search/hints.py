@@ -1,18 +1,18 @@
-"""An author's own multipliers, and which conditions a proof uses: hints for the rule *family*, none of them trusted.
+"""Hints for the rule *family*: an author's multipliers, and the conditions of a proof. The kernel checks all.
 
-They are given by the name of what must be shown. A loop must show ``start 0``, the first comparison of its invariant at
-the start, and ``round 0``, the same after a round; then ``start 1`` and so on. The second loop's are ``loop 2, start
-0`` and so on. The claim's line must show ``line 0``, and ``line 1`` if it is two comparisons. Comparisons of numbers
-alone need no multipliers, and are not counted. A hint is one of two:
+Each hint belongs to a named part of the proof, a *need*. A loop has the need ``start 0``, the first comparison of its
+invariant at the start, and ``round 0``, that comparison after a round; then ``start 1`` and so on. The needs of the
+second loop are ``loop 2, start 0`` and so on. The claim's line has ``line 0``, and ``line 1`` if it has two
+comparisons. Comparisons between numbers only need no multipliers, and are not counted. A hint is one of two:
 
 * a list of names of conditions: the search uses no others;
-* a function that returns multipliers by the names of conditions. One that is None is searched. It takes quantities of
-  the claim by their names; its other parameters stand for the number of rounds so far (of a round only) and for the
-  numbers of states, in their order.
+* a function that returns multipliers by the names of conditions. The search finds multipliers that are None. The
+  function takes quantities of the claim by their names. Its other parameters are the number of rounds so far (for a
+  round only) and the numbers of states, in order.
 
 Conditions are named as in evidence: ``0:1,2:0`` is the first condition of function 0 between its points 1 and 2, in the
-order in which the claim asks for them, ``0:1:0`` one of point 1 alone; ``hypothesis 0`` is the first of what is
-supposed or decided of functions. ``squares`` are as of ``require_multipliers``, with a function's quotients.
+order in which the claim requests them. ``0:1:0`` is a condition of point 1 alone. ``hypothesis 0`` is the first
+hypothesis or decision about functions. ``squares`` are as in ``require_multipliers``, with a function's quotients.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ from clusterproof.checker.kernel.quotients import Quotient
 from clusterproof.common import InvalidArgument
 
 Hints = Mapping[str, Callable[..., Any] | Sequence[str]]
-"""By the name of what must be shown."""
+"""Hints by the name of the need."""
 Ratio = tuple[Polynomial, Polynomial]
-"""Top and bottom, which is positive."""
+"""Numerator and denominator; the denominator is positive."""
 
 
 @dataclass(frozen=True)
 class Hint:
-    """What an author says of the proof of one need.
+    """An author's hint for the proof of one need.
 
     Attributes
     ----------
     fixed
         Multipliers by the names of conditions.
     names
-        Conditions that the proof uses at most; None if nothing is said.
+        The only conditions that the proof may use; None for all.
     squares
-        Of hypotheses on symbols, as evidence has them.
+        Squares of hypotheses on symbols, as in a record of evidence.
     """
 
     fixed: Mapping[str, Ratio] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Hint:
 
 
 def named(needs: Iterable[Need]) -> list[tuple[str, Need]]:
-    """Return needs with the names by which hints are given: those of a further loop with its number."""
+    """Return needs by the names that hints use; further loops have their number in the name."""
     found, loops, before = [], 1, "start"
     for need in needs:
         kind = need.name.partition(" ")[0]
@@ -69,38 +69,38 @@ def named(needs: Iterable[Need]) -> list[tuple[str, Need]]:
 
 
 def require_known(hints: Hints, names: Iterable[str]) -> None:
-    """Refuse hints about what need not be shown.
+    """Reject hints about unknown needs.
 
     Raises
     ------
     InvalidArgument
-        If there are any; the message lists what must be.
+        If there are any; the message lists the needs.
     """
     known = list(dict.fromkeys(names))
     for name in hints:
         if name not in known:
-            rule = f"is about nothing that must be shown: that is {', '.join(known) or 'nothing'}"
+            rule = f"is no part of the proof; the parts are {', '.join(known) or 'nothing'}"
             raise InvalidArgument("multipliers", name, rule, "correct the name, or leave it out")
 
 
 def hint_of(name: str, given: Callable[..., Any] | Sequence[str] | None, need: Need, spare: int) -> Hint:
-    """Return what an author says of a need.
+    """Return an author's hint for a need.
 
     Parameters
     ----------
     name
-        Of the need.
+        Name of the need.
     given
-        What is said; None if nothing is.
+        The hint; None if there is none.
     need
-        What must be shown.
+        The need.
     spare
-        Number of symbols for rounds and states, which are the last ones.
+        Number of symbols for rounds and states; they come last.
 
     Raises
     ------
     InvalidArgument
-        If a condition is none of the need, or a function cannot be called, or returns no multipliers.
+        If a condition does not belong to the need, or a function cannot be called or returns no multipliers.
     """
     if given is None:
         return Hint()
@@ -129,7 +129,7 @@ def hint_of(name: str, given: Callable[..., Any] | Sequence[str] | None, need: N
 
 
 def _called(where: str, given: Callable[..., Any], need: Need, spare: int) -> dict[str, Any]:
-    """Return what a hint's function says."""
+    """Return the multipliers that a hint's function returns."""
     width = need.width
     others = iter([Quotient.symbol(place, width) for place in range(width - spare, width)])
     try:
@@ -139,7 +139,7 @@ def _called(where: str, given: Callable[..., Any], need: Need, spare: int) -> di
             return dict(given(*values))
     except StopIteration:
         rule = f"takes more than the quantities {', '.join(need.instance)} and {spare} numbers of rounds and states"
-    except Exception as error:  # an author's own function
+    except Exception as error:  # an error of the author's function
         rule = f"must return multipliers by the names of conditions ({type(error).__name__}: {error})"
     raise InvalidArgument(where, getattr(given, "__name__", "it"), rule, "correct the function")
 
@@ -153,7 +153,7 @@ def _require_conditions(where: str, names: Iterable[str], conditions: Sequence[s
 
 
 def _ratio(value: Any, need: Need) -> Ratio:
-    """Return a multiplier as top and bottom, the bottom positive if that is shown."""
+    """Return a multiplier as numerator and denominator; the denominator is positive if that is proved."""
     quotient = value if type(value) is Quotient else need.quotient(number(value))
     turned = need.sign(quotient.bottom) == -1
     return (-quotient.top, -quotient.bottom) if turned else (quotient.top, quotient.bottom)

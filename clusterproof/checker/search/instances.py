@@ -1,4 +1,4 @@
-"""Instances to try: all that the ranges list, corners, numbers of the source, and drawn ones."""
+"""Instances to try: all listed ones, corners, numbers from the source code, and drawn ones."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from clusterproof.checker.search.state import Tried
 from clusterproof.common import generator
 
 CORNERS = 256
-"""Corners that are tried first, of half of the instances at most."""
+"""Number of corners that are tried first, at most half of the instances."""
 CLIMBING, RARE = 0.25, 0.1
-"""Share of the drawn instances that change some quantities of the tightest one; three times as many if fewer instances
-than this share meet the hypotheses."""
+"""Share of draws that change some quantities of the tightest instance; tripled if fewer draws than this meet the
+hypotheses."""
 REDRAWS = 20
-"""Times that the quantities which a hypothesis names are drawn again."""
+"""Number of times that the quantities in a failed hypothesis are drawn again."""
 OTHERS = 3
-"""Draws of the other quantities beside each number of the source."""
+"""Number of draws of the other quantities for each number from the source code."""
 EXPONENTS = (1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 15, 16, 20, 30, 31, 40, 60, 100, 200, 300)
 """Exponents of the powers of ten that are tried."""
 FEW = 60
-"""Instances that meet equations, at least."""
+"""Least number of instances that meet equations."""
 THIN = 160
-"""Times that an instance of a thin set is approached: half of them start anywhere, the others near the tightest."""
+"""Number of attempts to approach a thin set: half start anywhere, the others near the tightest instance."""
 MOST = 5
-"""Times as many instances may break a hypothesis, and be drawn, as are wanted."""
+"""Largest number of draws, as a multiple of the wanted instances; so many may break a hypothesis."""
 
 
 def sample(tried: Tried, wanted: int) -> bool:
-    """Evaluate all instances, if they are not too many; else corners, numbers of the source, and drawn ones.
+    """Evaluate all instances if they are few; else corners, numbers from the source code, and drawn ones.
 
     Parameters
     ----------
     tried
-        What they give is joined to it.
+        The search's state; results are added to it.
     wanted
         Number of admissible instances.
 
@@ -62,7 +62,7 @@ def sample(tried: Tried, wanted: int) -> bool:
         tried.coverage.listed = tried.instances
         if space.complete:
             return False
-        # off the grid; with random numbers no more than the error level is divided among
+        # off the grid; random statements get no more instances than share the error level
         wanted = max(0 if statement.random else wanted // 4, wanted - len(listed))
     start = tried.instances
 
@@ -74,7 +74,7 @@ def sample(tried: Tried, wanted: int) -> bool:
             if not tried.is_open:
                 break
             tried.evaluate(instance)
-        # a counterexample of a random statement is not made simpler
+        # a counterexample to a random statement is not simplified
         for instance in () if statement.random else numbers_of_the_source(tried):
             if not is_open():
                 break
@@ -88,7 +88,7 @@ def sample(tried: Tried, wanted: int) -> bool:
                 break
             tried.within_limit(instance, partial(tried.evaluate, instance))
         tried.probing = False
-    for number in range(MOST * wanted):  # draws may only repeat instances, admissible or not
+    for number in range(MOST * wanted):  # draws may only repeat known instances, admissible or not
         if not is_open():
             break
         draw_admissible(tried, stream_of(tried, "instance", number))
@@ -99,12 +99,12 @@ def sample(tried: Tried, wanted: int) -> bool:
 
 
 def stream_of(tried: Tried, *axes: Any) -> np.random.Generator:
-    """Return random numbers of a search, which depend on no name: not on the claim's, a line's or a quantity's."""
+    """Return the random generator of a search; it depends on no name of a claim, a line or a quantity."""
     return generator(tried.evaluator.seed, "search", *axes)
 
 
 def numbers_of_the_source(tried: Tried) -> Iterator[dict[str, Any]]:
-    """Yield instances in which a quantity is a number that stands in the source, or next to one."""
+    """Yield instances in which a quantity equals, or is next to, a number from the source code."""
     space, stream = tried.space, stream_of(tried, "numbers of the source")
     for name, value in neighbours(space, numbers_in(tried.statement.function)):
         for _ in range(OTHERS if len(space.ranges) > 1 else 1):
@@ -117,7 +117,7 @@ def numbers_of_the_source(tried: Tried) -> Iterator[dict[str, Any]]:
 
 
 def powers_of_ten(tried: Tried) -> Iterator[dict[str, Any]]:
-    """Yield instances in which a quantity is a power of ten, or lies so far from an end of its range."""
+    """Yield instances in which a quantity, or its distance from an end of its range, is a power of ten."""
     space, stream = tried.space, stream_of(tried, "powers of ten")
     numbers = [(name, each) for name, each in space.ranges.items() if isinstance(each, Rationals | Reals)]
     for (name, allowed), exponent in itertools.product(numbers, EXPONENTS):
@@ -134,7 +134,7 @@ def powers_of_ten(tried: Tried) -> Iterator[dict[str, Any]]:
 
 
 def draw_admissible(tried: Tried, stream: np.random.Generator) -> None:
-    """Draw an instance; as long as it breaks a hypothesis, draw quantities that this names again."""
+    """Draw an instance; while it breaks a hypothesis, draw the quantities that the hypothesis names again."""
     space, farthest, instance = tried.space, tried.coverage.farthest, None
     tightest = [each.tightest for each in tried.lines.values() if each.tightest and not each.found]
     share = CLIMBING if tried.instances > RARE * len(tried.outside) else 1 - CLIMBING

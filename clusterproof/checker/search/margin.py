@@ -1,7 +1,7 @@
-"""Whether what breaks a line in floats breaks it by more than rounding explains, as far as floats can tell.
+"""Decide, as far as floats can, whether an instance breaks a line by more than rounding explains.
 
-This is no proof. It is asked only where the function has no value over the real numbers: drawn tasks, runs of
-algorithms, functions of SciPy.
+This is no proof. It is used only if the function has no value over the real numbers: drawn tasks, runs of algorithms,
+functions of SciPy.
 """
 
 from __future__ import annotations
@@ -28,23 +28,24 @@ from clusterproof.common.randomness import generator
 from clusterproof.common.work_limit import TooMuchWork, limited_lines
 
 PERTURBATIONS, RELATIVE = 30, (1e-12, 1e-9, 1e-6)
-"""Number of changes under which a violation must stay one, and sizes of these.
+"""Number of changes that a violation must survive, and their sizes.
 
-They are relative to the largest number of the range, and of an array. Next to an offset of 1e6 the smallest is lost.
+Sizes are relative to the largest number of the range or array. Next to an offset of 1e6 the smallest change is lost.
 """
 SEEN = 1e-7
-"""Excess, of the largest side, from which a violation in floats counts: a double root costs half of the digits."""
+"""Least excess, relative to the largest side, at which a violation in floats counts: a double root loses half of the
+digits."""
 LINES = 3_000_000
-"""Lines of Python for the changed evaluations."""
+"""Limit of lines of Python for the changed evaluations."""
 MODES: dict[str, dict[str, int]] = {
     "x86_64": {"down": 0x400, "up": 0x800, "towards 0": 0xC00},
     "AMD64": {"down": 0x400, "up": 0x800, "towards 0": 0xC00},
     "aarch64": {"down": 0x800000, "up": 0x400000, "towards 0": 0xC00000},
     "arm64": {"down": 0x800000, "up": 0x400000, "towards 0": 0xC00000},
 }
-"""Rounding modes of a processor, by the numbers of its C library."""
+"""Rounding modes of a processor, by the numbers in its C library."""
 FACTORS = {"down": 1 - 2**-52, "up": 1 + 2**-52, "towards 0": 1 - 2**-51}
-"""Factors of the values of elementary functions, which the C library computes alike in each rounding mode."""
+"""Factors for values of elementary functions, which the C library computes in the same way in each rounding mode."""
 FUNCTIONS = [
     "exp",
     "expm1",
@@ -69,23 +70,24 @@ Evaluate = Callable[..., Mapping[str, Conclusion]]
 def by_margin(evaluator: Evaluator, evaluation: Evaluation, name: str, magnitude: float) -> str:
     """Return why rounding may explain that an instance breaks a line in floats; empty if it does not.
 
-    Both sides must be finite, and none of them an integer that came from floats. The excess must be more than 1e-7 of
-    the largest side of the claim's instances and 1e-14 of the largest number of the ranges, unless the claim states
-    what rounding explains. The line must be broken in each of the processor's rounding modes, with the values of
-    elementary functions moved likewise; and after changes of 1e-12, 1e-9 and 1e-6 within the ranges and of the floats
-    that the function draws, and of 1e-12 of each float by which a drawn object is written.
+    Both sides must be finite, and neither may be an integer computed from floats. The excess must be more than 1e-7 of
+    the largest side of the claim's instances and 1e-14 of the largest number of the ranges, unless the claim states its
+    rounding. The line must stay broken in each of the processor's rounding modes, with values of elementary functions
+    moved accordingly. It must also stay broken after relative changes of 1e-12, 1e-9 and 1e-6 of the quantities within
+    their ranges and of the floats that the function draws. For drawn objects, each float of their written form changes
+    by 1e-12.
 
     Parameters
     ----------
     evaluator, evaluation, name
-        Of the statement, the instance with its lines, and the line that it breaks.
+        The statement's evaluator, the instance with its lines, and the line that it breaks.
     magnitude
         Largest magnitude of a side over the instances of the claim.
     """
     sides, instance = evaluation.lines[name], evaluation.instance
-    assert isinstance(sides, Sides)  # others need no digits
+    assert isinstance(sides, Sides)  # other instances need no more digits
     if method := approximation_in(evaluator.statement.function):
-        return f"{method} has errors of its method, which are none of rounding"
+        return f"{method} has method errors besides rounding"
     if evaluation.judged[name].exact:
         return "its whole numbers come from floats, or may have wrapped around"
     if not _is_finite(sides):
@@ -119,7 +121,7 @@ def _is_finite(sides: Sides) -> bool:
 
 def _rounded(evaluate: Evaluate, mode: int, factor: float, instance: Instance) -> Mapping[str, Conclusion]:
     """Evaluate an instance in one of the processor's rounding modes."""
-    from unittest.mock import patch  # a tenth of a second, and most searches ask for no margin
+    from unittest.mock import patch  # the import takes a tenth of a second, and most searches need no margin
 
     library = ctypes.CDLL(None)
     before = library.fegetround()
@@ -141,9 +143,9 @@ def _moved_by(function: Callable[..., Any], factor: float) -> Callable[..., Any]
 def _lines(
     evaluator: Evaluator, first: Instance, instance: Instance, shaken: tuple[float, int] | None = None
 ) -> Mapping[str, Conclusion]:
-    """Evaluate an instance with the random numbers of the first one, changed by a share, which a number draws.
+    """Evaluate an instance with the same random numbers, changed by a share that ``number`` determines.
 
-    So are those that the function draws from a seed of its own.
+    Numbers that the function draws from its own seed change as well.
     """
     statement, stream = evaluator.statement, None
     if statement.random:
@@ -162,7 +164,7 @@ def _is_float(value: Any) -> bool:
 
 
 def _excess(sides: Sides) -> float:
-    """Largest difference by which sides break a line."""
+    """Return the largest difference by which sides break a line."""
     pairs = sides.pairs if sides.identity else ((sides.measured, sides.allowed),)
     with np.errstate(all="ignore"):
         gaps = [as_floats(left) - as_floats(right) for left, right in pairs]
@@ -173,7 +175,7 @@ def _excess(sides: Sides) -> float:
 
 
 def _unit(allowed: Range, instance: Instance, name: str) -> float:
-    """Largest magnitude of a quantity in its range, or of an array."""
+    """Return the largest magnitude of a quantity in its range, or of an array."""
     return unit_of([instance[name], *(allowed.tried_ends(instance) if isinstance(allowed, Interval) else ())])
 
 
@@ -192,13 +194,13 @@ def _perturbed(
                 moved = np.clip(moved, low, high)
             changed[key] = moved if np.ndim(moved) else float(moved)
         for key in written:
-            with suppress(Exception):  # not every change is one that the object's reader takes
+            with suppress(Exception):  # the object's reader may reject a change
                 changed[key] = ranges[key].decode(_moved(ranges[key].encode(instance[key]), stream))
         yield changed
 
 
 class _Shaken(np.random.Generator):
-    """A generator whose floats are changed by a share of up to ``size``."""
+    """A generator whose floats change by a share of up to ``size``."""
 
     def __init__(self, of: np.random.Generator, size: float, number: int) -> None:
         super().__init__(of.bit_generator)
@@ -219,7 +221,7 @@ class _Shaken(np.random.Generator):
 
 
 def _moved(code: Any, stream: np.random.Generator) -> Any:
-    """Change the last digits of each float by which an object is written."""
+    """Change the last digits of each float in an object's written form."""
     if isinstance(code, dict):
         return {key: _moved(each, stream) for key, each in code.items()}
     if isinstance(code, list):
@@ -228,7 +230,7 @@ def _moved(code: Any, stream: np.random.Generator) -> Any:
 
 
 def _sign(sides: Any) -> float:
-    """Sign of the largest difference of an equation; 0 of an inequality."""
+    """Return the sign of the largest difference in an equation; 0 for an inequality."""
     if not sides.identity:
         return 0.0
     gaps = np.concatenate([np.ravel(as_floats(left) - as_floats(right)) for left, right in sides.pairs])
@@ -236,9 +238,9 @@ def _sign(sides: Any) -> float:
 
 
 def _still_broken(evaluate: Evaluate, instance: Instance, name: str, sign: float) -> bool:
-    """Return whether a changed instance breaks the line likewise; so too if it no longer meets the hypotheses."""
+    """Return whether a changed instance breaks the line in the same direction, or no longer meets the hypotheses."""
     try:
         lines = evaluate(instance)
         return judge(lines, 0.0, instance)[name].broken and _sign(lines[name]) == sign
-    except Exception:  # a changed instance may break a hypothesis, or be none of the function
+    except Exception:  # a changed instance may break a hypothesis, or raise an error
         return True

@@ -1,4 +1,4 @@
-"""Instances that use more of a bound: vectors and sequences entry by entry, and values far beyond open ends."""
+"""Search for instances that use more of a bound: change vectors entry by entry, and go far beyond open ends."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from clusterproof.checker.kernel.spaces import Instance
 from clusterproof.checker.search.state import Tried
 
 FAR = (10, 100, 1000)
-"""Multiples of an open end that the tightest instance is moved to."""
+"""Multiples of an open end to which the tightest instance is moved."""
 HALVINGS = 60
-"""Halvings of the step of a quantity, from its range's width."""
+"""Number of halvings of a quantity's step, from its range's width."""
 SLOWING, DOUBLINGS = 0.8, 10
-"""Increment over the one before below which growth slows down, and doublings of an end up to 1000 times itself."""
+"""Ratio of two increments below which growth slows down, and doublings of an end up to 1000 times itself."""
 
 
 def change_entries(tried: Tried, line: str, evaluations: int) -> None:
     """Change entries of vectors and sequences, one after the other, as long as a line uses more of its bound.
 
-    It starts at the tightest instance, and there with extreme values of each, so that a sequence is built greedily.
+    The search starts at the tightest instance, with extreme values of each sequence, and builds the sequence greedily.
 
     Parameters
     ----------
     tried
-        What is evaluated is joined to it.
+        The search's state; results are added to it.
     line
         Name of the line.
     evaluations
-        Most instances to evaluate.
+        Largest number of instances to evaluate.
     """
     findings, space = tried.lines[line], tried.space
     if findings.found or findings.tightest is None or findings.used == 0:
@@ -40,7 +40,7 @@ def change_entries(tried: Tried, line: str, evaluations: int) -> None:
     used: dict[str, float] = {}
 
     def evaluate(instance: dict[str, Any]) -> float:
-        """Return how much of its bound the line uses; -1 if the instance breaks a hypothesis, or is none."""
+        """Return how much of its bound the line uses; -1 if the instance is not admissible."""
         key = space.key(instance)
         if key not in used:
             evaluation = tried.evaluation(instance) if space.holds(instance) else None
@@ -70,10 +70,10 @@ def _starts(tried: Tried, first: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def refine(tried: Tried, line: str, evaluations: int) -> None:
-    """Move one quantity after the other from the tightest instance, by ever smaller steps, as long as more is used.
+    """Move each quantity of the tightest instance by ever smaller steps, as long as more of the bound is used.
 
-    Each step is half of the one before. So many halvings come within 2^-60 of a place where the two sides are closest,
-    which no drawn number is.
+    Each step is half of the one before. The halvings come within 2^-60 of a point where the two sides are closest;
+    drawn numbers do not.
     """
     findings, space = tried.lines[line], tried.space
     names = [name for name, each in space.ranges.items() if isinstance(each, Rationals | Reals)]
@@ -102,13 +102,13 @@ def refine(tried: Tried, line: str, evaluations: int) -> None:
 
 
 def go_far(tried: Tried, line: str) -> None:
-    """Go from the tightest instance to multiples of each open end; if that is much work, see how the ratio grows."""
+    """Move the tightest instance to multiples of each open end; if that takes much work, check how the ratio grows."""
     findings, space = tried.lines[line], tried.space
     if findings.found or findings.tightest is None:
         return
     start, coverage = findings.tightest.instance, tried.coverage
     for name, allowed in _open_ranges(space.ranges):
-        # of the work that ended the way before, other quantities may be the cause
+        # other quantities may be the cause of the work that stopped the previous attempt
         before, coverage.farthest = coverage.farthest, FARTHEST
         for multiple in (each for each in FAR if each <= coverage.farthest):
             for sign in [1] * (allowed.high is None) + [-1] * (allowed.low is None):
@@ -131,7 +131,7 @@ def _open_ranges(ranges: Mapping[str, Any]) -> Iterator[tuple[str, Interval]]:
 
 
 def _grows(tried: Tried, line: str, start: Instance, name: str) -> bool:
-    """Return whether the ratio, up to the whole of an open end, goes on growing past 1."""
+    """Return whether the ratio keeps growing past 1 towards an open end."""
     ratios = []
     for share in (8, 4, 2, 1):
         instance = tried.space.at_multiple(start, name, Fraction(1, share))

@@ -1,4 +1,4 @@
-"""One line on one path of a trace, as forms: what the searchers of multipliers and of worst functions ask about.
+"""One line on one path of a trace, as forms, for the searchers of multipliers and of worst functions.
 
 A form is a combination of inner products of the trace's free vectors, keys (i, j), of function values, (k,), and of 1,
 (). All forms are the kernel's own.
@@ -36,9 +36,9 @@ class Path:
     trace
         The path.
     slacks
-        What must be at least 0; of several, one of them.
+        Forms, one of which must be at least 0.
     bound
-        The side to which ratios are taken; None if it is not known.
+        The side that ratios are relative to; None if unknown.
     nonnegative, zero
         Conditions by the kernel's names.
     vanishing
@@ -62,7 +62,7 @@ class Path:
 
 
 def settings_of(statement: kernel.Statement, most: int) -> list[Instance] | None:
-    """Return all values of the quantities beside the function of a class; None if there are more than ``most``."""
+    """Return all values of the quantities besides the function of a class; None if there are more than ``most``."""
     found: list[Instance] = []
     try:
         for setting in statement.space.every(left_out=statement.space.function):
@@ -82,16 +82,16 @@ def paths_of(
     Parameters
     ----------
     statement
-        In the language.
+        A statement of the language.
     setting
-        Values of the quantities beside the function of a class.
+        Values of the quantities besides the function of a class.
     bounds
-        Whether the second half of a line's slacks are the sides to which ratios are taken.
+        Whether the second half of a line's slacks are the sides that ratios are relative to.
 
     Raises
     ------
     Refused
-        If the function is not traced.
+        If the function cannot be traced.
     """
     name = statement.space.function
     if name is None:
@@ -119,7 +119,7 @@ def paths_of(
 
 
 def entries_of(trace: Trace, sides: Sides, supposed: Sequence[Fact], *, bounds: bool) -> list[Path]:
-    """Return the entries of a line on a path, under what is supposed there; bounds as of ``paths_of``."""
+    """Return the entries of a line on a path under its hypotheses; ``bounds`` as in ``paths_of``."""
     if sides.equation:
         raise kernel.Refused("an equation: multipliers show inequalities")
     facts = [*supposed, *sides.facts]
@@ -160,7 +160,7 @@ def size_of(terms: Terms) -> Fraction:
 
 
 class Coordinates:
-    """The vectors and values that some forms have, numbered."""
+    """Numbered vectors and values of some forms."""
 
     def __init__(self, several: Sequence[Terms]) -> None:
         keys = {key for terms in several for key in terms}

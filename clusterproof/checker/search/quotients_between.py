@@ -39,30 +39,30 @@ DENOMINATORS = (
     324,
     729,
 )
-"""Of coefficients, in the order in which they are tried."""
+"""Denominators of coefficients, in the order in which they are tried."""
 LIMITS = (100, 1000, 3000)
 """Largest denominators of coefficients that are rounded one by one."""
 FACTORS = 10
-"""Most polynomials of one sign that may be factors."""
+"""Largest number of polynomials of one sign that may be factors."""
 LONGEST = 40
-"""Most terms of a denominator whose factors are looked at."""
+"""Largest number of terms of a denominator whose factors are used."""
 DEGREE = {1: 7}
-"""Largest degree of a top, by the number of symbols; else 4."""
+"""Largest degree of a numerator, by the number of symbols; otherwise 4."""
 FUEL = 5_000_000
-"""Steps for the signs of factors."""
+"""Number of steps to determine the signs of factors."""
 
 
 class Quotients:
-    """Quotients on a grid: products of polynomials that have one sign first, then others over such products.
+    """Quotients on a grid: first of products of polynomials of one sign, then with other numerators.
 
     Parameters
     ----------
     need
-        Of which they are to be multipliers.
+        Need for which they are multipliers.
     points
         The grid.
     forms
-        Whose denominators may be factors.
+        Forms whose denominators may be factors.
     """
 
     def __init__(self, need: Need, points: Sequence[Point], forms: Sequence[Mapping[Any, Any]]) -> None:
@@ -79,12 +79,12 @@ class Quotients:
             self.products = list(self._products())
 
     def at(self, ratio: Ratio) -> np.ndarray:
-        """Return a quotient at all points."""
+        """Return the values of a quotient at all points."""
         top, bottom = ratio
         return np.array([float(polynomial_at(top, at) / polynomial_at(bottom, at)) for at in self.points])
 
     def between(self, low: np.ndarray, high: np.ndarray) -> Ratio | None:
-        """Return a simple quotient that is between two numbers at each point; None if none is found."""
+        """Return a simple quotient that lies between two numbers at each point; None if none is found."""
         if (low <= 0).all() and (high >= 0).all():
             return constant(0, self.need.width), self.one
         found = self._product_between(low, high)
@@ -93,7 +93,7 @@ class Quotients:
     # ---- factors
 
     def _of_one_sign(self, bottoms: Any) -> list[Polynomial]:
-        """Return what is positive: factors of bottoms, strict hypotheses, distances from ends that are no values."""
+        """Return positive polynomials: factors of denominators, strict hypotheses, and distances from excluded ends."""
         found: list[Polynomial] = []
         facts = [fact.slack.top for fact in self.need.facts if fact.strict]
         for p in (*bottoms, *facts, *self._distances(), *self._beyond()):
@@ -104,7 +104,7 @@ class Quotients:
         return found[:FACTORS]
 
     def _distances(self) -> Iterator[Polynomial]:
-        """Yield the distances from the ends of the symbols."""
+        """Yield the distances of the symbols from the ends of their ranges."""
         for place in self.places:
             x = Quotient.symbol(place, self.need.width)
             low, high = self.need.boxes[-1][place]
@@ -114,14 +114,14 @@ class Quotients:
                 yield (high - x).top
 
     def _beyond(self) -> Iterator[Polynomial]:
-        """Yield what is positive of a symbol without an upper end: it and 1, it and 2."""
+        """Yield positive polynomials for a symbol without an upper end: the sum with 1, and with 2."""
         for place in self.places:
             x, (low, high) = Quotient.symbol(place, self.need.width), self.need.boxes[-1][place]
             if high is None and low is not None:
                 yield from ((x + 1).top, (x + 2).top)
 
     def _nonnegative(self) -> list[Polynomial]:
-        """Return polynomials that are nonnegative, those of symbols alone first."""
+        """Return nonnegative polynomials, starting with those about symbols alone."""
         pairs = [
             (1 - Quotient.symbol(i, self.need.width) * Quotient.symbol(j, self.need.width)).top
             for i, j in combinations_with_replacement(self.places, 2)
@@ -133,7 +133,7 @@ class Quotients:
         return sorted(found, key=lambda p: (max(map(sum, p)), len(p)))[: FACTORS - 1]
 
     def _products(self) -> Iterator[tuple[Polynomial, Polynomial, np.ndarray]]:
-        """Yield products of nonnegative factors over products of positive ones, by their degree, with their values."""
+        """Yield products of nonnegative factors over products of positive ones, with their values, by degree."""
         nonnegative = self._nonnegative()
         tops = _powers(nonnegative, 4 if len(nonnegative) < 6 else 3, self.one)
         bottoms = _powers(self.factors, 2, self.one)
@@ -150,7 +150,7 @@ class Quotients:
     # ---- quotients
 
     def _product_between(self, low: np.ndarray, high: np.ndarray) -> Ratio | None:
-        """Return a positive number times a product of factors over another one."""
+        """Return a positive multiple of a quotient of two products of factors."""
         if (high <= 0).any():
             return None
         for top, bottom, values in self.products:
@@ -181,7 +181,7 @@ class Quotients:
 
 
 def irreducible(p: Polynomial) -> list[Polynomial]:
-    """Return the irreducible factors of a polynomial that are no numbers, each once."""
+    """Return the distinct irreducible factors of a polynomial, without constants."""
     from flint import Ordering, fmpz_mpoly_ctx
 
     if not p.places:
@@ -198,7 +198,7 @@ def irreducible(p: Polynomial) -> list[Polynomial]:
 
 
 def _powers(factors: Sequence[Polynomial], most: int, one: Polynomial) -> list[tuple[int, Polynomial]]:
-    """Return the products of at most so many factors, with their number."""
+    """Return the products of at most ``count`` factors, each with its number of factors."""
     found = [(0, one)]
     for count in range(1, most + 1):
         for chosen in combinations_with_replacement(factors, count):
@@ -210,7 +210,7 @@ def _powers(factors: Sequence[Polynomial], most: int, one: Polynomial) -> list[t
 
 
 def _values(p: Polynomial, floats: np.ndarray) -> np.ndarray:
-    """Return a polynomial at points in floats."""
+    """Return the values of a polynomial at points, in floats."""
     total = np.zeros(len(floats))
     for powers, value in p.items():
         total += float(value) * np.prod(floats ** np.array(powers), axis=1)
@@ -218,7 +218,7 @@ def _values(p: Polynomial, floats: np.ndarray) -> np.ndarray:
 
 
 def _are_multiples(p: Polynomial, q: Polynomial) -> bool:
-    """Return whether one is a number times the other."""
+    """Return whether one polynomial is a constant multiple of the other."""
     if set(p) != set(q):
         return False
     powers = next(iter(p))
@@ -226,7 +226,7 @@ def _are_multiples(p: Polynomial, q: Polynomial) -> bool:
 
 
 def _simplest(low: float, high: float) -> Fraction | None:
-    """Return the fraction of the first denominator that has one between two numbers, other than 0."""
+    """Return the nonzero fraction between two numbers whose denominator comes first in the list."""
     for below in DENOMINATORS:
         above = max(1, int(np.ceil(low * below)))
         if low * below <= above <= high * below:
@@ -235,7 +235,7 @@ def _simplest(low: float, high: float) -> Fraction | None:
 
 
 def _rounded(basis: np.ndarray, low: np.ndarray, high: np.ndarray) -> list[Fraction] | None:
-    """Return simple coefficients with which a combination lies between two numbers at every point."""
+    """Return simple coefficients for which a combination lies between two numbers at every point."""
     middle, half = (low + high) / 2, np.maximum((high - low) / 2, 1e-12)
 
     def is_inside(coefficients: np.ndarray) -> bool:
@@ -260,7 +260,7 @@ def _rounded(basis: np.ndarray, low: np.ndarray, high: np.ndarray) -> list[Fract
 
 
 def _centre(basis: np.ndarray, low: np.ndarray, high: np.ndarray, half: np.ndarray) -> np.ndarray | None:
-    """Return coefficients that are as far inside all intervals as can be; None if there are none."""
+    """Return coefficients that lie as far inside all intervals as possible; None if there are none."""
     from scipy.optimize import linprog
 
     count = basis.shape[1]

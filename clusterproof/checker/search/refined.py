@@ -1,4 +1,4 @@
-"""The directions of a worst case, refined from a solver's digits to forty, by which fractions are recognised."""
+"""Refine the directions of a worst case from a solver's digits to forty, so that fractions are recognised."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from clusterproof.checker.search.paths import Coordinates, Terms
 
 BITS = 180
-"""Bits after the point of the numbers that are refined."""
+"""Bits after the binary point of the refined numbers."""
 CONVERGED = 130
-"""Bits after the point that must agree."""
+"""Bits after the binary point that must agree."""
 STEPS = 40
 CUT = 1e-6
-"""Share of the largest singular value below which the Jacobian is taken as singular."""
+"""Share of the largest singular value below which a singular value of the Jacobian counts as 0."""
 DENOMINATOR = 10**13
 """Largest denominator of an entry that counts as a fraction."""
 
@@ -29,12 +29,12 @@ def refined(
     gram: np.ndarray,
     rank: int,
 ) -> list[list[Fraction]] | None:
-    """Return a basis in fractions of the directions on which S = target + sum of unknowns times columns vanishes.
+    """Return a rational basis of the directions on which S = target + sum of unknowns times columns vanishes.
 
-    A wrong answer does no harm: what is built on it is checked without it.
+    A wrong answer does no harm: any proof that uses it is checked independently.
 
-    Solved are the conditions of optimality: each column is 0 at the worst case, S has no values and vanishes on the
-    rows of K, the identity in r columns, with which the worst case is G = K' D K. Chord steps use one pseudo-inverse
+    It solves the optimality conditions: each column is 0 at the worst case, and S has no values and vanishes on the
+    rows of K. Here the worst case is G = K' D K, and K is the identity in r columns. Chord steps use one pseudo-inverse
     of the Jacobian in floats, and residuals with ``BITS`` bits, so that degenerate multipliers do no harm.
 
     Parameters
@@ -42,13 +42,13 @@ def refined(
     coordinates
         Numbers of vectors and values.
     target, columns
-        Forms; the columns are those of which the unknowns are not 0.
+        Forms; the columns belong to unknowns that are not 0.
     weights
-        How many of the first unknowns sum to 1; 0 for none.
+        Number of first unknowns that sum to 1; 0 for none.
     unknowns, gram
-        The solver's, (c,) and (n, n).
+        The solver's results, (c,) and (n, n).
     rank
-        r, of the worst case.
+        Rank r of the worst case.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Statements whose instances are repeated: few repetitions choose the instances that many decide."""
+"""Search of statements with repetitions: a few repetitions choose the instances, many decide them."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from clusterproof.checker.search.state import LEAST, Tried
 from clusterproof.common.work_limit import SPENT_ON_ONE, TooMuchWork
 
 DECIDED = 5
-"""Instances that are decided with all replicates: those that few replicates speak against most."""
+"""Number of instances that get all replicates: the most suspicious after a few."""
 FEW = 10
-"""Share of the replicates, one of so many, by which they are chosen, 30 at least."""
+"""Divisor of the replicates for choosing instances; at least 30 are used."""
 
 
 def decide_settings(tried: Tried, wanted: int) -> None:
-    """Look at many instances with few repetitions each, and decide the worst with fresh ones.
+    """Look at many instances with a few repetitions each, and decide the worst with fresh ones.
 
     Parameters
     ----------
     tried
-        What they give is joined to it.
+        The search's state; results are added to it.
     wanted
         Number of instances to look at.
     """
@@ -52,7 +52,7 @@ def decide_settings(tried: Tried, wanted: int) -> None:
 
 
 def _look(tried: Tried, instances: Iterator[dict[str, Any]]) -> Iterator[tuple[float, dict[str, Any]]]:
-    """Yield how much few repetitions speak against each admissible instance."""
+    """Yield for each admissible instance how strongly a few repetitions speak against the line."""
     most = tried.evaluator.sizes[-1] or LEAST
     few = max(min(most, LEAST), most // FEW)
     looked: set[str] = set()
@@ -77,7 +77,7 @@ def _look(tried: Tried, instances: Iterator[dict[str, Any]]) -> Iterator[tuple[f
 
 
 def _settings(tried: Tried, wanted: int) -> Iterator[dict[str, Any]]:
-    """Yield corners, then drawn instances, the quantities of a hypothesis that fails drawn again."""
+    """Yield corners, then drawn instances; draw the quantities of a failed hypothesis again."""
     space = tried.space
     yield from itertools.islice(space.corners(), wanted // 4)
     for number in range(MOST * wanted):
@@ -97,7 +97,7 @@ def _settings(tried: Tried, wanted: int) -> Iterator[dict[str, Any]]:
 
 
 def _decide_tightest(tried: Tried) -> None:
-    """Evaluate the tightest instance of a line that is not refuted with all repetitions, if it had fewer."""
+    """Evaluate the tightest instance of each unrefuted line with all repetitions, if it had fewer."""
     for findings in list(tried.lines.values()):
         tightest = findings.tightest
         if findings.found or tightest is None:
@@ -111,11 +111,11 @@ def _decide_tightest(tried: Tried) -> None:
 
 
 def unlikely(tried: Tried, findings: Findings) -> float | None:
-    """Return the probability of as many failures over several instances, if it is below the error level."""
+    """Return the probability of at least as many failures over all instances, if it is below the error level."""
     tightest = findings.tightest.lines.values() if findings.tightest else ()
     exactly = any(isinstance(each, Frequency) and each.exactly for each in tightest)
     if not findings.trials or not findings.levels or findings.instances == 1 or exactly:
         return None
-    # an instance's interval errs on this side with half of its level, which leaves a share for one more
+    # an instance's interval uses half of its level on this side, so a share remains for one more test
     tail = binomial_tail(findings.failures, findings.trials, max(findings.levels))
     return tail if tail < tried.evaluator.significance / tried.evaluator.settings else None

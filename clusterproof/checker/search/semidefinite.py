@@ -1,8 +1,8 @@
-"""The only access to the conic solver: a solution that it reports as optimal, or None.
+"""Solve conic programs. All calls of the solver are here.
 
 A solver may raise anything (Clarabel's panic is a ``BaseException``), stall, or report a wrong solution. Its solution
-is only a candidate for what the kernel checks. Every program is solved from scratch, so that an answer does not depend
-on earlier ones.
+is only a candidate that the kernel checks. Every program is solved from scratch, so that an answer does not depend on
+earlier ones.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 TOLERANCES = (1e-8, 1e-7, 1e-6)
-"""Tolerances, tried in this order. Below 1e-8 Clarabel can panic."""
+"""Tolerances of the solver, in the order in which they are tried. Below 1e-8 Clarabel can panic."""
 ITERATIONS = 200
-"""Of the solver's interior point method."""
+"""Largest number of iterations of the interior point method."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Solution:
     Attributes
     ----------
     unknowns, dual
-        Of the cone program, and of its dual.
+        Solutions of the cone program and of its dual.
     value
         Value of the cost.
     """
@@ -52,12 +52,12 @@ def minimum(
     matrix
         Dense or sparse.
     sizes
-        Of the cone: equalities, inequalities, and the orders of positive semidefinite matrices, which are given by
-        ``triangles``.
+        Sizes of the cone's parts: equalities, inequalities, and the orders of positive semidefinite matrices, in the
+        layout of ``triangles``.
     tolerances
-        Those that are tried, in this order.
+        Tolerances that are tried, in order.
     almost
-        Whether an answer counts that misses the tolerance and that the solver calls almost solved.
+        Whether to accept a solution that misses the tolerance and that the solver calls almost solved.
     """
     import clarabel
     from scipy.sparse import csc_array
@@ -77,7 +77,7 @@ def minimum(
             answer = clarabel.DefaultSolver(*program).solve()
         except (KeyboardInterrupt, SystemExit):
             raise
-        except BaseException:  # the solver panics with one; no answer is what it means
+        except BaseException:  # the solver can panic; that means no answer
             continue
         found = Solution(np.array(answer.x), np.array(answer.z), float(answer.obj_val))
         if str(answer.status) in accepted and np.isfinite([found.value, *found.unknowns, *found.dual]).all():
@@ -86,7 +86,7 @@ def minimum(
 
 
 def triangles(matrices: np.ndarray) -> np.ndarray:
-    """Return the upper triangles, column by column, with off-diagonal entries times sqrt(2), as Clarabel has them.
+    """Return the upper triangles, column by column, with off-diagonal entries times sqrt(2): Clarabel's layout.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def triangles(matrices: np.ndarray) -> np.ndarray:
 
 
 def matrix_of(triangle: np.ndarray, order: int) -> np.ndarray:
-    """Read what ``triangles`` wrote."""
+    """Return the matrix whose ``triangles`` are given."""
     matrix = np.zeros((order, order))
     rows, columns = np.tril_indices(order)
     matrix[rows, columns] = triangle / np.where(rows == columns, 1.0, np.sqrt(2.0))

@@ -1,4 +1,4 @@
-"""Simpler instances that break a line, too."""
+"""Simplify an instance that breaks a line."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from clusterproof.checker.search.margin import by_margin
 from clusterproof.checker.search.state import Tried
 
 SIMPLIFYING = 400
-"""Times that the other quantities are drawn again, if a simpler value of one alone breaks nothing."""
+"""Number of draws of the other quantities, if a simpler value of one quantity alone breaks nothing."""
 SOLUTIONS = 400
-"""Times that another instance which meets the equations is looked for."""
+"""Number of attempts to find another instance that meets the equations."""
 
 
 def simplify(tried: Tried, name: str) -> None:
-    """Replace quantities of what breaks a line by simpler ones; if one alone breaks nothing, draw the others.
+    """Simplify the quantities of a counterexample; if a simpler value alone breaks nothing, draw the others again.
 
-    Where hypotheses are equations, no quantity is simpler alone: simpler solutions are tried first.
+    If hypotheses are equations, one quantity cannot change alone, so simpler solutions are tried first.
     """
     findings, space = tried.lines[name], tried.space
     first, left = findings.found, SIMPLIFYING
@@ -56,7 +56,7 @@ def simplify(tried: Tried, name: str) -> None:
 
 
 def _still_breaks(tried: Tried, name: str, instance: dict[str, Any]) -> bool:
-    """Evaluate an instance, and keep it as what refutes a line if it does (alone, if that was so before)."""
+    """Evaluate an instance, and keep it if it still refutes the line (alone, if the previous one did)."""
     findings, key = tried.lines[name], tried.space.key(instance)
     known = tried.seen.get(key, (name,))
     if known is None or (findings.basis == "floats" and name not in known):

@@ -1,4 +1,4 @@
-"""Numbers that stand in a statement's own source: a theorem that fails at one number often names it."""
+"""Numbers in a statement's own source code: a theorem that fails at one number often names it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from clusterproof.checker.claims.ranges import Integers, Interval
 from clusterproof.checker.claims.space import Space
 
 MOST = 50
-"""Most numbers of a source that are tried."""
+"""Largest number of constants that are tried."""
 
 
 def numbers_in(function: Callable[..., Any]) -> list[int]:
-    """Return the integers that a function, and what it names in its own module, hold; the largest first.
+    """Return the integers in a function and in the functions that it uses from its module, the largest first.
 
-    Small ones, which are drawn or listed anyway, come last.
+    Small integers, which are drawn or listed anyway, come last.
     """
     found: dict[int, None] = {}
     seen: set[int] = set()
@@ -55,7 +55,7 @@ def _names_in(code: CodeType) -> Iterator[str]:
 
 
 def neighbours(space: Space, numbers: list[int]) -> Iterator[tuple[str, Any]]:
-    """Yield each quantity that is a number with each of the numbers, and the integers next to these."""
+    """Yield each numeric quantity with each of the numbers, and with the integers next to them."""
     for number in numbers:
         for value in (number, number + 1, number - 1, -number):
             for name, allowed in space.ranges.items():

@@ -1,4 +1,4 @@
-"""Which products of factors, times which sums of squares, a proof may need.
+"""The products of factors, and the sums of squares to multiply them by, that a proof may need.
 
 A torus acts on the symbols, x_i -> s^w_i x_i, for each w under which target and factors are homogeneous. Averaged over
 it, a proof remains one: so each square needs monomials of one degree only. That leaves few of them.
@@ -16,14 +16,14 @@ from clusterproof.checker.search.elimination import null_space
 
 Powers = tuple[int, ...]
 MOST_PRODUCTS = 400
-"""Products of factors in one program."""
+"""Largest number of products of factors in one program."""
 MOST_UNKNOWNS = 2500
-"""Entries of all matrices of one program."""
+"""Largest number of entries of all matrices of one program."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A product of factors, given by their places, and the monomials whose squares and products multiply it."""
+    """A product of factors, given by their positions, and the monomials of its sum of squares."""
 
     factors: tuple[int, ...]
     weight: Polynomial
@@ -31,10 +31,10 @@ class Part:
 
 
 def programs(target: Polynomial, factors: Sequence[Polynomial]) -> Iterator[list[Part]]:
-    """Yield the parts of proofs, those of small programs first: without factors, with homogeneous ones, with all."""
+    """Yield the parts of proofs, small programs first: without factors, with homogeneous factors, with all factors."""
     width = target.width
     known = _connected(target.places, factors)
-    relations = [n for n in known if sum(map(any, factors[n])) > 1]  # more than an end that is a number
+    relations = [n for n in known if sum(map(any, factors[n])) > 1]  # factors besides ends that are constants
     weights = _weights([target, *(factors[n] for n in relations)], width)
     homogeneous = [
         n for n in known if all(len({_weight_of(powers, w) for powers in factors[n]}) == 1 for w in weights)
@@ -53,12 +53,12 @@ def programs(target: Polynomial, factors: Sequence[Polynomial]) -> Iterator[list
 
 
 def degree(polynomial: Polynomial) -> int:
-    """Return the largest sum of powers."""
+    """Return the largest total degree."""
     return max(map(sum, polynomial), default=0)
 
 
 def _connected(used: set[int], factors: Sequence[Polynomial]) -> list[int]:
-    """Return the factors that share symbols with the target, or with another one that does."""
+    """Return the factors that share symbols with the target, directly or through other factors."""
     of = [each.places for each in factors]
     known: set[int] = set()
     while more := {n for n, own in enumerate(of) if n not in known and used & own}:
@@ -115,7 +115,7 @@ def _parts(
 
 
 def _powers(limits: Sequence[int], total: int) -> Iterator[Powers]:
-    """Yield the powers up to a limit each, and up to a total."""
+    """Yield the exponents up to a limit for each, and up to a total."""
     if not limits:
         yield ()
         return
@@ -125,9 +125,9 @@ def _powers(limits: Sequence[int], total: int) -> Iterator[Powers]:
 
 
 def without_vanishing(target: Polynomial, parts: Sequence[Part]) -> list[Part]:
-    """Leave out monomials whose squares nothing else can cancel; none are left if nothing gives a term of the target.
+    """Remove monomials whose squares nothing else can cancel; all, if the target has a term that nothing gives.
 
-    A coefficient to which only diagonal entries of one sign contribute is 0 only if all these entries are.
+    If only diagonal entries of one sign contribute to a coefficient, it is 0 only if all these entries are 0.
     """
     while True:
         diagonal: dict[Powers, list[tuple[int, Powers, Fraction]]] = {}

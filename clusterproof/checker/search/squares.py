@@ -1,8 +1,8 @@
-"""Blocks for the kernel's rule *squares*: a semidefinite program, and fractions next to its solution.
+"""Blocks for the kernel's rule *squares*: a semidefinite program, and fractions near its solution.
 
 If the target vanishes somewhere, the matrices of all proofs are singular in the same directions, and rounding makes
-them indefinite. So the bases are cut down by what the solver's matrices leave out (facial reduction), until there is
-an interior in which a solution can be rounded.
+them indefinite. So the bases are reduced to the range of the solver's matrices (facial reduction), until there is an
+interior in which a solution can be rounded.
 """
 
 from __future__ import annotations
@@ -28,41 +28,41 @@ from clusterproof.checker.search.semidefinite import matrix_of, minimum, triangl
 from clusterproof.checker.search.square_products import Part, Powers, degree, programs, without_vanishing
 
 Blocks = list[dict[str, Any]]
-"""As the kernel's rule reads them."""
+"""Blocks of matrices, as the kernel's rule reads them."""
 
 MOST_SYMBOLS, MOST_DEGREE = 12, 8
-"""More symbols, or a higher degree, are not tried."""
+"""Largest number of symbols, and largest degree, that are tried."""
 WORK = 20_000
-"""Entries of all matrices of all programs that are solved for one polynomial."""
+"""Largest number of matrix entries in all programs for one polynomial."""
 FACES = 6
-"""Most times that the bases are cut down."""
+"""Maximum number of times that the bases are reduced."""
 MARGIN = 1e-6
-"""Least eigenvalue, of the target's largest coefficient, from which matrices are rounded."""
+"""Least eigenvalue, relative to the target's largest coefficient, at which matrices are rounded."""
 INFEASIBLE = 1e-5
-"""Negative least eigenvalue, of that coefficient, at which there is no proof of this form."""
+"""Negative least eigenvalue, relative to that coefficient, at which no proof of this form exists."""
 KERNELS, ROUNDING = (1e-4, 1e-6, 1e-3, 1e-2), (1e-4, 1e-7)
-"""Eigenvalues, of the largest, below which a matrix is taken for singular, and errors of its kernel, in turn."""
+"""Relative eigenvalues below which a matrix counts as singular, and errors of its kernel, in turn."""
 DIGITS = (1, 2, 3, 4, 6, 8, 10, 12)
-"""Decimals to which the solver's numbers are rounded, in turn."""
+"""Numbers of decimals to which the solver's numbers are rounded, in turn."""
 BITS = 16
-"""Of the largest denominator in the vectors on which a matrix vanishes."""
+"""Bits of the largest denominator in the vectors on which a matrix vanishes."""
 
 
 NO_FORMULA = (kernel.Refused, ArithmeticError, TypeError, ValueError, LookupError, AttributeError)
-"""What the language raises where a function has no formula."""
+"""Errors that the language raises if a function has no formula."""
 
 
 def blocks(statement: kernel.Statement, line: str, data: Mapping[str, Any]) -> list[Blocks] | None:
-    """Search sums of squares for what the coefficients do not decide of a line; None if one is not found.
+    """Search for sums of squares that decide a line if its coefficients do not; None if none are found.
 
     Parameters
     ----------
     statement
-        In the language, without functions of a class.
+        A statement of the language, without functions of a class.
     line
-        Its name; empty of a single one.
+        Name of the line; empty if it is the only one.
     data
-        Of the record of evidence, which says what of its quantities are symbols.
+        The record of evidence, which names the quantities that are symbols.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def blocks(statement: kernel.Statement, line: str, data: Mapping[str, Any]) -> l
 
 @lru_cache(maxsize=1024)
 def _nearest(target: Polynomial, factors: tuple[Polynomial, ...]) -> Blocks | None:
-    """Search a proof of a polynomial by what has only its symbols first; None if none is found."""
+    """Search for a proof of a polynomial, first with factors in its own symbols only; None if none is found."""
     nothing = constant(0, target.width)
     near = tuple(factor if factor.places <= target.places else nothing for factor in factors)
     found = find_blocks(target, near) if near != factors else None
@@ -98,7 +98,7 @@ def _nearest(target: Polynomial, factors: tuple[Polynomial, ...]) -> Blocks | No
 
 
 def find_blocks(target: Polynomial, factors: Sequence[Polynomial]) -> Blocks | None:
-    """Return blocks that show a polynomial to be nonnegative where all factors are; None if none are found.
+    """Return blocks that prove a polynomial nonnegative if all factors are; None if none are found.
 
     Parameters
     ----------
@@ -134,12 +134,12 @@ def find_blocks(target: Polynomial, factors: Sequence[Polynomial]) -> Blocks | N
 
 
 class _Work:
-    """What is left of the entries that may be solved for."""
+    """The number of matrix entries that may still be solved for."""
 
     left = WORK
 
     def solve(self, program: _Program) -> tuple[float, list[np.ndarray]] | None:
-        """Solve a program; None if it has no solution, or is too large for what is left."""
+        """Solve a program; None if it has no solution, or is too large for the remaining work."""
         self.left -= len(program.products)
         if self.left < 0 or not program.is_solvable:
             return None
@@ -152,7 +152,7 @@ Exact = list[list[list[Fraction]]]
 
 
 def _solved(target: Polynomial, parts: Sequence[Part], work: _Work) -> tuple[_Program, Exact] | None:
-    """Solve one program, on faces of the cone until it has an interior there, and round its solution."""
+    """Solve one program, on ever smaller faces of the cone until one has an interior, and round its solution."""
     monomials = [[Polynomial.of({powers: 1}, target.width) for powers in part.monomials] for part in parts]
     first = _Program(target, parts, monomials)
     if (solved := work.solve(first)) is None:
@@ -178,14 +178,14 @@ class _Program:
     target
         The polynomial.
     parts, bases
-        Products of factors, and of each the polynomials b; parts without any are left out.
+        Products of factors, and for each the polynomials b; parts without polynomials are left out.
 
     Attributes
     ----------
     products
-        Of each entry of the upper triangles the polynomial that it multiplies.
+        For each entry of the upper triangles, the polynomial that it multiplies.
     is_solvable
-        Whether each term of the target is one of some product.
+        Whether each term of the target occurs in some product.
     """
 
     def __init__(
@@ -239,9 +239,9 @@ class _Program:
         return float(solution.unknowns[count]), [matrix_of(part, order) for part, order in several]
 
     def rounded(self, matrices: Sequence[np.ndarray]) -> Exact | None:
-        """Round the matrices, correct them such that the equations hold, and return them if all are >= 0.
+        """Round the matrices, correct them so that the equations hold, and return them if all are >= 0.
 
-        The correction is the least one: with A x = b, where A has full rank, it is A' (A A')^-1 (b - A x).
+        The correction is the smallest one: for A x = b with A of full rank, it is A' (A A')^-1 (b - A x).
         """
         numbers = [float(each[i, j]) for each in matrices for i, j in _triangle(len(each))]
         independent = self._independent()
@@ -271,7 +271,7 @@ class _Program:
         return None
 
     def _independent(self) -> dict[Powers, int]:
-        """Number the equations of a largest independent set."""
+        """Return the numbers of a largest set of independent equations."""
         from scipy.linalg import qr
 
         place = {powers: n for n, powers in enumerate(self.powers)}
@@ -285,7 +285,7 @@ class _Program:
         return {self.powers[int(each)]: n for n, each in enumerate(order[:rank])}
 
     def on_face(self, matrices: Sequence[np.ndarray], tolerance: float, rounding: float) -> _Program | None:
-        """Return the program with bases that leave out what the matrices vanish on; None if they leave out nothing."""
+        """Return the program without the directions on which the matrices vanish; None if there are none."""
         largest = max((float(np.linalg.eigvalsh(each)[-1]) for each in matrices), default=0.0)
         bases: list[Sequence[Polynomial]] = []
         for matrix, basis in zip(matrices, self.bases, strict=True):
@@ -309,7 +309,7 @@ def _combination(factors: Sequence[Fraction], polynomials: Sequence[Polynomial])
 
 
 def _triangle(order: int) -> list[tuple[int, int]]:
-    """Return the places of an upper triangle, column by column."""
+    """Return the positions of an upper triangle, column by column."""
     return [(row, column) for column in range(order) for row in range(column + 1)]
 
 
@@ -321,7 +321,7 @@ def _symmetric(order: int, numbers: Iterator[Fraction]) -> list[list[Fraction]]:
 
 
 def _echelon(rows: np.ndarray, rounding: float) -> list[list[Fraction]]:
-    """Return the reduced echelon form of rows of floats, its entries replaced by simple fractions."""
+    """Return the reduced echelon form of rows of floats, with entries replaced by simple fractions."""
     rest = np.array(rows, dtype=float)
     for n in range(len(rest)):
         size = np.abs(rest[n:])

@@ -1,4 +1,4 @@
-"""What was tried of one statement: its instances, and what they give for each line."""
+"""State of the search of one statement: the tried instances, and their results for each line."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ Result = TypeVar("Result")
 LEAST = 30
 """Least number of instances before a violation in floats is confirmed."""
 DOUBTED = 10
-"""Violations in floats that are not confirmed, after which no other is looked at."""
+"""Number of unconfirmed violations in floats after which no further one is examined."""
 LOOKED_AT = 16
-"""Of the instances that hold in floats, one of so many is evaluated over the real numbers, and the first few."""
+"""Divisor for instances that hold in floats: one in so many, and the first few, are evaluated over the real numbers."""
 LOOKING = 300_000
-"""Steps over the real numbers that such instances may take together."""
+"""Largest number of steps over the real numbers for such instances together."""
 IN_VAIN = 3
-"""Instances of which the real numbers say nothing, after which they are asked of broken lines only."""
+"""Number of undecided instances after which the real numbers are used for broken lines only."""
 STOPPED = 2
-"""Instances in the ranges that take too much work, after which the search ends."""
+"""Number of instances within the ranges that take too much work, after which the search ends."""
 MEMORY = 2 * 2**30
-"""Bytes that a search may take: a list that doubles has them after a few lines of Python."""
+"""Bytes that a search may use: a list that doubles reaches this after a few lines of Python."""
 RANDOM = (
     "its sides are computed from random numbers, which chance may explain: state expectation(...), or at_most(..., "
     "failure=...), or draw the object by drawn(...)"
 )
-"""Why a sure comparison of random numbers is not counted."""
+"""Why a sure comparison of random numbers does not count."""
 LINES, MANY_LINES = 3_000_000, 200_000
-"""Lines of Python of an instance beyond the ranges' ends: at the first number it is given up, and from the second on
-less far ones are drawn."""
+"""Lines of Python beyond the ranges' ends: the first number stops an instance, the second brings further draws
+nearer."""
 
 
 @dataclass
@@ -60,16 +60,16 @@ class Coverage:
     Attributes
     ----------
     exhausted, listed
-        Whether all instances that the ranges list were evaluated, and how many of them are admissible.
+        Whether all instances that the ranges list were evaluated, and number of admissible ones.
     looked_at, looked_at_all
-        Instances of a random statement that few repetitions looked at, of which the worst were evaluated, and whether
-        these were all.
+        Number of instances of a random statement that got a few repetitions to find the worst, and whether these were
+        all.
     reached
         Multiple of its end up to which each open range was tried.
     given_up
         Instances beyond the ranges' ends whose evaluation was stopped.
     stopped, why_stopped
-        Instances in the ranges at which an evaluation, or the search, was stopped, and why the first of them was.
+        Instances in the ranges at which an evaluation or the search was stopped, and the first reason.
     farthest
         Multiple of an open end up to which values are drawn.
     """
@@ -92,33 +92,33 @@ class Tried:
     Attributes
     ----------
     evaluator
-        Of the statement.
+        Evaluator of the statement.
     lines
-        What was found of each line, by name.
+        Findings for each line, by name.
     instances
-        Admissible instances that were evaluated.
+        Number of admissible instances that were evaluated.
     seen
-        Lines that each instance breaks, by the text that tells instances apart; None if it breaks a hypothesis.
+        Lines that each instance breaks, by the instance's key; None if it breaks a hypothesis.
     outside
-        Instances that break a hypothesis, with the one that they broke first.
+        Instances that break a hypothesis, with the first one that they break.
     coverage
-        How much of the space they are.
+        How much of the space was tried.
     worst
-        Of a statement about functions of a class, the worst case of each line.
+        For a statement about functions of a class, the worst case of each line.
     work, last
-        What the search has taken, and the instance that was evaluated last.
+        Work of the search, and the last evaluated instance.
     looking
-        Steps that were taken over the real numbers.
+        Number of steps over the real numbers.
     counting
         Whether lines are counted anyway.
     asking
-        Lines of which the real numbers are asked at every instance.
+        Lines that are evaluated over the real numbers at every instance.
     probing
-        Whether the neighbourhood of the tightest instance, or of an end of a range, is looked at.
+        Whether the search examines the neighbourhood of the tightest instance or of an end of a range.
     interrupted
         Whether the user has stopped the search.
     broken_potential
-        Where the potential of a loop does not hold; None if that was not seen.
+        An instance at which the potential of a loop fails; None if none was seen.
     frozen
         The claim as the kernel reads it.
     """
@@ -142,29 +142,29 @@ class Tried:
 
     @property
     def statement(self) -> Statement:
-        """What was tried."""
+        """The statement that is searched."""
         return self.evaluator.statement
 
     @property
     def space(self) -> Space:
-        """Of the statement."""
+        """The statement's space."""
         return self.evaluator.statement.space
 
     @property
     def rejected(self) -> Counter[str]:
-        """Instances that break a hypothesis, counted by the one that they broke first."""
+        """Number of instances that break a hypothesis, by the first one that they break."""
         return Counter(hypothesis for hypothesis, _ in self.outside)
 
     @property
     def is_open(self) -> bool:
-        """Whether some line is not refuted yet, or only where an earlier one is."""
+        """Whether some line is not refuted yet, or only together with an earlier line."""
         if self.is_spent:
             return False
         return not self.lines or not all(each.found and each.alone for each in self.lines.values())
 
     @property
     def is_spent(self) -> bool:
-        """Whether the search has taken all the work that it may, or was interrupted."""
+        """Whether the search has used all its work, or was interrupted."""
         return self.interrupted or self.work.is_spent or len(self.coverage.stopped) >= STOPPED
 
     def until_refuted(self, instances: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -172,14 +172,14 @@ class Tried:
         return itertools.takewhile(lambda _: self.is_open, instances)
 
     def evaluate(self, instance: dict[str, Any]) -> tuple[str, ...] | None:
-        """Evaluate an instance, once, and return the lines that it breaks; None if it breaks a hypothesis."""
+        """Evaluate an instance once, and return the lines that it breaks; None if it breaks a hypothesis."""
         key = self.space.key(instance)
         if key not in self.seen:
             self.evaluation(instance)
         return self.seen[key]
 
     def evaluation(self, instance: dict[str, Any]) -> Evaluation | None:
-        """Evaluate an instance, and join what it gives if it is new; None if it breaks a hypothesis."""
+        """Evaluate an instance, and add its results if it is new; None if it breaks a hypothesis."""
         key, evaluation = self.space.key(instance), self.conclude(instance)
         if evaluation is not None and key not in self.seen:
             self.keep(evaluation)
@@ -187,7 +187,7 @@ class Tried:
         return evaluation
 
     def conclude(self, instance: dict[str, Any], evaluator: Evaluator | None = None) -> Evaluation | None:
-        """Evaluate an instance without joining what it gives; None if it breaks a hypothesis, which is kept."""
+        """Evaluate an instance without adding its results; None if it breaks a hypothesis, which is recorded."""
         if self.is_spent:
             if self.work.is_spent:
                 self.stop(instance, SPENT)
@@ -226,7 +226,7 @@ class Tried:
         return found
 
     def _asked(self, evaluation: Evaluation) -> list[str]:
-        """Return the lines of which the real numbers are asked: broken ones, and of some instances all."""
+        """Return the lines to evaluate over the real numbers: broken ones, and for some instances all."""
         number = self.instances
         is_sample = number & (number - 1) == 0 or number % LOOKED_AT == 0
         asked = []
@@ -241,20 +241,20 @@ class Tried:
         return asked
 
     def stop(self, instance: dict[str, Any], why: str) -> None:
-        """Keep an instance in the ranges at which something was stopped."""
+        """Record an instance in the ranges at which an evaluation was stopped."""
         coverage = self.coverage
         if len(coverage.stopped) < STOPPED:
             coverage.stopped.append(instance)
             coverage.why_stopped = coverage.why_stopped or why
 
     def interrupt(self) -> None:
-        """Keep where the user stopped the search; what was found until then is weighed."""
+        """Record where the user stopped the search; the findings until then are judged."""
         self.interrupted = True
         self.coverage.stopped.insert(0, self.last)
         self.coverage.why_stopped = "interrupted there"
 
     def evaluate_within_limit(self, instance: dict[str, Any]) -> tuple[str, ...] | None:
-        """Evaluate an instance; of values beyond the ranges' ends with limited work."""
+        """Evaluate an instance, with limited work if values lie beyond the ranges' ends."""
         broken = self.within_limit(instance, lambda: self.evaluate(instance))
         if broken is not None:
             reached = self.coverage.reached
@@ -283,7 +283,7 @@ class Tried:
         return result
 
     def keep(self, evaluation: Evaluation) -> None:
-        """Join what an evaluation gives to what the others gave."""
+        """Add the results of an evaluation to the findings."""
         self.instances += 1
         if self.lines and self.lines.keys() != evaluation.lines.keys():
             rule = f"must be the same at every instance: {', '.join(self.lines) or 'one'}"
@@ -310,10 +310,10 @@ class Tried:
                 self.confirm(name, self.instances)
 
     def confirm(self, name: str, instances: int) -> None:
-        """Keep what breaks a line in floats, if rounding does not explain it beside the sides of 30 instances."""
+        """Record a violation in floats, unless rounding explains it beside the sides of 30 instances."""
         findings = self.lines[name]
         while findings.waiting and instances >= LEAST and not (findings.found and findings.alone):
-            evaluation = findings.waiting.pop(0)  # the simplest of those that are listed
+            evaluation = findings.waiting.pop(0)  # the simplest of the listed instances
             why = RANDOM if self.statement.random else ""
             why = why or by_margin(self.evaluator, evaluation, name, findings.magnitude)
             if not why:

@@ -1,4 +1,4 @@
-"""Functions of a class that break a line, in fractions: from the solver's worst case, as the kernel reads them."""
+"""Functions of a class that break a line, rounded to fractions from the solver's worst case."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ from clusterproof.checker.search.paths import Path, Terms
 from clusterproof.checker.search.worst_ratio import Worst, worst_excess, worst_ratio
 
 SHARES = tuple(Fraction(1, n) for n in (5, 10, 30, 100, 300, 1000, 10_000, 100_000))
-"""By how much the constants of a class are made smaller, so that its conditions are met with a margin."""
+"""Shares by which the constants of a class are reduced, so that its conditions hold with a margin."""
 DIGITS = (1, 2, 3, 4, 6, 8)
 SMALL = 1e-7
 """Share of the largest singular value below which a direction is left out."""
 LEAST = 1e-7
-"""Excess, where squared lengths and 1 sum to 1, below which a solver's is rounding."""
+"""Least excess that counts, where squared lengths and 1 sum to 1; a smaller one may be rounding."""
 SLACK = Fraction(1, 10**6)
-"""Share by which the bound is raised where no multipliers of the bound itself are found."""
+"""Share by which the bound is raised if it has no multipliers itself."""
 CASES = 8
-"""Functions that are tried on one path."""
+"""Number of functions that are tried on one path."""
 
 Code = dict[str, Any]
-"""A function of a class as the kernel reads it: start, solution, minimum, further, triplets."""
+"""A function of a class as the kernel reads it: start, solution, minimum, further points, triplets."""
 
 
 @dataclass(frozen=True)
 class AtSetting:
-    """What the worst case of a line is at one setting of the other quantities.
+    """The worst case of a line at one setting of the other quantities.
 
     Attributes
     ----------
     setting
-        Their values.
+        Values of the other quantities.
     ratio
-        Largest measured over bound, by a solver; None if it is unbounded, or the solver fails.
+        Largest measured over bound, by a solver; None if unbounded, or if the solver fails.
     proofs
-        Multipliers that show the line, by path and entry; None if some are not found.
+        Multipliers that prove the line, by path and entry; None if some are not found.
     raised
-        Whether there are multipliers of the bound times 1 + 1e-6.
+        Whether there are multipliers for the bound times 1 + 1e-6.
     exceeded
-        Largest measured - bound, by a solver, where squared lengths and 1 sum to 1; None if it is not above rounding.
+        Largest measured - bound, by a solver, if squared lengths and 1 sum to 1; None if within rounding.
     """
 
     setting: Instance
@@ -62,18 +62,18 @@ class AtSetting:
 
 @dataclass(frozen=True)
 class WorstCase:
-    """What the worst cases at all settings give for one line.
+    """The worst cases at all settings for one line.
 
     Attributes
     ----------
     at
-        Each setting that has the line.
+        Worst case at each setting that states the line.
     complete
-        Whether these are all settings that the claim speaks of.
+        Whether these are all settings in the claim's ranges.
     refused
-        Why the function is not traced; empty if it is.
+        Why the function cannot be traced; empty if it is traced.
     not_shown
-        What has no proof of every value; empty if that was not tried, or is shown.
+        The part without a proof for every value; empty if not tried, or proved.
     family
         Evidence of the rule *family*, for every value of the other quantities; then there are no settings.
     """
@@ -86,12 +86,12 @@ class WorstCase:
 
     @property
     def ratio(self) -> float | None:
-        """Largest measured over bound, by a solver; None where it is not known."""
+        """Largest measured over bound, by a solver; None if unknown."""
         return max((each.ratio for each in self.at if each.ratio is not None), default=None)
 
     @property
     def exceeded(self) -> float | None:
-        """Largest measured - bound, by a solver; None if it is nowhere above rounding."""
+        """Largest measured - bound, by a solver; None if within rounding everywhere."""
         return max((each.exceeded for each in self.at if each.exceeded is not None), default=None)
 
     @property
@@ -101,12 +101,12 @@ class WorstCase:
 
     @property
     def raised(self) -> int:
-        """Number of settings with multipliers of the bound times 1 + 1e-6 only."""
+        """Number of settings with multipliers only for the bound times 1 + 1e-6."""
         return sum(each.raised and each.proofs is None for each in self.at)
 
     @property
     def multipliers(self) -> dict[str, Any] | None:
-        """``rule`` and its fields of a record of evidence; None if some are missing."""
+        """``rule`` and its fields for a record of evidence; None if some are missing."""
         if self.family is not None:
             return dict(self.family)
         settings = [written(each.setting, each.proofs) for each in self.at if each.proofs is not None]
@@ -116,7 +116,7 @@ class WorstCase:
 
 
 def at_setting(setting: Instance, paths: Sequence[Sequence[Path]]) -> AtSetting:
-    """Return the worst case of a line at one setting, of which the entries on each path are given with their bounds."""
+    """Return the worst case of a line at one setting, from the entries on each path and their bounds."""
     ratios: list[float | None] = []
     proofs: list[list[Proof]] | None = []
     raised, exceeded = True, None
@@ -162,7 +162,7 @@ def _codes(path: Path) -> Iterator[Code]:
 
 
 def _smaller(definition: Class, share: Fraction) -> Class:
-    """Return a class with smaller constants, the conditions of which imply those of the class with a margin."""
+    """Return a class with smaller constants, whose conditions imply the conditions of the class with a margin."""
     less = 1 - share
     if isinstance(definition, FunctionClass):
         top, mu = definition.smoothness, definition.strong_convexity
@@ -192,9 +192,9 @@ class _Rounded:
     Attributes
     ----------
     dimension
-        Of the space.
+        Dimension of the space.
     vectors, values
-        By their numbers; those that are missing are 0.
+        Vectors and values by number; missing ones are 0.
     """
 
     dimension: int
@@ -213,7 +213,7 @@ class _Rounded:
         keep = sizes > SMALL * sizes[-1]
         factor = np.linalg.qr((directions[:, keep] * np.sqrt(sizes[keep])).T)[
             1
-        ].T  # the first have few coordinates
+        ].T  # start with the vectors that have few coordinates
         factor = factor * np.where(np.diag(factor) < 0, -1.0, 1.0)
         vectors = {
             v: [_fraction(entry, digits) * shrunk for entry in factor[row]]
@@ -221,7 +221,7 @@ class _Rounded:
         }
         for v, row in eliminate(
             [dict(point) for point in path.vanishing]
-        ).items():  # what points of no length say
+        ).items():  # values of points with length 0
             others = [[-share * entry for entry in vectors[k]] for k, share in row.items()]
             vectors[v] = [sum(column, Fraction(0)) for column in zip(*others, strict=True)] or [
                 Fraction(0)

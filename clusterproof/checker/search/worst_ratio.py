@@ -12,21 +12,21 @@ from clusterproof.checker.search.paths import Coordinates, Path, Terms, size_of,
 from clusterproof.checker.search.semidefinite import matrix_of, minimum, triangles
 
 TOLERANCES = (1e-10, 1e-8, 1e-7)
-"""Tolerances of the solver, in this order: explicit functions are read off the digits that the first one gives."""
+"""Tolerances of the solver, in order: the digits of the first one give the explicit functions."""
 
 
 @dataclass(frozen=True, eq=False)
 class Worst:
-    """Optimum of a program.
+    """The optimum of a program.
 
     Attributes
     ----------
     value
         The ratio, or the excess.
     coordinates
-        Numbers of the vectors and values.
+        Numbering of the vectors and values.
     gram, values
-        (n, n) inner products and (q,) values, the constant 1 last, scaled such that what normalises them is 1.
+        (n, n) inner products and (q,) values, the constant 1 last, scaled so that the normalising form is 1.
     """
 
     value: float
@@ -36,7 +36,7 @@ class Worst:
 
 
 def worst_ratio(path: Path) -> Worst | None:
-    """Return the largest measured over bound; None if it is unbounded, unknown, or the solver fails."""
+    """Return the largest measured over bound; None if it is unbounded or unknown, or the solver fails."""
     if path.bound is None:
         return None
     targets = [sum_of([(1, slack), (-1, path.bound)]) for slack in path.slacks]
@@ -44,7 +44,7 @@ def worst_ratio(path: Path) -> Worst | None:
 
 
 def worst_excess(path: Path) -> Worst | None:
-    """Return the largest measured - bound where the squared lengths of all vectors, and 1, sum to at most 1."""
+    """Return the largest measured - bound if the squared lengths of all vectors, and 1, sum to at most 1."""
     coordinates = Coordinates([*path.slacks, *path.nonnegative.values(), *path.zero.values()])
     scale: Terms = {(): Fraction(1), **{(v, v): Fraction(1) for v in coordinates.vectors}}
     return _least(path, path.slacks, scale)

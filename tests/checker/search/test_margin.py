@@ -122,7 +122,7 @@ def test_what_is_far_beyond_rounding_is_violated_in_floats_and_counts_as_no_fals
     [
         (whole, "its whole numbers come from floats"),
         (infinite, "a side is not finite in floats"),
-        (integral, "scipy.integrate has errors of its method"),
+        (integral, "scipy.integrate has method errors"),
         (cancelling, "not confirmed"),
     ],
 )
