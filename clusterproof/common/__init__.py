@@ -1,4 +1,4 @@
-"""What every package uses: validated arguments, random generators, arrays, files that are written whole."""
+"""Helpers for every package: validated arguments, random generators, arrays, and atomic writes of files."""
 
 from clusterproof.common.randomness import Randomness, generator
 from clusterproof.common.validation import InvalidArgument

@@ -16,21 +16,21 @@ Array: TypeAlias = Any
 
 
 def array_namespace(*arrays: Array) -> Any:
-    """Return the library of arrays; that of numpy at once, as a round asks dozens of times."""
+    """Return the library of arrays; NumPy's at once, since a round needs it dozens of times."""
     if all(type(array) is np.ndarray for array in arrays):
         return np
     return array_api_compat.array_namespace(*arrays)
 
 
 def convert_array(argument: str, value: Any, rule: str, remedy: str, *, integers: bool = False) -> Array:
-    """Return what a user passes as an array: floating numbers of single or double precision, or 64-bit integers.
+    """Convert a user's array: floats of single or double precision, or 64-bit integers.
 
     Parameters
     ----------
     argument, rule, remedy
-        For the message of an error.
+        Parts of the error message.
     value
-        An array of any library, which keeps its library and device, or what NumPy makes an array of, such as a list.
+        An array of any library, which keeps its library and device, or a value that NumPy converts, such as a list.
         Booleans, integers and floating numbers of another precision become float64.
     integers
         Whether only integers and booleans are allowed, which become int64.
@@ -38,7 +38,7 @@ def convert_array(argument: str, value: Any, rule: str, remedy: str, *, integers
     Raises
     ------
     InvalidArgument
-        If it is no array, has a mask or holds something else; the message names its type.
+        If the value is no array, has a mask or holds other types; the message names the type.
     """
     try:
         array = unmasked(value)
@@ -54,12 +54,12 @@ def convert_array(argument: str, value: Any, rule: str, remedy: str, *, integers
 
 
 def unmasked(value: Any) -> Array:
-    """Return an array of another library as it is, and anything else as a NumPy array.
+    """Return an array of another library unchanged, and any other value as a NumPy array.
 
     Raises
     ------
     TypeError
-        If it is a masked array or has one among its elements: NumPy would use the numbers under the mask.
+        If the value or one of its elements is a masked array, since NumPy would use the numbers under the mask.
     """
     if _is_masked(value):
         raise TypeError("a masked array: fill or remove its masked entries")
@@ -77,7 +77,7 @@ def like(values: np.ndarray, reference: Array) -> Array:
 
 
 def to_numpy(array: Array) -> np.ndarray:
-    """Copy an array of any library into numpy, on the host."""
+    """Copy an array of any library into NumPy, on the host."""
     if isinstance(array, np.ndarray | np.generic):
         return np.asarray(array)
     if is_torch_array(array):

@@ -1,4 +1,4 @@
-"""Atomic writes of files, and what the folder of a run may hold."""
+"""Atomic writes of files, and checks of a run's folder."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def check_writable(argument: str, path: Path) -> None:
         with open(probe, "xb"):
             os.unlink(probe)
         with suppress(FileNotFoundError):
-            os.stat(target)  # a name that is too long is an error, a missing file is not
+            os.stat(target)  # a name that is too long is an error; a missing file is not
     except (OSError, ValueError) as error:
         raise _refuse(argument, path, error) from error
 
 
 def check_distinct(**paths: Path | None) -> None:
-    """Check before a computation that no two arguments name one file or folder.
+    """Check before a computation that no two arguments name the same file or folder.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def check_distinct(**paths: Path | None) -> None:
         if path is not None and not _is_special(path):
             other = named.setdefault(os.path.realpath(path), argument)
             if other != argument:
-                rule = f"must not be that of --{other} too, which it would replace"
+                rule = f"must differ from --{other}, which it would replace"
                 raise InvalidArgument(argument, str(path), rule, "choose another name")
 
 
@@ -85,7 +85,7 @@ def write_whole(argument: str, path: Path, content: bytes, *, sync: bool = True)
                     file.flush()
                     os.fsync(file.fileno())
             os.replace(partial, target)
-        except BaseException:  # also Ctrl-C must leave no temporary file
+        except BaseException:  # Ctrl-C, like an error, must leave no temporary file
             partial.unlink(missing_ok=True)
             raise
     except BrokenPipeError:
@@ -96,7 +96,7 @@ def write_whole(argument: str, path: Path, content: bytes, *, sync: bool = True)
 
 @contextmanager
 def naming_folder(argument: str, folder: str | os.PathLike[str]) -> Iterator[None]:
-    """Raise errors of the operating system as ``InvalidArgument``, which names the argument and the folder."""
+    """Turn errors of the operating system into ``InvalidArgument``, which names the argument and the folder."""
     try:
         yield
     except (InvalidArgument, TimeoutError):
@@ -111,7 +111,7 @@ def _is_special(path: Path) -> bool:
 
 
 def require_plain(argument: str, *paths: Path) -> None:
-    """Require that files of a run, which somebody else may have made, are what a run leaves, before one is opened.
+    """Require, before opening files in a run's folder, that all of them are regular files or folders.
 
     A symbolic link would lead to a file elsewhere, and a pipe or a device could block.
 
@@ -126,7 +126,7 @@ def require_plain(argument: str, *paths: Path) -> None:
     Raises
     ------
     InvalidArgument
-        If one is neither a regular file nor a folder; the message names it.
+        If a path is neither a regular file nor a folder; the message names it.
     """
     waiting = list(paths)
     while waiting:
@@ -146,9 +146,9 @@ def require_plain(argument: str, *paths: Path) -> None:
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Remove the temporary files of terminated processes from a folder; those of running processes are kept.
+    """Remove the temporary files of terminated processes from a folder; keep those of running processes.
 
-    On Windows all are kept.
+    On Windows, keep all.
     """
     for path in folder.glob(".clusterproof-*.partial"):
         writer = path.name.split("-")[1]
@@ -158,13 +158,13 @@ def remove_abandoned(folder: Path) -> None:
 
 
 def _is_running(process: int) -> bool:
-    if os.name != "posix":  # where a signal of number 0 ends the process
+    if os.name != "posix":  # on Windows, signal number 0 would end the process
         return True
     try:
         os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):  # the latter of a number that no process has
+    except (ProcessLookupError, OverflowError):  # raised for a number that no process has
         return False
-    except PermissionError:  # another user's
+    except PermissionError:  # the process belongs to another user
         return True
     return True
 

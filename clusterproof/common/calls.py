@@ -1,4 +1,4 @@
-"""Wrong calls: a name that a function or class does not have is answered by the nearest one that it has."""
+"""Errors of wrong calls: an unknown name of a parameter is answered by the nearest known one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
 def refusal(
     function: Callable[..., Any], name: str, given: tuple[Any, ...], named: dict[str, Any]
 ) -> InvalidArgument | None:
-    """Return what is wrong with a call, or None if its arguments fit the function's parameters."""
+    """Return the error of a call, or None if its arguments fit the function's parameters."""
     signature = inspect.signature(function)
     try:
         signature.bind(*given, **named)
@@ -73,7 +73,7 @@ def _checked_once(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def exposed(value: Any) -> Any:
-    """Return a public function or bound method ``checked``, always the same one, and any other value as it is."""
+    """Return a public function or bound method ``checked``, always the same object, and any other value unchanged."""
     is_plain = (inspect.isfunction(value) or inspect.ismethod(value)) and not hasattr(value, "__wrapped__")
     return _checked_once(value) if is_plain else value
 
@@ -89,7 +89,7 @@ def checked(function: Callable[Arguments, Result]) -> Callable[Arguments, Result
             return function(*given, **named)
         except TypeError as error:
             if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
-                raise  # raised within the function
+                raise  # raised inside the function
             wrong = refusal(function, name, given, named)
             raise (wrong or error) from None
 
@@ -97,13 +97,13 @@ def checked(function: Callable[Arguments, Result]) -> Callable[Arguments, Result
 
 
 class CheckedCalls(ABCMeta):
-    """Make the classes of a base class answer calls that do not fit with ``InvalidArgument``."""
+    """Metaclass that makes a call that does not fit a class's parameters raise ``InvalidArgument``."""
 
     if not TYPE_CHECKING:
 
         @property
         def __signature__(cls) -> inspect.Signature:
-            """The parameters of a call, which would otherwise be those of ``__call__`` below."""
+            """The parameters of a call; without this property, those of ``__call__`` below."""
             _, *others = inspect.signature(cls.__init__).parameters.values()
             return inspect.Signature(others)
 

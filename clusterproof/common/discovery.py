@@ -1,4 +1,4 @@
-"""Automatic discovery of the modules, classes and objects of a package."""
+"""Discovery of the modules, classes and objects of a package."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Registry(dict[str, Kind]):
 
 
 def modules_below(package: str, *, direct: bool = False) -> list[ModuleType]:
-    """Import every module of a package and, unless ``direct``, of its subpackages, in the order of their names.
+    """Import every module of a package and, unless ``direct``, of its subpackages, in alphabetical order.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def by_name(classes: Iterable[type[Kind]]) -> dict[str, type[Kind]]:
     Raises
     ------
     InvalidArgument
-        If two have the same one, as a copied file may have.
+        If two classes have the same name, for example in a copied file.
     """
     found: dict[str, type[Kind]] = {}
     for each in classes:

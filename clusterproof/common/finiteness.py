@@ -1,4 +1,4 @@
-"""Check that the models of the clients are finite."""
+"""Check that the clients' models are finite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory of this machine, and a limit on what a computation takes of it."""
+"""Memory of this machine, and a limit for a computation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def total_memory() -> int:
-    """Bytes of memory; ``sys.maxsize`` where the system does not say, as on Windows."""
+    """Return the bytes of memory; ``sys.maxsize`` if the system does not report it, as on Windows."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
@@ -19,7 +19,7 @@ def total_memory() -> int:
 
 
 def free_memory() -> int:
-    """Bytes of memory that are free or can be freed at once; all where the system is not Linux."""
+    """Return the bytes of memory that are free or can be freed at once; outside Linux, all bytes."""
     with suppress(OSError):
         if found := re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(encoding="ascii")):
             return int(found[1]) * 1024
@@ -28,9 +28,9 @@ def free_memory() -> int:
 
 @contextmanager
 def limited_memory(most: int) -> Iterator[None]:
-    """Raise ``MemoryError`` in the block where this process asks for ``most`` bytes more than it has.
+    """Raise ``MemoryError`` in the block if this process requests more than ``most`` additional bytes.
 
-    Without effect outside of Linux, where other systems have no such limit, or do not keep it.
+    It has no effect outside Linux: other systems have no such limit, or ignore it.
     """
     if sys.platform != "linux":
         yield

@@ -1,6 +1,6 @@
-"""Files that a user's code opened for reading, with their SHA-256: a result may depend on their contents.
+"""Files that a user's code opened for reading, with their SHA-256, since a result may depend on them.
 
-Python reports each file that it opens, so files that a library opens without Python, such as Polars, are not known.
+Python reports each file that it opens. Files that a library opens without Python, as Polars does, remain unknown.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from typing import Any
 import clusterproof
 
 CODE = (".py", ".pyc", ".pyi", ".so", ".pyd")
-"""Endings of files of code, whose digests are taken elsewhere."""
+"""Suffixes of code files, whose digests are computed elsewhere."""
 
 _opened: dict[str, None] = {}
 
 
 @cache
 def watch() -> None:
-    """Note the files that this process opens from now on; a second call changes nothing."""
+    """Record the files that this process opens from now on; a second call changes nothing."""
     sys.addaudithook(_note)
 
 
 def digests_of_opened() -> dict[str, str]:
     """Return the SHA-256 of each file that was opened for reading since ``watch``, by its absolute path.
 
-    Left out are code, files of Python, of installed packages and of the system, and files that are gone.
+    The result omits code, files of Python, of installed packages and of the system, and files that no longer exist.
     """
     found = {path: digest_of_file(path) for path in list(_opened) if not _is_of_a_library(path)}
     return {path: digest for path, digest in found.items() if digest is not None}
 
 
 def digest_of_file(path: str) -> str | None:
-    """Return the SHA-256 of a file; None if there is no regular file that can be read."""
+    """Return the SHA-256 of a file; None if it is no readable regular file."""
     try:
         if not os.path.isfile(path):
             return None

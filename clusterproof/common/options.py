@@ -1,4 +1,4 @@
-"""Descriptions of parameters, from docstrings, for the help of the command line."""
+"""Descriptions of parameters from docstrings, for the command line's help."""
 
 from __future__ import annotations
 

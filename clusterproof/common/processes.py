@@ -1,4 +1,4 @@
-"""Processes of this machine that end with the one that has started them."""
+"""Processes on this machine that end together with the process that started them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def in_processes(
     Raises
     ------
     Exception
-        What the function raises, or ``concurrent.futures.process.BrokenProcessPool`` if a process was lost.
+        Any error of the function, or ``concurrent.futures.process.BrokenProcessPool`` if a process was lost.
     """
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -31,7 +31,7 @@ def in_processes(
         try:
             for future in as_completed(futures):
                 yield future.result()
-        except BaseException:  # Ctrl-C, too: what has begun may take minutes
+        except BaseException:  # also after Ctrl-C: calls in progress may take minutes
             pool.shutdown(wait=False, cancel_futures=True)
             for child in set(multiprocessing.active_children()) - before:
                 child.terminate()
@@ -39,7 +39,7 @@ def in_processes(
 
 
 def end_with(parent: int) -> None:
-    """End this process, which ``parent`` has started, when that has ended, or if it has."""
+    """End this process when its parent process, ``parent``, ends, or at once if it has ended."""
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -1,4 +1,4 @@
-"""Random generators derived from a seed and named axes."""
+"""Random generators, derived from a seed and named axes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def generator(seed: int, *axes: str | int) -> np.random.Generator:
-    """Return the generator of a seed, at least 0, and named axes.
+    """Return the random generator of a seed (at least 0) and named axes.
 
     The same seed and axes (such as the task, the algorithm, the purpose or the repetition) give the same
     bits on every computer; other axes give independent streams.

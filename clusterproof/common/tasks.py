@@ -1,4 +1,4 @@
-"""How a task is read that a drawn instance was stored with."""
+"""Reading of a task with which a drawn instance was stored."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from clusterproof.common.validation import InvalidArgument
 
 READERS: list[Callable[[Mapping[str, Any]], Any]] = []
-"""Functions that make a task of its settings; a package of tasks adds its own when it is imported."""
+"""Functions that make a task from its settings; a package of tasks adds its own when imported."""
 
 
 def task_from(settings: Mapping[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Stop a computation after some seconds of processor time, or of the clock's."""
+"""Stop a computation after some seconds of processor time or of wall-clock time."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from contextlib import contextmanager
 from types import FrameType
 
 UNRAISABLE = ("__del__", "gc_callback")
-"""Functions, beside those of weak references, that the interpreter calls and whose exceptions are lost."""
+"""Functions, besides those of weak references, that the interpreter calls and whose exceptions are lost."""
 
 AGAIN = 0.01
-"""Seconds after which the time is looked at again where such a function was running."""
+"""Seconds until the next check of the time, if such a function was running."""
 
 LOST = 1.0
-"""Seconds after which the exception is raised again where the block has not ended: a callback has lost it."""
+"""Seconds until the exception is raised again, if a callback has lost it."""
 
 
 class TimeLimitExceeded(BaseException):
-    """The computation took longer; no ``Exception``, so that a statement's own handlers do not catch it."""
+    """The computation took too long. It is no ``Exception``, so a statement's own handlers do not catch it."""
 
 
 def is_lost_in(frame: FrameType | None) -> bool:
-    """Return whether an exception that is raised in a frame is lost, since the interpreter calls one of its callers."""
+    """Return whether an exception in this frame would be lost, because the interpreter calls one of its callers."""
     while frame is not None:
         if (
             frame.f_globals.get("__name__") in ("weakref", "_weakrefset")
@@ -36,9 +36,9 @@ def is_lost_in(frame: FrameType | None) -> bool:
 
 @contextmanager
 def time_limit(seconds: float, *, waiting: bool = False) -> Iterator[None]:
-    """Raise ``TimeLimitExceeded`` in the block after ``seconds`` of this process's time, or of the clock's if waiting.
+    """Raise ``TimeLimitExceeded`` in the block after ``seconds`` of processor time, or if ``waiting`` of wall-clock time.
 
-    Without effect outside the main thread and on Windows, where Python has no such timer.
+    It has no effect outside the main thread and on Windows, where Python has no such timer.
     """
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         yield

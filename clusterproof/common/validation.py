@@ -33,7 +33,7 @@ class InvalidArgument(ValueError):
     ) -> None:
         try:
             text = repr(value)
-        except ValueError:  # an integer of more digits than Python writes
+        except ValueError:  # an integer with more digits than Python can write
             value, text = type(value).__name__, type(value).__name__
         super().__init__("\n".join([f"{argument} = {text}: {rule}; {remedy}", *map(str, others)]))
         self.argument = argument
@@ -44,10 +44,10 @@ class InvalidArgument(ValueError):
 
 
 def brief(value: Any) -> object:
-    """Return a value for a message, or the name of its type if its text is long or has several lines."""
+    """Return a value for a message, or its type's name if its text is long or has several lines."""
     try:
         text = repr(value)
-    except ValueError:  # an integer of more digits than Python writes
+    except ValueError:  # an integer with more digits than Python can write
         return type(value).__name__
     return value if len(text) <= 100 and "\n" not in text else type(value).__name__
 
@@ -62,7 +62,7 @@ def check_instance(argument: str, value: Any, kind: type | UnionType, remedy: st
 
 
 def check_list(argument: str, value: Any, kind: type, remedy: str) -> None:
-    """Raise ``InvalidArgument`` unless the value is a list, or the like, of instances of a class."""
+    """Raise ``InvalidArgument`` unless the value is a list, or a similar sequence, of instances of a class."""
     if (
         isinstance(value, str | Mapping)
         or not isinstance(value, Iterable)
@@ -87,7 +87,7 @@ def check_number(
     rule = " and ".join(["must be a finite number", *stated])
     try:
         number = float(value) if hasattr(value, "__float__") else math.nan
-    except (TypeError, OverflowError):  # an array, an integer beyond every float
+    except (TypeError, OverflowError):  # an array, or an integer beyond all floats
         number = math.nan
     inside = above < number < below and at_least <= number <= at_most
     if isinstance(value, bool) or not (math.isfinite(number) and inside):
@@ -95,10 +95,10 @@ def check_number(
 
 
 LARGEST_COUNT = 10**9
-"""Largest number of rounds, steps or clients; larger values are typing errors."""
+"""Largest number of rounds, steps or clients; larger values are probably typing errors."""
 
 LARGEST_SEED = 2**63 - 1
-"""Seeds are stored as 64-bit integers."""
+"""Largest seed, since seeds are stored as 64-bit integers."""
 
 
 def check_count(
@@ -129,7 +129,7 @@ def check_choice(argument: str, value: Any, choices: Sequence[str], *, remedy: s
 
 
 def check_name(argument: str, value: str, known: Sequence[str]) -> None:
-    """Raise ``InvalidArgument``, which suggests similar names, unless the name is known."""
+    """Raise ``InvalidArgument`` unless the name is known; the message suggests similar names."""
     if not isinstance(value, str) or value not in known:
         nearest = difflib.get_close_matches(str(value).lower(), known, n=3, cutoff=0.3)
         hint = f"the nearest are {', '.join(nearest)}" if nearest else f"such as {known[0]}"
@@ -170,12 +170,12 @@ EXTRA_OF = {
 
 
 def install(extra: str) -> str:
-    """Write how to install an extra."""
+    """Return the instruction for installing an extra."""
     return f"install the extra `{extra}`: pip install '.[{extra}]' in the checkout"
 
 
 def missing_extra(error: BaseException) -> str | None:
-    """Return the extra whose library an import has not found, also as the cause of the error; None for another."""
+    """Return the extra whose library is missing in an import error or its causes; None for other errors."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ModuleNotFoundError):
         cause = cause.__cause__
@@ -188,7 +188,7 @@ def require(argument: str, value: object, module: str) -> Any:
     Parameters
     ----------
     argument, value
-        What needs the library.
+        The argument that needs the library, and its value.
     module
         Name under which it is imported.
 
@@ -203,26 +203,26 @@ def require(argument: str, value: object, module: str) -> Any:
         extra = EXTRA_OF.get(module.partition(".")[0])
         remedy = install(extra) if extra else "install Clusterproof again: pip install . in the checkout"
         raise InvalidArgument(argument, value, f"needs {module} ({error})", remedy) from error
-    except ValueError as error:  # of an environment variable, which matplotlib reads when it is imported
+    except ValueError as error:  # an invalid environment variable, which matplotlib reads on import
         rule = f"needs {module}, which cannot be imported ({error_line(error)})"
         remedy = "correct the environment variable that it reads, such as MPLBACKEND"
         raise InvalidArgument(argument, value, rule, remedy) from error
 
 
 def error_line(error: BaseException) -> str:
-    """Write an error with its notes, such as the file, line and instance that a claim adds, in one line."""
+    """Write an error with its notes, such as the file, line and instance, in one line."""
     notes = [f" ({note})" for note in getattr(error, "__notes__", ())]
     notes += [f"; {install(extra)}"] if (extra := missing_extra(error)) else []
     return " ".join(f"{type(error).__name__}: {error_text(error)}{''.join(notes)}".split())
 
 
 def failure_line(error: BaseException) -> str:
-    """Write an error of a user's function in one line; a refusal of ours says itself what is wrong."""
+    """Write an error of a user's function in one line; our own errors explain themselves."""
     return error_line(error).removeprefix(f"{InvalidArgument.__name__}: ")
 
 
 def error_text(error: BaseException) -> str:
-    """Return the message of an error, which a user's class may fail to give."""
+    """Return the message of an error; a user's class may fail to return one."""
     try:
         return str(error)
     except (Exception, SystemExit) as fault:

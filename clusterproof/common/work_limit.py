@@ -1,4 +1,4 @@
-"""A limit on the work of an evaluation in lines of Python: the same on a loaded machine and on an idle one."""
+"""A limit on the work of an evaluation, counted in lines of Python: the same on a loaded machine and on an idle one."""
 
 from __future__ import annotations
 
@@ -17,44 +17,44 @@ from clusterproof.common.time_limit import TimeLimitExceeded, is_lost_in, time_l
 Result = TypeVar("Result")
 
 SAFETY = 20.0
-"""Seconds of processor time after which a single call that executes no lines of Python is stopped, too."""
+"""Seconds of processor time after which even a single call that executes no lines of Python is stopped."""
 MOST_OF_ONE, MOST = 100_000_000, 2_000_000_000
-"""Lines of Python that one instance, and one search, may take: seconds, and about a minute."""
+"""Largest number of lines of Python for one instance (seconds) and for one search (about a minute)."""
 SPENT, SPENT_ON_ONE = (
     "the search takes more than 2 * 10^9 lines of Python",
     "its evaluation takes more than 10^8 lines of Python",
 )
-"""What is said of a search, and of an instance, that takes more."""
+"""Messages about a search, and about an instance, that takes more lines."""
 QUICK = 1.0
-"""Seconds of processor time after which an evaluation is begun again, with its lines counted.
+"""Seconds of processor time after which an evaluation restarts with its lines counted.
 
-No machine executes ``MOST_OF_ONE`` lines in it, so its speed does not decide which evaluations are stopped.
+No machine executes ``MOST_OF_ONE`` lines in this time, so its speed does not decide which evaluations are stopped.
 """
 EVERY, OFTEN, LONG = 64, 16, 10_000_000
-"""Lines are counted at one of so many evaluations, and at one of fewer where they take more than ``LONG`` lines."""
+"""One of so many evaluations is counted: usually, and if an evaluation takes more than ``LONG`` lines."""
 
 
 class TooMuchWork(BaseException):
-    """The computation took more lines; no ``Exception``, so that a statement's own handlers do not catch it."""
+    """The computation took too many lines. It is no ``Exception``, so a statement's own handlers do not catch it."""
 
 
 @dataclass
 class Work:
-    """The lines of Python that a search has taken.
+    """Number of lines of Python that a search has used.
 
-    Counting takes several times as long as an evaluation. So some are counted, at uneven distances, and between two of
-    these the lines are taken to change evenly. The sum is the same on every machine, loaded or idle.
+    Counting takes several times as long as an evaluation. So only some are counted, at uneven distances; between two of
+    them the lines are interpolated. The sum is the same on every machine, loaded or idle.
 
     Attributes
     ----------
     spent
-        Lines of all evaluations.
+        Total lines of all evaluations.
     evaluations
-        Number of these.
+        Number of evaluations.
     chosen
         Number of the next evaluation that is counted.
     last, since
-        Lines of the last one that was counted, and number of those since.
+        Lines of the last counted evaluation, and number of evaluations since then.
     """
 
     spent: int = 0
@@ -65,11 +65,11 @@ class Work:
 
     @property
     def is_spent(self) -> bool:
-        """Whether the search has taken all the lines that it may."""
+        """Whether the search has used all its lines."""
         return self.spent > MOST
 
     def done(self, evaluate: Callable[[], Result]) -> Result:
-        """Call an evaluation, and count it.
+        """Call an evaluation and count it.
 
         Raises
         ------
@@ -104,14 +104,14 @@ class Work:
 
 
 IMPORTS = (importlib._bootstrap._find_and_load.__code__,)  # type: ignore[attr-defined]  # where each import begins
-"""An import is made once, by whoever is first: its lines are not counted, and it is not left in the middle."""
+"""Imports run once, for the first caller: their lines are not counted, and they are not interrupted."""
 
 
 @contextmanager
 def limited_lines(most: int, safety: float = SAFETY) -> Iterator[list[int]]:
     """Raise ``TooMuchWork`` in the block after ``most`` lines of the functions that it calls.
 
-    An operation of fractions counts as the lines that take as long as its greatest common divisor. A single call that
+    An operation on fractions counts as many lines as take the time of its greatest common divisor. A single call that
     executes no lines is stopped after ``safety`` seconds of processor time.
 
     Yields
@@ -149,7 +149,7 @@ def limited_lines(most: int, safety: float = SAFETY) -> Iterator[list[int]]:
             yield left
     except TimeLimitExceeded as error:
         raise TooMuchWork from error
-    except SystemError as error:  # what CPython makes of a recursion that becomes too deep in ``count``
+    except SystemError as error:  # CPython raises this if a recursion becomes too deep inside ``count``
         if "returned a result with an exception set" not in str(error):
             raise
         raise RecursionError("maximum recursion depth exceeded") from error

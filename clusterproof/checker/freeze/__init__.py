@@ -1,4 +1,4 @@
-"""From claims of the running program to the texts that the kernel reads: trusted with nothing."""
+"""Write claims of the running program as texts for the kernel, which trusts nothing here."""
 
 from clusterproof.checker.freeze.claims import Frozen, freeze, may_be_rewritten
 

@@ -1,4 +1,4 @@
-"""Whether the live function and its text are the same on a few instances, which are drawn where the text is written."""
+"""Compare a live function with its text on a few instances, drawn when the text is written."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from clusterproof.common.time_limit import TimeLimitExceeded, time_limit
 from clusterproof.common.work_limit import QUICK, TooMuchWork, limited_lines
 
 INSTANCES, DRAWS = 12, 30
-"""Instances that are evaluated, and how many are drawn at most."""
+"""Number of instances that are evaluated, and largest number of draws."""
 LINES = 100_000
-"""Lines of Python that these may take."""
+"""Largest number of lines of Python for these evaluations."""
 ROUNDING = 1e-6
-"""Difference of two numbers, relative to the largest of a line, that rounding explains."""
+"""Largest difference that rounding explains, relative to the largest number of a line."""
 
 
 def instances(statement: Statement) -> Iterator[Mapping[str, Any]]:
-    """Yield the examples, corners of the space, and instances that are drawn: always the same ones."""
+    """Yield the examples, corners of the space, and drawn instances, always the same ones."""
     space, stream = statement.space, generator(0, "text")
     if statement.random or any(
         each.drawn and not isinstance(each, OfClass) for each in space.ranges.values()
@@ -47,7 +47,7 @@ def instances(statement: Statement) -> Iterator[Mapping[str, Any]]:
         try:
             with limited_lines(left, QUICK) as lines:
                 found = next(tried)
-        except (Exception, TooMuchWork):  # a range may raise, and at last there is none
+        except (Exception, TooMuchWork):  # a range may raise an error, and the draws end
             return
         left = lines[0]
         if found is not None:
@@ -55,7 +55,7 @@ def instances(statement: Statement) -> Iterator[Mapping[str, Any]]:
 
 
 def names_of_function(statement: Statement, tried: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Return the names of the lines that the live function gives; none if no instance meets its hypotheses."""
+    """Return the names of the lines that the live function returns; empty if no instance meets its hypotheses."""
     with suppress(TooMuchWork), limited_lines(LINES, QUICK):
         for instance in tried:
             with suppress(Exception):
@@ -66,7 +66,7 @@ def names_of_function(statement: Statement, tried: Iterable[Mapping[str, Any]]) 
 def names_of_text(
     own: of_text.Statement, statement: Statement, tried: Iterable[Mapping[str, Any]]
 ) -> tuple[str, ...]:
-    """Return the names of the lines that a text gives on numbers, else on symbols; none if it gives none."""
+    """Return the names of a text's lines on numbers, or else on symbols; empty if there are none."""
     with of_kernel.limited():
         for instance in tried:
             with suppress(Exception), of_kernel.evaluating():
@@ -79,7 +79,7 @@ def _names(value: Any) -> tuple[str, ...]:
 
 
 def names_on_symbols(own: of_text.Statement) -> tuple[str, ...]:
-    """Return the names of the lines that a text gives on symbols, where no instance gave any; none if it gives none."""
+    """Return the names of a text's lines on symbols, used if no instance gave any; empty if there are none."""
     with of_kernel.limited(), suppress(Exception):
         if (name := own.space.function) is None:
             instance, _, begun = next(iter(symbolic(own.space)))
@@ -96,15 +96,15 @@ def names_on_symbols(own: of_text.Statement) -> tuple[str, ...]:
 def require_agreement(
     statement: Statement, own: of_text.Statement, tried: Iterable[Mapping[str, Any]]
 ) -> None:
-    """Require that a text says of each instance what the live function does.
+    """Require that a text gives the same result as the live function at each instance.
 
-    The function is called only where the kernel has evaluated the text, for the kernel limits the work of each step,
-    and nothing stops a call of compiled code. Its lines are not counted, which takes several times as long.
+    The function is called only at instances where the kernel has evaluated the text. The kernel limits the work of each
+    step, but nothing stops a call of compiled code. Lines are not counted, which would take several times as long.
 
     Raises
     ------
     Refused
-        If it says something else; the message names the instance.
+        If the results differ; the message names the instance.
     """
     held = 0
     with of_kernel.limited():
@@ -115,14 +115,14 @@ def require_agreement(
                 read: Any = own.evaluated(own.space.read(statement.space.for_kernel(instance)))[0]
             except Outside:
                 read = None
-            except Exception:  # what the kernel refuses it certifies nothing of
+            except Exception:  # the kernel certifies nothing that it refuses
                 continue
             try:
                 with time_limit(QUICK):
                     live: Any = statement.lines(instance)
             except Outside:
                 live = None
-            except (Exception, TimeLimitExceeded):  # the search names what a function raises
+            except (Exception, TimeLimitExceeded):  # the search reports errors of the function
                 continue
             if (read is None) is not (live is None) or (read is not None and not _agree(live, read)):
                 shown = ", ".join(f"{n} = {v}" for n, v in statement.space.encode(instance).items())
@@ -131,7 +131,7 @@ def require_agreement(
 
 
 def _agree(live: Mapping[str, Any], read: Mapping[str, vocabulary.Line]) -> bool:
-    """Return whether lines have the same names, hypotheses and numbers."""
+    """Return whether two results have the same names, hypotheses and numbers."""
     if live.keys() != read.keys():
         return False
     for name, line in read.items():
@@ -145,7 +145,7 @@ def _agree(live: Mapping[str, Any], read: Mapping[str, vocabulary.Line]) -> bool
 
 
 def _pairs(line: Sides) -> list[tuple[Any, Any]]:
-    """Return of each entry what is measured, and what it is compared with."""
+    """Return for each entry the measured number and its bound."""
     several = line.pairs if line.identity else ((line.measured, line.allowed),)
     found: list[tuple[Any, Any]] = []
     for pair in several:
@@ -167,7 +167,7 @@ def _same_numbers(live: list[tuple[Any, Any]], read: list[tuple[Any, Any]]) -> b
             return False
         try:
             numbers, others = [float(each) for each in pair], [float(each) for each in other]
-        except (TypeError, ValueError, OverflowError):  # points of functions, or more than floats hold
+        except (TypeError, ValueError, OverflowError):  # points of functions, or numbers beyond all floats
             continue
         size = max(1.0, *map(abs, numbers), *map(abs, others))
         if not exact and any(not abs(a - b) <= ROUNDING * size for a, b in zip(numbers, others, strict=True)):

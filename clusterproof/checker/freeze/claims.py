@@ -1,4 +1,4 @@
-"""The text of a claim: its definitions, its statements, and which of them are outside of the language, and why."""
+"""The text of a claim: its definitions and statements, and why some statements are outside the language."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from clusterproof.checker.kernel.evaluation import limited, printable
 from clusterproof.checker.kernel.statement import Statement as Stated
 
 LINE = re.compile(r", line \d+")
-"""What a text leaves out of a refusal: the name of a function says where, and stays where lines move."""
+"""Part of a refusal that a text omits: the function's name locates it, and does not change if lines move."""
 FUEL = 20_000_000
-"""Steps that reading the definitions of all tries may take."""
+"""Largest number of steps for reading the definitions of all attempts."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class Frozen:
     Attributes
     ----------
     text
-        None if no statement is of the language.
+        The text; None if no statement is in the language.
     outside
-        By the name of a statement that is not of the language why, where and what to write.
+        For each statement outside the language, by name: why, where, and what to write instead.
     lines
         Names of the lines of each statement.
     """
@@ -48,12 +48,12 @@ class Frozen:
     lines: Mapping[str, tuple[str, ...]]
 
     def statement(self, name: str, words: Vocabulary = WORDS) -> Stated:
-        """Return a statement as the kernel reads it, with these words.
+        """Return a statement as the kernel reads it with these words.
 
         Raises
         ------
         Refused
-            If it is not of the language; the message says where, why and what to write.
+            If the statement is outside the language; the message says where, why, and what to write instead.
         """
         if self.text is None or name in self.outside:
             raise Refused(self.outside[name])
@@ -67,13 +67,13 @@ class Lines:
         self._names = dict(given)
 
     def differ(self, statement: Statement, read: Stated) -> bool:
-        """Return whether names were not known, and the text gives others than it was written with."""
+        """Return whether names were unknown, or the text's names differ from those with which it was written."""
         if statement.name not in self._names:
             self._names[statement.name] = names_of_text(read, statement, instances(statement))
         return self.names(statement) != read.lines
 
     def of_function(self, statement: Statement) -> tuple[str, ...]:
-        """Return the names of a statement that has no text."""
+        """Return the line names of a statement that has no text."""
         if statement.name not in self._names:
             self._names[statement.name] = names_of_function(statement, instances(statement))
         return self.names(statement)
@@ -91,11 +91,12 @@ def freeze(
     Parameters
     ----------
     claim
-        Of the running program.
+        A claim of the running program.
     lines
-        Names of the lines of statements, where a search has seen them.
+        Names of the statements' lines, if a search has seen them.
     compared
-        Whether the text is compared with the function at instances. Who writes many claims compares the last one.
+        Whether to compare the text with the function at instances. If many texts are tried, it is enough to compare the
+        last.
     """
     found = Lines(lines or {})
     outside: dict[str, str] = {}
@@ -123,7 +124,7 @@ def freeze(
 
 
 def _written(claim: Claim[..., Any], found: Lines, outside: dict[str, str]) -> str | None:
-    """Return the text; None if nothing is left. Statements that are refused are added to ``outside``."""
+    """Return the text; None if no statement remains. Refused statements are added to ``outside``."""
     used: frozenset[str] = frozenset()
     while True:
         text = Text(used, _annotations(claim.statements))
@@ -157,7 +158,7 @@ def _written(claim: Claim[..., Any], found: Lines, outside: dict[str, str]) -> s
 
 
 def _annotations(statements: Sequence[Statement]) -> list[str]:
-    """Return the texts of annotations of a claim's functions and records."""
+    """Return the annotations, as source text, of a claim's functions and records."""
     owners = [
         owner
         for each in statements
@@ -192,10 +193,10 @@ def _statement(text: Text, claim: Claim[..., Any], stated: Statement, lines: tup
 
 
 def _names(names: Sequence[str]) -> str:
-    """Write a tuple of texts."""
+    """Write a tuple of strings."""
     return f"({', '.join(map(quoted, names))}{',' if len(names) == 1 else ''})"
 
 
 def may_be_rewritten(why: str) -> bool:
-    """Return whether a statement that is not in the language may be stated otherwise by its author."""
+    """Return whether the author could rewrite a statement that is outside the language."""
     return bool(why) and not why.endswith(TRIED)

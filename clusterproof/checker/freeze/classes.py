@@ -1,4 +1,4 @@
-"""Whether a class of the running program is the frozen dataclass that its source says, and nothing more."""
+"""Check that a class of the running program is exactly the frozen dataclass in its source."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from clusterproof.checker.freeze.files import File, file_of
 from clusterproof.checker.kernel import Refused
 
 MADE = ("__init__", "__eq__", "__repr__", "__hash__", "__setattr__", "__delattr__")
-"""What ``dataclass`` makes: it must be its own."""
+"""Members that ``dataclass`` makes; they must be its own."""
 KEPT = frozenset(vars(type("Plain", (), {}))) | {
     *("__annotations__", "__match_args__", "__dataclass_fields__", "__dataclass_params__", "__replace__"),
     *("__static_attributes__", "__firstlineno__", "__annotate_func__", "__annotations_cache__", "__slots__"),
     *("__getstate__", "__setstate__"),
 }
-"""What a class has besides."""
+"""Further members that every class has."""
 
 
 def class_node(kind: type) -> tuple[ast.ClassDef, File]:
-    """Return the node of a class, and its file.
+    """Return the source node of a class, and its file.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def class_node(kind: type) -> tuple[ast.ClassDef, File]:
 
 
 def _require_plain(kind: Any, node: ast.ClassDef, place: str) -> None:
-    """Require the flags and fields that the source says."""
+    """Require the flags and fields of the source."""
     made = kind.__dataclass_params__
     said = [ast.unparse(each).removeprefix("dataclasses.") for each in node.decorator_list]
     alone = len(said) == 1 and said[0].startswith("dataclass(") and not (node.keywords or node.bases)
@@ -72,7 +72,7 @@ def _require_plain(kind: Any, node: ast.ClassDef, place: str) -> None:
 
 
 def _require_members(kind: type, node: ast.ClassDef, file: File, place: str) -> None:
-    """Require that each entry of a class is one of its source, or what ``dataclass`` makes."""
+    """Require that each member of a class comes from its source or from ``dataclass``."""
     own = [(f.name, Any, f) for f in fields(kind)]
     model = make_dataclass(
         kind.__name__,
@@ -97,7 +97,7 @@ def _require_members(kind: type, node: ast.ClassDef, file: File, place: str) -> 
 
 
 def _require_member(member: Any, node: ast.FunctionDef, file: File, place: str) -> None:
-    """Require that a method is the one of its source, with its decorator."""
+    """Require that a method equals the one in the source, with its decorator."""
     function = function_of(member)
     said = [ast.unparse(each).rpartition(".")[2] for each in node.decorator_list]
     kind = {FunctionType: []}.get(type(member), [getattr(type(member), "__name__", "")])
@@ -108,7 +108,7 @@ def _require_member(member: Any, node: ast.FunctionDef, file: File, place: str) 
 
 
 def function_of(member: Any) -> FunctionType | None:
-    """Return the function of a method or property; None of anything else."""
+    """Return the function of a method or property; None for other members."""
     if type(member) is property:
         found = member.fget if member.fset is None and member.fdel is None else None
     elif type(member) is cached_property:
@@ -121,7 +121,7 @@ def function_of(member: Any) -> FunctionType | None:
 
 
 def require_own_fields(value: Any, name: str) -> None:
-    """Require that a record holds its fields only, and forget what its properties have cached."""
+    """Require that a record holds its fields only, and clear the cached values of its properties."""
     kept = getattr(value, "__dict__", {})
     for key in {*kept} - {each.name for each in fields(value)}:
         if type(vars(type(value)).get(key)) is not cached_property:
@@ -130,7 +130,7 @@ def require_own_fields(value: Any, name: str) -> None:
 
 
 def _is_made(member: Any, model: Any) -> bool:
-    """Return whether a function is what ``dataclass`` made, whatever class it is of."""
+    """Return whether ``dataclass`` made a function, for any class."""
     if type(member) is not type(model):
         return False
     if type(member) is not FunctionType:

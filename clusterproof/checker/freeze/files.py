@@ -1,4 +1,4 @@
-"""The source files of a running program: which node a function was compiled from, and what its names are there."""
+"""The source files of a running program: from which node a function was compiled, and the scope of each name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, cast
 from clusterproof.checker.kernel import Refused
 
 SCOPES = ast.FunctionDef | ast.Lambda | ast.ListComp | ast.GeneratorExp | ast.DictComp | ast.SetComp
-"""Nodes within which names are variables of their own."""
+"""Nodes that open a scope for variables."""
 NAMES = {
     ast.Lambda: "lambda",
     ast.ListComp: "listcomp",
@@ -20,7 +20,7 @@ NAMES = {
     ast.DictComp: "dictcomp",
     ast.SetComp: "setcomp",
 }
-"""What the symbol table calls scopes without a name."""
+"""Names of unnamed scopes in the symbol table."""
 CHANGING = (
     *(
         "append",
@@ -37,7 +37,7 @@ CHANGING = (
     ),
     *("reverse", "add", "__setitem__"),
 )
-"""Methods that change what they are called of."""
+"""Methods that change their object."""
 
 
 class File:
@@ -74,7 +74,7 @@ class File:
         Raises
         ------
         Refused
-            If the file says something else now, or two functions of a line cannot be told apart.
+            If the file has changed, or two functions in one line cannot be distinguished.
         """
         place = f"{self.name}, {code.co_name}"
         if code not in self.codes:
@@ -85,12 +85,12 @@ class File:
         return found[0]
 
     def kinds(self, node: Any, names: Sequence[str]) -> dict[str, str]:
-        """Return of each name in a scope, by the symbol table, whether it is local, global or free there.
+        """Return whether each name of a scope is local, global or free, by the symbol table.
 
         Raises
         ------
         Refused
-            If the file has two scopes in a line in which they are different things.
+            If two scopes in one line of the file disagree.
         """
         key = getattr(node, "name", None) or NAMES[type(node)], node.lineno
         tables = [each for each in self._tables.get(key, ()) if {*names} <= {*each.get_identifiers()}]
@@ -102,7 +102,7 @@ class File:
         return kinds[0]
 
     def bound(self, name: str) -> list[ast.stmt]:
-        """Return the statements at the top of the file that give a name its value."""
+        """Return the top-level statements of the file that assign a value to a name."""
         return [
             each
             for each in self.tree.body
@@ -114,7 +114,7 @@ class File:
         ]
 
     def change_of(self, name: str) -> int | None:
-        """Return a line that changes what a name of the file holds; None if none does so openly."""
+        """Return a line that changes the value of a name of the file; None if no line does so openly."""
         for each in self.all:
             node, target = cast(Any, each), cast(Any, None)
             if isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
@@ -132,7 +132,7 @@ class File:
         return None
 
     def between(self, start: tuple[int, int], end: tuple[int, int]) -> str:
-        """Return what stands between two places: a line from 1, and a number of bytes."""
+        """Return the source between two positions: line numbers from 1, byte offsets from 0."""
         several = [line.encode() for line in self.lines[start[0] - 1 : end[0]]]
         several[-1] = several[-1][: end[1]]
         several[0] = several[0][start[1] :]
@@ -143,7 +143,7 @@ _FILES: dict[str, File] = {}
 
 
 def file_of(path: str) -> File:
-    """Return a file, which is read once a process."""
+    """Return a file; each process reads it once."""
     if not path.endswith(".py"):
         raise Refused(f"{Path(path).name} has no source file")
     if path not in _FILES:
@@ -152,7 +152,7 @@ def file_of(path: str) -> File:
 
 
 def node_of(function: FunctionType, annotations: Sequence[str]) -> tuple[Any, File | None]:
-    """Return the node of a function, and its file; None of a lambda in a text of an annotation."""
+    """Return the node of a function, and its file; None for a lambda in an annotation's text."""
     code = function.__code__
     if code.co_filename != "<string>":
         file = file_of(code.co_filename)
@@ -183,7 +183,7 @@ def _codes_of(tree: Any) -> set[CodeType]:
 
 
 def is_compiled_from(code: CodeType, node: ast.FunctionDef | ast.Lambda) -> bool:
-    """Return whether a node stands where a function's code does, by name and line, of a lambda by columns, too."""
+    """Return whether a node is at the position of a function's code: by name and line, for a lambda also by columns."""
     first_line = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
     if getattr(node, "name", "<lambda>") != code.co_name or first_line != code.co_firstlineno:
         return False

@@ -1,4 +1,4 @@
-"""How a function is written in a text: its source, with the names that the text has, and without what says nothing."""
+"""Write a function into a text: its source, with the text's names, and without parts that have no effect."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from clusterproof.checker.freeze.files import SCOPES, File
 from clusterproof.checker.kernel import Refused
 
 WORDED = ("at_most", "at_least", "equal")
-"""Words with a sentence for the report, which a text leaves out."""
+"""Words whose sentence for the report a text omits."""
 WIDTH = 100
-"""Columns beyond which a line is broken, where that is simple."""
+"""Column at which a line is broken if that is simple."""
 Edit = tuple[tuple[int, int], tuple[int, int], str]
-"""From where to where a source is replaced, lines from 1 and bytes from 0, and by what."""
+"""Start and end of the replaced source (lines from 1, bytes from 0), and the replacement."""
 
 
 @dataclass
 class Scope:
-    """Where a name stands: the nodes of the functions around it, the outermost first.
+    """The scope of a name: the nodes of the functions around it, the outermost first.
 
     Attributes
     ----------
     file
-        Of the source; None of a text of an annotation, whose lambdas have parameters and global names only.
+        File of the source; None for an annotation's text, whose lambdas have only parameters and global names.
     nodes
-        The outermost is the function that is written.
+        The functions' nodes; the outermost is the function to write.
     kinds
-        Of each of them, what its names are.
+        For each node, the kinds of its names.
     """
 
     file: File | None
@@ -62,11 +62,11 @@ class Scope:
 
     @property
     def name(self) -> str:
-        """Name of the outermost function; empty outside of functions."""
+        """Name of the outermost function; empty outside all functions."""
         return getattr(self.nodes[0], "name", "a lambda") if self.nodes else ""
 
     def kind(self, name: str) -> str:
-        """Return "local", "global", or "cell" of a variable around the outermost function."""
+        """Return "local", "global", or "cell" for a variable of the outermost function's surroundings."""
         for kinds in reversed(self.kinds):
             if kinds.get(name, "free") != "free":
                 return kinds[name]
@@ -74,7 +74,7 @@ class Scope:
 
 
 def names_of(node: Any) -> set[str]:
-    """Return the names that stand in a function, and not in one within it."""
+    """Return the names that occur in a function, but not in a function inside it."""
     found: set[str] = set()
     if isinstance(node, ast.FunctionDef | ast.Lambda):
         own = node.args
@@ -96,12 +96,12 @@ def names_of(node: Any) -> set[str]:
 
 
 def copied(node: Any) -> Any:
-    """Return a copy of a node, in a third of the time that ``deepcopy`` takes."""
+    """Return a copy of a node, in a third of the time of ``deepcopy``."""
     return pickle.loads(pickle.dumps(node))  # noqa: S301 - what was written just now
 
 
 def children(node: Any) -> list[Any]:
-    """Return the parts of a node that are evaluated where it stands; annotations, and decorators, never are."""
+    """Return the parts of a node that are evaluated in place; annotations and decorators never are."""
     if isinstance(node, ast.FunctionDef | ast.Lambda):
         return [*node.args.defaults, *filter(None, node.args.kw_defaults)]
     if isinstance(node, SCOPES):
@@ -112,19 +112,19 @@ def children(node: Any) -> list[Any]:
 
 
 class Writer(ast.NodeTransformer):
-    """Writes a node with the names of a text, as a tree and as edits of its source.
+    """Writes a node with a text's names, as a tree and as edits of its source.
 
     Parameters
     ----------
     scope
-        Where the node stands.
+        Scope of the node.
     name
-        Returns what a global name, or one of a variable around the function, is in the text.
+        Returns the text's name for a global name, or for a variable around the function.
     attribute
-        Returns what an attribute of a module is in the text, by the names from the module on; None if the first of
-        them is no module.
+        Returns the text's name for an attribute of a module, given the names from the module on; None if the first is
+        no module.
     shared
-        Whether each value that the outermost function returns is kept by a cache: nobody may change it.
+        Whether a cache keeps the values of the outermost function, so that nothing may change them.
     """
 
     def __init__(
@@ -140,19 +140,19 @@ class Writer(ast.NodeTransformer):
         self.asked: set[str] = set()
 
     def replace(self, node: Any, text: str) -> Any:
-        """Write a text in the place of an expression."""
+        """Replace an expression by a text."""
         self.edits.append(((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset), text))
         return ast.copy_location(ast.parse(text, mode="eval").body, node)
 
     def placed(self, node: Any, refused: Refused) -> Refused:
-        """Return an error that says where something outside of the language stands."""
+        """Return an error that names the place of an expression outside the language."""
         if self.scope.file is None or ".py, " in str(refused):
             return refused
         within = f", in {self.scope.name}" if self.scope.name else ""
         return Refused(f"{self.scope.file.name}, line {node.lineno}{within}: {refused}")
 
     def written(self, node: Any) -> str:
-        """Return what a name that is loaded is in the text."""
+        """Return the text's name for a name that is loaded."""
         name: str = node.id
         kind = self.scope.kind(name)
         if kind == "local":
@@ -167,12 +167,12 @@ class Writer(ast.NodeTransformer):
         return own
 
     def visit_Name(self, node: ast.Name) -> Any:
-        """Write a name as the text has it."""
+        """Write a name as in the text."""
         own = self.written(node) if isinstance(node.ctx, ast.Load) else node.id
         return node if own == node.id else self.replace(node, own)
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
-        """Write what a module holds by the name that it has in the text."""
+        """Write an attribute of a module by its name in the text."""
         path: list[str] = []
         inner: Any = node
         while isinstance(inner, ast.Attribute):
@@ -191,7 +191,7 @@ class Writer(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> Any:
-        """Leave the sentence of a line out, if to make it does nothing."""
+        """Remove the sentence of a line, if evaluating it has no effect."""
         worded = isinstance(node.func, ast.Name) and self.scope.kind(node.func.id) == "global"
         worded = worded and self.written(node.func) in WORDED
         before: Any = node.args[-1] if node.args else node.func
@@ -205,7 +205,7 @@ class Writer(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_Return(self, node: ast.Return) -> Any:
-        """Let nobody change what a cache keeps."""
+        """Prevent changes to values that a cache keeps."""
         value = node.value
         self.generic_visit(node)
         if not self.shared or len([n for n in self.scope.nodes if isinstance(n, ast.FunctionDef)]) > 1:
@@ -218,12 +218,12 @@ class Writer(ast.NodeTransformer):
         return node
 
     def visit_Raise(self, node: ast.Raise) -> Any:
-        """Leave out what is raised: the function has no value there."""
+        """Remove the exception of a ``raise``: the function has no value there."""
         self.edits.append(((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset), "raise"))  # type: ignore[arg-type]
         return ast.copy_location(ast.Raise(None, None), node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
-        """Leave the annotation out."""
+        """Remove the annotation."""
         end = (node.annotation.end_lineno, node.annotation.end_col_offset)
         if node.value is None:
             self.edits.append(((node.lineno, node.col_offset), end, "pass"))  # type: ignore[arg-type]
@@ -244,7 +244,7 @@ class Writer(ast.NodeTransformer):
         return self.function(node, "")
 
     def function(self, node: Any, name: str) -> Any:
-        """Write a function under a name: its defaults where it stands, the rest within it."""
+        """Write a function under a name: its defaults in the outer scope, the rest inside."""
         own = node.args
         own.defaults = [self.visit(each) for each in own.defaults]
         own.kw_defaults = [each and self.visit(each) for each in own.kw_defaults]
@@ -289,7 +289,7 @@ class Writer(ast.NodeTransformer):
 
 
 def _does_nothing(node: ast.expr) -> bool:
-    """Return whether it makes no difference that an expression is evaluated."""
+    """Return whether evaluating an expression has no effect."""
     return isinstance(node, ast.Constant) or (isinstance(node, ast.Lambda) and not ast.unparse(node.args))
 
 
@@ -301,7 +301,7 @@ def _fixed(value: ast.expr) -> ast.expr:
 
 
 def write_expression(node: ast.expr, file: File | None, edits: Sequence[Edit]) -> str:
-    """Return an expression as its source has it, or in a line where that is not plain."""
+    """Return an expression as in its source, or on one line if that is not plain."""
     if file is not None:
         source = edited(file, (node.lineno, node.col_offset), _end(node), edits)
         source = f"({source})" if "\n" in source else source
@@ -313,7 +313,7 @@ def write_expression(node: ast.expr, file: File | None, edits: Sequence[Edit]) -
 def write_function(
     node: ast.FunctionDef, file: File, original: ast.FunctionDef, edits: Sequence[Edit]
 ) -> str:
-    """Return a function: its header in a line, and each statement as its source has it where that is plain."""
+    """Return a function: its header on one line, and each statement as in its source if that is plain."""
     lines = [_header(node)]
     statements = {(each.lineno, each.col_offset): each for each in node.body}
     for each in original.body:
@@ -333,12 +333,12 @@ def write_function(
 
 
 def _header(node: ast.FunctionDef) -> str:
-    """Return the first line of a function, over several lines if it is long."""
+    """Return the header of a function, over several lines if it is long."""
     return in_lines(f"def {node.name}({ast.unparse(node.args)}):", "        ", "\n    pass")
 
 
 def in_lines(source: str, indent: str, rest: str = "") -> str:
-    """Return a source that stands in brackets in several lines, if it is long; ``rest`` completes it to a statement."""
+    """Break a source in brackets into several lines if it is long; ``rest`` completes it to a statement."""
     if len(source) <= WIDTH:
         return source
     wrapper = textwrap.TextWrapper(
@@ -349,7 +349,7 @@ def in_lines(source: str, indent: str, rest: str = "") -> str:
 
 
 def edited(file: File, start: tuple[int, int], end: tuple[int, int], edits: Sequence[Edit]) -> str:
-    """Return a part of a source, some of which is replaced."""
+    """Return a part of a source with some replacements."""
     parts, place = [], start
     for first, last, text in sorted(edits, key=lambda each: (each[0], each[1])):
         if first < place or last > end:
@@ -386,24 +386,24 @@ def _is_plain(source: str) -> bool:
 
 
 def _says(source: str, tree: Any, mode: str) -> bool:
-    """Return whether a source is that of a tree."""
+    """Return whether a source parses to a tree."""
     try:
         found = ast.parse(source, mode=mode)
     except SyntaxError:
         return False
     for each in itertools.chain(ast.walk(found), ast.walk(tree)):
         if isinstance(each, ast.Constant):
-            each.kind = None  # a text has no prefix u
+            each.kind = None  # a text does not use the prefix u
     return ast.dump(found) == ast.dump(tree)
 
 
 def _escaped(source: str, tree: Any, mode: str) -> str:
-    """Return a source with escapes in its strings for what is not printable ASCII.
+    """Return a source in which strings escape all but printable ASCII characters.
 
     Raises
     ------
     Refused
-        If there is no such source.
+        If escapes cannot express the source.
     """
     written = "".join(
         each if each == "\n" or " " <= each <= "~" else each.encode("unicode_escape").decode()
@@ -417,5 +417,5 @@ def _escaped(source: str, tree: Any, mode: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return a string as a text writes it."""
+    """Return a string as a literal of a text."""
     return ascii(text).replace("'''", "\\x27" * 3).replace('"""', "\\x22" * 3)

@@ -1,7 +1,7 @@
 """From a claim of the running program to the text that states it. The kernel reads the text, and trusts nothing here.
 
-What a function's source names is looked up in the running program, and written as its own source says. Whatever is not
-what its source says, or may change, is refused by name, with what to write in its place.
+Each name in a function's source is looked up in the running program, and written as in its own source. A value that
+differs from its source, or may change, is refused; the message names it and says what to write instead.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ from clusterproof.checker.kernel.spaces import End
 CACHED = type(lru_cache(lambda: None))
 KINDS = {kind.__name__: name for name, kind in CLASSES.items()}
 LITERAL = 40
-"""Steps that a value takes which is written as it is: a text has not as many characters."""
+"""Steps that a literal value costs: a text must not have that many characters."""
 TRIED = "what depends on them is tried, and not proved"
-"""Why a statement can be no other one."""
+"""Why a statement cannot be rewritten in the language."""
 
 
 def _known() -> dict[int, str]:
-    """Return by the identity of one of Python's functions, or of a claim's words, its name in a text."""
+    """Return the names in a text of Python's functions and of claims' words, by identity."""
     found = {id(live): name for live, name in WORDS}
     for name in LIBRARY:
         module, _, own = name.rpartition(".")
@@ -77,7 +77,7 @@ class Text:
     Parameters
     ----------
     used
-        Names of attributes that are asked for: methods of other names are left out.
+        Names of attributes that are used; other methods are omitted.
     annotations
         Texts of annotations, in which the ends of ranges may be written.
     """
@@ -95,7 +95,7 @@ class Text:
 
     @contextmanager
     def unless_refused(self) -> Any:
-        """Take back what was written inside, if it is refused."""
+        """Remove the definitions of this block if it is refused."""
         before = len(self.parts), dict(self.names), set(self.taken), dict(self.read.names)
         try:
             yield
@@ -107,7 +107,7 @@ class Text:
             raise
 
     def free(self, name: str) -> str:
-        """Return a name that nothing has yet."""
+        """Return a name that is not used yet."""
         wanted = name.lstrip("_") or "value"
         if not wanted.isascii():
             raise Refused(f"the name {name}: write it in ASCII")
@@ -127,14 +127,14 @@ class Text:
     # ---- names
 
     def name(self, value: Any, name: str, home: Mapping[str, Any] | None) -> str:
-        """Return what a value is named in the text, where it is defined first.
+        """Return the name of a value in the text; define the value first if necessary.
 
         Parameters
         ----------
         value, name
-            Of the running program.
+            Value and name in the running program.
         home
-            The module's names, of which it is one; None of a variable around a function.
+            Names of the value's module; None for a variable around a function.
         """
         value = value.function if type(value) is Claim else value
         if id(value) in KNOWN:
@@ -167,7 +167,7 @@ class Text:
         return self.names[id(value)]
 
     def _constant(self, value: Any, name: str, home: Mapping[str, Any] | None) -> str:
-        """Write a constant: the expression of its source, or its value."""
+        """Write a constant: the expression in its source, or its value."""
         own = self.free(name)
         file = _file_of_module(home)
         bound = file.bound(name) if file else []
@@ -179,9 +179,7 @@ class Text:
                     made = writer.visit(copied(said))
                     self.emit(f"{own} = {write_expression(_placed(made, said), file, writer.edits)}")
                     self.asked |= writer.asked
-            except (
-                Exception
-            ):  # its value is written: what reading its expression raises, the language has no words for
+            except Exception:  # write its value: the expression raises an error that the language lacks
                 pass
             else:
                 if not self.agree(value, self.read.names[own]):
@@ -204,7 +202,7 @@ class Text:
         Raises
         ------
         Refused
-            If it may change, or is no value of the language.
+            If the value may change, or is outside the language.
         """
         spend(LITERAL)
         if type(value) is Fraction:
@@ -235,14 +233,14 @@ class Text:
             kind = self.name(type(value), "", None)
             entries = (f"{f.name}={self.literal(getattr(value, f.name), name)}" for f in fields(value))
             return f"{kind}({', '.join(entries)})"
-        if callable(value):  # whose kind another version of its library may change
+        if callable(value):  # another version of its library may change the type of this value
             raise Refused(f"{name} is not of the language")
         kind = f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
         raise Refused(f"{name} is {kind} {_shown(value)}, which is not of the language")
 
     def agree(self, live: Any, read: Any) -> bool:
-        """Return whether a constant of the running program is what the kernel read."""
-        if (id(live), id(read)) in self.agreed:  # a part of several constants
+        """Return whether a constant of the running program equals the value that the kernel read."""
+        if (id(live), id(read)) in self.agreed:  # several constants may share a part
             return True
         if self._agree(live, read):
             self.agreed[id(live), id(read)] = live, read
@@ -287,7 +285,7 @@ class Text:
         *,
         shared: bool = False,
     ) -> Writer:
-        """Return what writes a node with the names of the text."""
+        """Return a writer of nodes with the text's names."""
 
         def name(own: str, cell: bool) -> str:
             if cell and own in cells:
@@ -322,7 +320,7 @@ class Text:
         return Writer(scope, name, attribute, shared=shared)
 
     def source(self, function: FunctionType, own: str, *, shared: bool = False) -> tuple[Any, Any, Writer]:
-        """Return the tree of a function with the names of the text, the node it was, and the edits that lead there."""
+        """Return a function's tree with the text's names, its original node, and the edits between them."""
         node, file = node_of(function, self.annotations)
         if file is not None:
             self.taken |= file.variables
@@ -367,18 +365,18 @@ class Text:
         return ast.parse(self.literal(value, f"{place}: a default"), mode="eval").body
 
     def function(self, function: FunctionType, own: str, *, shared: bool = False) -> str:
-        """Write a function under a name; if it is ``shared`` by a cache, nobody may change what it returns."""
+        """Write a function under a name; if a cache shares its results (``shared``), nothing may change them."""
         made, node, writer = self.source(function, own, shared=shared)
         if isinstance(made, ast.Lambda):
             body = f"fixed({ast.unparse(made.body)})" if shared else ast.unparse(made.body)
             return f"{own} = lambda {ast.unparse(made.args)}: {body}".replace("lambda :", "lambda:")
         if shared and any(isinstance(each, ast.Yield | ast.YieldFrom) for each in ast.walk(node)):
             raise Refused(f"{node.name}: a cache keeps a generator, which is used up")
-        assert writer.scope.file is not None  # a def stands in a file
+        assert writer.scope.file is not None  # a def is in a file
         return write_function(ast.fix_missing_locations(made), writer.scope.file, node, writer.edits)
 
     def record(self, kind: type, own: str) -> str:
-        """Write a class under a name: its fields, and of its methods those that are asked for."""
+        """Write a class under a name: its fields, and those of its methods that are used."""
         node, _ = class_node(kind)
         defaults = {each.name: each.default for each in fields(kind)}
         written = ["@dataclass(frozen=True)", f"class {own}:"]
@@ -400,7 +398,7 @@ class Text:
     def _method(self, kind: type, node: ast.FunctionDef) -> str:
         member = vars(kind)[node.name]
         function = function_of(member)
-        assert function is not None  # the class was compared with its source
+        assert function is not None  # the class was compared with its source before
         shared = type(member) is cached_property
         try:
             with self.unless_refused():
@@ -434,7 +432,7 @@ class Text:
         return f"({count}, {quoted(KINDS[kind.__name__])}, {{{written}}})"
 
     def end(self, end: Any, name: str) -> str:
-        """Write an end of a range: a float is the decimal that is printed."""
+        """Write an end of a range; a float is written as the decimal that it prints."""
         if isinstance(end, End):
             end = end.function
         if type(end) is FunctionType and end.__code__.co_name == "<lambda>":
@@ -444,7 +442,7 @@ class Text:
 
 
 def _origin(home: Mapping[str, Any], name: str, value: Any) -> tuple[Mapping[str, Any], str]:
-    """Return the names of the module that a value is imported from, and its name there."""
+    """Return the names of the module from which a value is imported, and its name there."""
     file = _file_of_module(home)
     imports = [node for node in file.tree.body if isinstance(node, ast.ImportFrom)] if file else []
     for node in imports:
@@ -466,7 +464,7 @@ def _origin(home: Mapping[str, Any], name: str, value: Any) -> tuple[Mapping[str
 
 
 def _file_of_module(home: Mapping[str, Any] | None) -> File | None:
-    """Return the file of a module, by its names; None if these are those of no module with a source."""
+    """Return the file of a module, by its names; None if no module with a source has them."""
     module = sys.modules.get(str((home or {}).get("__name__")))
     path = str(getattr(module, "__file__", None))
     if home is None or type(module) is not ModuleType or vars(module) is not home or not path.endswith(".py"):
@@ -475,7 +473,7 @@ def _file_of_module(home: Mapping[str, Any] | None) -> File | None:
 
 
 def _expression(node: ast.stmt, name: str) -> ast.expr | None:
-    """Return the expression whose value a statement gives to a name alone."""
+    """Return the expression that a statement assigns to a single name."""
     if isinstance(node, ast.Assign) and len(node.targets) == 1:
         target: Any = node.targets[0]
     elif isinstance(node, ast.AnnAssign):
@@ -490,7 +488,7 @@ def _placed(made: ast.expr, said: ast.expr) -> ast.expr:
 
 
 def _placed_in(code: CodeType, refused: Refused) -> Refused:
-    """Add the names of the file and the function to an error that names a line."""
+    """Add the file and the function to an error that names a line."""
     what = str(refused)
     if not what.startswith("line "):
         return refused
@@ -503,7 +501,7 @@ def _said(code: CodeType) -> str:
 
 
 def _uncached(value: Any) -> FunctionType:
-    """Return the function that a cache is of, and empty the cache: it may hold what another constant gave."""
+    """Return the function behind a cache, and empty the cache, as it may hold results for other constants."""
     CACHED.cache_clear(value)
     inner = value.__wrapped__
     if type(inner) is not FunctionType or not any(each is inner for each in gc.get_referents(value)):
@@ -512,13 +510,13 @@ def _uncached(value: Any) -> FunctionType:
 
 
 def _integer(value: int) -> str:
-    """Write an int of any size."""
+    """Write an integer of any size."""
     return str(value) if value.bit_length() < 10_000 else hex(value)
 
 
 def _shown(value: Any) -> str:
     try:
         text = re.sub(" at 0x[0-9a-f]+", "", repr(value))  # the same in each process
-    except Exception:  # whatever its text is made of
+    except Exception:  # for every type of value
         return f"a {type(value).__name__}"
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,4 +1,4 @@
-"""The words of a claim in the running program, each with its name in a text."""
+"""The words of a claim in the running program, and their names in a text."""
 
 from __future__ import annotations
 
@@ -16,4 +16,4 @@ WORDS: tuple[tuple[Any, str], ...] = tuple(
     )
     for live in (word, exposed(word))
 )
-"""What a program names, and what a text names in its place."""
+"""Names in a program, and the name in a text of each."""

@@ -1,4 +1,4 @@
-"""What is known of NumPy: arrays of objects, entry by entry, and linear algebra by intervals."""
+"""Replacements for NumPy: arrays of objects, entry by entry, and linear algebra by intervals."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _moves(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _holds_numbers(several: Any) -> bool:
-    """Return whether a list holds numbers other than integers, of which NumPy would make no array of objects."""
+    """Return whether a list holds non-integer numbers, for which NumPy would not make an array of objects."""
     inner = (each for each in several)
     return any(
         _holds_numbers(e) if isinstance(e, list | tuple) else type(e) in (Fraction, Interval) for e in inner
@@ -125,7 +125,7 @@ def _holds_numbers(several: Any) -> bool:
 
 
 def reduced(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the reduction of an array, or of its axes, by a function of a list."""
+    """Return the reduction of an array, or of some axes, by a function of a list."""
 
     def reduce(
         values: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None, ddof: int = 0
@@ -239,7 +239,7 @@ def _all_close(a: Any, b: Any, rtol: Any = Fraction(1, 10**5), atol: Any = Fract
 
 
 class Complex:
-    """A complex number of which only the parts and the magnitude are asked."""
+    """A complex number; only its parts and its magnitude are available."""
 
     def __init__(self, ball: Any) -> None:
         self.ball = ball
@@ -295,7 +295,7 @@ def _eigenvalues(values: Any) -> Any:
 
 
 def _symmetric(values: Any) -> Any:
-    """Return the eigenvalues of a symmetric matrix: the k-th lies between the k-th least lower and upper end."""
+    """Return the eigenvalues of a symmetric matrix; the k-th lies between the k-th least lower and upper end."""
     x = array(values)
     n = len(x)
     found = [each.real for each in _spectrum([[x[max(i, j), min(i, j)] for j in range(n)] for i in range(n)])]
@@ -366,7 +366,7 @@ MOVES = """
     append split array_split delete broadcast_arrays take take_along_axis logical_and logical_or logical_not isin
     fill_diagonal ndindex ndenumerate errstate tensordot outer inner vdot kron trace cross
 """
-"""Functions that move entries, or whose loops over objects call the operators of these."""
+"""Functions that only move entries, or whose loops over objects call the entries' operators."""
 ENTRIES: dict[str, Callable[..., Any]] = {
     name: function for name, function in ELEMENTARY.items() if isinstance(getattr(np, name, None), np.ufunc)
 } | {
@@ -416,7 +416,7 @@ NUMPY: dict[Any, Any] = (
     }
     | LINEAR
 )  # fmt: skip
-"""By NumPy's own function, what stands for it."""
+"""Replacements by NumPy's own function."""
 SAME = (
     "T",
     "shape",
@@ -431,11 +431,11 @@ SAME = (
     "reshape",
     "transpose",
 )
-"""Attributes of arrays of objects that are those of other arrays."""
+"""Attributes that arrays of objects share with other arrays."""
 
 
 def array_attribute(value: np.ndarray, name: str) -> Any:
-    """Return an attribute of an array: of a method the function of that name."""
+    """Return an attribute of an array; for a method, the function of that name."""
     if name in SAME or (value.dtype == bool and name in ("any", "all", "sum", "nonzero")):
         return getattr(value, name)
     if name == "astype":

@@ -1,7 +1,7 @@
-"""From each live value that a claim's function names to what stands for it over the real numbers.
+"""Replacements over the real numbers for the live values that a claim's function uses.
 
-Functions and classes are rewritten from their source, constants that are floats are computed again from it, and what
-the tables list is replaced; whatever else is used has no value.
+Functions and classes are rewritten from their source. Float constants are computed again from it. The tables list
+replacements for library functions. Any other value is rejected.
 """
 
 from __future__ import annotations
@@ -51,23 +51,24 @@ NUMBER_ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
     name: lambda x: lambda *values, **named: bool(x)
     for name in ("any", "all")
 }  # fmt: skip
-"""Attributes of numbers: of NumPy's they are those of arrays, too."""
+"""Attributes of numbers; for NumPy's numbers, attributes of arrays are allowed as well."""
 TABLES: Mapping[Any, Any] = {**NUMPY, **FUNCTIONS, **WORDS}
-"""By a live function, what stands for it."""
+"""Replacements by live function."""
 AGREEMENT = Fraction(1, 10**9)
-"""How far a constant of the module may be from what its source gives: further, it was changed."""
+"""Largest relative difference between a module's constant and the value from its source; more means that it was
+changed."""
 MUTABLE = (list, dict, set, np.ndarray)
-"""Kinds of values that may change while they stay the same object: they are read whenever they are used."""
+"""Types whose values may change while the object stays the same: they are read on every use."""
 LIBRARIES = {*sys.stdlib_module_names, "numpy", "scipy", "torch", "hypothesis"}
 """Packages whose classes are not rewritten."""
 OF_CLASSES = ("__dict__", "__weakref__", "__module__", "__doc__", "__annotations__", "__slots__", "__repr__")
 """Members of classes that are left out."""
 SAFE = (Outside, ValueError, ArithmeticError, StopIteration, RuntimeError, AssertionError)
-"""Exceptions of a table's function that Python's own, or a hypothesis, would raise, too."""
+"""Exceptions of a replacement function that Python's own function, or a hypothesis, would raise as well."""
 
 
 class Names(dict[str, Any]):
-    """The names of a module, each looked up when it is used; those of this package begin with two underscores."""
+    """The names of a module, each looked up on use; names of this package begin with two underscores."""
 
     def __init__(self, counterparts: Counterparts, live: dict[str, Any]) -> None:
         super().__init__(
@@ -91,7 +92,7 @@ def _no_class(*_arguments: Any, **_named: Any) -> Any:
 
 
 class Counterparts:
-    """What stands for live values, at one precision: constants that are intervals depend on it."""
+    """Replacements for live values at one precision, on which constant intervals depend."""
 
     def __init__(self) -> None:
         self._made: dict[int, tuple[Any, Any]] = {}
@@ -100,12 +101,12 @@ class Counterparts:
         self._variables: dict[int, tuple[Any, ...]] = {}
 
     def of(self, value: Any, live: dict[str, Any], name: str) -> Any:
-        """Return what stands for a value that is called ``name`` among the names ``live``.
+        """Return the replacement for a value that is called ``name`` among the names ``live``.
 
         Raises
         ------
         NoValue
-            If nothing is known of it.
+            If the value has no replacement.
         """
         if value is None or type(value) in (int, bool, str, bytes, Interval, Fraction) or value is Ellipsis:
             return value
@@ -122,7 +123,7 @@ class Counterparts:
         return made
 
     def _function(self, value: Any, name: str) -> Any:
-        """Return what stands for a function or class."""
+        """Return the replacement for a function or class."""
         try:
             known = TABLES.get(value) or of_scipy(value)
         except TypeError:
@@ -144,7 +145,7 @@ class Counterparts:
     # ---- functions and classes
 
     def function(self, live: Any) -> Any:
-        """Return the rewritten function, with what its variables and defaults are now."""
+        """Return the rewritten function, with the current values of its variables and defaults."""
         if id(live) in self._made:
             made = self._made[id(live)][1]
             if not _same(_variables(live), self._variables.get(id(live), ())):
@@ -175,7 +176,7 @@ class Counterparts:
         return made
 
     def _set_variables(self, live: FunctionType, made: Any) -> None:
-        """Give a rewritten function what stands for the variables and defaults of the live one."""
+        """Give a rewritten function the replacements for the live function's variables and defaults."""
         self._variables[id(live)] = _variables(live)
         cells = dict(zip(live.__code__.co_freevars, live.__closure__ or (), strict=True))
         for variable, cell in zip(made.__code__.co_freevars, made.__closure__ or (), strict=True):
@@ -216,7 +217,7 @@ class Counterparts:
         ):
             made = FunctionType(
                 member.__code__, member.__globals__, name, None, member.__closure__
-            )  # by dataclasses
+            )  # dataclasses wrote this method
             made.__defaults__ = tuple(self.real(each, name) for each in member.__defaults__ or ()) or None
             return made
         return self.function(member) if isinstance(member, FunctionType) else self.real(member, name)
@@ -230,15 +231,15 @@ class Counterparts:
     # ---- values
 
     def real(self, value: Any, name: str = "a value", *, chosen: bool = False) -> Any:
-        """Return a value as the numbers that it stands for.
+        """Return a value as the real numbers that it represents.
 
-        A float that was ``chosen`` as a quantity of an instance is the decimal that it is written as. Any other was
-        computed, and stands for all numbers within one unit of its last digit if it has many.
+        A float that was ``chosen`` as a quantity of an instance counts as the decimal that it prints. Any other float
+        was computed; if it has many digits, it represents all numbers within one unit of the last one.
 
         Raises
         ------
         NoValue
-            If it is an object of which nothing is known.
+            If the object has no replacement.
         """
         real = functools.partial(self.real, name=name, chosen=chosen)
         if isinstance(value, float | np.floating):
@@ -264,7 +265,7 @@ class Counterparts:
         return self.of(value, {}, name)
 
     def _constant(self, value: Any, live: dict[str, Any], name: str) -> Any:
-        """Return a constant: computed from its source if it holds floats."""
+        """Return a constant, computed from its source if it holds floats."""
         if not _holds_floats(value):
             return self.real(value, name) if type(value) in (list, tuple, dict, np.ndarray) else value
         if live.get("__name__") in ("math", "numpy") and name in CONSTANTS:
@@ -289,7 +290,7 @@ class Counterparts:
     # ---- what the rewriting calls
 
     def attribute(self, value: Any, name: str) -> Any:
-        """``value.name``."""
+        """Return ``value.name``."""
         if type(value) in NUMBERS:
             if name not in NUMBER_ATTRIBUTES:
                 raise NoValue(f"the attribute {name} of a number")
@@ -304,7 +305,7 @@ class Counterparts:
         return getattr(value, name)
 
     def imported(self, live: Mapping[str, Any], module: str, name: str = "") -> Any:
-        """``from module import name``, or ``import module``."""
+        """Run ``from module import name``, or ``import module``."""
         level = len(module) - len(module.lstrip("."))
         if level:
             package = str(live.get("__package__") or "")
@@ -322,7 +323,7 @@ _CACHED = type(functools.cache(lambda: None))
 
 
 def _variables(live: FunctionType) -> tuple[Any, ...]:
-    """Return the variables and defaults that a function has now."""
+    """Return the current variables and defaults of a function."""
     cells = tuple(each.cell_contents for each in live.__closure__ or ())
     return (*cells, *(live.__defaults__ or ()), *(live.__kwdefaults__ or {}).values())
 
@@ -338,7 +339,7 @@ def _full_name(value: Any, name: str) -> str:
 
 
 def _guarded(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """Return a table's function: what it cannot do with its arguments has no value, and is no error of the user's."""
+    """Return a replacement function whose failures mean "no rigorous value", not an error of the user's function."""
 
     @functools.wraps(function, assigned=(), updated=())
     def call(*values: Any, **named: Any) -> Any:
@@ -360,7 +361,7 @@ def _without_decorators(node: Any) -> Any:
 
 
 def _without_defaults(arguments: ast.arguments) -> ast.arguments:
-    """Leave the defaults out: those that the function has now are given to it."""
+    """Remove the defaults; the rewritten function gets the live ones."""
     return ast.arguments(
         arguments.posonlyargs, arguments.args, arguments.vararg, arguments.kwonlyargs,
         [None] * len(arguments.kwonlyargs), arguments.kwarg, [],
@@ -378,7 +379,7 @@ def _holds_floats(value: Any) -> bool:
 
 
 def _agrees(found: Any, live: Any) -> bool:
-    """Return whether a constant that was computed again is the live one, but for rounding."""
+    """Return whether a constant that was computed again equals the live one up to rounding."""
     if isinstance(live, list | tuple):
         return len(found) == len(live) and all(map(_agrees, found, live))
     if isinstance(live, dict):

@@ -1,4 +1,4 @@
-"""Whether an instance breaks a line over the real numbers: with more bits until the comparison is certain."""
+"""Decide whether an instance breaks a line over the real numbers, with more bits until the comparison is certain."""
 
 from __future__ import annotations
 
@@ -22,35 +22,35 @@ from clusterproof.checker.real_numbers.operators import FUEL, NUMBERS, OutOfFuel
 from clusterproof.checker.real_numbers.sides import Sides, compared
 
 PRECISIONS = (128, 512, 2048)
-"""Bits that are tried in turn."""
+"""Numbers of bits that are tried in turn."""
 UNKNOWN = "has no rigorous value"
-"""What is said of a function whatever the instance is."""
+"""Message about a function that has no rigorous value at any instance."""
 OF_LINE = "the hypothesis of this line"
-"""What an instance does not meet at which only this line says nothing."""
+"""Name of the hypothesis if only this line is not stated at an instance."""
 DIGITS = 5
-"""Significant digits of a side that is printed."""
+"""Significant digits of a printed side."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What the real numbers say of one line at one instance.
+    """The result of evaluating one line at one instance over the real numbers.
 
     Attributes
     ----------
     broken
-        Whether the line is broken; None if that is not known.
+        Whether the line is broken; None if undecided.
     why
-        If so, why.
+        Why the line is undecided.
     again
-        Whether more bits may decide it.
+        Whether more bits may decide the line.
     outside
-        The hypothesis that the instance does not meet; empty if it meets all.
+        The hypothesis that the instance does not meet; empty if it meets all hypotheses.
     measured, allowed
-        The floats nearest to the two sides that break it, or come nearest to that.
+        The floats nearest to the two sides at the entry that breaks the line, or comes nearest.
     terms, place
         Floats nearest to the summands of the second side, and the index of the entry.
     words, gap
-        The two sides as they are printed if one is larger than any float, and their difference if they are the same
+        The two sides, printed if one is larger than any float, and their difference, printed if they are the same
         float.
     """
 
@@ -68,7 +68,7 @@ class Answer:
 
 @cache
 def counterparts_at(bits: int) -> Counterparts:
-    """Return what stands for live values at a precision."""
+    """Return the replacements for live values at a precision."""
     return Counterparts()
 
 
@@ -80,10 +80,10 @@ def over_the_reals(
     Parameters
     ----------
     statement, instance
-        What is evaluated.
+        The statement and the instance.
     exact
-        The lines that are asked for, by name, and whether their sides are exact numbers, of which rounding explains
-        nothing. None: all lines, none of them exact; if their names are not known the answer has the empty name.
+        Names of the lines to decide, with whether their sides are exact numbers, which no rounding explains. None means
+        all lines, none of them exact. If their names are unknown, the answer has the empty name.
     """
     answers: dict[str, Answer] = {}
     for bits in PRECISIONS:
@@ -103,7 +103,7 @@ def over_the_reals(
 
 
 def _try(statement: Statement, evaluate: Callable[[], Any], bits: int) -> Any:
-    """Return what an evaluation gives, or the answer that says why it gives nothing."""
+    """Return the result of an evaluation, or the answer that explains its failure."""
     try:
         return evaluate()
     except Undecided as undecided:
@@ -116,19 +116,19 @@ def _try(statement: Statement, evaluate: Callable[[], Any], bits: int) -> Any:
         return Answer(None, f"over the real numbers it takes more than {FUEL} steps")
     except Outside as outside:
         return Answer(False, outside=str(outside))
-    except Exception as error:  # what Python makes of other numbers is no answer
+    except Exception as error:  # an error of the rewritten function decides nothing
         return Answer(
             None, f"over the real numbers: {type(error).__name__}: {error}{_place(error, statement)}"
         )
 
 
 def steps_taken() -> int:
-    """Return the steps of the last evaluation over the real numbers."""
+    """Return the number of steps of the last evaluation over the real numbers."""
     return FUEL - fuel.left
 
 
 class _precision:  # noqa: N801 - a context
-    """The bits of all intervals, and the steps of one evaluation."""
+    """The number of bits of all intervals, and the steps of one evaluation."""
 
     def __init__(self, bits: int) -> None:
         self.bits = bits
@@ -178,7 +178,7 @@ def _answer(lines: Mapping[str, Any], line: str, *, exact: bool) -> Answer:
 
 
 def nearest_float(number: Any) -> float:
-    """Return the float nearest to the middle of a number's interval, infinite if it is too large."""
+    """Return the float nearest to the middle of a number's interval; infinite if it is too large."""
     try:
         return float(number) if type(number) is Fraction else float(ball_of(plain(number)).mid())
     except OverflowError:
@@ -194,9 +194,9 @@ def _place(error: BaseException, statement: Statement) -> str:
 
 
 def missed(statement: Statement, instance: Instance) -> tuple[str, Any, Any] | None:
-    """Return the comparison that an instance does not meet, the first one among the hypotheses: its sign and numbers.
+    """Return the first comparison among the hypotheses that an instance fails: its sign and its numbers.
 
-    None if it meets all, or that is not known.
+    None if the instance meets all hypotheses, or the comparison is unknown.
     """
     with _precision(PRECISIONS[0]):
         answer = _try(statement, partial(_lines, statement, instance, PRECISIONS[0]), PRECISIONS[0])

@@ -1,4 +1,4 @@
-"""What is known of Python's own functions and of ``math``: a table from each to one that keeps all digits."""
+"""Replacements for Python's own functions and for ``math`` that keep all digits."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ VALUES = {
     "asin": (0, 0), "acos": (1, 0), "atan": (0, 0), "sinh": (0, 0), "cosh": (0, 1), "tanh": (0, 0), "asinh": (0, 0),
     "acosh": (1, 0), "atanh": (0, 0), "erf": (0, 0), "erfc": (0, 1), "gamma": (1, 1), "lgamma": (1, 0),
 }  # fmt: skip
-"""A number at which each function has an exact value, and that value."""
+"""For each function, a number at which it has an exact value, and that value."""
 
 
 def _elementary(name: str, place: int, value: int) -> Callable[[Any], Any]:
@@ -82,7 +82,7 @@ ELEMENTARY |= {
 
 
 def hypot(*numbers: Any) -> Any:
-    """Return the root of the sum of squares."""
+    """Return the square root of the sum of squares."""
     return root(add_up(plain(each) * plain(each) for each in numbers))
 
 
@@ -92,7 +92,7 @@ def arctan2(y: Any, x: Any) -> Any:
 
 
 def is_close(a: Any, b: Any, rel_tol: Any = Fraction(1, 10**9), abs_tol: Any = 0) -> bool:
-    """``math.isclose``, by its definition."""
+    """Return ``math.isclose``, by its definition."""
     return bool(abs(plain(a) - plain(b)) <= larger(rel_tol * larger(abs(plain(a)), abs(plain(b))), abs_tol))
 
 
@@ -127,7 +127,7 @@ largest, least = _extreme(larger, max), _extreme(smaller, min)
 
 
 class _Kind(type):
-    """The type of a class that stands for a type of numbers: no test tells floats from fractions here."""
+    """Metaclass that replaces a type of numbers: tests cannot distinguish floats from fractions here."""
 
     def __instancecheck__(cls, value: Any) -> bool:
         if type(value) in (Fraction, Interval):
@@ -136,7 +136,7 @@ class _Kind(type):
 
 
 class Float(metaclass=_Kind):
-    """``float``: a number keeps all its digits."""
+    """Replacement for ``float``: a number keeps all its digits."""
 
     python = float
 
@@ -152,19 +152,19 @@ class Float(metaclass=_Kind):
 
 
 class Int(metaclass=_Kind):
-    """``int``: the whole part, if it is certain."""
+    """Replacement for ``int``: the integer part, if it is certain."""
 
     python = int
 
     def __new__(cls, value: Any = 0, *base: Any) -> Any:
-        """Return the whole part."""
+        """Return the integer part."""
         if isinstance(value, np.ndarray) and value.size == 1:
             value = value.item()
         return int(value, *base) if isinstance(value, str) else math.trunc(plain(value))
 
 
 class Exact(metaclass=_Kind):
-    """``Fraction``, of numbers that are fractions."""
+    """Replacement for ``Fraction``, for numbers that are fractions."""
 
     python = Fraction
 
@@ -202,7 +202,7 @@ UNCHANGED = """
     ArithmeticError AssertionError AttributeError Exception IndexError KeyError LookupError NotImplementedError
     OverflowError RuntimeError StopIteration TypeError ValueError ZeroDivisionError
 """
-"""Names of Python's functions that compute no number."""
+"""Names of Python's functions that compute no numbers."""
 MATH: dict[Any, Any] = {
     getattr(math, name): function for name, function in ELEMENTARY.items() if hasattr(math, name)
 } | {
@@ -219,7 +219,7 @@ MATH: dict[Any, Any] = {
 
 
 def not_a_number() -> Any:
-    """Refuse NaN."""
+    """Reject NaN."""
     raise NoValue("NaN, which is no number,")
 
 
@@ -228,7 +228,7 @@ CONSTANTS: dict[str, Callable[[], Any]] = {
     "inf": lambda: math.inf, "newaxis": lambda: None,
     "nan": not_a_number,
 }  # fmt: skip
-"""Of ``math`` and NumPy."""
+"""Constants of ``math`` and NumPy."""
 FUNCTIONS: dict[Any, Any] = (
     {getattr(builtins, name): getattr(builtins, name) for name in UNCHANGED.split()}
     | {each: each for each in vars(itertools).values() if isinstance(each, type)}
@@ -240,4 +240,4 @@ FUNCTIONS: dict[Any, Any] = (
     | PYTHON
     | MATH
 )
-"""By Python's own function, what stands for it."""
+"""Replacements by Python's own function."""

@@ -1,4 +1,4 @@
-"""A real number that need be no fraction: an interval that contains it, which answers only what is certain."""
+"""Real numbers as intervals that contain them; only certain comparisons have answers."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ import flint
 import numpy as np
 
 MOST_BITS = 8192
-"""Bits of a fraction beyond which an interval is kept in its place."""
+"""Bits of a fraction above which an interval replaces it."""
 ALL_DIGITS = 15
-"""Significant digits from which a decimal stands for all numbers within one unit of its last digit."""
+"""Number of significant digits at which a decimal represents all numbers within one unit of its last digit."""
 
 
 class Undecided(BaseException):
-    """A question that the precision does not answer; no ``Exception``, so that no handler of the user's catches it."""
+    """A question that this precision leaves open; not an ``Exception``, so that user code cannot catch it."""
 
 
 class NoValue(BaseException):
-    """A number or function of which no rigorous value is known: its name. No ``Exception`` either."""
+    """The name of a number or function without a rigorous value; not an ``Exception`` either."""
 
 
 class Interval:
-    """A real number of which an interval of ``flint.arb`` is known.
+    """A real number, known to lie in an interval of ``flint.arb``.
 
-    Python's integers and fractions stand for themselves. An interval is no float: code that asks for its digits
-    gets an exception.
+    Python's integers and fractions remain themselves. An interval is no float: code that asks for its digits gets an
+    exception.
     """
 
     __slots__ = ("ball",)
@@ -119,7 +119,7 @@ def _add_operator(name: str, function: Callable[[Any, Any], Any]) -> None:
 def _add_comparison(
     name: str, if_less: bool, if_greater: bool, sure: Callable[[Any, Any], bool | None]
 ) -> None:
-    """Add a comparison: its answers if the number is certainly smaller, or larger, and the ``sure`` ones of others."""
+    """Add a comparison: its answers for certainly smaller and larger numbers, and ``sure`` ones for other types."""
 
     def compare(self: Interval, other: Any) -> Any:
         if isinstance(other, np.ndarray):
@@ -158,7 +158,7 @@ def ball_of(value: Any) -> Any:
     Raises
     ------
     NoValue
-        If it is a float, which somebody else has rounded, or no number.
+        If the value is a float, which other code has rounded, or no number.
     """
     if type(value) is Interval:
         return value.ball
@@ -174,14 +174,14 @@ def ball_of(value: Any) -> Any:
 
 
 def shortened(value: Any) -> Any:
-    """Return a number, a fraction of too many bits as an interval."""
+    """Return a number; a fraction with too many bits becomes an interval."""
     if type(value) is Fraction and value.numerator.bit_length() + value.denominator.bit_length() > MOST_BITS:
         return Interval(ball_of(value))
     return value
 
 
 def decimal(text: str) -> Any:
-    """Return the number that a decimal states; one of many digits stands for all that round to it."""
+    """Return the number that a decimal states; a decimal with many digits represents all numbers that round to it."""
     value = Fraction(text)
     digits = text.lower().partition("e")[0].replace(".", "").lstrip("-0")
     if len(digits.rstrip("0")) < ALL_DIGITS:
@@ -191,7 +191,7 @@ def decimal(text: str) -> Any:
 
 
 def power(base: Any, exponent: Any) -> Any:
-    """Return a power, a fraction where it is one of few bits."""
+    """Return a power, as a fraction if it has few bits."""
     if type(exponent) is Fraction and exponent.denominator == 1:
         exponent = int(exponent)
     if isinstance(exponent, int):
@@ -207,7 +207,7 @@ def power(base: Any, exponent: Any) -> Any:
 
 
 def root(value: Any) -> Any:
-    """Return the square root, a fraction where it is one."""
+    """Return the square root, as a fraction if it is rational."""
     if type(value) is not Interval:
         ball_of(value)
         exact = Fraction(value)
@@ -220,12 +220,12 @@ def root(value: Any) -> Any:
 
 
 def larger(first: Any, second: Any) -> Any:
-    """Return the larger number, without a decision which one it is."""
+    """Return the larger number, without deciding which one it is."""
     return _extreme(first, second, operator.ge, "max")
 
 
 def smaller(first: Any, second: Any) -> Any:
-    """Return the smaller number, without a decision which one it is."""
+    """Return the smaller number, without deciding which one it is."""
     return _extreme(first, second, operator.le, "min")
 
 

@@ -1,4 +1,4 @@
-"""What the rewriting calls in the place of operators: numbers keep all digits, arrays are computed entry by entry."""
+"""Functions that replace operators: numbers keep all digits, arrays are computed entry by entry."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from clusterproof.checker.real_numbers.interval import Interval, NoValue, power,
 
 NUMBERS = (int, bool, Fraction, Interval)
 FUEL = 3_000_000
-"""Steps of one evaluation over the real numbers: calls, rounds of loops, and operations."""
+"""Largest number of steps of one evaluation over the real numbers: calls, rounds of loops, and operations."""
 
 Operation = Callable[[Any, Any], Any]
 
 
 class OutOfFuel(BaseException):
-    """The evaluation takes more steps than it may."""
+    """Raised if an evaluation takes more steps than allowed."""
 
 
 class Fuel:
-    """The steps that an evaluation has left."""
+    """The number of steps that an evaluation may still take."""
 
     left = FUEL
 
     def spend(self, steps: int = 1) -> bool:
-        """Count steps; true, so that a call may stand before an ``and``."""
+        """Count steps and return True, so that a call can precede an ``and``."""
         self.left -= steps
         if self.left < 0:
             raise OutOfFuel
@@ -39,7 +39,7 @@ fuel = Fuel()
 
 
 def plain(value: Any) -> Any:
-    """Return an operand, NumPy's integers as Python's, and refuse floats: somebody else has rounded them."""
+    """Return an operand with NumPy's integers as Python's; reject floats, which other code has rounded."""
     kind = type(value)
     if kind in NUMBERS:
         return value
@@ -55,12 +55,12 @@ def plain(value: Any) -> Any:
 
 
 def divide(left: Any, right: Any) -> Any:
-    """Return a quotient: of whole numbers the fraction."""
+    """Return a quotient; for whole numbers, a fraction."""
     return Fraction(left, right) if isinstance(left, int) and isinstance(right, int) else left / right
 
 
 def _of_numbers(function: Operation) -> Operation:
-    """Return an operation on two numbers, whose fractions stay short."""
+    """Return an operation on two numbers that shortens long fractions."""
 
     def apply(left: Any, right: Any) -> Any:
         return shortened(function(plain(left), plain(right)))
@@ -69,7 +69,7 @@ def _of_numbers(function: Operation) -> Operation:
 
 
 def entrywise(function: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """Apply a function of numbers to numbers, or to the entries of arrays."""
+    """Apply a function of numbers to numbers or to the entries of arrays."""
     loop = np.frompyfunc(function, count, 1)
 
     def apply(*values: Any) -> Any:
@@ -85,13 +85,13 @@ def entrywise(function: Callable[..., Any], count: int) -> Callable[..., Any]:
 
 
 def as_truth(array: Any) -> Any:
-    """Return an array of truth values as NumPy's."""
+    """Return an array of truth values with NumPy's type."""
     is_truth = isinstance(array, np.ndarray) and array.dtype == object and array.size
     return array.astype(bool) if is_truth and all(type(each) is bool for each in array.flat) else array
 
 
 def _operator(function: Operation, python: Operation) -> Operation:
-    """Return an operator: of numbers and arrays of them by ``function``, of other values as Python does."""
+    """Return an operator: ``function`` for numbers and arrays of numbers, Python's operator for other values."""
     of_numbers = _of_numbers(function)
     of_arrays = entrywise(of_numbers, 2)
 
@@ -125,7 +125,7 @@ OPERATIONS: dict[str, Operation] = {
     "__power": _operator(power, operator.pow),
     "__inner": matmul,
 }
-"""By the names that the kernel's grammar gives the operators."""
+"""Operations by the names that operators have in the kernel's grammar."""
 COMPARISONS: dict[str, Operation] = {
     sign: _operator(function, function)
     for sign, function in (
@@ -137,7 +137,7 @@ COMPARISONS: dict[str, Operation] = {
         ("!=", operator.ne),
     )
 }
-"""By the kernel's signs."""
+"""Comparisons by the kernel's signs."""
 IN_PLACE: dict[str, Operation] = {
     "__add": operator.iadd,
     "__multiply": operator.imul,
@@ -147,7 +147,7 @@ IN_PLACE: dict[str, Operation] = {
 
 
 def in_place(name: str, left: Any, right: Any) -> Any:
-    """``left += right`` and its like: arrays and lists are changed where they are."""
+    """Run ``left += right`` and similar statements; arrays and lists change in place."""
     if isinstance(left, np.ndarray):
         found = OPERATIONS[name](left, right)
         if np.shape(found) != left.shape:
@@ -160,7 +160,7 @@ def in_place(name: str, left: Any, right: Any) -> Any:
 
 
 def index(place: Any) -> Any:
-    """Return an index of arrays: whole numbers as NumPy's integers."""
+    """Return an index of arrays, with whole numbers as NumPy's integers."""
     if isinstance(place, np.ndarray) and place.dtype == object:
         return place.astype(int)
     return [index(each) for each in place] if isinstance(place, list) else place

@@ -1,6 +1,6 @@
-"""A function's source such that its numbers keep all digits: operators and literals become calls of this package.
+"""Rewrite a function's source so that its numbers keep all digits: operators and literals become function calls.
 
-The operators have the names of the kernel's grammar. Lines keep their numbers, and annotations are left out.
+The operators have the names of the kernel's grammar. Line numbers stay, and annotations are removed.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from clusterproof.checker.kernel.grammar import OPERATORS, SIGNS, call
 from clusterproof.checker.real_numbers.interval import NoValue
 
 WORDED = ("suppose", "given")
-"""Functions whose first argument may be words for a reader, which are left out: their formats ask for digits."""
+"""Functions whose first argument may be a sentence; it is removed, because formatting needs digits."""
 
 
 class Rewriter(ast.NodeTransformer):
-    """Replace what computes; names and the flow of control stay as they are."""
+    """Replaces computations; names and control flow stay unchanged."""
 
     def visit(self, node: ast.AST) -> Any:
         """Rewrite a node."""
@@ -27,19 +27,19 @@ class Rewriter(ast.NodeTransformer):
         return made
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
-        """Keep the digits of a decimal as they are written."""
+        """Keep the digits of a decimal as written."""
         if isinstance(node.value, complex):
             raise NoValue("a complex number")
         return call("__decimal", ast.Constant(repr(node.value))) if isinstance(node.value, float) else node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        """Compute by this package's operator."""
+        """Compute with this package's operator."""
         self.generic_visit(node)
         name = OPERATORS.get(type(node.op))
         return call(name, node.left, node.right) if name in COMPUTED else node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
-        """Compute, and assign; arrays and lists change in place."""
+        """Compute and assign; arrays and lists change in place."""
         target, value, name = node.target, self.visit(node.value), OPERATORS.get(type(node.op))
         if any(isinstance(each, ast.Call | ast.NamedExpr) for each in ast.walk(node.target)):
             raise NoValue(f"an operation in place on {ast.unparse(target)}")
@@ -53,7 +53,7 @@ class Rewriter(ast.NodeTransformer):
         return ast.Assign([target], call("__in_place", ast.Constant(name), self.visit(old), value))
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        """Compare by this package's functions, of a chain one pair after the other."""
+        """Compare with this package's functions; a chain becomes one comparison after the other."""
         if len(node.ops) > 1 and not all(
             isinstance(each, ast.Name | ast.Constant) for each in node.comparators[:-1]
         ):
@@ -70,7 +70,7 @@ class Rewriter(ast.NodeTransformer):
         return call("__compare", ast.Constant(sign), left, right)
 
     def _chain(self, node: ast.Compare) -> ast.expr:
-        """Give what stands between two signs a name, so that it is computed once."""
+        """Name each value between two signs, so that it is computed once."""
         parts: list[ast.expr] = []
         left = self.visit(node.left)
         for place, (op, right) in enumerate(zip(node.ops, node.comparators, strict=True)):
@@ -80,7 +80,7 @@ class Rewriter(ast.NodeTransformer):
         return ast.BoolOp(ast.And(), parts)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        """Look an attribute up by this package's function."""
+        """Look up an attribute with this package's function."""
         self.generic_visit(node)
         return (
             call("__attribute", node.value, ast.Constant(node.attr))
@@ -89,7 +89,7 @@ class Rewriter(ast.NodeTransformer):
         )
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        """Pass an index through this package's function: those of arrays are NumPy's integers."""
+        """Pass an index through this package's function, since array indices are NumPy's integers."""
         self.generic_visit(node)
         if isinstance(node.slice, ast.Tuple):
             node.slice.elts = [self._index(each) for each in node.slice.elts]
@@ -102,7 +102,7 @@ class Rewriter(ast.NodeTransformer):
         return node if plain else ast.copy_location(call("__index", node), node)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        """Leave words for a reader out."""
+        """Remove sentences for a reader."""
         node.keywords = [each for each in node.keywords if each.arg != "words"]
         name = getattr(node.func, "id", getattr(node.func, "attr", ""))
         if name in WORDED and node.args and isinstance(node.args[0], ast.JoinedStr):
@@ -131,7 +131,7 @@ class Rewriter(ast.NodeTransformer):
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
-        """Count the call, and leave annotations out."""
+        """Count the call, and remove annotations."""
         node.returns = None
         return self._loop(node)
 
@@ -142,18 +142,18 @@ class Rewriter(ast.NodeTransformer):
         return node
 
     def visit_arg(self, node: ast.arg) -> ast.arg:
-        """Leave the annotation out."""
+        """Remove the annotation."""
         node.annotation = None
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
-        """Leave the annotation out."""
+        """Remove the annotation."""
         if node.value is None:
             return ast.Pass()
         return self.visit(ast.copy_location(ast.Assign([node.target], node.value), node))  # type: ignore[no-any-return]
 
     def visit_Import(self, node: ast.Import | ast.ImportFrom) -> list[ast.stmt]:
-        """Import by this package's function."""
+        """Import with this package's function."""
         made: list[ast.stmt] = []
         for each in node.names:
             target = each.asname or each.name.partition(".")[0]
@@ -169,7 +169,7 @@ class Rewriter(ast.NodeTransformer):
         return [ast.copy_location(each, node) for each in made]
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> list[ast.stmt]:
-        """Import by this package's function."""
+        """Import with this package's function."""
         return self.visit_Import(node)
 
 
@@ -177,7 +177,7 @@ COMPUTED = frozenset(
     OPERATORS[each]
     for each in (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult)
 )
-"""Operators of numbers; others, of truth values, are Python's."""
+"""Operators of numbers; operators of truth values stay Python's."""
 
 
 def rewritten(node: Any) -> Any:
@@ -186,6 +186,6 @@ def rewritten(node: Any) -> Any:
     Raises
     ------
     NoValue
-        If it computes with what has no rigorous value.
+        If it computes with a value that is not rigorous.
     """
     return Rewriter().visit(copy.deepcopy(node))

@@ -23,7 +23,7 @@ from clusterproof.checker.real_numbers.operators import COMPARISONS, OPERATIONS,
 from clusterproof.common.calls import exposed
 
 SAME_BITS = 1500
-"""Bits after the point to which two sides agree that are taken as equal."""
+"""Number of bits after the binary point at which two agreeing sides count as equal."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class Pair:
     Attributes
     ----------
     left, right
-        The numbers.
+        The two numbers.
     terms
-        Summands of the right one by name; empty for equations.
+        Summands of the right side by name; empty for equations.
     place
         Index of the entry; empty for single numbers.
     """
@@ -48,16 +48,16 @@ class Pair:
 
 @dataclass(frozen=True)
 class Sides:
-    """Pairs of numbers, of which the first must be at most (at least, equal to) the second.
+    """Pairs of numbers; in each, the first must be at most (at least, equal to) the second.
 
     Attributes
     ----------
     sign
         ``"<="``, ``">="`` or ``"=="``.
     pairs
-        Entry by entry.
+        The pairs, entry by entry.
     rounding
-        Largest excess that the author of the claim allows; None if none is stated.
+        Largest excess that the author of the claim allows; None if the author states none.
     """
 
     sign: str
@@ -65,12 +65,13 @@ class Sides:
     rounding: Any = None
 
     def worst(self, *, exact: bool) -> tuple[bool, Pair]:
-        """Return whether the line is broken, and the entry that comes nearest to it, or breaks it most.
+        """Return whether the line is broken, and the entry that breaks it most or comes nearest.
 
         Parameters
         ----------
         exact
-            Whether the claim computes in exact numbers; of others 1e-9 of the largest sides is allowed, as in floats.
+            Whether the claim computes in exact numbers. For other claims the tolerance is 1e-9 of the largest sides, as
+            in floats.
 
         Raises
         ------
@@ -81,13 +82,13 @@ class Sides:
         tolerance: Any = self.rounding
         if tolerance is None:
             tolerance = 0 if exact else OPERATIONS["__multiply"](Fraction(str(TOLERANCE)), self._unit())
-        over = [self._exceeds(gap, tolerance) for gap in gaps]  # each of them must be certain
+        over = [self._exceeds(gap, tolerance) for gap in gaps]  # each entry must be certain
         return any(over), self.pairs[
             max(range(len(gaps)), key=lambda place: float(ball_of(gaps[place]).mid()))
         ]
 
     def _exceeds(self, gap: Any, tolerance: Any) -> bool:
-        """Return whether a gap is too large; one of which the last precision gives no digit is not."""
+        """Return whether a gap is too large; a gap without a certain digit at the last precision is not."""
         try:
             return bool(gap > tolerance)
         except Undecided:
@@ -110,7 +111,7 @@ class Sides:
 
 
 def _entries(*sides: Any) -> list[tuple[tuple[int, ...], list[Any]]]:
-    """Return the entries of several numbers and arrays, which are broadcast, with their places."""
+    """Return the entries of several numbers and arrays, broadcast, with their indices."""
     arrays = np.broadcast_arrays(*(np.asarray(array(each), dtype=object) for each in sides))
     rows = [(place, [each[place] for each in arrays]) for place in np.ndindex(*arrays[0].shape)]
     for _, row in rows:
@@ -121,14 +122,14 @@ def _entries(*sides: Any) -> list[tuple[tuple[int, ...], list[Any]]]:
 
 @dataclass
 class Compared:
-    """The comparison that was made last, since a hypothesis was met: what a search approaches."""
+    """The last comparison since a hypothesis held, which a search tries to satisfy."""
 
     sign: str = ""
     left: Any = None
     right: Any = None
 
     def compare(self, sign: str, left: Any, right: Any) -> Any:
-        """Compare two values by a sign, and remember them."""
+        """Compare two values by a sign, and record the comparison."""
         self.sign, self.left, self.right = sign, left, right
         return COMPARISONS[sign](left, right)
 
@@ -137,20 +138,20 @@ compared = Compared()
 
 
 class OverReals(Words[Sides]):
-    """The words over the real numbers."""
+    """A claim's vocabulary over the real numbers."""
 
     def facts(self, holds: Any) -> list[Any] | None:
-        """Return whether a hypothesis holds; that two sides are equal is a comparison that is remembered."""
+        """Return whether a hypothesis holds; equality of two sides is recorded as a comparison."""
         if isinstance(holds, Sides):
             holds = all(compared.compare("==", pair.left, pair.right) for pair in holds.pairs)
         return [] if np.all(holds) else None
 
     def in_words(self, name: Any) -> str:
-        """Return the words of a hypothesis."""
+        """Return the text of a hypothesis."""
         return str(name)
 
     def know(self, facts: list[Any]) -> None:
-        """Forget the comparison that was made last."""
+        """Forget the last comparison."""
         compared.sign = ""
 
     def alone(self, facts: list[Any], make: Callable[[], Sides | Excluded]) -> Sides | Excluded:
@@ -183,7 +184,7 @@ class OverReals(Words[Sides]):
         return Sides("==", tuple(found), how["rounding"])
 
     def refused(self, argument: str, value: Any, rule: str, remedy: str) -> NoValue:
-        """Return the error that says what was called in vain."""
+        """Return an error that names a function that must not be called here."""
         return NoValue(f"{argument}, which {rule},")
 
 
@@ -208,4 +209,4 @@ WORDS: dict[Any, Any] = {
     )
     for each in (word, exposed(word))
 }
-"""By a claim's word, such as ``at_most``, what it is over the real numbers."""
+"""Meaning over the real numbers of each word of a claim, such as ``at_most``."""

@@ -1,4 +1,4 @@
-"""The source of a live function or constant, if it is still the one that runs."""
+"""The source of a live function or constant, if it has not changed since the import."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from clusterproof.checker.real_numbers.interval import NoValue
 from clusterproof.library import is_of_library
 
 PACKAGE = "clusterproof"
-"""Its functions are rewritten in the library of claims only; others are runs and tasks, which compute in floats."""
+"""This package's functions are rewritten only if they belong to the library of claims; runs and tasks compute in
+floats."""
 _LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
@@ -26,7 +27,7 @@ def function_of(code: CodeType, module: str) -> Any:
     Raises
     ------
     NoValue
-        If it belongs to a library, has no source, or its source has changed since it was imported.
+        If the function belongs to a library or has no source, or its source has changed since the import.
     """
     name = f"{module}.{code.co_qualname}"
     require_own(module, code.co_qualname)
@@ -49,7 +50,7 @@ def function_of(code: CodeType, module: str) -> Any:
 
 
 def require_own(module: str, name: str) -> None:
-    """Refuse what runs algorithms and tasks, which compute in floats."""
+    """Reject functions that run algorithms and tasks, which compute in floats."""
     if module.partition(".")[0] == PACKAGE and not is_of_library(module):
         raise NoValue(f"{module}.{name}")
 
@@ -60,7 +61,7 @@ def binding_of(name: str, file: str) -> ast.stmt:
     Raises
     ------
     NoValue
-        If there is none, or several.
+        If there is no such statement, or more than one.
     """
     found = [each for each in _parsed(file)[0].body if name in _bound(each)]
     if len(found) != 1 or not isinstance(found[0], ast.Assign | ast.AnnAssign | ast.ImportFrom):

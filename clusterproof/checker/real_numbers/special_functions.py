@@ -1,4 +1,4 @@
-"""What is known of SciPy: its special functions and its linear algebra, by their names, since it is imported late."""
+"""Replacements for SciPy's special functions and linear algebra, by name, since SciPy is imported late."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _sigmoid(x: Any) -> Any:
 
 
 def _normal(x: Any) -> Any:
-    """Distribution function of the standard normal."""
+    """Return the distribution function of the standard normal."""
     return divide(ELEMENTARY["erfc"](divide(-x, root(2))), 2)
 
 
@@ -53,7 +53,7 @@ def _choose(n: Any, k: Any) -> Any:
 
 
 def _log_sum(values: Any, axis: Any = None, b: Any = None, keepdims: bool = False) -> Any:
-    """``logsumexp``, of scores whose exponentials may be larger than any float."""
+    """Return ``logsumexp`` of scores whose exponentials may exceed all floats."""
     if b is not None:
         raise NoValue("scipy.special.logsumexp with weights")
 
@@ -123,7 +123,7 @@ LINEAR_ALGEBRA: dict[str, Callable[..., Any]] = {
 
 
 class StandardNormal:
-    """``scipy.stats.norm``, of the standard normal alone."""
+    """Replacement for ``scipy.stats.norm``, for the standard normal only."""
 
     cdf = staticmethod(entrywise(_normal, 1))
     sf = staticmethod(entrywise(lambda x: _normal(-x), 1))
@@ -146,7 +146,7 @@ def _table(_loaded: int) -> dict[Any, Any]:
 
 
 def of_scipy(value: Any) -> Any:
-    """Return what stands for a function of SciPy; None if nothing is known of it."""
+    """Return the replacement for a function of SciPy; None if there is none."""
     loaded = sum(name in sys.modules for name in ("scipy.special", "scipy.linalg"))
     if type(value).__name__ == "norm_gen":
         return StandardNormal

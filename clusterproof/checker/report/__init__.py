@@ -1,1 +1,1 @@
-"""Verdicts: what was found of a claim's lines, in words, tables and records that are replayed."""
+"""Verdicts: the results for a claim's lines, as sentences, tables and records that can be replayed."""

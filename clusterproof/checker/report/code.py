@@ -1,4 +1,4 @@
-"""Counterexamples as Python that can be pasted: it runs as it stands and fails where the claim holds."""
+"""Counterexamples as Python code to paste: it runs as printed and fails as long as the claim is broken."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ WIDTH = 100
 
 
 def code_of(verdict: Verdict) -> str | None:
-    """Write a verdict's counterexample as a few lines of Python; None where it has none.
+    """Write a verdict's counterexample as a few lines of Python; return None if there is none.
 
     Parameters
     ----------
     verdict
-        Of ``check`` or ``falsify``.
+        The verdict of ``check`` or ``falsify``.
     """
     example = verdict.counterexample
     if example is None:
@@ -46,13 +46,13 @@ def code_of(verdict: Verdict) -> str | None:
 
 
 def literal(value: Any) -> str:
-    """Write plain JSON values, arrays included, as a Python literal; ``inf`` and ``nan`` by their names."""
+    """Write plain JSON values, arrays included, as a Python literal; ``inf`` and ``nan`` keep their names."""
     plain = msgspec.to_builtins(value, enc_hook=builtin, str_keys=True)
     return pprint.pformat(plain, width=WIDTH, sort_dicts=False, compact=True)
 
 
 def builtin(value: Any) -> Any:
-    """Turn what msgspec does not know into what it does: arrays into lists, mappings into dictionaries, else text."""
+    """Convert values for msgspec: arrays to lists, mappings to dictionaries, other values to text."""
     if hasattr(value, "tolist"):
         return value.tolist()
     return dict(value) if isinstance(value, Mapping) else str(value)

@@ -1,4 +1,4 @@
-"""Decide a claim: its statements are searched, and what that gives is weighed line by line."""
+"""Decide a claim: search its statements, then judge each line."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def check(claim_id: str, *, seed: int = 0, evaluations: int | None = None) -> Ve
     Parameters
     ----------
     claim_id
-        Such as ``"my-paper/lemma-2"``; of a line of a chain ``"my-paper/theorem-1#(23)"``, for that line's fields.
+        The id, such as ``"my-paper/lemma-2"``; for one line, ``"my-paper/theorem-1#(23)"``.
     seed
         The same seed gives the same verdict and numbers.
     evaluations
@@ -51,7 +51,7 @@ def check(claim_id: str, *, seed: int = 0, evaluations: int | None = None) -> Ve
     Raises
     ------
     InvalidArgument
-        If the id, or one of those that repair the claim, is unknown, or a number is out of range.
+        If the id, or the id of a repair, is unknown, or a number is out of range.
     """
     claim = find_claim(claim_id)
     check_repairs([claim])
@@ -71,9 +71,9 @@ def decide(
     evaluations: int | None = None,
     significance: float = CLAIM_SIGNIFICANCE,
 ) -> Verdict:
-    """Try every statement of a claim; the parameters are those of ``check``, and the error level of all of them.
+    """Try every statement of a claim; the parameters are as in ``check``, and the error level covers all statements.
 
-    Ctrl-C ends the search: the verdict is then what was found until then, and says that it was ``interrupted``.
+    Ctrl-C ends the search: the verdict then rests on the results so far, and is marked as ``interrupted``.
     """
     started = time.perf_counter()
     share = significance / len(claim.statements)
@@ -117,7 +117,7 @@ def decide(
 def _lines_of(
     claim: Claim[..., Any], tried: Tried, frozen: Frozen, stated: kernel.Claim | None
 ) -> Iterator[Line]:
-    """Weigh the lines of a statement, each with the evidence that the kernel accepts."""
+    """Judge the lines of a statement, each with the evidence that the kernel accepts."""
     name = tried.statement.name
     for key in list(tried.lines) or [*frozen.lines[name]][:1]:
         if tried.interrupted:
@@ -137,7 +137,7 @@ def _lines_of(
 
 
 def _require_distinct(claim: Claim[..., Any], lines: Sequence[tuple[str, str]]) -> None:
-    """Refuse a claim of which two lines are printed alike, or one as if it were of another statement."""
+    """Reject a claim if two lines print alike, or a line prints like a line of another statement."""
     for name, line in lines:
         own = kernel.printed(name, line)
         statement, key = find_line(claim, own)
@@ -147,7 +147,7 @@ def _require_distinct(claim: Claim[..., Any], lines: Sequence[tuple[str, str]]) 
 
 
 def _require_lines(claim: Claim[..., Any], names: Sequence[str]) -> None:
-    """Refuse a claim that says something of a line which it does not have."""
+    """Reject a claim with options for a line that does not exist."""
     for argument, values in claim.of_lines.items():
         for name in values:
             if name and name not in names:
@@ -167,7 +167,7 @@ def _line(
     key: str,
     shown: tuple[Kind, Mapping[str, Any]] | None,
 ) -> Line:
-    """Weigh what was found of one of a statement's lines, and what the kernel says of its evidence."""
+    """Judge one of a statement's lines from the search's findings and the kernel's verdict on the evidence."""
     findings = tried.lines.get(key, Findings())
     name = kernel.printed(tried.statement.name, key)
     if findings.found is not None:
@@ -217,7 +217,7 @@ def _line(
 
 
 def _written(factor: Any) -> str | None:
-    """Write an exact factor; None if it has more digits than Python writes."""
+    """Write an exact factor; None if it has more digits than Python can write."""
     try:
         return str(factor)
     except ValueError:
@@ -225,7 +225,7 @@ def _written(factor: Any) -> str | None:
 
 
 def _with_worst_case(line: Line, worst: WorstCase) -> Line:
-    """Replace what drawn functions give by the worst case over all."""
+    """Replace the ratio from drawn functions by the worst case over all functions."""
     ratio = 1 / worst.ratio if worst.ratio else None
     return replace(
         line,
@@ -237,7 +237,7 @@ def _with_worst_case(line: Line, worst: WorstCase) -> Line:
 
 
 def _tightness(tried: Tried, findings: Findings) -> dict[str, dict[str, Any]] | None:
-    """Return the ratio of each term, and its instance; of everything without the instances that claim nothing."""
+    """Return each term's ratio with its instance; the whole bound's ratio omits instances where the sides are equal."""
     factors = dict(findings.factors)
     only_at: dict[str, Any] = {}
     if findings.attained and findings.elsewhere is not None and not tried.statement.random:
@@ -272,7 +272,7 @@ def _without_instance(
     name: str,
     shown: tuple[Kind, Mapping[str, Any]] | None,
 ) -> Line:
-    """Weigh a line of which no instance was evaluated, or none that compares numbers."""
+    """Judge a line without an evaluated instance, or without one that compares numbers."""
     on_symbols = shown is not None and not shown[1].get("listed")
     if findings.undefined is not None:
         reason = sentences.broken(tried.statement, findings.undefined, key)
@@ -298,7 +298,7 @@ def _refuted(claim: Claim[..., Any], tried: Tried, key: str, name: str, word: Ki
     judged = found.judged[key]
     require_members(statement.space, found.instance)
     reason = sentences.broken(statement, found, key)
-    # of a single instance every false line is refuted where the first is
+    # at a single instance, every false line is refuted together with the first
     echoed = [] if findings.alone or not tried.space.ranges else [*(findings.echoed or ())]
     used = judged.measured / judged.allowed if judged.allowed else math.inf
     return Line(
@@ -322,7 +322,7 @@ def _refuted(claim: Claim[..., Any], tried: Tried, key: str, name: str, word: Ki
 
 
 def written(statement: Statement, found: Evaluation, seed: int, line: str) -> dict[str, Any]:
-    """Write a counterexample: its quantities, the line, and what gives its random numbers."""
+    """Return a counterexample as plain values: its quantities, the line, and the seed of its random numbers."""
     example = statement.space.encode(found.instance)
     if line:
         example["line"] = line

@@ -1,4 +1,4 @@
-"""The best constant of a claim: the last number that is certified and the next that is violated, by their verdicts."""
+"""The best constant of a claim: the last certified number and the nearest violated one."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 MOST_CHECKS = 18
-"""Checks of one search."""
+"""Largest number of checks in one search."""
 DOUBLED = 5
-"""How often a number is doubled until the verdict changes."""
+"""Largest number of times that a number is doubled until the verdict changes."""
 NEAR = 64
-"""The search ends where two numbers differ by less than this part of the claim's own."""
+"""Difference, relative to the claim's own number, at which the search ends."""
 CERTIFIED, VIOLATED = "certified", "violated"
 
 
 @dataclass(frozen=True)
 class Checked:
-    """A number in place of the claim's own, and the verdict that the claim then gets."""
+    """A number that replaces the claim's own, and the claim's verdict with it."""
 
     value: Fraction
     verdict: str
@@ -26,14 +26,14 @@ class Checked:
 
 @dataclass(frozen=True)
 class Improvement:
-    """What is known of the best constant.
+    """Results about the best constant.
 
     Attributes
     ----------
     own
         The claim's own number.
     checked
-        Everything that was checked, in its order.
+        All checks, in order.
     """
 
     own: Fraction
@@ -41,16 +41,16 @@ class Improvement:
 
     @property
     def certified(self) -> Checked | None:
-        """The strongest certified one; None if there is none."""
+        """The strongest certified number; None if there is none."""
         return self._nearest(CERTIFIED, VIOLATED)
 
     @property
     def violated(self) -> Checked | None:
-        """The weakest violated one; None if there is none."""
+        """The weakest violated number; None if there is none."""
         return self._nearest(VIOLATED, CERTIFIED)
 
     def _nearest(self, verdict: str, other: str) -> Checked | None:
-        """Return the one with a verdict that is nearest to those with another; without these 0, or else the largest."""
+        """Return the number with a verdict that is nearest to the other verdicts; without any, the one at the end."""
         mine = [each for each in self.checked if each.verdict == verdict]
         others = [each.value for each in self.checked if each.verdict == other]
         if not mine:
@@ -61,19 +61,19 @@ class Improvement:
 
 
 def improve(check: Callable[[Fraction], Checked], own: Fraction) -> Improvement:
-    """Search the strongest number for which a claim is certified, and the weakest for which it is violated.
+    """Search for the strongest number for which a claim is certified, and the weakest for which it is violated.
 
     Parameters
     ----------
     check
-        The verdict with a number in place of the claim's own.
+        Returns the verdict with a number in place of the claim's own.
     own
-        That one.
+        The claim's own number.
 
     Returns
     -------
     Improvement
-        If smaller numbers are certified down to 0, or none is certified, all that was tried says so.
+        All numbers that were tried with their verdicts, also if even 0 is certified or no number is.
     """
     known: dict[Fraction, Checked] = {}
 
@@ -92,14 +92,14 @@ def improve(check: Callable[[Fraction], Checked], own: Fraction) -> Improvement:
 
 
 def _outwards(own: Fraction) -> list[Fraction]:
-    """Return the numbers that are tried first: the claim's own, half, twice, 0, and larger ones."""
+    """Return the numbers to try first: the claim's own, half of it, twice it, 0, and larger ones."""
     return [own, own / 2, 2 * own, Fraction(0), *(own * 2**n for n in range(2, DOUBLED + 1))]
 
 
 def _bisect(
     verdict: Callable[[Fraction], str], known: dict[Fraction, Checked], wanted: str, near: Fraction
 ) -> None:
-    """Move a number with a verdict and its nearest one without towards each other, on the side of the other verdict."""
+    """Move a number with a verdict and its nearest neighbour without it towards each other."""
     other = VIOLATED if wanted == CERTIFIED else CERTIFIED
     found = Improvement(Fraction(1), tuple(known.values()))
     inner, outer = found._nearest(wanted, other), found._nearest(other, wanted)

@@ -1,4 +1,4 @@
-"""A verdict that came from another process: its certified, vacuous and exact lines are what the kernel says here."""
+"""A verdict from another process: this kernel decides again which lines are certified, vacuous or exactly violated."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ SHOWN = (Kind.CERTIFIED, Kind.VACUOUS)
 
 
 def judged(verdict: Verdict) -> Verdict:
-    """Return a verdict with what the kernel of this process says of its text and evidence.
+    """Return a verdict with this process's kernel's decisions on its text and evidence.
 
-    What is said without the kernel stays as it is; a line that only the other process calls certified, vacuous or
-    exactly violated is inconclusive, and so is one of the text that it does not name.
+    Verdicts that need no kernel stay unchanged. A line is inconclusive if only the other process calls it certified,
+    vacuous or exactly violated, or if the text has it and the verdict does not.
     """
     words, roles, why = _words(verdict)
     lines = [
@@ -38,7 +38,7 @@ def judged(verdict: Verdict) -> Verdict:
 
 
 def _words(verdict: Verdict) -> tuple[Mapping[str, kernel.Word], Mapping[str, str], str]:
-    """Return what the kernel says of each line of the text, their roles, and why it says nothing of others."""
+    """Return the kernel's verdict on each line of the text, the lines' roles, and why other lines have none."""
     if not verdict.text:
         return {}, {}, "no text was given"
     try:
@@ -48,7 +48,9 @@ def _words(verdict: Verdict) -> tuple[Mapping[str, kernel.Word], Mapping[str, st
     if stated.name != verdict.claim:
         return {}, {}, f"the text is of {stated.name}"
     said = kernel.judge(verdict.text, [line.evidence for line in verdict.lines if line.evidence is not None])
-    names = {place: kernel.printed(*place) for place in said.lines}  # of a text that is read all differ
+    names = {
+        place: kernel.printed(*place) for place in said.lines
+    }  # the text was read, and all its lines differ
     roles = {names[place]: kernel.role_of(stated, place) for place in said.lines}
     return (
         {names[place]: word for place, word in said.lines.items()},

@@ -19,15 +19,15 @@ def parametrize_with_claims(
 ) -> Any:
     """Return the pytest mark that runs a test, whose argument is ``claim``, for each claim.
 
-    ``claim()`` evaluates it: the test fails if it is violated, vacuous or ill-posed, and is skipped, with the reason,
-    if that is inconclusive.
+    ``claim()`` evaluates the claim. The test fails if the claim is violated, vacuous or ill-posed, and is skipped, with
+    the reason, if it is inconclusive.
 
     Parameters
     ----------
     sources
         Python files that state claims, which are executed; ids of claims, or patterns of ids.
     seed
-        Of the checks.
+        Seed of the checks.
     expected_failures
         Reasons by the ids of claims that must fail (strict xfail).
 
@@ -63,7 +63,7 @@ def parametrize_with_claims(
 
 
 def _test_of(name: str, seed: int) -> Any:
-    """Return the function that evaluates a claim, and fails or skips the test."""
+    """Return a function that evaluates a claim, and fails or skips the test."""
 
     def evaluate() -> None:
         import pytest

@@ -1,4 +1,4 @@
-"""What a check found of a claim, as it is kept beside the evidence: read again, and replayed where that is quick."""
+"""A check's verdict as it is stored beside the evidence: read again, and replayed if that is quick."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from clusterproof.common.work_limit import TooMuchWork, limited_lines
 from clusterproof.user_files import file_of
 
 QUICK = 200_000
-"""Lines of Python up to which a line is evaluated again wherever its record is read."""
+"""Largest number of lines of Python with which a line is evaluated again whenever its record is read."""
 AGREEMENT, NOUGHT = 1e-6, 1e-12
-"""How far numbers of another machine may be from the recorded ones: relative to these, and of 0."""
+"""Largest difference of another machine's numbers from the recorded ones: relative, and absolute near 0."""
 DEFAULTS = {each.name: each.default for each in fields(Line) if each.default is not MISSING}
 OF_CLAIM = ("judges", "failure", "repaired_by", "evidence")
-"""Fields of a line that are not recorded with it."""
+"""Fields of a line that belong to the claim and are not recorded."""
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,14 @@ class Replayed:
     Attributes
     ----------
     verdict
-        None if the record is not to be believed.
+        The verdict; None if the record is rejected.
     why
-        If so, why.
+        Why the record is rejected.
     shown, again, recorded
-        Numbers of its lines that the kernel has shown, that were evaluated again at one instance, and that are only
+        Numbers of lines that the kernel proved again, that were evaluated again at one instance, and that are only
         recorded.
     stale
-        Whether a line that the kernel does not show was searched with other files than there are now.
+        Whether a line without a kernel's proof was searched with other versions of its files.
     """
 
     verdict: Verdict | None
@@ -59,7 +59,7 @@ class Replayed:
 
 
 def record_of(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict as plain values, with the key of the files that its claim rests on where a text is not all."""
+    """Return a verdict as plain values, with the key of the claim's files unless the text is complete."""
     lines = [_plain(each) for each in verdict.lines]
     for each, line in zip(lines, verdict.lines, strict=True):
         if _is_again_quick(verdict, line):
@@ -81,7 +81,7 @@ def record_of(verdict: Verdict) -> dict[str, Any]:
 
 
 def _plain(line: Line) -> dict[str, Any]:
-    """Return what a line says beyond the defaults; of ratios the instance of the whole alone."""
+    """Return a line's fields that differ from the defaults; from the ratios, only the instance of the whole bound."""
     values = msgspec.to_builtins(
         {name: getattr(line, name) for name in DEFAULTS if name not in OF_CLAIM},
         enc_hook=builtin,
@@ -95,14 +95,14 @@ def _plain(line: Line) -> dict[str, Any]:
 
 
 def verdict_of(record: Mapping[str, Any], kept: Kept) -> Verdict:
-    """Return a recorded verdict, its lines with their evidence; which verdict they give together is decided here.
+    """Return a recorded verdict, its lines with their evidence; the claim's verdict is decided afresh from its lines.
 
-    Names and roles of lines are those of the claim's text, and of the claim where there is none.
+    Names and roles of lines come from the claim's text, or from the claim if there is no text.
 
     Raises
     ------
     InvalidArgument
-        If the record is none.
+        If the record is invalid.
     """
     claim = find_claim(record["claim"])
     evidence = {(each["statement"], each["line"]): each for each in kept.of(claim.id)}
@@ -141,20 +141,20 @@ def _line(record: Mapping[str, Any]) -> Line:
 
 
 def replay_verdict(record: Mapping[str, Any], kept: Kept, *, shipped: bool = False) -> Replayed:
-    """Replay a recorded verdict: certified, vacuous and exactly violated by the kernel, others at one instance.
+    """Replay a recorded verdict: certified, vacuous and exactly violated lines by the kernel, others at one instance.
 
-    That a line of the language is consistent is believed of files of this package only: no instance shows it, and with
-    its evidence left out a false line would pass for one.
+    Only this package's files may call a line of the language consistent. No instance shows it, and a false line without
+    its evidence would look the same.
 
     Parameters
     ----------
     record
-        Of ``record_of``.
+        The record, from ``record_of``.
     kept
-        What the file of its paper holds.
+        The contents of the paper's file.
     shipped
-        Whether it is a file of this package: what a search found is believed, and violations in floats are replayed
-        only where that is quick.
+        Whether the file belongs to this package. Its search results are then accepted, and violations in floats are
+        replayed only if that is quick.
     """
     claim = find_claim(record["claim"])
     try:
@@ -206,9 +206,9 @@ def _is_text_of(claim: Claim[..., Any], text: str, read: kernel.Claim) -> bool:
 
 
 def _judged(claim: Claim[..., Any], verdict: Verdict, kept: Kept) -> dict[str, kernel.Word] | str:
-    """Return what the kernel says of each line of the language, by the claim's text; or why that is not its record's.
+    """Return the kernel's verdict on each line by the claim's text, or why the record does not match.
 
-    The text is that of the claim as it is now.
+    The text is the claim's current text.
     """
     text, names = kept.texts.get(claim.id), [line.name for line in verdict.lines]
     if text is None:
@@ -242,7 +242,7 @@ def _instance(line: Line) -> dict[str, Any] | None:
 
 
 def _difference(verdict: Verdict, line: Line) -> str | None:
-    """Return in what a line that is evaluated again differs from its record."""
+    """Return how a line that is evaluated again differs from its record."""
     numbers = _instance(line)
     if numbers is None:
         return "it has no instance"
@@ -264,7 +264,7 @@ def _is_close(was: float, now: float) -> bool:
 
 
 def _is_again_quick(verdict: Verdict, line: Line) -> bool:
-    """Return whether the same numbers come out again, with little work."""
+    """Return whether the same numbers result again with little work."""
     with suppress(TooMuchWork), limited_lines(QUICK):
         return _instance(line) is not None and _difference(verdict, line) is None
     return False

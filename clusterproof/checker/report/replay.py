@@ -1,4 +1,4 @@
-"""Counterexamples, evaluated again from what is written of them."""
+"""Evaluate counterexamples again from their written form."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from clusterproof.checker.search.state import Tried
 from clusterproof.common import InvalidArgument
 
 MOST_REPLICATES = 1_000_000
-"""More than this no recorded counterexample is repeated."""
+"""Largest number of replicates with which a recorded counterexample is repeated."""
 
 
 def replay(claim_id: str, counterexample: Mapping[str, Any]) -> Line:
@@ -38,20 +38,20 @@ def replay(claim_id: str, counterexample: Mapping[str, Any]) -> Line:
     Parameters
     ----------
     claim_id
-        Of the claim.
+        Id of the claim.
     counterexample
-        Quantities as a verdict holds them, with the line of several; of random ones also seed and replicates.
+        Quantities as in a verdict, with the line if there are several; for random statements also seed and replicates.
 
     Returns
     -------
     Line
-        Violated (or ill-posed) if it breaks the line, consistent otherwise.
+        Violated (or ill-posed) if the instance breaks the line, consistent otherwise.
 
     Raises
     ------
     InvalidArgument
-        If the claim is unknown, or the numbers are not those of an instance that meets its hypotheses: the message
-        names the quantity that is missing, unknown or out of range, or the hypothesis.
+        If the claim is unknown, or the numbers form no instance that meets its hypotheses. The message names the
+        quantity that is missing, unknown or out of range, or the hypothesis.
     """
     claim = find_claim(claim_id)
     remedy = f"take it from the JSON of `clusterproof check {arguments_of(claim_id)}`"
@@ -101,7 +101,7 @@ def _replay(claim: Claim[..., Any], numbers: dict[str, Any]) -> Line:
 
 
 def _replayed_potential(claim: Claim[..., Any], tried: Tried, instance: dict[str, Any]) -> Line:
-    """Say whether the potential of a statement fails at an instance."""
+    """Return the verdict on a statement's potential at an instance."""
     tried.frozen, name = freeze(claim), tried.statement.name
     tried.broken_potential = broken_at(tried.frozen.statement(name), instance, tried.space)
     line = None if tried.frozen.text is None else line_of_potential(kernel.read(tried.frozen.text), tried)
@@ -134,14 +134,14 @@ def _line(
 
 
 def find_line(claim: Claim[..., Any], line: str) -> tuple[Statement, str]:
-    """Return the statement that has a line, that of its own space or the claim's function, and its name there."""
+    """Return the statement that has a line, and the line's name in it."""
     named = (each for each in claim.statements[1:] if line == each.name or line.startswith(f"{each.name}: "))
     statement = next(named, claim.statements[0])
     return statement, line.removeprefix(statement.name).removeprefix(": ")
 
 
 def in_fractions(claim_id: str, counterexample: Mapping[str, Any]) -> str:
-    """Write both sides of a line at a counterexample in fractions; empty where one is random, inexact or too long."""
+    """Write both sides of a line at a counterexample as fractions; empty if one is random, inexact or too long."""
     numbers = dict(counterexample)
     statement, key = find_line(find_claim(claim_id), numbers.pop("line", ""))
     if statement.random:
@@ -159,12 +159,12 @@ def in_fractions(claim_id: str, counterexample: Mapping[str, Any]) -> str:
     try:
         terms = " + ".join(f"{term} ({name})" for name, term in sides.terms.items())
         return f"{sides.measured} {'<' if sides.lower else '>'} {terms}".replace("+ -", "- ")
-    except ValueError:  # more digits than Python writes
+    except ValueError:  # more digits than Python can write
         return ""
 
 
 def _recorded_randomness(statement: Statement, numbers: dict[str, Any]) -> tuple[int, int | None]:
-    """Take seed and replicates out of a written counterexample."""
+    """Remove seed and replicates from a written counterexample and return them."""
     if not statement.random:
         return 0, None
     recorded: dict[str, int] = {}

@@ -1,9 +1,8 @@
-"""What the search of a claim outside of the language rests on: the bytes of files, and versions of libraries.
+"""The files and library versions on which the search of a claim outside the language depends.
 
-A claim of the language has a text, which says all. Of another one the files count that its module imports, at the top
-or in a function, and those that these import: a user's own, and those of this package beside the checker, which the
-version of the package stands for. Installed libraries count by their versions, and so do files and environment
-variables that were read.
+A claim of the language depends on its text only. Any other claim depends on the files that its module imports, directly
+or indirectly, at the top or in a function: the user's own files, and this package's files outside the checker. The
+package's version stands for the checker, and versions stand for installed libraries.
 """
 
 from __future__ import annotations
@@ -23,20 +22,20 @@ from typing import Any
 from clusterproof.checker.claims.claim import Claim
 
 LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
-"""Folders of what is installed."""
+"""Folders of installed libraries."""
 OWN, CHECKER = "clusterproof", "clusterproof.checker."
 UNKNOWN = frozenset({"eval", "exec", "compile", "__import__", "import_module", "run_path", "run_module"})
-"""What a file may call so that it is not known what it runs."""
+"""Functions whose use in a file hides which code it runs."""
 READS = frozenset(
     {"open", "read_text", "read_bytes", "load", "loadtxt", "genfromtxt", "environ", "getenv", "read_csv"}
 )
-"""What a user's file may name so that it is not known what it reads."""
+"""Names whose use in a user's file hides which files it reads."""
 
 
 def key_of(claim: Claim[..., Any]) -> str | None:
-    """Return the SHA-256 of all that the search of a claim rests on; None if that cannot be known.
+    """Return the SHA-256 of everything on which the search of a claim depends; None if that cannot be known.
 
-    The latter is so where a user's file runs text as code, or reads files or the environment.
+    It cannot be known if a user's file runs text as code, or reads files or the environment.
     """
     found: dict[str, str] = {}
     versions: set[str] = set()
@@ -51,7 +50,7 @@ def key_of(claim: Claim[..., Any]) -> str | None:
         top = name.partition(".")[0]
         if top not in libraries:
             libraries[top] = top != OWN and _is_installed(_file_of(top, sys.modules.get(top)))
-        if libraries[top]:  # of which nothing need be loaded
+        if libraries[top]:  # these need not be loaded
             versions.add(_version(top))
             continue
         module = sys.modules.get(name)
@@ -68,7 +67,7 @@ def key_of(claim: Claim[..., Any]) -> str | None:
 
 
 class _File:
-    """A source file: its digest, what it imports, and whether it runs or reads what is not known."""
+    """A source file: its digest, its imports, and whether it hides what it runs or reads."""
 
     def __init__(self, content: bytes) -> None:
         self.digest = hashlib.sha256(content).hexdigest()
@@ -93,7 +92,7 @@ def _parsed(path: str, _changed: int) -> _File | None:
 
 
 def _plain(module: str) -> str:
-    """Return a module's name, of a user's file without the folder that it was loaded from."""
+    """Return a module's name; for a user's file, without the folder from which it was loaded."""
     return module if module.startswith("clusterproof.") else module.rpartition(".")[2]
 
 
@@ -116,12 +115,12 @@ def _is_installed(file: Path | None) -> bool:
 
 @lru_cache
 def _version(top: str) -> str:
-    """Return the name of a library with its version; of Python's own library the version of Python."""
+    """Return the name of a library with its version; for Python's own library, Python's version."""
     if top in sys.stdlib_module_names:
         return f"python {sys.version_info[0]}.{sys.version_info[1]}"
     try:
         return f"{top} {metadata.version(top)}"
-    except metadata.PackageNotFoundError:  # it comes with a distribution of another name
+    except metadata.PackageNotFoundError:  # a distribution with another name contains it
         several = metadata.packages_distributions().get(top, ())
         return f"{top} {', '.join(map(metadata.version, several))}"
 
@@ -129,7 +128,7 @@ def _version(top: str) -> str:
 def _imported(
     name: str, module: ModuleType | None, imports: Iterable[tuple[int, str, tuple[str, ...]]]
 ) -> Iterator[str]:
-    """Yield the modules that a file names in its imports, and the packages around them."""
+    """Yield the modules that a file imports, and the packages that contain them."""
     package = getattr(module, "__package__", None) or name.rpartition(".")[0]
     own = name.partition(".")[0]
     for level, said, names in imports:
@@ -137,11 +136,13 @@ def _imported(
         if level:
             parts = package.split(".")
             base = ".".join([*parts[: len(parts) - level + 1], *filter(None, [said])])
-        beside = [] if own == OWN else [f"{own}.{base}"]  # a user's file has modules of its own
+        beside = (
+            [] if own == OWN else [f"{own}.{base}"]
+        )  # a user's file may import modules from its own folder
         for start in [base, *beside]:
             several = start.split(".")
             yield from (".".join(several[:k]) for k in range(1, len(several) + 1))
             yield from (f"{start}.{each}" for each in names if f"{start}.{each}" in sys.modules)
-        if base.partition(".")[0] == "clusterproof":  # whose packages import what they are asked for
+        if base.partition(".")[0] == "clusterproof":  # these packages import modules on request
             values = (getattr(sys.modules.get(base), each, None) for each in names)
             yield from filter(None, (getattr(value, "__module__", None) for value in values))

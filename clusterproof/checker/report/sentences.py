@@ -20,9 +20,9 @@ from clusterproof.checker.claims.statement import Statement, quantities
 from clusterproof.common.work_limit import SPENT
 
 ROUNDING = 1e-8
-"""Share of a bound by which a solver may exceed it by rounding."""
+"""Share by which a solver may exceed a bound through rounding."""
 TIME = ("round", "rounds", "iteration", "iterations", "t", "T")
-"""Names of indices of time: a claim about all rounds is tried up to the end of a closed range only."""
+"""Names of time indices: a claim about all rounds is tried only up to the end of a closed range."""
 
 if TYPE_CHECKING:
     from clusterproof.checker.search.evaluation import Evaluation
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def broken(statement: Statement, evaluation: Evaluation, name: str) -> str:
-    """Say by which instance a line is refuted, with the two sides and the summands."""
+    """Describe the instance that refutes a line, with the two sides and the summands."""
     line, judged = evaluation.lines[name], evaluation.judged[name]
     if words := getattr(line, "words", ""):
         return words if isinstance(words, str) else str(words())
@@ -69,7 +69,7 @@ def broken(statement: Statement, evaluation: Evaluation, name: str) -> str:
 
 
 def comparison(judged: Judgement, sign: str) -> str:
-    """Write the two sides, the summands if there are several, and which entry it is."""
+    """Write the two sides, the summands if there are several, and the entry's index."""
     digits = digits_apart(judged.measured, judged.allowed)
     text = f"{judged.measured:.{digits}g} {sign} {judged.allowed:.{digits}g}"
     if judged.infinite:
@@ -83,14 +83,14 @@ def comparison(judged: Judgement, sign: str) -> str:
 
 
 def digits_apart(first: float, second: float, least: int = 5) -> int:
-    """Fewest significant digits, ``least`` or more, that write two numbers differently; ``least`` for equal ones."""
+    """Return the least number of significant digits, at least ``least``, that distinguishes two numbers."""
     if first == second:
         return least
     return next((n for n in range(least, 17) if f"{first:.{n}g}" != f"{second:.{n}g}"), 17)
 
 
 def _beyond_floats(sides: Sides, judged: Judgement, sign: str) -> str:
-    """Write two exact sides, one of which is larger than any floating number; empty if none is."""
+    """Write two exact sides if one is larger than any float; otherwise empty."""
     if not judged.exact or judged.basis or (math.isfinite(judged.measured) and math.isfinite(judged.allowed)):
         return ""
     import mpmath
@@ -107,7 +107,7 @@ def _beyond_floats(sides: Sides, judged: Judgement, sign: str) -> str:
 
 
 def _exact_excess(sides: Sides, judged: Judgement) -> str:
-    """Write the difference of exact sides that are the same floating number."""
+    """Write the difference of two exact sides that round to the same float."""
     if judged.measured != judged.allowed or not judged.exact or judged.basis:
         return ""
     gaps = np.asarray(np.asarray(sides.measured, dtype=object) - np.asarray(sides.allowed, dtype=object))
@@ -115,7 +115,7 @@ def _exact_excess(sides: Sides, judged: Judgement) -> str:
 
 
 def estimate(line: Expectation, judged: Judgement, replicates: str) -> str:
-    """Write an estimated expectation, its interval or why there is none, and the number of replicates."""
+    """Write an estimated expectation, its interval or why it has none, and the number of replicates."""
     digits = digits_apart(judged.measured, judged.allowed)
     if judged.interval is not None:
         ends = judged.interval.lower, judged.interval.upper
@@ -130,24 +130,24 @@ def estimate(line: Expectation, judged: Judgement, replicates: str) -> str:
 
 
 def asymptotic(line: Expectation, judged: Judgement) -> str:
-    """Say what a violation rests on, if its interval is asymptotic."""
+    """Describe the basis of a violation, if its interval is asymptotic."""
     return "" if line.exact or judged.interval is None else f", {ASYMPTOTIC}"
 
 
 def _observed(line: Any, count: int | None, trials: int | None) -> str:
-    """Say how often an event occurred, or a bound was broken that holds with a probability."""
+    """Write how often an event occurred, or how often a bound with a probability was broken."""
     if isinstance(line, Frequency):
         return f"the event occurred in {count} of {trials} repetitions"
     return f"{count} of {trials} repetitions break it"
 
 
 def _entry(judged: Judgement) -> str:
-    """Name the entry that decides, if the sides are arrays."""
+    """Name the deciding entry, if the sides are arrays."""
     return f" at entry {', '.join(map(str, judged.place))}" if judged.place else ""
 
 
 def holds(tried: Tried, findings: Findings, name: str, proof: str | None) -> str:
-    """State on what a line that was not refuted was tried, and what was proved of it."""
+    """State on which instances an unrefuted line was tried, and what was proved about it."""
     coverage, complete = tried.coverage, tried.coverage.exhausted and tried.space.complete
     count = whole = plural("instance", findings.instances)
     if complete:
@@ -158,7 +158,7 @@ def holds(tried: Tried, findings: Findings, name: str, proof: str | None) -> str
             f" and {others} others" if others > 0 else ""
         )
     if unclear := sum(name in (lines or ()) for lines in tried.seen.values()) * (proof is None):
-        # at the others floats break it
+        # floats break it at the others
         count = f"{findings.instances - unclear or 'none'} of {whole}"
     text = f"holds at {count} over the real numbers" if findings.all_hold else f"holds on {count}"
     if coverage.looked_at > findings.instances:
@@ -190,14 +190,14 @@ def holds(tried: Tried, findings: Findings, name: str, proof: str | None) -> str
         text += "; " + (f"at {total} of these " if total < findings.instances else "") + why
     if coverage.why_stopped == SPENT:
         text += f"; {stopped(tried)}"
-    # of others the text says how far beyond the ranges they are
+    # otherwise the text names how far they lie beyond the ranges
     if coverage.given_up and tried.statement.repeated:
         text += f"; {plural('instance', coverage.given_up)} beyond the ranges took too much work"
     return text
 
 
 def of_worst(worst: WorstCase, space: Space, *, proved: bool) -> str:
-    """State what worst cases over a class of functions give, and whether the kernel accepts their multipliers."""
+    """State the results of worst cases over a class of functions, and whether the kernel accepts their multipliers."""
     others = [
         f"{written(name)} from {allowed.low} on"
         if isinstance(allowed, Integers) and allowed.high is None and type(allowed.low) is int
@@ -240,7 +240,7 @@ def of_worst(worst: WorstCase, space: Space, *, proved: bool) -> str:
 
 
 def doubts_of_worst(worst: WorstCase, instances: int) -> list[str]:
-    """Say why worst cases over a class of functions do not decide a line; empty if they do."""
+    """Return why worst cases over a class of functions do not decide a line; empty if they do."""
     if worst.refused:
         every_value = f"; there is no proof of every value: {worst.not_shown}" if worst.not_shown else ""
         return [f"drawn functions only: {worst.refused}{every_value}"]
@@ -258,7 +258,7 @@ def doubts_of_worst(worst: WorstCase, instances: int) -> list[str]:
 
 
 def _cut_off(tried: Tried) -> list[str]:
-    """Name the indices of time that a range cuts off, such as ``rounds <= 200``."""
+    """Name the time indices that a range limits, such as ``rounds <= 200``."""
     return [
         f"{written(name)} <= {allowed.high}"
         for name, allowed in tried.space.ranges.items()
@@ -267,7 +267,7 @@ def _cut_off(tried: Tried) -> list[str]:
 
 
 def _repetitions(findings: Findings, name: str) -> str:
-    """Say how often a statement with a probability failed."""
+    """Write how often a statement with a probability failed."""
     line = findings.tightest.lines[name] if findings.tightest is not None else None
     level = f" {next(iter(findings.levels)):.3g}" if len(findings.levels) == 1 else ""
     text = f"; {_observed(line, findings.failures, findings.trials)}, "
@@ -281,7 +281,7 @@ def _repetitions(findings: Findings, name: str) -> str:
 
 
 def _beyond(reached: Mapping[str, int]) -> str:
-    """Say how many times the largest value that is usually drawn each quantity has reached."""
+    """Write by how many times each quantity exceeded the largest usual value."""
     parts = []
     for multiple in sorted(set(reached.values())):
         names = ", ".join(name for name in reached if reached[name] == multiple)
@@ -290,7 +290,7 @@ def _beyond(reached: Mapping[str, int]) -> str:
 
 
 def none_admissible(tried: Tried, findings: Findings, names: list[str], *, proved: bool) -> str:
-    """Say that no instance meets the hypotheses, which of them exclude each other, and how far this is shown."""
+    """State that no instance meets the hypotheses, which of them exclude each other, and whether this is proved."""
     if (words := stopped(tried)) and not proved:
         return f"{words}; no instance was evaluated before"
     if tried.instances:
@@ -314,7 +314,7 @@ def none_admissible(tried: Tried, findings: Findings, names: list[str], *, prove
 
 
 def stopped(tried: Tried) -> str:
-    """Say at which instance a search was stopped, and why; empty if it was not."""
+    """Name the instance at which a search was stopped, and why; empty if it was not."""
     if not tried.coverage.stopped:
         return ""
     first = tried.coverage.stopped[0]

@@ -1,6 +1,6 @@
-"""Files of evidence, one a paper: shipped with the catalogue, or a user's own; replayed by the kernel.
+"""Files of evidence, one per paper: shipped with the catalogue, or a user's own; the kernel replays them.
 
-Whether a recorded verdict is stale says ``recorded.py``.
+``recorded.py`` decides whether a recorded verdict is stale.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from clusterproof.files import TEXT, parse_json, read_file
 from clusterproof.library import library_evidence
 
 NAMES = ("claim", "statement", "line", "rule")
-"""Texts of every record."""
+"""Text fields of every record."""
 SAID = ("name", "verdict", "reason")
-"""Texts of every line of a verdict."""
+"""Text fields of every line of a verdict."""
 
 
 @dataclass(frozen=True)
 class ReplayedRecord:
-    """What the kernel says of one record.
+    """The kernel's result for one record.
 
     Attributes
     ----------
     claim
-        ``paper/name``, of several lines ``paper/name#line``.
+        ``paper/name``, or for one of several lines ``paper/name#line``.
     word
         *inconclusive* if the record shows nothing.
     why
-        If so, what is missing.
+        The missing part, if the record shows nothing.
     rule
-        Of the record.
+        Rule of the record.
     size
         Bytes of the record as JSON.
     """
@@ -52,16 +52,16 @@ class ReplayedRecord:
 
 @dataclass(frozen=True)
 class Kept:
-    """What a paper's file holds.
+    """Contents of a paper's file.
 
     Attributes
     ----------
     texts
-        By claim, its text.
+        Texts by claim.
     evidence
-        Records of its lines, which the kernel judges with the text.
+        Records of the claims' lines, which the kernel judges with the text.
     verdicts
-        What a search found, as it was reported.
+        Verdicts of the search, as reported.
     """
 
     texts: dict[str, str]
@@ -78,7 +78,7 @@ class Kept:
 
 
 def read_evidence(paper: str, folder: Path | None = None) -> Kept:
-    """Read the records of a paper's file, in the library's folder if None is named; none if there is no file.
+    """Read the records of a paper's file, by default in the library's folder; empty if there is no file.
 
     Raises
     ------
@@ -123,12 +123,12 @@ def _written(record: dict[str, Any]) -> str:
 
 
 def require_writable(papers: Iterable[str], folder: Path) -> None:
-    """Make a folder, and require before a computation that ``write_evidence`` can write the papers' files there.
+    """Make a folder, and check before a computation that ``write_evidence`` can write there.
 
     Raises
     ------
     InvalidArgument
-        If it cannot, or a file that is there holds no records.
+        If it cannot, or an existing file holds no records.
     """
     with naming_folder("evidence", folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -138,16 +138,16 @@ def require_writable(papers: Iterable[str], folder: Path) -> None:
 
 
 def write_evidence(verdicts: Iterable[Verdict], records: Iterable[dict[str, Any]], folder: Path) -> None:
-    """Write verdicts, and what they rest on, into a folder; what its files hold of other claims is kept.
+    """Write verdicts with their evidence into a folder; records of other claims in its files are kept.
 
     Parameters
     ----------
     verdicts
-        Each of a claim.
+        One verdict per claim.
     records
         The same verdicts as plain values.
     folder
-        Where each paper has its file.
+        Folder with one file per paper.
 
     Raises
     ------
@@ -184,14 +184,14 @@ def _rows(records: Iterable[dict[str, Any]]) -> str:
 
 
 def replay_evidence(claim: str, kept: Kept) -> Iterator[ReplayedRecord]:
-    """Judge the records of a claim by its text: nothing is imported or searched, and no verdict is believed.
+    """Judge the records of a claim by its text. Nothing is imported or searched, and no recorded verdict counts.
 
     Parameters
     ----------
     claim
-        Its id.
+        Id of the claim.
     kept
-        What its paper's file holds.
+        Contents of the paper's file.
     """
     records, why, text = kept.of(claim), "", kept.texts.get(claim)
     try:
@@ -214,7 +214,7 @@ def replay_evidence(claim: str, kept: Kept) -> Iterator[ReplayedRecord]:
 
 
 def lines_without_evidence(claim: str, kept: Kept) -> list[str]:
-    """Return the lines of a claim that are recorded as shown by the kernel, and have no record of evidence."""
+    """Return the lines of a claim that are recorded as proved by the kernel but have no record of evidence."""
     known = {kernel.printed(each["statement"], each["line"]) for each in kept.of(claim)}
     return [
         f"{claim}#{line['name']}" if line["name"] else claim

@@ -33,7 +33,7 @@ STYLES = {
 """Colours of the verdicts."""
 TIMES = "\N{MULTIPLICATION SIGN}"
 NEEDED, ATTAINED, LOOSE = 1e-3, 0.999, 100.0
-"""A term of which less is used is not exercised; a bound of which more is used is attained; a ratio that is loose."""
+"""Limits of shares and ratios: a term is used, a bound is attained, a bound is loose."""
 
 
 # ---- a report
@@ -45,7 +45,7 @@ def to_json(value: Any) -> str:
 
 
 def sources_of_claims(claims: Iterable[str]) -> dict[str, Any]:
-    """Return the texts of the users' files that state claims, as for ``report``."""
+    """Return the texts of the users' files that state claims, as ``report`` needs them."""
     files = dict.fromkeys(
         file_of(find_claim(each).module) for each in claims if not each.startswith("falsify/")
     )
@@ -63,21 +63,21 @@ def sources_of_claims(claims: Iterable[str]) -> dict[str, Any]:
 def report(
     verdicts: Sequence[Verdict], seed: int, sources: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return verdicts with what they were computed from, as plain values.
+    """Return verdicts and the inputs of their computation, as plain values.
 
     Parameters
     ----------
     verdicts, seed
-        What was found.
+        The verdicts, and the seed of the checks.
     sources
-        Of ``sources_of_claims``, which is called if it is left out.
+        The result of ``sources_of_claims``; by default it is called.
 
     Returns
     -------
     dict
-        ``claims``, one record a claim and, of several lines, one a line; ``times`` in seconds by claim; ``sources``,
-        text and SHA-256 of the users' files that state claims, with the texts of what they import from ``beside`` them;
-        ``versions``; ``seed``.
+        ``claims``: one record per claim and, if it has several lines, per line. ``times``: seconds by claim.
+        ``sources``: text and SHA-256 of the users' files that state claims, with the texts of modules that they import
+        from ``beside`` them. Also ``versions`` and ``seed``.
     """
     if sources is None:
         sources = sources_of_claims(each.claim for each in verdicts)
@@ -96,12 +96,12 @@ def report(
 
 
 def number(value: float | None) -> str:
-    """Format a number with four digits; a dash for None."""
+    """Format a number with four digits; a dash stands for None."""
     return "-" if value is None else f"{value:.4g}"
 
 
 def two_sides(verdict: Line) -> tuple[str, str]:
-    """Format measured and bound, with as many digits as tell them apart if the claim is violated."""
+    """Format measured and bound, with enough digits to distinguish them if the claim is violated."""
     measured, bound = verdict.measured, verdict.bound
     if verdict.verdict is not Kind.VIOLATED or measured is None or bound is None:
         return number(measured), number(bound)
@@ -110,7 +110,7 @@ def two_sides(verdict: Line) -> tuple[str, str]:
 
 
 def evidence(verdict: Verdict) -> str:
-    """Describe in one line the evidence for a verdict."""
+    """Describe the evidence for a verdict in one line."""
     parts = [" ".join(verdict.reason.split())]
     if verdict.counterexample is not None and verdict.instances:
         tried = f"the simplest of {verdict.instances} instances that were tried"
@@ -130,14 +130,14 @@ def evidence(verdict: Verdict) -> str:
 
 
 def tightness_words(tightness: Mapping[str, Mapping[str, Any]] | None, *, tight: bool = False) -> list[str]:
-    """Say by how much everything that is allowed, and each term, could shrink before an instance breaks the claim.
+    """Describe by how much the whole bound, and each term, could shrink before an instance breaks the claim.
 
     Parameters
     ----------
     tightness
         As in ``Line``.
     tight
-        Whether the claim says that its bound is attained: it is then said if it is not.
+        Whether the claim states that its bound is attained; the text then mentions if it is not.
     """
     words = []
     for name, numbers in (tightness or {}).items():
@@ -157,7 +157,7 @@ def tightness_words(tightness: Mapping[str, Mapping[str, Any]] | None, *, tight:
 
 
 def _line_words(verdict: Verdict) -> list[str]:
-    """Name the first false line of several, those that are false only where it is, and potentials that fail."""
+    """Name the first false line, the lines that are false only together with it, and the potentials that fail."""
     words = [f"{line.verdict}: {line.reason}" for line in verdict.lines if line.role == kernel.POTENTIAL]
     lines = [line for line in verdict.lines if line.role != kernel.POTENTIAL]
     false = [line for line in lines if line.verdict not in HOLDS and line.name]
@@ -176,7 +176,7 @@ def _line_words(verdict: Verdict) -> list[str]:
 
 
 def kind_of_line(verdict: Verdict, line: Line) -> str:
-    """Say of a line, if the lines differ, whether it is a reading or ours, and what was refuted if no statement was."""
+    """Describe a line if the lines differ: its source, and the kind of error unless a false statement."""
     if len({(each.judges, each.failure) for each in verdict.lines}) == 1:
         return ""
     failed = line.verdict is Kind.VIOLATED and line.failure != "false statement"
@@ -197,16 +197,16 @@ def _widths(longest: int) -> list[int]:
 
 
 def row(verdict: Verdict, longest: int, width: int | None) -> Text:
-    """Return a verdict with its numbers, and the evidence beneath; the claim's id is never cut.
+    """Return a verdict with its numbers, and the evidence below; the claim's id is never cut.
 
     Parameters
     ----------
     verdict
         The verdict.
     longest
-        Length of the longest id of the table.
+        Length of the longest id in the table.
     width
-        Columns of a terminal. None: one line.
+        Columns of the terminal; None for one line.
     """
     line = _join((verdict.claim, verdict.verdict, *two_sides(verdict)), _widths(longest))
     in_floats = f"{FLOATS}, not proved: " if verdict.word == FLOATS else ""
@@ -219,7 +219,7 @@ def row(verdict: Verdict, longest: int, width: int | None) -> Text:
 
 
 def sentence(verdict: Verdict, width: int | None) -> Text:
-    """Return a verdict in a sentence."""
+    """Return a verdict as a sentence."""
     start = f"{verdict.claim}  {verdict.word}{', not proved' if verdict.word == FLOATS else ''}"
     line = Text(wrap(f"{start}  {verdict.source}: {evidence(verdict)}", width, "  "))
     line.stylize(STYLES[verdict.verdict], len(verdict.claim) + 2, len(start))
@@ -227,16 +227,16 @@ def sentence(verdict: Verdict, width: int | None) -> Text:
 
 
 def count_table(verdicts: Sequence[Verdict], width: int | None, own: Collection[str] = ()) -> list[str]:
-    """Count the verdicts of each paper, a line each, and what the violated ones judge.
+    """Count the verdicts of each paper, one line each, and the sources of the violated claims.
 
     Parameters
     ----------
     verdicts
         At least one.
     width
-        Columns. None: a line a paper, of any length.
+        Columns; None for one line per paper, of any length.
     own
-        Claims of the reader's.
+        The reader's own claims.
     """
     papers = sorted({verdict.paper for verdict in verdicts})
     words = [*map(str, Kind), *([FLOATS] if any(verdict.word == FLOATS for verdict in verdicts) else [])]
@@ -259,13 +259,13 @@ def count_table(verdicts: Sequence[Verdict], width: int | None, own: Collection[
 
 
 def refuted_words(verdicts: Sequence[Verdict], own: Collection[str] = ()) -> str:
-    """Count the violated claims, and whose statements they are; empty if there is none."""
+    """Count the violated claims by source; empty if there is none."""
     count = sum(verdict.word == Kind.VIOLATED for verdict in verdicts)
     return f"{count} violated: {', '.join(refuted_parts(verdicts, own))}" if count else ""
 
 
 def refuted_parts(verdicts: Sequence[Verdict], own: Collection[str] = ()) -> list[str]:
-    """Count apart what the violated claims are: of sentences of the reader's nobody knows whether they are printed."""
+    """Count the violated claims by source separately; for the reader's own claims the source is unknown."""
     violated = [verdict for verdict in verdicts if verdict.word == Kind.VIOLATED]
     judged = Counter(verdict.judges for verdict in violated)
     stated = [verdict for verdict in violated if verdict.judges == "printed"]
@@ -278,7 +278,7 @@ def refuted_parts(verdicts: Sequence[Verdict], own: Collection[str] = ()) -> lis
 
 
 def _failures(verdicts: Sequence[Verdict]) -> list[str]:
-    """Count what is wrong with statements."""
+    """Count the kinds of error."""
     failures = Counter(verdict.failure for verdict in verdicts)
     plurals = dict(zip(FAILURES, ("false statements", "misprints", "of wording"), strict=True))
     plurals_of_one = plurals | {"false statement": "false statement", "misprint": "misprint"}
@@ -297,12 +297,12 @@ def summary(
     width: int | None = None,
     own: Collection[str] = (),
 ) -> str:
-    """Count verdicts, and how sharp those that hold are, in lines of ``width`` columns; ``own`` are the reader's."""
+    """Count verdicts, and how sharp the true claims are, in ``width`` columns; ``own`` are the reader's claims."""
     counts = Counter(verdict.word for verdict in verdicts)
     parts = [f"{counts[word]} {word}" for word in (*map(str, Kind), FLOATS) if counts[word]]
     failed = f"; {plural('other', failures)} failed" if failures and verdicts else ""
     parts += [f"{failures} failed"] if failures and not verdicts else []
-    total = plural("claim", len(verdicts) or failures)  # as the table of papers counts them
+    total = plural("claim", len(verdicts) or failures)  # in the same way as the table of papers
     line = f"{total}{': ' if parts else ''}{', '.join(parts)}{failed} (seed {seed}, {seconds:.1f} s)"
     holding = [verdict for verdict in verdicts if verdict.verdict in HOLDS and verdict.tightness]
     ratios = [(verdict.tightness or {}).get("all", {}).get("ratio") for verdict in holding]
@@ -313,7 +313,7 @@ def summary(
 
 
 def read_kinds(text: str, option: str = "fail_on") -> frozenset[str]:
-    """Read verdicts that are separated by commas; ``floats`` are those that are violated in floats only.
+    """Read verdicts separated by commas; ``floats`` stands for claims that are violated in floats only.
 
     Raises
     ------
@@ -329,7 +329,7 @@ def read_kinds(text: str, option: str = "fail_on") -> frozenset[str]:
 
 
 def _join(cells: Sequence[Any], widths: Sequence[int], gap: str = "  ") -> str:
-    """Join cells, padded on the right, or for a negative width on the left."""
+    """Join cells, padded on the right, or on the left if the width is negative."""
     padded = [
         f"{cell!s:>{-size}}" if size < 0 else f"{cell!s:<{size}}"
         for cell, size in zip(cells, widths, strict=True)
@@ -338,7 +338,7 @@ def _join(cells: Sequence[Any], widths: Sequence[int], gap: str = "  ") -> str:
 
 
 def wrap(line: str, width: int | None, indent: str = "") -> str:
-    """Break a line between words; later lines are indented. If ``width`` is None, return it unchanged."""
+    """Break a line between words and indent later lines; without ``width``, return it unchanged."""
     if width is None:
         return line
     return textwrap.fill(

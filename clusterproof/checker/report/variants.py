@@ -1,4 +1,4 @@
-"""A file that states a claim, with another number in it: a constant of the file, or a factor of a term of the bound."""
+"""A file that states a claim, with one number replaced: a constant of the file, or a factor of a term of the bound."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from clusterproof.common import InvalidArgument
 
 COMPARISONS = ("at_most", "at_least")
 FACTOR = "FACTOR_OF_THE_BOUND"
-"""Name of the factor in the file that is written."""
+"""Name of the factor in the written file."""
 KEPT = ("label", "judges", "evaluations", "replicates", "example", "multipliers")
-"""Options of a claim that say nothing of its verdict."""
+"""Options of a claim that do not affect its verdict."""
 NO_TERMS = ("words", "rounding", "failure")
-"""Keywords of a comparison that are no terms of the bound."""
+"""Keywords of a comparison that are not terms of the bound."""
 Function = ast.FunctionDef
 
 
 def variant(source: str, claim: str, of: str, value: Fraction, name: str) -> str:
-    """Return a file that states one claim of another, with a number in place of its own.
+    """Return a file that states one claim of another file, with a number replaced.
 
     Parameters
     ----------
     source
         The file.
     claim
-        Id of the claim; its other claims are left out.
+        Id of the claim; other claims of the file are removed.
     of
-        A constant of the file that the number replaces; a term of the bound that it multiplies; or empty, and it
-        multiplies the whole bound.
+        A constant of the file, which the number replaces, or a term of the bound, which it multiplies. If empty, the
+        number multiplies the whole bound.
     value
         The number.
     name
-        Id of the claim in the file that is returned.
+        Id of the claim in the returned file.
 
     Raises
     ------
@@ -70,12 +70,12 @@ def stated_ids(source: str) -> list[str]:
 
 
 def constant_of(source: str, name: str) -> Fraction | None:
-    """Return a constant of a file; None if it has none of this name.
+    """Return a constant of a file; None if no constant has this name.
 
     Raises
     ------
     InvalidArgument
-        If it is no number that can be read: a number, a fraction of two, or their negative.
+        If its value is not a number, a fraction of two numbers, or the negative of these.
     """
     for each in _parsed(source).body:
         if name and _names(each) == name:
@@ -97,7 +97,7 @@ def _parsed(source: str) -> ast.Module:
 
 
 def _number(value: ast.expr) -> Fraction | None:
-    """Return what an expression of numbers alone is."""
+    """Return the value of an expression of numbers."""
     if isinstance(value, ast.Constant) and type(value.value) in (int, float):
         return Fraction(str(value.value))
     if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub):
@@ -122,13 +122,13 @@ def _fraction(value: Fraction) -> str:
 
 
 def _is_first(each: ast.stmt) -> bool:
-    """Return whether a statement must stay before others: a docstring, an import from the future."""
+    """Return whether a statement must stay first: a docstring, or an import from ``__future__``."""
     is_text = isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant)
     return is_text or (isinstance(each, ast.ImportFrom) and each.module == "__future__")
 
 
 def _names(each: ast.stmt) -> str:
-    """Return the name that a statement of a file gives to a value; empty if it is no such one."""
+    """Return the name to which a statement of a file assigns a value; empty for other statements."""
     if isinstance(each, ast.Assign) and len(each.targets) == 1 and isinstance(each.targets[0], ast.Name):
         return each.targets[0].id
     if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name) and each.value is not None:
@@ -137,7 +137,7 @@ def _names(each: ast.stmt) -> str:
 
 
 def _renamed(tree: ast.Module, claim: str, name: str) -> str:
-    """Let a file state one claim only, under another id; return its function's name."""
+    """Reduce a file to one claim under another id; return its function's name."""
     found = ""
     functions = [each for each in tree.body if isinstance(each, Function)]
     for function in functions:
@@ -156,7 +156,7 @@ def _renamed(tree: ast.Module, claim: str, name: str) -> str:
 
 
 def _stated(decorator: ast.expr) -> str:
-    """Return the id of the claim that a decorator states; empty if it states none."""
+    """Return the id of the claim that a decorator states; empty for other decorators."""
     if not (
         isinstance(decorator, ast.Call) and decorator.args and isinstance(decorator.args[0], ast.Constant)
     ):
@@ -165,14 +165,14 @@ def _stated(decorator: ast.expr) -> str:
 
 
 def _word(call: ast.Call) -> str:
-    """Return the last name of what is called, such as at_most of theorem.at_most."""
+    """Return the last name of a called function, such as at_most for theorem.at_most."""
     if isinstance(call.func, ast.Name):
         return call.func.id
     return call.func.attr if isinstance(call.func, ast.Attribute) else ""
 
 
 def _of_claim(decorator: ast.expr) -> str:
-    """Return the function to which a decorator adds a line or step; empty if it adds none."""
+    """Return the function to which a decorator adds a line or step; empty for other decorators."""
     if not (isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Attribute)):
         return ""
     whose = decorator.func.value
@@ -192,7 +192,7 @@ def _terms(call: ast.Call) -> list[ast.keyword]:
 
 
 def _scaled(tree: ast.Module, of: str) -> Iterator[str]:
-    """Multiply a term of the bounds, or all of them, by the factor; yield what was multiplied."""
+    """Multiply one or all terms of the bounds by the factor; yield the multiplied terms."""
     for call in _comparisons(tree):
         for term in _terms(call):
             if of in ("", term.arg):

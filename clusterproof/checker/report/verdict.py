@@ -1,4 +1,4 @@
-"""Verdicts: on a claim and on each of its lines, and which line decides."""
+"""Verdicts on a claim and on each of its lines, and the line that decides."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ L = TypeVar("L", bound="Line")
 HOLDS = (Kind.CERTIFIED, Kind.CONSISTENT)
 FALSE = (Kind.VIOLATED, Kind.ILL_POSED)
 FLOATS = "violated in floats"
-"""What is said of a line that is violated by a margin in floats, which proves nothing."""
+"""Note on a line that is violated in floats by a margin, which proves nothing."""
 
 
 def word_of(verdict: str, basis: str | None) -> str:
-    """Return a verdict in words: it counts as no false statement if it is one in floats only."""
+    """Return a verdict as words; a violation in floats only does not count as a false statement."""
     return FLOATS if verdict == Kind.VIOLATED and basis == "floats" else str(verdict)
 
 
@@ -36,46 +36,46 @@ class Line:
     Attributes
     ----------
     name
-        Of the line; empty for a claim of one line.
+        Name of the line; empty for a claim of one line.
     verdict
-        One of the six.
+        One of the six verdicts.
     reason
         One sentence: what the numbers mean, and the inequality or instance that decides.
     measured, bound
-        The observed quantity and what the claim allows, at the counterexample or the tightest instance; None if they
-        have no meaning.
+        The observed quantity and its bound, at the counterexample or the tightest instance; None if they have no
+        meaning.
     instances, exhausted
-        Distinct admissible instances that were evaluated, and whether these, or a proof, are all that there are.
+        Number of distinct admissible instances that were evaluated, and whether these, or a proof, cover all instances.
     largest
-        Largest value that was tried of each quantity that is an integer, such as a number of rounds.
+        Largest tried value of each integer quantity, such as a number of rounds.
     trials, failures, confidence
-        Independent repetitions of a statement about a probability, how many broke it, and the interval; for an
-        expectation the interval alone.
+        For a statement about a probability, number of independent repetitions, number of failures, and the interval;
+        for an expectation only the interval.
     counterexample
         Numbers of the simplest instance that breaks the line.
     proof
         The kernel's rule by which it was proved for every instance: ``"exhausted"``, ``"signs"``, ``"squares"``,
         ``"induction"``, ``"dual"`` or ``"empty"``; None if it was not.
     basis
-        Of a violated or ill-posed line what shows it: ``"exact"`` (the kernel), ``"intervals"`` (confirmed over the
-        real numbers), ``"statistics"`` (with the error probability) or ``"floats"`` (by a margin, which is no proof);
-        None of others.
+        How a violated or ill-posed line was refuted: ``"exact"`` (the kernel), ``"intervals"`` (confirmed over the real
+        numbers), ``"statistics"`` (with the error probability) or ``"floats"`` (by a margin, which is no proof). None
+        for other lines.
     evidence
         The record that the kernel replays; None if there is none.
     outside
         Why the statement is not in the kernel's language; empty if it is.
     tightness
-        For everything that is allowed (``"all"``) and for each term: ``"ratio"``, allowed over measured at the worst
-        instance, and that ``"instance"``; for everything ``"only_at"``, if the two sides are the same number only
-        where some quantities have these values, which are left out of the ratio. None without a bound.
+        For the whole bound (``"all"``) and for each term: ``"ratio"``, allowed over measured at the worst instance, and
+        that ``"instance"``. If the two sides are equal only for some values of quantities, ``"only_at"`` of ``"all"``
+        names these, and the ratio omits them. None without a bound.
     worst, worst_exact
         Largest measured over allowed, as a float and as a fraction; None if unknown or not exact.
     only_where
-        An earlier line that each instance breaks, too, that breaks this one; None for any other line.
+        An earlier line that every instance breaks that breaks this line; None if there is none.
     role
         As in ``Statement``; of a potential ``"potential"``.
     judges, failure, repaired_by
-        As in ``Claim``, of this line.
+        As in ``Claim``, for this line.
     """
 
     name: str
@@ -105,7 +105,7 @@ class Line:
 
     @property
     def word(self) -> str:
-        """The verdict, and whether it is one in floats only, which counts as no false statement."""
+        """The verdict, marked if it holds in floats only and so counts as no false statement."""
         return word_of(self.verdict, self.basis)
 
 
@@ -116,27 +116,27 @@ class Verdict(Line):
     Attributes
     ----------
     claim, paper, label
-        As in ``Claim``; of a line, ``claim`` is ``paper/name#line``.
+        As in ``Claim``; for a line, ``claim`` is ``paper/name#line``.
     repaired_by
         Ids of the claims that replace this one, or one of its lines.
     seed
-        The check's random numbers are those of this seed and the claim's id.
+        Seed of the check's random numbers, together with the claim's id.
     lines
-        The verdicts on its lines, one of a claim of one line.
+        The verdicts on its lines; a claim of one line has one.
     seconds
         Wall-clock time of the check.
     evaluations
-        What the user asked for; None for the claim's own number.
+        The number that the user gave; None for the claim's own number.
     version
-        Of Clusterproof.
+        Version of Clusterproof.
     interrupted
-        Whether the user stopped the search, so that this is what was found until then.
+        Whether the user stopped the search, so that the verdict rests on the results until then.
     text
         The claim as the kernel reads it; empty if no statement is of the language.
     tight
         As in ``Claim``.
     file
-        The user's file that states the claim; empty for one of the catalogue.
+        The user's file that states the claim; empty for a claim of the catalogue.
     """
 
     claim: str
@@ -154,7 +154,7 @@ class Verdict(Line):
 
     @property
     def source(self) -> str:
-        """The label, whether it is a reading or ours, and what was refuted if no statement was."""
+        """The label, the source if not printed, and the kind of error if not a false statement."""
         failed = (self.failure,) if self.word == Kind.VIOLATED else ()
         return source_of(self.label, self.judges, *failed)
 
@@ -179,7 +179,7 @@ def line_of(verdict: Verdict, name: str) -> Verdict:
     Raises
     ------
     InvalidArgument
-        If there is no such line.
+        If the claim has no such line.
     """
     line = next((each for each in verdict.lines if each.name == name), None)
     if line is None:
@@ -192,9 +192,9 @@ def line_of(verdict: Verdict, name: str) -> Verdict:
 
 
 def with_facts(claim: Claim[..., Any], line: Line) -> Line:
-    """Return a line with what it judges, what a counterexample to it shows, and what repairs it.
+    """Return a line with its source, its kind of error, and its repairs.
 
-    A potential is its author's own, also in the proof of what a paper prints.
+    A potential is its author's own, even in the proof of a printed claim.
     """
     own = claim.of_line(line.name)
     if line.role == kernel.POTENTIAL:
@@ -203,7 +203,7 @@ def with_facts(claim: Claim[..., Any], line: Line) -> Line:
 
 
 def unite(verdicts: Sequence[Verdict]) -> Verdict:
-    """Unite the verdicts on one claim at several seeds: the simplest counterexample, else the least certain verdict."""
+    """Unite verdicts on one claim at several seeds: the simplest counterexample, or else the least certain verdict."""
     if len(verdicts) == 1:
         return verdicts[0]
     false = [verdict for verdict in verdicts if verdict.verdict in FALSE]
@@ -222,7 +222,7 @@ def unite(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def main_of(lines: Sequence[L]) -> L:
-    """Return the line that decides: the first false one, in floats only after others; else the least certain.
+    """Return the line that decides: the first false one (in floats only after others), or else the least certain.
 
     A potential decides nothing: a theorem is not false because a proof of it is.
     """
@@ -244,7 +244,7 @@ def main_of(lines: Sequence[L]) -> L:
 
 
 def version() -> str:
-    """Version of Clusterproof; empty if it is not installed."""
+    """Return the version of Clusterproof; empty if it is not installed."""
     try:
         return metadata.version("clusterproof")
     except metadata.PackageNotFoundError:
@@ -252,7 +252,7 @@ def version() -> str:
 
 
 def records(verdict: Verdict) -> list[Mapping[str, Any]]:
-    """Return the fields that a report writes: of the claim and, of several lines, of each."""
+    """Return the fields of a report: for the claim and, if it has several lines, for each line."""
     verdicts = [verdict, *(line_of(verdict, line.name) for line in verdict.lines if len(verdict.lines) > 1)]
     names = (
         "claim paper label judges failure verdict reason measured bound instances exhausted largest trials failures "

@@ -45,8 +45,7 @@ class Evaluator:
         Numbers of replicates that are tried in turn until the interval of an expectation decides; None for other
         statements.
     samples
-        Number of samples among which an instance's share is divided. Each may be compared with a second sample, which
-        counts too.
+        Number of samples among which an instance's share is divided: two for each size, since a second may be compared.
     """
 
     statement: Statement

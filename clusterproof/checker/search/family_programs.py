@@ -20,11 +20,11 @@ SIZES = {0: (1,), 1: (13,), 2: (7, 6), 3: (5, 4, 4)}
 """Number of grid values for each symbol, by the number of symbols; three if there are more."""
 TOLERANCES = (1e-10, 1e-9, 1e-8, 1e-7)
 RAISED = (0.0, 1e-9, 1e-8, 1e-7, 1e-6)
-"""Number added to the form's diagonal if a program has no interior."""
+"""Numbers that are added to the form's diagonal, in turn, as a program may have no interior."""
 MOST_PROGRAMS = 12_000
 """Largest number of programs for one need."""
 LARGEST = 1e4
-"""Upper bound of all multipliers in the programs."""
+"""Size from which on a multiplier is rejected."""
 FEWEST = 4
 """Least number of grid points for a fit."""
 

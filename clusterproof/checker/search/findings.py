@@ -169,7 +169,7 @@ def _largest_side(sides: Sides) -> float:
 
 
 def suspicion(line: Any) -> float:
-    """Return by how many standard deviations a few repetitions exceed the allowed probability."""
+    """Return how strongly a few repetitions speak against a line, in standard deviations."""
     if isinstance(line, Expectation):
         with np.errstate(all="ignore"):
             mean, spread = line.samples.mean(axis=0), line.samples.std(axis=0)

@@ -19,8 +19,7 @@ from clusterproof.common import generator
 CORNERS = 256
 """Number of corners that are tried first, at most half of the instances."""
 CLIMBING, RARE = 0.25, 0.1
-"""Share of draws that change some quantities of the tightest instance; tripled if fewer draws than this meet the
-hypotheses."""
+"""Share of draws that change the tightest instance; it triples if fewer than the second share is admissible."""
 REDRAWS = 20
 """Number of times that the quantities in a failed hypothesis are drawn again."""
 OTHERS = 3

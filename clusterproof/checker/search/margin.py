@@ -143,7 +143,7 @@ def _moved_by(function: Callable[..., Any], factor: float) -> Callable[..., Any]
 def _lines(
     evaluator: Evaluator, first: Instance, instance: Instance, shaken: tuple[float, int] | None = None
 ) -> Mapping[str, Conclusion]:
-    """Evaluate an instance with the same random numbers, changed by a share that ``number`` determines.
+    """Evaluate an instance with the same random numbers, changed by the share and number in ``shaken``.
 
     Numbers that the function draws from its own seed change as well.
     """
