@@ -36,7 +36,7 @@ def is_lost_in(frame: FrameType | None) -> bool:
 
 @contextmanager
 def time_limit(seconds: float, *, waiting: bool = False) -> Iterator[None]:
-    """Raise ``TimeLimitExceeded`` in the block after ``seconds`` of processor time, or if ``waiting`` of wall-clock time.
+    """Raise ``TimeLimitExceeded`` in the block after ``seconds`` of processor time, or (``waiting``) of real time.
 
     It has no effect outside the main thread and on Windows, where Python has no such timer.
     """
