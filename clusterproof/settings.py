@@ -41,7 +41,9 @@ def from_settings(kind: Callable[..., Made], values: Mapping[str, Any], prefix: 
     types = parameter_types(kind)
     for name, parameter in inspect.signature(kind).parameters.items():
         if name in types and name not in values and parameter.default is parameter.empty:
-            raise InvalidArgument(f"{prefix}{name}", None, "has no default", "give it a value")
+            raise InvalidArgument(
+                f"{prefix}{name}", None, "must be given, as it has no default", "give it a value"
+            )
     checked = checked_settings(types, values, prefix)
     try:
         return kind(**checked)

@@ -168,7 +168,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         if isinstance(error, InvalidArgument):
             for wrong in (error, *error.others):
-                _give_up(2, _explain(wrong.argument, wrong.value, tokens) + f": {wrong.rule}; {wrong.remedy}")
+                _give_up(2, wrong.sentences(_as_typed(wrong.argument, tokens)))
             return 2
         if isinstance(error, OSError) and error.errno in UNWRITABLE and error.filename is None:
             _discard_output()
@@ -229,17 +229,13 @@ def _one_line(message: Warning | str, *_: object, **__: object) -> None:
 def _give_up(status: int, message: str) -> int:
     """Write one line to standard error, if possible, and return the exit status."""
     with suppress(OSError):
-        print("clusterproof:", " ".join(message.split()), file=sys.stderr)
+        print("error:" if status in (1, 2) else "clusterproof:", " ".join(message.split()), file=sys.stderr)
     return status
 
 
-def _explain(argument: str, value: object, tokens: Sequence[str]) -> str:
-    """Return an argument as the user wrote it and its value, shortened if it is long."""
+def _as_typed(argument: str, tokens: Sequence[str]) -> str:
+    """Return an argument's name as the user wrote it."""
     option = "--" + argument.replace("_", "-")
-    written = any(token.partition("=")[0].replace("_", "-") == option for token in tokens)
-    if value is None:
-        return f"{option if written else argument} is missing"
-    text = repr(value)
     return (
-        f"{option if written else argument} = {text if len(text) <= 120 else f'{text[:60]} ... {text[-50:]}'}"
+        option if any(token.partition("=")[0].replace("_", "-") == option for token in tokens) else argument
     )

@@ -188,7 +188,7 @@ def check(
             raise KeyboardInterrupt
         faults = [f"{one.claim}: {one.word}, which --fail-on names" for one in shown if one.word in kinds]
         for fault in [*failures, *faults]:
-            terminal.complain(fault)
+            terminal.print_error(fault)
         if on_a_page:
             print(*page(known, width, heard.sentences), sep="\n")
         else:
@@ -206,7 +206,9 @@ def check(
     if json_printed:
         print(reports.to_json(reports.report(known, seed, heard.sources)), end="", file=output)
     if interrupted:
-        terminal.complain(f"interrupted; {len(chosen) - len(known)} of {len(chosen)} claims have no verdict")
+        terminal.print_remark(
+            f"interrupted; {len(chosen) - len(known)} of {len(chosen)} claims have no verdict"
+        )
         return 130
     return 1 if failures or faults else 0
 

@@ -120,7 +120,8 @@ def _decoded(line: bytes) -> tuple[str, Any]:
     try:
         kind, content = msgspec.json.decode(line, type=tuple[str, Any])
         if kind == "refused":
-            raise InvalidArgument(*msgspec.convert(content, tuple[str, Any, str, str]))
+            *refusal, place = msgspec.convert(content, tuple[str, str | None, str, str, str])
+            raise InvalidArgument(*refusal, place=place)
         if kind == "verdict":
             index, verdict, remark = msgspec.convert(content, tuple[int, Verdict, str])
             return kind, (index, judged(verdict), remark)
@@ -169,7 +170,8 @@ def carry_out(whole: Mapping[str, Any]) -> None:
             signal.signal(
                 signal.SIGTERM, signal.SIG_DFL
             )  # the parent ends this process when it has read that
-            say("refused", [error.argument, str(error.value), error.rule, error.remedy])
+            value = None if error.value is None else str(error.value)
+            say("refused", [error.argument, value, error.rule, error.remedy, error.place])
             say("said", [])
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 

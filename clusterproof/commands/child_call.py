@@ -84,7 +84,7 @@ class Call:
     def answer(self) -> Answer:
         """Return what the command has done, when the process has ended."""
         output, error = (self._read(name) for name in (OUTPUT, ERRORS))
-        lines = [line.removeprefix("clusterproof: ") for line in error.splitlines()]
+        lines = [line.removeprefix("error: ").removeprefix("clusterproof: ") for line in error.splitlines()]
         if not (self.folder / STATUS).exists():
             lines.append(_why(self.process.exitcode))
             return Answer(2, output, "\n".join(lines), None)

@@ -55,7 +55,7 @@ def _with_verdict(claims: Sequence[Claim], kinds: frozenset[str]) -> list[Claim]
         try:
             kind = stored[claim.id] if claim.id in stored else checker.check(claim.id).word
         except Exception as error:  # a check that fails has no verdict
-            terminal.complain(f"{claim.id}: the check failed: {failure_line(error)}")
+            terminal.print_error(f"{claim.id}: the check failed: {failure_line(error)}")
             continue
         if kind in kinds:
             matching.append(claim)

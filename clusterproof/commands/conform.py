@@ -69,7 +69,7 @@ def conform(
     if algorithm is None:
         plain = implementation.rpartition(":")[2].lower().replace("_", "")
         alike = [name for name in DEFINITIONS if name.replace("-", "") in plain] or ["fedavg"]
-        remedy = f"such as --as {max(alike, key=len)}; --list prints all"
+        remedy = f"write, for example, --as {max(alike, key=len)}; --list prints all"
         raise InvalidArgument("--as", None, "must name the algorithm to compare with", remedy)
     in_child("implementation", implementation)
     start = import_object(implementation)
@@ -78,7 +78,7 @@ def conform(
     given = None if supports is None else [name for name in supports.split(",") if name]
     report = hold(start, held, settings=chosen, supports=given, dtype=dtype, loss=loss)
     if report.verdict == "unusable":
-        terminal.complain(report.sentence)
+        terminal.print_error(report.sentence)
     else:
         print(report)
     if json_file is not None:

@@ -66,7 +66,7 @@ def fetch_set(name: Name, /, *, data_dir: Path | None = None) -> int:
             for line in fetch(dataset, folder, advance):
                 print(line)
     except MirrorsFailed as error:
-        terminal.complain(str(error))
+        terminal.print_error(str(error))
         return 1
     print(f"{name} is whole, in {folder}")
     return 0
@@ -96,7 +96,7 @@ def verify_set(name: Name, /, *, data_dir: Path | None = None) -> int:
     for file, wrong in faults.items():
         print(f"{file}: {wrong or 'whole'}")
     if any(faults.values()):
-        terminal.complain(f"{name} is not whole in {folder}; run `clusterproof data fetch {name}`")
+        terminal.print_error(f"{name} is not whole in {folder}; run `clusterproof data fetch {name}`")
         return 1
     partly = f"{name}: its test half is whole, its training half is not here"
     print(f"{name} is whole, in {folder}" if _is_all(dataset, required) else partly)

@@ -62,10 +62,10 @@ def compute(
     except KeyboardInterrupt as error:
         raise terminal.Interrupted from error
     for line in failures[:SHOWN]:
-        terminal.complain(f"failed: {line}")
+        terminal.print_error(f"failed: {line}")
     if failures:
         more = f" ({len(failures) - SHOWN} more failed)" if len(failures) > SHOWN else ""
-        terminal.complain(f"the finished ones are stored; rerun the command to resume{more}")
+        terminal.print_remark(f"the finished ones are stored; rerun the command to resume{more}")
     return results, not failures
 
 

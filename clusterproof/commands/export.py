@@ -49,7 +49,10 @@ def export(
     """
     if not names:
         raise InvalidArgument(
-            "names", "", "must name a claim", "such as clusterproof export cfl-mgd/lemma-2 --out FOLDER"
+            "names",
+            None,
+            "must be the ids of claims",
+            "write, for example, clusterproof export cfl-mgd/lemma-2 --out FOLDER",
         )
     ids, files, stated = terminal.ids_and_files(names)
     again = shlex.join([*names, *(["--evidence", str(evidence)] if evidence else [])])

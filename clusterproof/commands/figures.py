@@ -105,7 +105,7 @@ def draw(
             write_whole("out", paths[name], content)
             print(paths[name], flush=True)
     for failure in failures:
-        terminal.complain(failure)
+        terminal.print_error(failure)
     return 1 if failures else 0
 
 

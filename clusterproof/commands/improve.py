@@ -98,9 +98,9 @@ def _claim_and_file(names: tuple[str, ...]) -> tuple[str, Path]:
     """Return the id of the claim, and the file that states it."""
     ids, files = terminal.split_names(names)
     if len(ids) > 1 or len(files) > 1 or not names:
-        remedy = "such as clusterproof improve proxskip/every-loss"
+        remedy = "write, for example, clusterproof improve proxskip/every-loss"
         raise InvalidArgument(
-            "names", " ".join(names), "must be one claim, and the file that states it", remedy
+            "names", " ".join(names) or None, "must be one claim, and the file that states it", remedy
         )
     if not files:
         file = inspect.getsourcefile(checker.find_claim(ids[0]).function)

@@ -197,7 +197,9 @@ def _sampling(
         raise InvalidArgument("sampling", sampling, "cannot be combined with --clients", "leave one out")
     if clients is None or participants is None or not 1 <= participants <= clients or clients < 2:
         rule = "must be given with --clients, at least 1 and at most their number, of two or more"
-        raise InvalidArgument("participants", participants, rule, "such as --clients 10 --participants 5")
+        raise InvalidArgument(
+            "participants", participants, rule, "write, for example, --clients 10 --participants 5"
+        )
     if participants < clients and algorithm in ("scaffold", "proxskip"):
         rule = f"must be the number of clients for {algorithm}"
         raise InvalidArgument("participants", participants, rule, "leave --clients and --participants out")

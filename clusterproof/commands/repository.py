@@ -198,7 +198,7 @@ def carry_out(tokens: Sequence[str], *, record: bool = False) -> tuple[int, str,
             assert process.stderr is not None
             for line in process.stderr:
                 sys.stderr.write(line)
-                last = line.strip().removeprefix("clusterproof: ")
+                last = line.strip().removeprefix("error: ").removeprefix("clusterproof: ")
         written = json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
     return process.returncode, last, written
 

@@ -129,7 +129,7 @@ def show(
     if failure is not None:
         sys.stdout.flush()
         named = f"{page.id}#{line}" if line else page.id
-        terminal.complain(f"{named}: the check failed: {failure}")
+        terminal.print_error(f"{named}: the check failed: {failure}")
         return 1
     if verdict is not None and json_file is not None:
         write_whole(
@@ -150,7 +150,7 @@ def told(order: check_child.Order) -> Iterator[tuple[str, Any]]:
     stated = list(chain(*of_files))
     if not ids and len(stated) != 1:
         named = shlex.join([stated[0], *files]) if stated else "cfl-mgd/lemma-2"
-        raise InvalidArgument("id", None, "must be given", f"such as clusterproof show {named}")
+        raise InvalidArgument("id", None, "must be given", f"write, for example, clusterproof show {named}")
     (claim_id,) = ids or stated
     if listed := [claim for claim in checker.catalogue() if claim.paper == claim_id]:
         yield "listed", (table_of(listed), listed[0].id)

@@ -168,7 +168,7 @@ def _step_lines(total: int) -> Iterator[Callable[[int, str], None]]:
     def write() -> None:
         while not ended.wait(max(PAUSE, (time.monotonic() - started) / 10)):
             done, text = state
-            complain(
+            print_remark(
                 f"{done} of {total} done, {_duration(time.monotonic() - started)}"
                 + (f"; {text}" if text else "")
             )
@@ -189,8 +189,13 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def complain(message: str) -> None:
-    """Write one line to standard error."""
+def print_error(message: str) -> None:
+    """Write one line to standard error, on what the command could not do."""
+    print("error:", " ".join(message.split()), file=sys.stderr)
+
+
+def print_remark(message: str) -> None:
+    """Write one line to standard error, on what the command does."""
     print("clusterproof:", " ".join(message.split()), file=sys.stderr)
 
 

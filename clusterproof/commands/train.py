@@ -141,7 +141,7 @@ def _carry_out(
         check_writable("csv", csv)
     folder = resume or out or next(path for n in count(1) if not (path := Path(f"training-{n}")).exists())
     if resume is None and out is None:
-        terminal.complain(f"no --out was given: the run will be stored in {folder}")
+        terminal.print_remark(f"no --out was given: the run will be stored in {folder}")
     for library in ("torch", "polars", "safetensors"):  # before hours of work
         require("out", str(folder), library)
     with _locating(given, source):
@@ -167,7 +167,7 @@ def _train(configuration: Configuration, folder: Path, resume: bool) -> int:
 
     def announce(sentence: str) -> None:
         announced.append(sentence)
-        terminal.complain(sentence)
+        terminal.print_remark(sentence)
 
     code = [(f"--{key}", name) for key, name in configuration.user_code.items() if is_own(key, name)]
     command = shlex.join(["clusterproof", "train", "--resume", str(folder), *chain(*code)])
@@ -183,18 +183,18 @@ def _train(configuration: Configuration, folder: Path, resume: bool) -> int:
     except KeyboardInterrupt:
         if not (folder / CHECKPOINT).exists():
             raise
-        terminal.complain(f"interrupted; run `{command}` to resume from the last checkpoint")
+        terminal.print_remark(f"interrupted; run `{command}` to resume from the last checkpoint")
         return 130
     finally:  # print the metrics even if the disk is full
         if result is not None or rows:
             print(describe_training(configuration, rows, result))
     for remark in result.remarks:
         if remark not in announced:
-            terminal.complain(remark)
+            terminal.print_remark(remark)
     print(f"stored in {folder}")
     if not result.complete:
         done = result.metrics["round"][-1]
-        terminal.complain(f"interrupted after round {done}; run `{command}` to resume")
+        terminal.print_remark(f"interrupted after round {done}; run `{command}` to resume")
         return 130
     return 0
 
@@ -310,7 +310,7 @@ def _overridden(
             sections[section] = {key: value for key, value in table.items() if key in known}
             if dropped := [key for key in table if key not in known]:
                 lacking = f"as {names[section]} has no such parameter: {', '.join(dropped)}"
-                terminal.complain(f"left out of {source}, {lacking}")
+                terminal.print_remark(f"left out of {source}, {lacking}")
     known = places(names)
     for flag, value in given.items():
         section, key = known[flag]
@@ -355,7 +355,7 @@ def _deferred_interrupt() -> Iterator[Callable[[], bool]]:
         nonlocal interrupted
         interrupted = True
         signal.signal(number, before)
-        terminal.complain("finishing the round; press Ctrl-C again to stop immediately")
+        terminal.print_remark("finishing the round; press Ctrl-C again to stop immediately")
 
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False

@@ -64,7 +64,9 @@ def refusal(
         for one in parameters.values()
         if one.default is empty and one.name in names and one.name not in (*named, *places[: len(given)])
     ]
-    return InvalidArgument(missing[0], None, f"is missing in the call of {name}", f"write {missing[0]}=...")
+    return InvalidArgument(
+        missing[0], None, f"must be given in the call of {name}", f"write {missing[0]}=..."
+    )
 
 
 @cache

@@ -21,6 +21,6 @@ def task_from(settings: Mapping[str, Any]) -> Any:
     """
     if not READERS:
         raise InvalidArgument(
-            "read", None, "is missing, and no task has been imported", "import clusterproof.synthetic"
+            "read", None, "must be given, as no task has been imported", "import clusterproof.synthetic"
         )
     return READERS[-1](settings)

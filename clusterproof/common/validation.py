@@ -19,28 +19,66 @@ class InvalidArgument(ValueError):
     argument
         Name of the argument as the user wrote it.
     value
-        Value that was given.
+        Value that was given; None if it is missing, an ellipsis if it is too long to be shown.
     rule
-        Rule that the value must satisfy.
+        Rule that the value breaks, as the end of a sentence about it: "must be greater than 0".
     remedy
-        Suggestion to the user.
+        What the user can type in its place, as a sentence.
     others
         Errors of further arguments of the same call.
+    place
+        File and line of the user's code that is to be corrected, such as ``"mine.py, line 2"``.
     """
 
     def __init__(
-        self, argument: str, value: object, rule: str, remedy: str, others: Sequence[InvalidArgument] = ()
+        self,
+        argument: str,
+        value: object,
+        rule: str,
+        remedy: str,
+        others: Sequence[InvalidArgument] = (),
+        place: str = "",
     ) -> None:
-        try:
-            text = repr(value)
-        except ValueError:  # an integer with more digits than Python can write
-            value, text = type(value).__name__, type(value).__name__
-        super().__init__("\n".join([f"{argument} = {text}: {rule}; {remedy}", *map(str, others)]))
+        super().__init__(argument, value, rule, remedy)
         self.argument = argument
         self.value = value
         self.rule = rule
         self.remedy = remedy
         self.others = tuple(others)
+        self.place = place
+
+    def __str__(self) -> str:
+        return "\n".join([self.sentences(self.argument), *map(str, self.others)])
+
+    def sentences(self, name: str) -> str:
+        """Write what is wrong, what is allowed and what to type, with a name for the argument."""
+        if self.value is None:
+            wrong = f"{name} is missing: it {self.rule}"
+        elif self.value is ...:
+            wrong = f"{name} {self.rule}"
+        else:
+            wrong = f"{name} is {_shortened(self.value)}, but it {self.rule}"
+        where = f"{self.place}: " if self.place else ""
+        return f"{where}{_ended(wrong)} {_ended(_capitalised(self.remedy))}"
+
+
+def _shortened(value: object) -> str:
+    """Write a value, without the middle of a long one."""
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of more digits than Python writes
+        return type(value).__name__
+    return text if len(text) <= 120 else f"{text[:60]} ... {text[-50:]}"
+
+
+def _capitalised(text: str) -> str:
+    """Begin a sentence with a capital letter, unless it begins with a name of code."""
+    first = text.partition(" ")[0].rstrip(",;:")
+    return text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
 def brief(value: Any) -> object:
@@ -132,7 +170,7 @@ def check_name(argument: str, value: str, known: Sequence[str]) -> None:
     """Raise ``InvalidArgument`` unless the name is known; the message suggests similar names."""
     if not isinstance(value, str) or value not in known:
         nearest = difflib.get_close_matches(str(value).lower(), known, n=3, cutoff=0.3)
-        hint = f"the nearest are {', '.join(nearest)}" if nearest else f"such as {known[0]}"
+        hint = f"the nearest are {', '.join(nearest)}" if nearest else f"write, for example, {known[0]}"
         raise InvalidArgument(argument, value, f"must be one of {', '.join(known)}", hint)
 
 

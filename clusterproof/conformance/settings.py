@@ -97,7 +97,7 @@ def check_declared(
         If a name is unknown, or minibatches are requested with cross-entropy.
     """
     options = getattr(start, "conform_options", {})
-    remedy = "such as conform_options = {'supports': ('batches',)}"
+    remedy = "write, for example, conform_options = {'supports': ('batches',)}"
     check_instance("conform_options", options, Mapping, remedy)
     for name in options:
         check_name("conform_options", name, ("supports", "dtype", "loss"))

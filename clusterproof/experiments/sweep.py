@@ -145,7 +145,7 @@ def read_sweep(path: Path, values: Mapping[str, Any]) -> Sweep:
         seeds = list(range(seeds))
     if not isinstance(seeds, list) or not seeds or len(set(seeds)) < len(seeds):
         rule = "must be a number of seeds, or seeds, none twice"
-        raise InvalidArgument("seeds", sweep.seeds, rule, "such as 3")
+        raise InvalidArgument("seeds", sweep.seeds, rule, "write, for example, 3")
     for seed in seeds:
         check_seed(seed)
     known = list(MEASURES) if sweep.command == "run" else list(COLUMNS[1:])
@@ -153,7 +153,7 @@ def read_sweep(path: Path, values: Mapping[str, Any]) -> Sweep:
         check_name("measure", name, known)
     if not sweep.measure or len(set(sweep.measure)) < len(sweep.measure):
         rule = "must be names, none twice"
-        raise InvalidArgument("measure", list(sweep.measure), rule, f"such as {known[:1]}")
+        raise InvalidArgument("measure", list(sweep.measure), rule, f"write, for example, {known[:1]}")
     return replace(sweep, settings=settings, grid=grid, seeds=seeds)
 
 

@@ -174,8 +174,8 @@ class ErrorPerRound(Illustration):
             )
             found.setdefault(label.removeprefix("algorithm = "), settings)
         if not 1 <= len(found) <= len(style.LOOKS):
-            rule = f"make {len(found)} runs; a figure has 1 to {len(style.LOOKS)}"
-            raise InvalidArgument(", ".join(lists), "...", rule, "leave values out")
+            rule = f"must make 1 to {len(style.LOOKS)} runs, and {len(found)} are asked for"
+            raise InvalidArgument(", ".join(lists), ..., rule, "leave values out")
         return found
 
     def compute(self) -> dict[str, Page]:

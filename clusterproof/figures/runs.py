@@ -57,7 +57,7 @@ def check_one_quantity(argument: str, targets: Mapping[str, str | None]) -> None
     by_target = {target: name for name, target in targets.items() if target in OPTIMA}
     if len(by_target) > 1:
         meant = ", ".join(f"those of {name} to {OPTIMA[target]}" for target, name in by_target.items())
-        rule = f"have errors that are distances to different optima, {meant}, which one axis cannot compare"
+        rule = f"must measure distances to the same optima, not {meant}"
         raise InvalidArgument(argument, list(targets), rule, "draw a figure of each")
 
 
@@ -125,7 +125,7 @@ def _bounds(bounds: Mapping[str, ArrayLike] | None, times: int) -> dict[str, np.
     InvalidArgument
         If one is no row of so many numbers, or there are more than looks.
     """
-    remedy = f'such as {{"Lemma 1": values}} with {times} values, of the start and of each round'
+    remedy = f'write, for example, {{"Lemma 1": values}} with {times} values, of the start and of each round'
     if not isinstance(bounds, Mapping | None) or len(bounds or ()) > len(BOUNDS):
         rule = f"must be a dictionary of at most {len(BOUNDS)} bounds by their names"
         raise InvalidArgument("bounds", brief(bounds), rule, remedy)

@@ -382,7 +382,7 @@ def _finished(figure: Figure) -> Figure:
     if look.title is not None and not figure.legends:
         figure.suptitle(look.title, x=0.01, ha="left")
     if look.labels and not figure.legends:
-        rule = "are for curves, of which none has a name"
+        rule = "must name curves, and no curve of this figure has a name"
         raise InvalidArgument("labels", list(look.labels), rule, "leave them out")
     for _ in range(2):  # numbers at the axes depend on the first layout
         if layout := figure.get_layout_engine():

@@ -29,7 +29,7 @@ def check_plot(path: Path, argument: str = "plot") -> None:
     require(argument, str(path), "matplotlib")
     if path.suffix.lstrip(".") not in FORMATS:
         rule = f"must end in one of {', '.join(FORMATS)}"
-        raise InvalidArgument(argument, str(path), rule, f"such as {argument}.png")
+        raise InvalidArgument(argument, str(path), rule, f"write, for example, {argument}.png")
 
 
 def check_axis(plan: Sweep, runs: Sequence[Run], path: str) -> None:

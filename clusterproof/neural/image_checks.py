@@ -39,7 +39,7 @@ def _check_samples(client_images: ClientImages, network: Network, preprocessing:
         rule = f"must take the partition's images, {shape}"
         raise InvalidArgument("network", network.image_shape, rule, "make the network for these images")
     if kind.kind in "iu" and kind != np.uint8 and type(network) in NETWORKS.values():
-        rule = f"are codes, which the network {network.name!r} does not take"
+        rule = f"has codes, which the network {network.name!r} does not take"
         remedy = "give bytes, floating numbers, or a user-supplied network"
         raise InvalidArgument("data", str(kind), rule, remedy)
 

@@ -43,7 +43,7 @@ def received_models(algorithm: Algorithm[Any], models: Array, assignments: Array
         return models
     if (to_numpy(assignments) < 0).any():
         raise InvalidArgument(
-            "assignments", -1, "every client must have taken part", "run more rounds or raise participation"
+            "assignments", -1, "must be a model for every client", "run more rounds or raise participation"
         )
     return rows(models, assignments)
 

@@ -168,7 +168,7 @@ def _broadcast_initial(initial: Array, shape: tuple[int, ...]) -> Array:
         )
     xp = array_namespace(initial)
     if not bool(xp.all(xp.isfinite(initial))):
-        raise InvalidArgument("initial", "...", "must be finite", "remove NaN and infinite entries")
+        raise InvalidArgument("initial", ..., "must be finite", "remove NaN and infinite entries")
     return xp.asarray(xp.broadcast_to(initial, shape), copy=True)
 
 

@@ -48,7 +48,7 @@ class Covariances:
         if not (np.isfinite(matrices).all() and symmetric and np.linalg.eigvalsh(matrices).min() > 0):
             raise InvalidArgument(
                 "covariance",
-                "...",
+                ...,
                 "must be finite, symmetric and positive definite",
                 "symmetrise it, and add a multiple of the identity if it is singular",
             )

@@ -60,7 +60,7 @@ class NoisyQuadraticMixture(ExactQuadratics):
         eigenvalues, vectors = np.linalg.eigh(covariance)
         if eigenvalues[0] < -NEGATIVE * max(eigenvalues[-1], 0.0):
             rule = f"must be positive semidefinite; its smallest eigenvalue is {eigenvalues[0]:.3g}"
-            raise InvalidArgument("covariance", "...", rule, "give F F' of some matrix F")
+            raise InvalidArgument("covariance", ..., rule, "give F F' of some matrix F")
         object.__setattr__(self, "covariance", covariance)
         object.__setattr__(self, "_root", vectors * np.sqrt(np.maximum(eigenvalues, 0.0)))
 

@@ -52,7 +52,7 @@ class ExactQuadratics(Mixture):
             client = int(smallest.argmin())
             raise InvalidArgument(
                 "hessians",
-                "...",
+                ...,
                 f"must be positive definite; client {client}'s smallest eigenvalue is {smallest[client]:.3g}",
                 "add a ridge",
             )
@@ -283,7 +283,7 @@ def symmetrised(hessians: np.ndarray, argument: str = "hessians") -> np.ndarray:
         owner = f"client {client}'s " if argument == "hessians" else ""
         raise InvalidArgument(
             argument,
-            "...",
+            ...,
             f"must be symmetric; {owner}mirrored entries differ by up to {gaps[client]:.3g}",
             "give (A + A') / 2",
         )

@@ -90,7 +90,7 @@ class RegressionMixture(Mixture):
         object.__setattr__(self, "covariances", Covariances.from_argument(covariance, *optima.shape))
         if self.clusters > 1 and self.separation == 0:
             raise InvalidArgument(
-                "optima", "...", "must differ from cluster to cluster", "merge the clusters that coincide"
+                "optima", ..., "must differ from cluster to cluster", "merge the clusters that coincide"
             )
 
     @classmethod

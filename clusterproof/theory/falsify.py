@@ -159,7 +159,9 @@ def _task_range(tasks: Any) -> Range:
 
 def _drawn_by(tasks: Callable[[np.random.Generator], Any], stream: np.random.Generator) -> Any:
     """Return a task that the user's function draws."""
-    example = "such as lambda stream: QuadraticMixture.random(..., seed=int(stream.integers(2**31)))"
+    example = (
+        "write, for example, lambda stream: QuadraticMixture.random(..., seed=int(stream.integers(2**31)))"
+    )
     try:
         task = called(tasks, stream)
     except InvalidArgument:
@@ -337,7 +339,7 @@ class _Runs:
             return trace.measured[name], f"trace.measured[{name!r}]"
         if trace.errors is None:
             remedy = "use a synthetic task, or measure="
-            raise InvalidArgument("tasks", "...", "must know their optima", remedy)
+            raise InvalidArgument("tasks", ..., "must know their optima", remedy)
         return trace.errors, "trace.errors"
 
     def code(self, verdict: Verdict, claim: Claim[..., Any], instance: Mapping[str, Any]) -> str:

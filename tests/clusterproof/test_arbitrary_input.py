@@ -31,7 +31,7 @@ def run_command(*arguments: str) -> tuple[int, str]:
     assert status in (0, 2), (arguments, message)
     assert "defect" not in message, (arguments, message)
     if status == 2:
-        assert message.startswith("clusterproof: "), (arguments, message)
+        assert message.startswith("error: "), (arguments, message)
         assert message.count("\n") == 1, (arguments, message)
         assert len(message) < 1000, arguments
     return status, output.getvalue()

@@ -36,7 +36,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     output, errors = capsys.readouterr()
     assert status == 2, (arguments, output, errors)
     assert output == ""
-    assert errors.startswith("clusterproof: ")
+    assert errors.startswith("error: ")
     assert errors.count("\n") == 1
     assert "Traceback" not in errors
     assert len(errors) < 1000

@@ -279,7 +279,7 @@ def claim(
     """
     if callable(id):
         name = f"my-paper/{name_of(id).replace('_', '-').lower()}"
-        raise InvalidArgument("id", None, "is missing", f'write @claim("{name}") above the function')
+        raise InvalidArgument("id", None, "must be given", f'write @claim("{name}") above the function')
     if not isinstance(id, str) or not ID.fullmatch(id):
         raise InvalidArgument(
             "id", id, "must be paper/name in lower case", "write it such as my-paper/lemma-1"

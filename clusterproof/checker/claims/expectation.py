@@ -241,8 +241,10 @@ def expectation(
         rule = "must be numbers, not empty, with replicates as the first axis"
         raise InvalidArgument("samples", brief(samples), rule, "draw some")
     if range is not None and not (isinstance(range, tuple | list) and len(range) == 2):
-        raise InvalidArgument("range", range, "must be a pair (least, largest)", "such as (0, math.inf)")
-    # NaN lies in no range, and breaks every bound
+        raise InvalidArgument(
+            "range", range, "must be a pair (least, largest)", "write, for example, (0, math.inf)"
+        )
+    # what is not a number is in no range, and breaks every bound
     if range is not None and ((array < range[0]) | (array > range[1])).any():
         raise InvalidArgument("range", range, "must hold every sample", "widen it, or leave it out")
     ((sense, allowed),) = stated.items()

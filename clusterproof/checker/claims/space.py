@@ -348,7 +348,7 @@ class Space:
         """
         known = {written(name): name for name in self.ranges}
         for name in sorted(set(known) ^ set(numbers)):
-            rule = "is missing" if name in known else f"is unknown; the quantities are {', '.join(known)}"
+            rule = "must be given" if name in known else f"is unknown; the quantities are {', '.join(known)}"
             raise InvalidArgument(f"counterexample.{name}", numbers.get(name), rule, "take it from a report")
         instance: dict[str, Any] = {}
         for name, allowed in self.ranges.items():

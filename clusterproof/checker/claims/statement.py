@@ -128,8 +128,8 @@ class Statement:
             lines = dict(value) if isinstance(value, Mapping) else {"": value}
             kinds = (Sides, Frequency, Expectation, Excluded)
             if not lines or not all(type(each) in kinds for each in lines.values()):
-                remedy = "end the function with `return at_most(...)` or its like"
-                raise InvalidArgument(f"{name_of(self.function)}()", value, "must be two sides", remedy)
+                remedy = "end the function with `return at_most(left, right=...)` or another comparison"
+                raise InvalidArgument(f"{name_of(self.function)}()", value, "must be a comparison", remedy)
         return lines
 
     @contextmanager

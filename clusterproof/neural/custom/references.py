@@ -37,7 +37,7 @@ def require_name(argument: str, reference: str) -> None:
     """Refuse a file without the name of an object in it, and say which one is the last that it defines."""
     if reference.endswith(".py"):
         names = _defined_in(reference)
-        remedy = f"such as {reference}:{names[-1]}" if names else "name the object after a colon"
+        remedy = f"write, for example, {reference}:{names[-1]}" if names else "name the object after a colon"
         raise InvalidArgument(argument, reference, f"must be {HOW}", remedy)
 
 
@@ -92,7 +92,7 @@ def load_own(section: str, name: str) -> Any:
     try:
         return attrgetter(attribute)(module)
     except AttributeError as error:
-        raise InvalidArgument(argument, name, f"must be there ({error})", "correct the name") from error
+        raise InvalidArgument(argument, name, f"is not there ({error})", "correct the name") from error
 
 
 def own_algorithm(name: str) -> type[Algorithm[Any]]:

@@ -83,7 +83,7 @@ def bound(
         check_number("failure_probability", failure_probability, **limits, remedy=remedy)
     check_same_task(task, trace)
     if trace.errors is None:
-        raise InvalidArgument("trace", "...", "must have errors", "run on a task that knows its optima")
+        raise InvalidArgument("trace", ..., "must have errors", "run on a task that knows its optima")
     found = _numbers(allowed, task, trace, failure_probability)
     return as_trace_bound(found, trace, failure_probability)
 
@@ -152,7 +152,7 @@ def sharpest_bounds(task: Mixture, trace: Trace) -> list[tuple[str, TraceBound, 
     """
     algorithm = dynamics_of(trace).name
     if algorithm not in SHARPEST_FIRST:
-        rule = "no theorem of this algorithm is a bound on runs"
+        rule = "has no theorem that bounds runs"
         remedy = f"name a claim, or use a run with the dynamics of {', '.join(SHARPEST_FIRST)}"
         raise InvalidArgument("trace", algorithm, rule, remedy)
     sharpest: list[tuple[str, TraceBound, np.ndarray]] = []
@@ -171,7 +171,7 @@ def _sharpest(
     groups: tuple[tuple[str, ...], ...], task: Mixture, trace: Trace
 ) -> tuple[str, TraceBound, np.ndarray]:
     """Return the sharpest bound of the first group of which one applies; raise the last refusal if none does."""
-    refused = InvalidArgument("trace", "...", "has no claim that bounds it", "load its algorithm's claims")
+    refused = InvalidArgument("trace", ..., "has no claim that bounds it", "load its algorithm's claims")
     for group in groups:
         found: list[tuple[str, TraceBound, np.ndarray]] = []
         for claim_id in filter(REGISTRY.__contains__, group):

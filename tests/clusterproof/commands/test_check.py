@@ -48,7 +48,7 @@ def test_check_reports_every_claim_even_where_one_breaks(
     path = tmp_path / "report.json"
     assert main(["check", "--paper", "p", "--json", str(path)]) == 1
     output, errors = capsys.readouterr()
-    assert "clusterproof: p/broken: the check failed: RuntimeError: no luck" in errors
+    assert "error: p/broken: the check failed: RuntimeError: no luck" in errors
     assert errors.count("\n") == 1
     assert output.startswith("p/last  violated  Lemma 7: ")
     assert "\np 2 1 0 1 0 0 0\n2 claims: 1 certified, 1 violated; 1 other failed" in re.sub(" +", " ", output)
@@ -80,7 +80,7 @@ def test_check_selects_and_names_verdicts_that_fail_a_build(
     capsys.readouterr()
     assert main(["check", "--all", "--fail-on", "violated,vacuous"]) == 1
     output, errors = capsys.readouterr()
-    assert errors == "clusterproof: p/slow: vacuous, which --fail-on names\n"
+    assert errors == "error: p/slow: vacuous, which --fail-on names\n"
     assert "3 claims: 1 certified, 1 vacuous, 1 ill-posed" in output
 
 
@@ -289,7 +289,7 @@ def test_show_gives_the_statement_the_verdict_and_the_repair(
     assert " ".join(output.split()).endswith(repair)
     assert main(["show", "p/good", "--no-check"]) == 0
     assert main(["show", "p/good"]) == 1
-    assert "clusterproof: p/good: the check failed: RuntimeError: no" in capsys.readouterr().err
+    assert "error: p/good: the check failed: RuntimeError: no" in capsys.readouterr().err
 
 
 Number = Annotated[Fraction, rationals(-2, 2, 4, upwards=True, downwards=True)]

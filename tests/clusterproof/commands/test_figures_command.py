@@ -69,7 +69,7 @@ def test_figures_are_written_whole_and_the_broken_ones_named(
     capsys.readouterr()
     assert main(["figures", "bad", "good", "--out", str(tmp_path / "three")]) == 1
     output, errors = capsys.readouterr()
-    assert errors == "clusterproof: bad: the figure failed with RuntimeError: seed 0\n"
+    assert errors == "error: bad: the figure failed with RuntimeError: seed 0\n"
     assert output.splitlines() == [str(tmp_path / "three" / "good.svg")]
     assert [path.name for path in (tmp_path / "three").iterdir()] == ["good.svg"]
 

@@ -180,7 +180,7 @@ def test_a_bad_mirror_costs_nothing_but_the_try(
     assert fetched(tmp_path / "alone") == 1
     output, errors = capsys.readouterr()
     assert errors.count("\n") == 1
-    assert errors.startswith("clusterproof: no mirror gave pixels.gz with SHA-256 ")
+    assert errors.startswith("error: no mirror gave pixels.gz with SHA-256 ")
     assert "Traceback" not in output + errors
     assert len(errors) < 1000
     assert here(tmp_path / "alone") == []

@@ -184,7 +184,7 @@ def test_sampling_is_computed_from_the_clients(capsys: pytest.CaptureFixture[str
     assert printed[0] == printed[1]
     assert "theta = 1/9" in printed[0].splitlines()[0]
     assert main(["leaderboard", "scaffold", *words, "--clients=10", "--participants=5"]) == 2
-    assert capsys.readouterr().err.startswith("clusterproof: --participants = 5: ")
+    assert capsys.readouterr().err.startswith("error: --participants = 5: ")
     assert "drift: hypothesis fails: all clients take part in every round" in printed[0]
 
 

@@ -143,10 +143,10 @@ def bound_by_lemma_2(task: Mixture, trace: Trace, failure_probability: float | N
         rule = f"must have one model for each of {task.clusters} clusters"
         raise InvalidArgument("clusters", errors.shape[-1], rule, "leave out the algorithm's clusters")
     if failing := unmet(needs_of(task, trace)):
-        raise InvalidArgument("trace", "...", f"must have {failing}", "use such a run")
+        raise InvalidArgument("trace", ..., f"must have {failing}", "use such a run")
     if not _may_happen(task):
         rule = "must have clusters of so many clients that the printed probability is positive, 17 of two clusters"
-        raise InvalidArgument("trace", "...", rule, "raise the clients")
+        raise InvalidArgument("trace", ..., rule, "raise the clients")
     smallest = float(task.proportions.min())
     bound = np.full(errors.shape, np.inf)
     bound[1:] = (1 - smallest / (8 * task.condition_number)) * errors[:-1] + float(C_4) * smallest
