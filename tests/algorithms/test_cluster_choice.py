@@ -51,7 +51,7 @@ def test_a_run_that_diverges_to_nan_ends_with_its_round():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         with pytest.raises(
-            Diverged, match=r"step_size = 1e\+60: led in round \d+ to NaN in model \d; lower"
+            Diverged, match=r"step_size is 1e\+60, but it led in round \d+ to NaN in model \d\. Lower"
         ) as end:
             run(algorithm, task, rounds=12)
         trace = run(algorithm, task, rounds=end.value.rounds)

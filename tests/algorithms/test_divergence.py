@@ -41,7 +41,7 @@ def test_a_client_that_is_not_finite_is_named_before_clients_are_compared(name, 
 @pytest.mark.parametrize("name", [name for name in ALGORITHMS if name not in COMPARED])
 def test_the_round_is_named_in_which_a_model_is_not_a_number(name, replicates):
     options = {"momentum": 0.5} if name == "cfl-mgd" else {}
-    with pytest.raises(Diverged, match=r"step_size = 0.5: led in round 1 to NaN in model") as ended:
+    with pytest.raises(Diverged, match=r"step_size is 0.5, but it led in round 1 to NaN in model") as ended:
         run(ALGORITHMS[name](step_size=0.5, **options), BROKEN, rounds=2, replicates=replicates)
     assert ended.value.rounds == 0
 

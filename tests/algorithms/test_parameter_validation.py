@@ -163,7 +163,7 @@ class Bare(Task):
 SAMPLES = {"weighting": "samples"}
 OF_TASKS = [
     *((kind, {"clusters": 7}, QUADRATIC, r"at most the number of clients \(6\)") for kind in (CFLMGD, IFCA)),
-    (GradientLoss, {"clusters": 7}, QUADRATIC, r"clusters = 7: must be at most the number of clients \(6\)"),
+    (GradientLoss, {"clusters": 7}, QUADRATIC, r"clusters is 7, but it must be at most the number of clients \(6\)"),
     (
         GradientLoss,
         {"participation": 0.3, "empty_cluster": "always"},
@@ -174,9 +174,9 @@ OF_TASKS = [
         GradientLoss,
         {"loss_reduction": "sum"},
         QUADRATIC,
-        "loss_reduction = 'sum': needs a task with a number",
+        "loss_reduction is 'sum', but it needs a task with a number",
     ),
-    (GradientLoss, {}, Bare(), "task = 'Bare': must have `losses_and_gradients`"),
+    (GradientLoss, {}, Bare(), "task is 'Bare', but it must have `losses_and_gradients`"),
     (PerFedAvg, {"gradient": "second-order"}, Bare(), "task = 'Bare': .*`hessian_products`; .*'first"),
     *((kind, SAMPLES, Bare(), "client_samples") for kind in (FedAvg, Scaffold, FedProx, CFL, SoFL)),
     (FedAvg, {"reshuffle": True}, QUADRATIC, "^task = "),

@@ -137,6 +137,6 @@ def test_what_a_task_lacks_is_named_with_a_remedy(member, arguments):
     assert task.clients == 3
     assert task.reference_optima("clusters") is None
     with pytest.raises(
-        InvalidArgument, match=rf"task = 'Bare': must have `{member}`; add it to the task, or "
+        InvalidArgument, match=rf"task is 'Bare', but it must have `{member}`\. Add it to the task, or "
     ):
         _ = getattr(task, member) if arguments is None else getattr(task, member)(*arguments)

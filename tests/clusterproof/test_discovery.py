@@ -19,7 +19,7 @@ def test_a_copied_class_that_keeps_its_name_is_refused(registry: dict[str, type]
     copy = type("Copy", (kind,), {"__module__": "copied"})
     assert by_name(registry.values()) == registry
     with pytest.raises(
-        InvalidArgument, match=f"name = '{name}': is the name of .* and of copied.Copy; rename"
+        InvalidArgument, match=f"name is '{name}', but it is the name of .* and of copied.Copy. Rename"
     ):
         by_name([*registry.values(), copy])
 

@@ -219,7 +219,7 @@ def test_what_single_precision_cannot_tell_from_fedavg_is_inconclusive() -> None
     assert conform(wrong, "fedprox", settings={"proximal": 1e-6}, dtype="float64").verdict == "differs"
     report = conform(wrong, "fedprox", settings={"proximal": 1e-6})  # of which the cause is known
     assert (report.verdict, report.dtype) == ("differs", "float64")
-    with pytest.raises(InvalidArgument, match=r"step_size = 0.001: must be .* at least 0.01"):
+    with pytest.raises(InvalidArgument, match=r"step_size is 0.001, but it must be .* at least 0.01"):
         conform(wrong, "fedprox", settings={"step_size": 1e-3})
 
 

@@ -134,7 +134,7 @@ NESTED = 'measure = ["error"]\nsettings.clients = ' + "[" * 20_000 + "]" * 20_00
         ('measure = ["error"]\ngrid.momentum = 0.5', "wrong type"),
         ('measure = ["error"]\n[grid]\nmomentun = [1]', "write momentum"),
         ('measure = ["error"]\n[grid]\nmomentum = []', "give every list a value"),
-        ('measure = ["error"]\n[grid]\nmomentum = ["much"]', "momentum = 'much': has the wrong type"),
+        ('measure = ["error"]\n[grid]\nmomentum = ["much"]', "momentum is 'much', but it has the wrong type"),
         ('measure = ["error"]\n[grid]\nstrength = [1.0]', "is not an option of any run"),
         (
             'measure = ["error"]\n[grid]\nnoise = [1.0]\n[settings]\nnoise = 1',
@@ -149,7 +149,7 @@ NESTED = 'measure = ["error"]\nsettings.clients = ' + "[" * 20_000 + "]" * 20_00
         ("measure = [", "must be a TOML file"),
         ("\x00", "must be a TOML file"),
         (NESTED, "nested more than 100 levels deep"),
-        ('command = "train"\nmeasure = ["round"]', "measure = 'round': must be one of"),
+        ('command = "train"\nmeasure = ["round"]', "measure is 'round', but it must be one of"),
         ('command = "train"\nmeasure = ["purity"]\nreplicates = 2', "is not of training runs"),
         ('command = "train"\nmeasure = ["purity"]\n[grid]\ndata = ["digit"]', "write digits"),
         ('command = "train"\nmeasure = ["purity"]\n[grid]\nnetwork = ["x.py:Net"]', "is code"),

@@ -263,7 +263,7 @@ def test_another_device_and_other_versions_are_remarked(tmp_path: Path) -> None:
     choices = {**first.choices, "device": "cuda", "engine": "serial", "test_assignment": "test-loss"}
     rewrite(tmp_path / "run", choices=choices, versions={"torch": "99"})
     if not torch.cuda.is_available():
-        with pytest.raises(InvalidArgument, match=r"training\.device = 'cuda': is not there"):
+        with pytest.raises(InvalidArgument, match=r"training\.device is 'cuda', but it is not there"):
             resumed(tmp_path / "run", rounds=2)
     result = resumed(tmp_path / "run", rounds=2, device="cpu")
     assert (result.choices["device"], result.choices["engine"]) == ("cpu", "vmap")

@@ -100,16 +100,16 @@ def test_a_run_without_more_is_stored_as_before(tmp_path: Path):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"record": "controls"}, "record = 'controls': must be a list of str"),
+        ({"record": "controls"}, "record is 'controls', but it must be a list of str"),
         ({"record": ("momentum",)}, "must be a field of ControlState, which has models, clients, .*controls"),
         ({"record": ("clients",)}, "must be numbers after every round, not NoneType after round 0"),
         ({"measure": {"x": 3}}, "must map names to functions of"),
         ({"measure": {"x": lambda state: 1.0}}, "must map names to functions of"),
         ({"measure": {"x": lambda state, task: "far"}}, "must be numbers after every round, not str"),
-        ({"measure": {"gap": gap, "x": centred}}, "measure = 'x': must leave the state .* its `models`"),
+        ({"measure": {"gap": gap, "x": centred}}, "measure is 'x', but it must leave the state .* its `models`"),
         (
             {"measure": {"x": lambda state, task: np.zeros(1 if state.clients is None else 2)}},
-            r"measure = 'x': must keep its shape, \(1,\), and has \(2,\) after round 1",
+            r"measure is 'x', but it must keep its shape, \(1,\), and has \(2,\) after round 1",
         ),
     ],
 )

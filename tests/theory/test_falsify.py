@@ -168,15 +168,15 @@ def test_a_negative_bound_is_no_counterexample() -> None:
         ),
         (
             {"tasks": lambda seed: seed + 1},
-            "tasks = '<lambda>': must draw a task from a NumPy generator, and raised",
+            "tasks is '<lambda>', but it must draw a task from a NumPy generator, and raised",
         ),
         (
             {"tasks": lambda seed: QuadraticMixture.random(clusters=1, clients=2, dimension=1, seed=seed)},
-            r"seed = .*: must be an integer, and is a generator; write seed=int\(stream.integers",
+            r"seed is .*, but it must be an integer, and is a generator\. Write seed=int\(stream.integers",
         ),
         (
             {"tasks": lambda stream: 3},
-            "tasks = '<lambda>': must draw a task, and draws 3; such as lambda stream:",
+            "tasks is '<lambda>', but it must draw a task, and draws 3. Such as lambda stream:",
         ),
         (
             {
@@ -310,14 +310,14 @@ def test_what_is_a_fifth_off_is_violated_by_a_run_that_can_be_pasted(
 
 
 def test_replicates_are_for_expectations_and_the_reverse() -> None:
-    with pytest.raises(InvalidArgument, match="replicates = None: must be given for an expectation"):
+    with pytest.raises(InvalidArgument, match="replicates is None, but it must be given for an expectation"):
         falsify(
             lambda task, trace: expectation(trace.errors[0], at_most=1.0),
             algorithm=FedAvg(step_size=STEP),
             tasks=REGRESSIONS,
             rounds=1,
         )
-    with pytest.raises(InvalidArgument, match="replicates = 9: must be left out"):
+    with pytest.raises(InvalidArgument, match="replicates is 9, but it must be left out"):
         falsify(
             lambda task, trace: 1.0,
             algorithm=FedAvg(step_size=STEP),

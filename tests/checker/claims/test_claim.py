@@ -158,7 +158,7 @@ def test_a_function_that_says_too_little_is_told_what_is_missing(registry: dict[
         """Return nothing."""
 
     with pytest.raises(
-        InvalidArgument, match=r"parameter = .step.: must have a range; .* such as step: Fraction = Q.0:1."
+        InvalidArgument, match=r"parameter is .step., but it must have a range; .* such as step: Fraction = Q.0:1."
     ):
         claim("my-paper/one")(without_range)
     with pytest.raises(InvalidArgument, match=r"Nowhere.*top of the file"):
@@ -277,7 +277,7 @@ def test_a_run_is_held_to_a_claim_of_ones_own(registry: dict[str, Any]) -> None:
 def test_a_bound_that_is_not_a_number_is_refused(registry: dict[str, Any], allowed: Any) -> None:
     task = QuadraticMixture(hessians=[[[1.0]]], centers=[[1.0]], labels=[0])
     claim("my-paper/rate", bound=lambda task, trace: allowed)(contraction)
-    with pytest.raises(InvalidArgument, match="bound = 'nan': must return numbers"):
+    with pytest.raises(InvalidArgument, match="bound is 'nan', but it must return numbers"):
         assert_holds("my-paper/rate", task, run(FedAvg(step_size=0.5), task, rounds=1))
 
 

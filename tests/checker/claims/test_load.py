@@ -98,7 +98,7 @@ def lemma(x: int):
         ("x = 1", "must state a claim; decorate a function"),
         (
             WITHOUT_RANGE,
-            "file = 'broken.py': line 4: parameter = 'x': must have a range; give it one as its default",
+            "file is 'broken.py': line 4: parameter = 'x', but it must have a range. Give it one as its default",
         ),
         (FILE.format(paper="cfl-mgd").replace("/lemma", "/lemma-2"), "must be new"),
     ],
@@ -125,10 +125,10 @@ def test_a_repair_that_nobody_states_is_refused(
         registry.clear()
         assert main(arguments) == 2
         (line,) = capsys.readouterr().err.splitlines()
-        assert "repaired_by = 'mine/other': must be the id of a claim: it is to repair mine/lemma" in line
+        assert "repaired_by is 'mine/other', but it must be the id of a claim: it is to repair mine/lemma" in line
     registry.clear()
     load_claims("first.py")
-    with pytest.raises(InvalidArgument, match="repaired_by = 'later/lemma': must be the id of a claim"):
+    with pytest.raises(InvalidArgument, match="repaired_by is 'later/lemma', but it must be the id of a claim"):
         check("mine/lemma")
     registry.clear()
     other = "@claim('mine/other')\ndef other(place: Place) -> Sides:\n    'T'\n    return at_most(0, one=1)\n"

@@ -76,7 +76,7 @@ def test_all_instances_are_listed_once_simple_ones_first_and_json_gives_each_bac
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"own": -4}, "counterexample.own = -4: must be an integer in 1 .. 2"),
+        ({"own": -4}, "counterexample.own is -4, but it must be an integer in 1 .. 2"),
         ({"own": 3}, "counterexample.own"),
         ({"own": 2.0}, "counterexample.own"),
         ({"own": True}, "counterexample.own"),
@@ -88,7 +88,7 @@ def test_all_instances_are_listed_once_simple_ones_first_and_json_gives_each_bac
         ({"share": "7/5"}, "counterexample.share"),
         ({"share": "1/0"}, "counterexample.share"),
         ({"share": "-1/2"}, "counterexample.share"),
-        ({"other": 1}, "counterexample.other = 1: is unknown"),
+        ({"other": 1}, "counterexample.other is 1, but it is unknown"),
     ],
 )
 def test_a_forged_number_is_refused_by_name(change: dict[str, Any], named: str) -> None:
@@ -98,7 +98,7 @@ def test_a_forged_number_is_refused_by_name(change: dict[str, Any], named: str) 
 
 
 def test_a_missing_quantity_is_refused_by_name() -> None:
-    with pytest.raises(InvalidArgument, match=r"counterexample\.round = None: is missing"):
+    with pytest.raises(InvalidArgument, match=r"counterexample\.round is None, but it is missing"):
         SPACE.decode({name: value for name, value in VALID.items() if name != "round"})
 
 
@@ -161,19 +161,19 @@ def test_an_end_may_be_a_function_of_earlier_quantities() -> None:
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: integers(5, 1), "low = 5: must be at most high = 1; exchange"),
-        (lambda: rationals(Fraction(3, 2), 1, 4), "low = Fraction(3, 2): must be at most high = 1; exchange"),
-        (lambda: reals(2.0, 1.0), "low = 2.0: must be at most high = 1.0; exchange"),
-        (lambda: integers(1.5, 3), "low = 1.5: must be an integer; round it"),  # type: ignore[arg-type]
-        (lambda: integers(1, Fraction(7, 2)), "high = Fraction(7, 2): must be an integer; round it"),
+        (lambda: integers(5, 1), "low is 5, but it must be at most high = 1. Exchange"),
+        (lambda: rationals(Fraction(3, 2), 1, 4), "low is Fraction(3, 2), but it must be at most high = 1. Exchange"),
+        (lambda: reals(2.0, 1.0), "low is 2.0, but it must be at most high = 1.0. Exchange"),
+        (lambda: integers(1.5, 3), "low is 1.5, but it must be an integer. Round it"),  # type: ignore[arg-type]
+        (lambda: integers(1, Fraction(7, 2)), "high is Fraction(7, 2), but it must be an integer. Round it"),
         (lambda: choice(1, np.int32(3)), "must not be NumPy's integers, which wrap around"),
-        (lambda: choice([1, 2]), "values = [1, 2]: must be a number, text or tuple; write choice(*values)"),
-        (lambda: integers("a", "b"), "low = 'a': must be a number"),  # type: ignore[arg-type]
-        (lambda: reals(0, None), "high = None: must be a number"),  # type: ignore[arg-type]
-        (lambda: sequences(3, 2), "values = 3: must be a range"),  # type: ignore[arg-type]
-        (lambda: simplex(0), "length = 0: must be an integer, at least 1"),
-        (lambda: simplex(Fraction(3, 2)), "length = Fraction(3, 2): must be an integer, at least 1"),
-        (least, "numbers = (): must be one or more"),
+        (lambda: choice([1, 2]), "values is [1, 2], but it must be a number, text or tuple. Write choice(*values)"),
+        (lambda: integers("a", "b"), "low is 'a', but it must be a number"),  # type: ignore[arg-type]
+        (lambda: reals(0, None), "high is None, but it must be a number"),  # type: ignore[arg-type]
+        (lambda: sequences(3, 2), "values is 3, but it must be a range"),  # type: ignore[arg-type]
+        (lambda: simplex(0), "length is 0, but it must be an integer, at least 1"),
+        (lambda: simplex(Fraction(3, 2)), "length is Fraction(3, 2), but it must be an integer, at least 1"),
+        (least, "numbers is (), but it must be one or more"),
         (lambda: reals(0.0, math.inf), "high = "),
         (lambda: integers(-math.inf, 3), "low = "),  # type: ignore[arg-type]
         (lambda: rationals(math.nan, 1, 4), "low = "),  # type: ignore[arg-type]
@@ -314,7 +314,7 @@ def test_a_range_depends_on_quantities_before_it_alone(later: Range) -> None:
         return at_most(x, one=1)
 
     with pytest.raises(
-        InvalidArgument, match=r"^z = .*: depends on `y`, .* before it; name one of these: x$"
+        InvalidArgument, match=r"^z is .*, but it depends on `y`, .* before it\. Name one of these: x$"
     ):
         Space.of(statement)
 
@@ -335,7 +335,7 @@ def test_an_open_end_is_passed_by_the_multiple_that_is_said() -> None:
 
 
 def test_an_object_that_is_no_task_needs_functions_that_write_and_read_it() -> None:
-    with pytest.raises(InvalidArgument, match=r"make = 0\.5: must draw tasks .*; give drawn\(make, write="):
+    with pytest.raises(InvalidArgument, match=r"make is 0\.5, but it must draw tasks .*\. Give drawn\(make, write="):
         drawn(lambda stream: 0.5).encode(0.5)
 
 

@@ -73,10 +73,10 @@ def test_instances_of_a_true_claim_are_consistent_and_others_refused() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"own": -4}, "counterexample.own = -4: must be an integer in 1 .. 4"),
+        ({"own": -4}, "counterexample.own is -4, but it must be an integer in 1 .. 4"),
         ({"clients": 3, "own": 3}, 'must meet the hypothesis "some client is of another cluster"'),
         ({"line": "other"}, "counterexample.line = 'other'"),
-        ({"seed": 1}, "counterexample.seed = 1: is unknown"),
+        ({"seed": 1}, "counterexample.seed is 1, but it is unknown"),
     ],
 )
 def test_an_altered_counterexample_is_refused_by_what_it_breaks(

@@ -88,7 +88,7 @@ def test_an_example_comes_first_and_must_be_an_instance() -> None:
 
     verdict = decided(false, example=[{"a": 777, "b": 3}], evaluations=10)
     assert verdict.counterexample == {"a": 777, "b": 3}  # one of a million
-    with pytest.raises(InvalidArgument, match=r"b = 1000: must be an integer in 0 \.\. 999"):
+    with pytest.raises(InvalidArgument, match=r"b is 1000, but it must be an integer in 0 \.\. 999"):
         decided(false, example={"a": 777, "b": 1000})
 
 

@@ -139,7 +139,7 @@ def test_the_page_has_the_defaults_and_what_was_found(words: str, capsys: Captur
 
 def test_a_diverging_run_is_one_line(capsys: Capture) -> None:
     message = refused(capsys, *["run", "ifca", "--step-size", "1e300", "--rounds", "20"])
-    assert "--step-size = 1e+300: led in round 2 to NaN in model 0 of replicate 0; lower it" in message
+    assert "--step-size is 1e+300, but it led in round 2 to NaN in model 0 of replicate 0. Lower it" in message
 
 
 def test_run_uses_the_options() -> None:
@@ -386,7 +386,7 @@ def test_a_users_class_runs_as_the_built_in_one_that_it_repeats(own: None, capsy
         ("other.py:Raises", "own.py, line "),  # beside the file, none of whose calls is in it
         ("own.py:Own --momentum 0.5", "Unknown option: --momentum"),
         ("fedavg --record momentum --out o", "must be a field of State, which has models, clients"),
-        ("fedavg --measure gap --out o", "--measure = 'gap': must be MODULE:NAME or FILE.py:NAME"),
+        ("fedavg --measure gap --out o", "--measure is 'gap', but it must be MODULE:NAME or FILE.py:NAME"),
         ("fedavg --measure own.py:none --out o", "has no attribute 'none'"),
         ("fedavg --measure own.py:fails --out o", "--measure = 'own.py:fails': raised KeyError: 'a' ("),
     ],

@@ -138,7 +138,7 @@ def test_lyapunov_matrix_is_the_sum_of_the_series(momentum: float, curvature: fl
 
 
 def test_lyapunov_matrix_needs_a_rate_above_the_spectral_radius() -> None:
-    with pytest.raises(InvalidArgument, match=r"rate = 0.5: must be .* greater than 0.7"):
+    with pytest.raises(InvalidArgument, match=r"rate is 0.5, but it must be .* greater than 0.7"):
         lyapunov_matrix(0.5, 0.5, 0.5)
 
 

@@ -333,7 +333,7 @@ def test_the_split_holds_for_two_clients_that_are_played() -> None:
 
 
 def test_a_class_that_a_round_has_no_proof_for_is_refused_by_its_name() -> None:
-    with pytest.raises(InvalidArgument, match="client_class = 'convex': must be strong"):
+    with pytest.raises(InvalidArgument, match="client_class is 'convex', but it must be strong"):
         replace(proxskip(F(1), F(1, 4)).round, client_class=ClientClass.CONVEX)
 
 
