@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.conformance.changes import functions_of, table
-from clusterproof.conformance.known_mistakes import Slip
+from clusterproof.conformance.known_mistakes import Mistake
 from clusterproof.conformance.probes import Observed, agree, snapshots
 
 EVALUATIONS = 16
@@ -42,13 +42,13 @@ class Family:
     setting: str = ""
     beside: Mapping[str, Any] = field(default_factory=dict)
 
-    def slip(self, constants: Sequence[float], forms: Mapping[str, Any] = {}) -> Slip:
+    def mistake(self, constants: Sequence[float], forms: Mapping[str, Any] = {}) -> Mistake:
         """Return the deviation with these constants, under an admissible form."""
         changes, settings = dict(self.changes), {**self.beside, **forms}
         for place, constant in enumerate(constants):
             changes = {name: text.replace(f"<{place}>", repr(constant)) for name, text in changes.items()}
         settings |= {self.setting: constants[0]} if self.setting else {}
-        return Slip(changes, self.sentence.format(*(f"{one:.7g}" for one in constants)), settings)
+        return Mistake(changes, self.sentence.format(*(f"{one:.7g}" for one in constants)), settings)
 
 
 @cache
@@ -85,8 +85,8 @@ def _fit(
     from scipy.optimize import least_squares
 
     def residuals(constants: np.ndarray) -> np.ndarray:
-        slip = family.slip([float(one) for one in constants], dict(forms))
-        states = snapshots(definition, run.probe, slips=[slip])
+        mistake = family.mistake([float(one) for one in constants], dict(forms))
+        states = snapshots(definition, run.probe, mistakes=[mistake])
         names = [name for name in run.states[0] if name in states[0]]
         pairs = zip(states, run.states, strict=False)
         return np.concatenate([(one[name] - seen[name]).ravel() for one, seen in pairs for name in names])
@@ -104,7 +104,7 @@ def explain_by_constants(
     definition: Any,
     runs: Sequence[Observed],
     dtype: str,
-    bank: Mapping[str, Slip] | None = None,
+    bank: Mapping[str, Mistake] | None = None,
     forms: Mapping[str, Any] = {},
 ) -> list[tuple[tuple[str, ...], str]]:
     """Return names and sentence of each deviation that explains every run; its constants are fitted to the first run.
@@ -114,9 +114,9 @@ def explain_by_constants(
     """
     found: list[tuple[tuple[str, ...], str]] = []
     explained: set[str] = set()
-    others: Mapping[str, Sequence[Slip]] = {"": ()}
+    others: Mapping[str, Sequence[Mistake]] = {"": ()}
     if bank is not None:
-        others = {name: (slip,) for name, slip in bank.items()}
+        others = {name: (mistake,) for name, mistake in bank.items()}
     tried = [(family, start) for family in _families(definition) for start in family.starts]
     for family, start in tried:
         # one constant is a simpler reason than two
@@ -124,14 +124,14 @@ def explain_by_constants(
             continue
         constants = _fit(definition, runs[0], family, tuple(start), tuple(forms.items()))
         for rounded in () if constants is None else _rounded(constants):
-            slip = family.slip(rounded, forms)
+            mistake = family.mistake(rounded, forms)
             if family.name in explained or (
-                bank is not None and not agree(definition, runs[:1], dtype, slips=[slip])
+                bank is not None and not agree(definition, runs[:1], dtype, mistakes=[mistake])
             ):
                 continue
             for name, further in others.items():
-                if agree(definition, runs, dtype, slips=[slip, *further]):
+                if agree(definition, runs, dtype, mistakes=[mistake, *further]):
                     explained.add(family.name)
-                    sentences = [slip.sentence, *(each.sentence for each in further)]
+                    sentences = [mistake.sentence, *(each.sentence for each in further)]
                     found.append(((family.name, name) if name else (family.name,), ", and ".join(sentences)))
     return found

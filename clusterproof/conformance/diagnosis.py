@@ -9,7 +9,7 @@ import numpy as np
 
 from clusterproof.conformance.constants import explain_by_constants
 from clusterproof.conformance.definitions import DEFINITIONS, Definition
-from clusterproof.conformance.known_mistakes import SLIPS, Slip
+from clusterproof.conformance.known_mistakes import KNOWN_MISTAKES, Mistake
 from clusterproof.conformance.probes import Observed, agree, right_states, snapshots
 from clusterproof.conformance.symptoms import statements
 from clusterproof.conformance.tolerance import Snapshot, first_difference, unit
@@ -18,7 +18,7 @@ LONG = 20
 """Runs with more rounds are compared last; if only they differ, only single mistakes are tried."""
 MOST_FORMS = 2
 """Largest number of settings of an undeclared form under which mistakes are searched."""
-MOST_SLIPS = 3
+MOST_MISTAKES = 3
 """Largest number of mistakes in one explanation."""
 STATES = 12
 """Largest number of partial explanations that are kept from run to run."""
@@ -31,20 +31,20 @@ class Hypothesis:
     Attributes
     ----------
     Names of the mistakes.
-        Names of the slips.
+        Names of the mistakes.
     A description of what the code then does.
         What the code then does.
     forms
         Settings of the admissible form that was found together with the mistakes, if it is not the declared form.
     """
 
-    slips: tuple[str, ...]
+    mistakes: tuple[str, ...]
     sentence: str
     forms: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
         """Return the sentence with the names of the mistakes and the forms."""
-        names = [*self.slips, *(f"{name} = {value}" for name, value in self.forms.items())]
+        names = [*self.mistakes, *(f"{name} = {value}" for name, value in self.forms.items())]
         return f"{self.sentence} ({' with '.join(names)})"
 
 
@@ -58,15 +58,15 @@ class _Search:
     """The runs of one implementation, and the causes that explain them."""
 
     def __init__(self, definition: type[Definition], runs: Sequence[Observed], dtype: str) -> None:
-        self.definition, self.dtype, self.bank = definition, dtype, SLIPS[definition.name]
+        self.definition, self.dtype, self.bank = definition, dtype, KNOWN_MISTAKES[definition.name]
         settings = runs[0].probe.settings
         self.forms = {
-            (name, value): Slip({}, f"{name} is {value}, a form that can be declared", {name: value})
+            (name, value): Mistake({}, f"{name} is {value}, a form that can be declared", {name: value})
             for name, values in definition.variants.items()
             for value in values
             if value != settings[name]
         }
-        self.known: dict[Any, Slip] = {**self.bank, **self.forms}
+        self.known: dict[Any, Mistake] = {**self.bank, **self.forms}
         self.runs = sorted(runs, key=lambda run: len(run.probe.schedule) > LONG)
         heads = [(run, head) for run in self.runs if (head := self.head(run)) is not None]
         self.heads = [head for _, head in heads]
@@ -76,16 +76,16 @@ class _Search:
 
     def agree(self, causes: Causes, runs: Sequence[Observed]) -> bool:
         """Return whether causes explain runs; a mistake in the weights excludes the form "unbiased-models"."""
-        slips = [self.known[cause] for cause in causes]
-        if ("weighting", "unbiased-models") in causes and any("weights" in slip.changes for slip in slips):
+        mistakes = [self.known[cause] for cause in causes]
+        if ("weighting", "unbiased-models") in causes and any("weights" in mistake.changes for mistake in mistakes):
             return False
-        return agree(self.definition, runs, self.dtype, slips=slips)
+        return agree(self.definition, runs, self.dtype, mistakes=mistakes)
 
     def states(self, causes: Causes, run: Observed) -> Sequence[Snapshot]:
         """Return the states of the definition with these causes on the probe of a run."""
         if not causes:
             return right_states(self.definition, run.probe)
-        return snapshots(self.definition, run.probe, slips=[self.known[cause] for cause in causes])
+        return snapshots(self.definition, run.probe, mistakes=[self.known[cause] for cause in causes])
 
     def head(self, run: Observed, causes: Causes = ()) -> Observed | None:
         """Return a run up to the first round that causes do not explain; None if they explain it."""
@@ -98,11 +98,11 @@ class _Search:
         )
 
     def hypothesis(self, causes: Causes) -> Hypothesis:
-        """Return causes with their sentences, slips first."""
-        slips = tuple(cause for cause in causes if isinstance(cause, str))
+        """Return causes with their sentences, mistakes first."""
+        mistakes = tuple(cause for cause in causes if isinstance(cause, str))
         forms = dict(cause for cause in causes if not isinstance(cause, str))
-        sentences = [self.known[cause].sentence for cause in (*slips, *forms.items())]
-        return Hypothesis(slips, ", and ".join(sentences), forms)
+        sentences = [self.known[cause].sentence for cause in (*mistakes, *forms.items())]
+        return Hypothesis(mistakes, ", and ".join(sentences), forms)
 
     def singles(self, forms: Causes = ()) -> list[Hypothesis]:
         """Return the mistakes that explain every run, under an admissible form."""
@@ -123,10 +123,10 @@ class _Search:
     def extended(self, causes: Causes) -> Iterator[Causes]:
         """Yield causes with one more: a mistake, in each order if two share a line, or a setting's form."""
         taken = {cause if isinstance(cause, str) else cause[0] for cause in causes}
-        full = sum(isinstance(cause, str) for cause in causes) == MOST_SLIPS
+        full = sum(isinstance(cause, str) for cause in causes) == MOST_MISTAKES
         for cause in self.known:
-            is_slip = isinstance(cause, str)
-            if (cause if is_slip else cause[0]) in taken or (is_slip and full):
+            is_mistake = isinstance(cause, str)
+            if (cause if is_mistake else cause[0]) in taken or (is_mistake and full):
                 continue
             shared = [place for place, other in enumerate(causes) if self.share_a_line(cause, other)]
             for place in {len(causes), *shared}:

@@ -17,7 +17,7 @@ from clusterproof.conformance.adapters.library import from_algorithm
 from clusterproof.conformance.definitions import DEFINITIONS, Definition
 from clusterproof.conformance.diagnosis import Hypothesis, admissible_variant, explain, follows
 from clusterproof.conformance.further_checks import CHECKS, additional_checks
-from clusterproof.conformance.known_mistakes import SLIPS
+from clusterproof.conformance.known_mistakes import KNOWN_MISTAKES
 from clusterproof.conformance.observation import LONGEST, TIMEOUT, Start, Unusable, observe
 from clusterproof.conformance.probes import (
     SUPPORTS,
@@ -247,14 +247,14 @@ def _unseen(report: Report, definition: type[Definition]) -> tuple[Hypothesis, .
     # code without a server step size cannot misuse it
     probes, _ = make_probes(definition, report.settings, [one for one in SUPPORTS if one != "server-step"])
     expected = [snapshots(definition, one) for one in probes]
-    # short runs first: most slips show there
+    # short runs first: most mistakes show there
     runs = sorted(report.runs, key=lambda run: len(run.states))
     return tuple(
-        Hypothesis((name,), slip.sentence)
-        for name, slip in SLIPS[definition.name].items()
-        if agree(definition, runs, report.dtype, slips=[slip])
+        Hypothesis((name,), mistake.sentence)
+        for name, mistake in KNOWN_MISTAKES[definition.name].items()
+        if agree(definition, runs, report.dtype, mistakes=[mistake])
         and any(
-            first_difference(snapshots(definition, one, slips=[slip]), right, "float64")
+            first_difference(snapshots(definition, one, mistakes=[mistake]), right, "float64")
             for one, right in zip(probes, expected, strict=True)
         )
     )

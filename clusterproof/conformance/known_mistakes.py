@@ -9,7 +9,7 @@ from clusterproof.conformance.definitions import DEFINITIONS
 
 
 @dataclass(frozen=True, eq=False)
-class Slip:
+class Mistake:
     """A known mistake, or a form that was not declared.
 
     Attributes
@@ -27,16 +27,16 @@ class Slip:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _bank(algorithm: str) -> dict[str, Slip]:
+def _bank(algorithm: str) -> dict[str, Mistake]:
     own, general = table(algorithm), table("general")
     groups = [general.get(name) or table(name)["mistakes"] for name in own["known_mistakes"]]
-    found: dict[str, Slip] = {}
+    found: dict[str, Mistake] = {}
     for group in (own.get("mistakes", {}), *groups):
         for name, (sentence, *changes) in group.items():
             together = {key: text for each in changes for key, text in each.items()}
-            found.setdefault(name, Slip(together, sentence))
+            found.setdefault(name, Mistake(together, sentence))
     return found
 
 
-SLIPS = {algorithm: _bank(algorithm) for algorithm in DEFINITIONS}
+KNOWN_MISTAKES = {algorithm: _bank(algorithm) for algorithm in DEFINITIONS}
 """Mistakes by the name of the algorithm and their own name; the algorithm's own mistakes come first."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.conformance.definitions import Definition
-from clusterproof.conformance.known_mistakes import Slip
+from clusterproof.conformance.known_mistakes import Mistake
 from clusterproof.conformance.tasks import ConformanceTask, random_task, two_class
 from clusterproof.conformance.tolerance import Snapshot, first_difference, is_bounded
 
@@ -160,7 +160,7 @@ def snapshots(
     definition: type[Definition],
     probe: Probe,
     *,
-    slips: Sequence[Slip] = (),
+    mistakes: Sequence[Mistake] = (),
     changed: Mapping[str, Any] | None = None,
 ) -> list[Snapshot]:
     """Return every quantity of the reference before the first and after each round.
@@ -169,16 +169,16 @@ def snapshots(
     ----------
     definition, probe
         The definition and the probe to run it on.
-    slips
+    mistakes
         Mistakes to make.
     changed
         Settings that replace settings of the probe.
     """
     settings = {**probe.settings, **(changed or {})}
-    for slip in slips:
-        settings |= slip.settings
+    for mistake in mistakes:
+        settings |= mistake.settings
     with np.errstate(all="ignore"):
-        run = definition(probe.task, settings, [slip.changes for slip in slips])
+        run = definition(probe.task, settings, [mistake.changes for mistake in mistakes])
         states = [run.snapshot()]
         for participants in probe.schedule:
             if not is_bounded(states[-1]):
@@ -203,12 +203,12 @@ def agree(
     runs: Sequence[Observed],
     dtype: str,
     *,
-    slips: Sequence[Slip] = (),
+    mistakes: Sequence[Mistake] = (),
     changed: Mapping[str, Any] | None = None,
 ) -> bool:
     """Return whether the reference, with these mistakes and settings, agrees with all observed runs."""
     for run in runs:
-        expected = snapshots(definition, run.probe, slips=slips, changed=changed)
+        expected = snapshots(definition, run.probe, mistakes=mistakes, changed=changed)
         if any(value.shape != expected[0].get(name, value).shape for name, value in run.states[0].items()):
             return False
         if first_difference(run.states, expected, dtype) is not None:

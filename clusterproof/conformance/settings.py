@@ -16,7 +16,7 @@ from clusterproof.common.validation import (
 from clusterproof.conformance.definitions import DECLARED, DEFINITIONS, Definition
 from clusterproof.conformance.definitions.base import SCHEDULES
 from clusterproof.conformance.definitions.of_method import MethodDefinition, definition_of
-from clusterproof.conformance.known_mistakes import SLIPS
+from clusterproof.conformance.known_mistakes import KNOWN_MISTAKES
 from clusterproof.conformance.probes import SUPPORTS
 from clusterproof.methods import METHODS
 
@@ -50,7 +50,7 @@ def _declared_method(rule: Callable[..., Any]) -> type[Definition]:
             "algorithm", name, "must not be the name of an algorithm of this library", remedy
         )
     DEFINITIONS[name] = definition_of(rule)
-    SLIPS[name] = {}
+    KNOWN_MISTAKES[name] = {}
     return DEFINITIONS[name]
 
 

@@ -163,7 +163,12 @@ class Bare(Task):
 SAMPLES = {"weighting": "samples"}
 OF_TASKS = [
     *((kind, {"clusters": 7}, QUADRATIC, r"at most the number of clients \(6\)") for kind in (CFLMGD, IFCA)),
-    (GradientLoss, {"clusters": 7}, QUADRATIC, r"clusters is 7, but it must be at most the number of clients \(6\)"),
+    (
+        GradientLoss,
+        {"clusters": 7},
+        QUADRATIC,
+        r"clusters is 7, but it must be at most the number of clients \(6\)",
+    ),
     (
         GradientLoss,
         {"participation": 0.3, "empty_cluster": "always"},

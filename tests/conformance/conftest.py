@@ -1,4 +1,4 @@
-"""Runs of the definitions are computed once: explanations try the same slips on the same probes again and again."""
+"""Runs of the definitions are computed once: explanations try the same mistakes on the same probes again and again."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -7,10 +7,10 @@ from weakref import WeakKeyDictionary
 import pytest
 
 from clusterproof.conformance import diagnosis, judge, probes
-from clusterproof.conformance.known_mistakes import SLIPS, Slip
+from clusterproof.conformance.known_mistakes import KNOWN_MISTAKES, Mistake
 from clusterproof.conformance.probes import Probe, snapshots
 
-KNOWN_SLIPS = {id(slip) for bank in SLIPS.values() for slip in bank.values()}
+LISTED = {id(mistake) for bank in KNOWN_MISTAKES.values() for mistake in bank.values()}
 RUNS: dict[Any, list[Mapping[str, Any]]] = {}
 PROBES: WeakKeyDictionary[Probe, Any] = WeakKeyDictionary()
 
@@ -24,15 +24,19 @@ def probe_key(probe: Probe) -> Any:
 
 
 def stored_snapshots(
-    definition: type, probe: Probe, *, slips: Sequence[Slip] = (), changed: Mapping[str, Any] | None = None
+    definition: type,
+    probe: Probe,
+    *,
+    mistakes: Sequence[Mistake] = (),
+    changed: Mapping[str, Any] | None = None,
 ) -> list[Mapping[str, Any]]:
-    """Return ``snapshots`` of the same arguments, computed once if all slips are those of the bank."""
-    if not all(id(slip) in KNOWN_SLIPS for slip in slips):
-        return snapshots(definition, probe, slips=slips, changed=changed)
-    names = tuple(id(slip) for slip in slips)
+    """Return ``snapshots`` of the same arguments, computed once if all mistakes are those of the bank."""
+    if not all(id(mistake) in LISTED for mistake in mistakes):
+        return snapshots(definition, probe, mistakes=mistakes, changed=changed)
+    names = tuple(id(mistake) for mistake in mistakes)
     key = (definition, probe_key(probe), names, repr(sorted((changed or {}).items())))
     if key not in RUNS:
-        RUNS[key] = snapshots(definition, probe, slips=slips, changed=changed)
+        RUNS[key] = snapshots(definition, probe, mistakes=mistakes, changed=changed)
         for state in RUNS[key]:
             for value in state.values():
                 value.flags.writeable = False

@@ -11,7 +11,7 @@ from numpy_federated import FedAvg
 
 from clusterproof.common import InvalidArgument
 from clusterproof.conformance import DEFINITIONS, ConformanceTask, conform
-from clusterproof.conformance.known_mistakes import SLIPS
+from clusterproof.conformance.known_mistakes import KNOWN_MISTAKES
 
 
 def with_model(convert: Any, start: Any = FedAvg) -> type:
@@ -242,10 +242,10 @@ def test_a_float32_somewhere_is_no_fault_and_a_wrong_declaration_is() -> None:
     assert "if there is none" in without_cause.sentence
 
     def doubled(task: ConformanceTask, settings: dict[str, Any]) -> Any:
-        return DEFINITIONS["fedprox"](task, settings, [SLIPS["fedprox"]["prox-doubled"].changes])
+        return DEFINITIONS["fedprox"](task, settings, [KNOWN_MISTAKES["fedprox"]["prox-doubled"].changes])
 
     wrong = conform(with_model(lambda model: model.astype(np.float32).astype(float), doubled), "fedprox")
-    assert [one.slips for one in wrong.likely] == [("prox-doubled",)]
+    assert [one.mistakes for one in wrong.likely] == [("prox-doubled",)]
     assert conform(single, "fedavg", dtype="float32").verdict == "conforms"
     assert (
         conform(with_model(lambda model: model.astype(np.float32)), "fedavg", dtype="float64").verdict

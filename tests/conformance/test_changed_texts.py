@@ -46,7 +46,7 @@ def test_a_change_is_seen_and_named_if_it_is_known(row: dict[str, Any]) -> None:
     settings, forms = row.get("settings", {}), row.get("forms", {})
     names = check_names(DEFINITIONS[algorithm])[: -len(CHECKS)]
     checks = [name for name in names if name not in LONGER or row.get("longer")]
-    report = conform(start, algorithm, settings=settings, checks=checks, explained="slips" in row)
+    report = conform(start, algorithm, settings=settings, checks=checks, explained="mistakes" in row)
     assert report.verdict == row.get("verdict", "differs"), str(report)
     assert row.get("words", "") in str(report)
     if report.verdict == "variant" and forms:
@@ -54,8 +54,8 @@ def test_a_change_is_seen_and_named_if_it_is_known(row: dict[str, Any]) -> None:
         declared = {**settings, **forms}
         again = conform(start, algorithm, settings=declared, checks=checks, explained=False)
         assert again.verdict == "conforms"
-    elif "slips" in row:
-        named = [(one.slips, one.forms) for one in report.likely]
-        assert (tuple(row["slips"]), forms) in named if row["slips"] else named == [], str(report)
+    elif "mistakes" in row:
+        named = [(one.mistakes, one.forms) for one in report.likely]
+        assert (tuple(row["mistakes"]), forms) in named if row["mistakes"] else named == [], str(report)
     # one probe has more of everything: it does not tell which of them matters
     assert "that differ are the runs with more than" not in report.sentence

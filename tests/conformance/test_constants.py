@@ -44,7 +44,7 @@ SHORT = ("one-step", "local-epochs", "rounds", "sizes", "batches", "participatio
 
 @pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
-    ("deviation", "algorithm", "slip", "words"),
+    ("deviation", "algorithm", "mistake", "words"),
     [
         ({"momentum": 0.9}, "fedavg", "local-momentum", "momentum 0.9, which starts at 0 in each round"),
         ({"momentum": 0.5, "keeps": True}, "fedprox", "local-momentum-kept", "momentum 0.5, which is kept"),
@@ -62,10 +62,10 @@ SHORT = ("one-step", "local-epochs", "rounds", "sizes", "batches", "participatio
         ({"proximal": 0.1}, "fedprox", "proximal-constant", "proximal is 0.1 for every requested value"),
     ],
 )
-def test_the_constant_is_named(deviation: dict[str, Any], algorithm: str, slip: str, words: str) -> None:
+def test_the_constant_is_named(deviation: dict[str, Any], algorithm: str, mistake: str, words: str) -> None:
     report = conform(type("Deviating", (FedProx,), deviation), algorithm)
     assert report.verdict == "differs"
-    assert [one.slips for one in report.likely] == [(slip,)], str(report)
+    assert [one.mistakes for one in report.likely] == [(mistake,)], str(report)
     assert words in report.sentence
 
 
@@ -79,7 +79,7 @@ def test_a_constant_is_named_in_single_precision() -> None:
             return value.astype("float32") if name == "model" else value
 
     report = conform(Rounded, "fedavg", dtype="float32")
-    assert [one.slips for one in report.likely] == [("local-momentum-and-weight-decay",)], str(report)
+    assert [one.mistakes for one in report.likely] == [("local-momentum-and-weight-decay",)], str(report)
     assert "momentum 0.9 and weight decay 0.01" in report.sentence
 
 
@@ -90,7 +90,7 @@ def test_a_factor_near_1_is_not_printed_as_1() -> None:
 
 def test_a_fixed_step_size_is_named() -> None:
     report = conform(lambda task, settings: FedProx(task, {**settings, "step_size": 0.01}), "fedavg")
-    assert [one.slips for one in report.likely] == [("step_size-constant",)]
+    assert [one.mistakes for one in report.likely] == [("step_size-constant",)]
     assert "step_size is 0.01 for every requested value" in report.sentence
 
 
@@ -101,7 +101,7 @@ def test_the_optimiser_of_torch_has_these_constants() -> None:
 
     optimiser = torch_optimiser(torch.optim.SGD, momentum=0.9, weight_decay=1e-2)
     report = conform(optimiser, "fedavg", checks=SHORT)
-    assert [one.slips for one in report.likely] == [("local-momentum-and-weight-decay",)], str(report)
+    assert [one.mistakes for one in report.likely] == [("local-momentum-and-weight-decay",)], str(report)
     assert "momentum 0.9 and weight decay 0.01" in report.sentence
 
 
@@ -115,7 +115,7 @@ def test_a_constant_and_a_mistake_are_named_together() -> None:
             self.model = self.model + self.settings["server_step_size"] * (mean - self.model)
 
     report = conform(Uniform, "fedprox")
-    assert [one.slips for one in report.likely] == [("local-momentum", "other-weights")], str(report)
+    assert [one.mistakes for one in report.likely] == [("local-momentum", "other-weights")], str(report)
     assert "momentum 0.9" in report.sentence
     assert "other weights" in report.sentence
 
@@ -162,7 +162,7 @@ ALONE: dict[str, Any] = {"local_epochs": 1, "batch_size": None}
 )
 def test_settings_that_are_fixed_in_the_code_are_named(name: str, fixed: dict[str, Any]) -> None:
     report = conform(lambda task, settings: DEFINITIONS[name](task, {**settings, **fixed}), name)
-    assert [one.slips for one in report.likely] == [("settings-ignored",)], str(report)
+    assert [one.mistakes for one in report.likely] == [("settings-ignored",)], str(report)
     assert ", ".join(f"{name} = {value}" for name, value in fixed.items()) in report.sentence
 
 
@@ -178,7 +178,7 @@ def test_a_constant_under_another_form_is_named_with_it(name: str, fixed: dict[s
     report = conform(lambda task, settings: DEFINITIONS[name](task, {**settings, **fixed}), name)
     (constant, value), *others = fixed.items()
     form = dict(others)
-    assert (f"{constant}-constant",) in [one.slips for one in report.likely if one.forms == form], str(report)
+    assert (f"{constant}-constant",) in [one.mistakes for one in report.likely if one.forms == form], str(report)
     assert f"{constant} is {value} for every requested value" in report.sentence
 
 

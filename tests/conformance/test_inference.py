@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from clusterproof.conformance import DEFINITIONS, conform, infer
-from clusterproof.conformance.known_mistakes import SLIPS
+from clusterproof.conformance.known_mistakes import KNOWN_MISTAKES
 
 
 @pytest.mark.slow(reason="several seconds")
@@ -17,7 +17,7 @@ def test_the_algorithm_is_inferred(algorithm: str) -> None:
 
 @pytest.mark.parametrize("explained", [True, False])
 def test_the_cause_of_a_difference_is_looked_for_unless_told_otherwise(explained: bool) -> None:
-    fault = SLIPS["fedprox"]["prox-halved"].changes
+    fault = KNOWN_MISTAKES["fedprox"]["prox-halved"].changes
     report = conform(
         lambda task, given: DEFINITIONS["fedprox"](task, given, [fault]), "fedprox", explained=explained
     )

@@ -155,4 +155,4 @@ def test_a_mistake_of_such_a_server_is_named() -> None:
                 self.add_parameters(weight, model)
 
     report = conform(pfllib_server(FirstTwice), "fedavg", checks=PROBES)
-    assert [one.slips for one in report.likely] == [("first-model-not-zeroed",)], str(report)
+    assert [one.mistakes for one in report.likely] == [("first-model-not-zeroed",)], str(report)

@@ -21,13 +21,15 @@ from clusterproof.conformance import (
     random_task,
 )
 from clusterproof.conformance.further_checks import EQUIVARIANCE_UNITS
-from clusterproof.conformance.known_mistakes import SLIPS
+from clusterproof.conformance.known_mistakes import KNOWN_MISTAKES
 from clusterproof.conformance.probes import PLANS
 from clusterproof.conformance.tolerance import first_difference, fixed_point_tolerance, is_bounded
 
 
-def with_slip(algorithm: str, name: str) -> Callable[..., Any]:
-    return lambda task, settings: DEFINITIONS[algorithm](task, settings, [SLIPS[algorithm][name].changes])
+def with_mistake(algorithm: str, name: str) -> Callable[..., Any]:
+    return lambda task, settings: DEFINITIONS[algorithm](
+        task, settings, [KNOWN_MISTAKES[algorithm][name].changes]
+    )
 
 
 def with_change(algorithm: str, changes: Mapping[str, Any]) -> Callable[..., Any]:
@@ -88,20 +90,20 @@ class OnlyItsModel:
 
 
 FIRST = [
-    ("fedavg", with_slip("fedavg", "loss-summed"), "one-step"),
-    ("fedprox", with_slip("fedprox", "prox-doubled"), "local-epochs"),
+    ("fedavg", with_mistake("fedavg", "loss-summed"), "one-step"),
+    ("fedprox", with_mistake("fedprox", "prox-doubled"), "local-epochs"),
     ("fedavg", lambda task, given: DEFINITIONS["fedavg"](task, {**given, "step_size": 0.05}), "step-size"),
-    ("fedavg", with_slip("fedavg", "own-old-start"), "rounds"),
+    ("fedavg", with_mistake("fedavg", "own-old-start"), "rounds"),
     ("fedavg", with_change("fedavg", {"weights": "{} ** 2 / ({} ** 2).sum()"}), "sizes"),
-    ("fedavg", with_slip("fedavg", "first-batch-only"), "batches"),
-    ("fedavg", with_slip("fedavg", "server-step-twice"), "server-step"),
-    ("scaffold", with_slip("scaffold", "controls-averaged-over-participants"), "participation"),
+    ("fedavg", with_mistake("fedavg", "first-batch-only"), "batches"),
+    ("fedavg", with_mistake("fedavg", "server-step-twice"), "server-step"),
+    ("scaffold", with_mistake("scaffold", "controls-averaged-over-participants"), "participation"),
     ("fedprox", lambda task, given: DEFINITIONS["fedprox"](task, {**given, "proximal": 0.7}), "strengths"),
     ("fedavg", with_change("fedavg", {"weights": lambda _, value: _first_five(value)}), "seven-clients"),
     ("fedavg", Late, "many-rounds"),
     ("fedavg", Combined, "everything"),
     ("ifca", Prunes, "clusters"),
-    ("sofl", with_slip("sofl", "clustered-one-round-late"), "groups"),
+    ("sofl", with_mistake("sofl", "clustered-one-round-late"), "groups"),
 ]
 
 
@@ -362,7 +364,7 @@ def test_code_that_draws_from_a_global_generator_does_not_repeat(generator: str,
 def test_the_same_report_is_made_twice(name: str) -> None:
     def record() -> dict[str, Any]:
         np.random.random()  # noqa: NPY002 - a state that must not matter
-        found: dict[str, Any] = json.loads(conform(with_slip("fedprox", name), "fedprox").json())
+        found: dict[str, Any] = json.loads(conform(with_mistake("fedprox", name), "fedprox").json())
         return found
 
     assert record() == record()

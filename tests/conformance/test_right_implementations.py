@@ -305,12 +305,12 @@ def test_mistakes_that_the_runs_would_not_show_are_named() -> None:
         "controls-averaged-over-participants",
         type("Wrong", (Scaffold,), {"over_participants": True}),
     )
-    assert [one.slips for one in conform(wrong, "scaffold").likely] == [(name,)]
+    assert [one.mistakes for one in conform(wrong, "scaffold").likely] == [(name,)]
     assert conform(Scaffold, "scaffold").unseen == ()
     for start in (Scaffold, wrong):
         report = conform(start, "scaffold", supports=["batches", "server-step"])
         assert report.verdict == "conforms"
-        named = [one.slips for one in report.unseen]
+        named = [one.mistakes for one in report.unseen]
         assert ("controls-start-as-model",) in named
         assert (name,) in named
         assert ("option-I-at-local-model",) not in named  # it is no mistake of option II

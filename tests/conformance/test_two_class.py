@@ -57,7 +57,7 @@ def test_such_code_conforms_and_a_mistake_is_named() -> None:
     assert {"batches", "shift", "scale", "fixed-point"} <= set(skipped)
     assert "minibatches" in skipped["batches"]
     wrong = conform(Doubled, "fedprox", checks=("local-epochs", "rounds", "sizes", "participation"))
-    assert [one.slips for one in wrong.likely] == [("prox-doubled",)], str(wrong)
+    assert [one.mistakes for one in wrong.likely] == [("prox-doubled",)], str(wrong)
 
 
 def test_minibatches_are_refused_with_the_reason() -> None:

@@ -16,7 +16,7 @@ import pytest
 from clusterproof.checker.claims.claim import REGISTRY
 from clusterproof.commands.application import main
 from clusterproof.conformance.definitions import DEFINITIONS
-from clusterproof.conformance.known_mistakes import SLIPS
+from clusterproof.conformance.known_mistakes import KNOWN_MISTAKES
 
 GUIDE = Path(__file__).parents[2] / "docs" / "tutorials" / "write-an-algorithm.md"
 BY_HAND = """
@@ -50,7 +50,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "right.py").write_text(BY_HAND.replace("KEPT", 'self.settings["keep"]'))
     (tmp_path / "wrong.py").write_text(BY_HAND.replace("KEPT", "0.9"))
     monkeypatch.chdir(tmp_path)
-    with patch.dict(REGISTRY), patch.dict(DEFINITIONS), patch.dict(SLIPS):
+    with patch.dict(REGISTRY), patch.dict(DEFINITIONS), patch.dict(KNOWN_MISTAKES):
         yield tmp_path
 
 

@@ -106,7 +106,10 @@ def test_a_run_without_more_is_stored_as_before(tmp_path: Path):
         ({"measure": {"x": 3}}, "must map names to functions of"),
         ({"measure": {"x": lambda state: 1.0}}, "must map names to functions of"),
         ({"measure": {"x": lambda state, task: "far"}}, "must be numbers after every round, not str"),
-        ({"measure": {"gap": gap, "x": centred}}, "measure is 'x', but it must leave the state .* its `models`"),
+        (
+            {"measure": {"gap": gap, "x": centred}},
+            "measure is 'x', but it must leave the state .* its `models`",
+        ),
         (
             {"measure": {"x": lambda state, task: np.zeros(1 if state.clients is None else 2)}},
             r"measure is 'x', but it must keep its shape, \(1,\), and has \(2,\) after round 1",

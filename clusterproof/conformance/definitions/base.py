@@ -49,7 +49,7 @@ class Definition:
         Losses, numbers of samples and the start.
     settings
         Complete settings.
-    slips
+    mistakes
         Changes of the definition, see ``changes``; none for the definition itself.
     """
 
@@ -118,7 +118,7 @@ class Definition:
         self,
         task: ConformanceTask,
         settings: Mapping[str, Any],
-        slips: Sequence[Mapping[str, Change]] = (),
+        mistakes: Sequence[Mapping[str, Change]] = (),
     ) -> None:
         self.task = task
         # a power of a negative float is complex in Python, but NaN in NumPy
@@ -136,7 +136,7 @@ class Definition:
                 self.changes.append(form["changes"])
         if decay := self.declared("weight_decay"):
             self.changes.append({name: partial(_decayed, decay) for name in self.local_steps})
-        self.changes += slips
+        self.changes += mistakes
         self.functions = changed_functions(self)
         self.model: Any = np.array(task.starts if self.clusters else task.start, dtype=float)
         for name in self.states:

@@ -46,7 +46,7 @@ def likely_mistake(
     """
     from clusterproof.conformance.constants import explain_by_constants
     from clusterproof.conformance.definitions import DEFINITIONS
-    from clusterproof.conformance.known_mistakes import SLIPS
+    from clusterproof.conformance.known_mistakes import KNOWN_MISTAKES
     from clusterproof.conformance.probes import Observed, Probe, agree
     from clusterproof.conformance.tasks import ConformanceTask
     from clusterproof.conformance.tolerance import first_difference
@@ -79,11 +79,11 @@ def likely_mistake(
     if difference is None or not agree(definition, [right], "float64"):
         return ""
     runs = [observed(models, assignments, max(1, difference.round)), whole]
-    slips = SLIPS[definition.name].items()
+    mistakes = KNOWN_MISTAKES[definition.name].items()
     found = [
-        f"{slip.sentence} ({name})"
-        for name, slip in slips
-        if agree(definition, runs, whole.dtype, slips=[slip])
+        f"{mistake.sentence} ({name})"
+        for name, mistake in mistakes
+        if agree(definition, runs, whole.dtype, mistakes=[mistake])
     ]
     if not found:
         constants = reversed(list(explain_by_constants(definition, runs, whole.dtype)))  # settings come last

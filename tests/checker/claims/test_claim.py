@@ -158,7 +158,8 @@ def test_a_function_that_says_too_little_is_told_what_is_missing(registry: dict[
         """Return nothing."""
 
     with pytest.raises(
-        InvalidArgument, match=r"parameter is .step., but it must have a range; .* such as step: Fraction = Q.0:1."
+        InvalidArgument,
+        match=r"parameter is .step., but it must have a range; .* such as step: Fraction = Q.0:1.",
     ):
         claim("my-paper/one")(without_range)
     with pytest.raises(InvalidArgument, match=r"Nowhere.*top of the file"):

@@ -125,10 +125,15 @@ def test_a_repair_that_nobody_states_is_refused(
         registry.clear()
         assert main(arguments) == 2
         (line,) = capsys.readouterr().err.splitlines()
-        assert "repaired_by is 'mine/other', but it must be the id of a claim: it is to repair mine/lemma" in line
+        assert (
+            "repaired_by is 'mine/other', but it must be the id of a claim: it is to repair mine/lemma"
+            in line
+        )
     registry.clear()
     load_claims("first.py")
-    with pytest.raises(InvalidArgument, match="repaired_by is 'later/lemma', but it must be the id of a claim"):
+    with pytest.raises(
+        InvalidArgument, match="repaired_by is 'later/lemma', but it must be the id of a claim"
+    ):
         check("mine/lemma")
     registry.clear()
     other = "@claim('mine/other')\ndef other(place: Place) -> Sides:\n    'T'\n    return at_most(0, one=1)\n"

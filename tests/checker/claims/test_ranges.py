@@ -162,12 +162,18 @@ def test_an_end_may_be_a_function_of_earlier_quantities() -> None:
     ("make", "said"),
     [
         (lambda: integers(5, 1), "low is 5, but it must be at most high = 1. Exchange"),
-        (lambda: rationals(Fraction(3, 2), 1, 4), "low is Fraction(3, 2), but it must be at most high = 1. Exchange"),
+        (
+            lambda: rationals(Fraction(3, 2), 1, 4),
+            "low is Fraction(3, 2), but it must be at most high = 1. Exchange",
+        ),
         (lambda: reals(2.0, 1.0), "low is 2.0, but it must be at most high = 1.0. Exchange"),
         (lambda: integers(1.5, 3), "low is 1.5, but it must be an integer. Round it"),  # type: ignore[arg-type]
         (lambda: integers(1, Fraction(7, 2)), "high is Fraction(7, 2), but it must be an integer. Round it"),
         (lambda: choice(1, np.int32(3)), "must not be NumPy's integers, which wrap around"),
-        (lambda: choice([1, 2]), "values is [1, 2], but it must be a number, text or tuple. Write choice(*values)"),
+        (
+            lambda: choice([1, 2]),
+            "values is [1, 2], but it must be a number, text or tuple. Write choice(*values)",
+        ),
         (lambda: integers("a", "b"), "low is 'a', but it must be a number"),  # type: ignore[arg-type]
         (lambda: reals(0, None), "high is None, but it must be a number"),  # type: ignore[arg-type]
         (lambda: sequences(3, 2), "values is 3, but it must be a range"),  # type: ignore[arg-type]
@@ -335,7 +341,9 @@ def test_an_open_end_is_passed_by_the_multiple_that_is_said() -> None:
 
 
 def test_an_object_that_is_no_task_needs_functions_that_write_and_read_it() -> None:
-    with pytest.raises(InvalidArgument, match=r"make is 0\.5, but it must draw tasks .*\. Give drawn\(make, write="):
+    with pytest.raises(
+        InvalidArgument, match=r"make is 0\.5, but it must draw tasks .*\. Give drawn\(make, write="
+    ):
         drawn(lambda stream: 0.5).encode(0.5)
 
 

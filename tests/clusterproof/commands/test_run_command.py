@@ -139,7 +139,9 @@ def test_the_page_has_the_defaults_and_what_was_found(words: str, capsys: Captur
 
 def test_a_diverging_run_is_one_line(capsys: Capture) -> None:
     message = refused(capsys, *["run", "ifca", "--step-size", "1e300", "--rounds", "20"])
-    assert "--step-size is 1e+300, but it led in round 2 to NaN in model 0 of replicate 0. Lower it" in message
+    assert (
+        "--step-size is 1e+300, but it led in round 2 to NaN in model 0 of replicate 0. Lower it" in message
+    )
 
 
 def test_run_uses_the_options() -> None:

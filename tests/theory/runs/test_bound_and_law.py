@@ -101,5 +101,6 @@ def test_the_law_of_an_algorithm_that_declares_no_dynamics_is_not_compared(
     kind, sentence = answer_of(PLAIN, trace, "toy/bound")
     assert kind == "holds"
     assert (
-        "; the law was not compared: trace is 'mine', but it must be a run of an algorithm whose dynamics" in sentence
+        "; the law was not compared: trace is 'mine', but it must be a run of an algorithm whose dynamics"
+        in sentence
     )

@@ -1,4 +1,4 @@
-"""Slips that are the algorithm with another setting, or another slip, or a few lines of arithmetic."""
+"""Mistakes that are the algorithm with another setting, or another mistake, or a few lines of arithmetic."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ import pytest
 
 from clusterproof.conformance import DEFINITIONS, conform
 from clusterproof.conformance.changes import changed
-from clusterproof.conformance.known_mistakes import SLIPS
+from clusterproof.conformance.known_mistakes import KNOWN_MISTAKES
 from clusterproof.conformance.probes import SUPPORTS, Probe, make_probes, snapshots
 
 
@@ -16,14 +16,14 @@ def probes(algorithm: str) -> tuple[Probe, ...]:
     return tuple(make_probes(DEFINITIONS[algorithm], {}, SUPPORTS)[0])
 
 
-def models(algorithm: str, probe: Probe, slip: str | None = None, **changed: Any) -> np.ndarray:
-    slips = () if slip is None else (SLIPS[algorithm][slip],)
-    found = snapshots(DEFINITIONS[algorithm], probe, slips=slips, changed=changed)
+def models(algorithm: str, probe: Probe, mistake: str | None = None, **changed: Any) -> np.ndarray:
+    mistakes = () if mistake is None else (KNOWN_MISTAKES[algorithm][mistake],)
+    found = snapshots(DEFINITIONS[algorithm], probe, mistakes=mistakes, changed=changed)
     return np.array([state["model"] for state in found])
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "slip", "setting", "factor", "power"),
+    ("algorithm", "mistake", "setting", "factor", "power"),
     [
         ("fedprox", "prox-doubled", "proximal", 2.0, 1),
         ("fedprox", "prox-halved", "proximal", 0.5, 1),
@@ -40,14 +40,14 @@ def models(algorithm: str, probe: Probe, slip: str | None = None, **changed: Any
         ("fedavg", "other-weights", "weighting", "clients", None),
     ],
 )
-def test_a_slip_is_the_algorithm_with_another_setting(
-    algorithm: str, slip: str, setting: str, factor: Any, power: int | None
+def test_a_mistake_is_the_algorithm_with_another_setting(
+    algorithm: str, mistake: str, setting: str, factor: Any, power: int | None
 ) -> None:
     moved = 0.0
     for probe in probes(algorithm):
         value = factor if power is None else factor * probe.settings[setting] ** power
         expected = models(algorithm, probe, **{setting: value})
-        np.testing.assert_allclose(models(algorithm, probe, slip), expected, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(models(algorithm, probe, mistake), expected, rtol=1e-9, atol=1e-9)
         moved = max(moved, np.abs(expected - models(algorithm, probe)).max())
     assert moved > 1e-3
 
@@ -138,7 +138,7 @@ class CopyAfterwards(NoCopy):
 
 
 @pytest.mark.parametrize(
-    ("start", "algorithm", "slip"),
+    ("start", "algorithm", "mistake"),
     [
         (ControlsFirst, "scaffold", "controls-refreshed-first"),
         (AllControlsFirst, "scaffold", "all-controls-refreshed-first"),
@@ -150,15 +150,17 @@ class CopyAfterwards(NoCopy):
         (CopyAfterwards, "fedavg", "server-model-trained-in-place-and-averaged"),
     ],
 )
-def test_a_mistake_of_order_sign_or_copy_is_named(start: Any, algorithm: str, slip: str) -> None:
+def test_a_mistake_of_order_sign_or_copy_is_named(start: Any, algorithm: str, mistake: str) -> None:
     report = conform(start, algorithm)
-    assert (report.verdict, [one.slips for one in report.likely]) == ("differs", [(slip,)]), str(report)
+    assert (report.verdict, [one.mistakes for one in report.likely]) == ("differs", [(mistake,)]), str(report)
     assert "no fault" not in str(report)
 
 
 def test_weights_of_three_participants() -> None:
-    for slip, expected in (("last-change-only", [0, 0, 0.5]), ("last-client-only", [0, 0, 1])):
-        found = changed(None, SLIPS["fedavg"][slip].changes["weights"], [0.2, 0.3, 0.5], {"participants": []})
+    for mistake, expected in (("last-change-only", [0, 0, 0.5]), ("last-client-only", [0, 0, 1])):
+        found = changed(
+            None, KNOWN_MISTAKES["fedavg"][mistake].changes["weights"], [0.2, 0.3, 0.5], {"participants": []}
+        )
         assert found.tolist() == expected
 
 

@@ -1,4 +1,4 @@
-"""The bank of slips: each is found and named where it shows, and is told from the definition by single precision."""
+"""The bank of mistakes: each is found and named where it shows, and is told from the definition by single precision."""
 
 import itertools
 from typing import Any
@@ -9,7 +9,7 @@ import pytest
 from clusterproof.conformance import DEFINITIONS, check_names, conform
 from clusterproof.conformance.functions import in_directions
 from clusterproof.conformance.further_checks import CHECKS
-from clusterproof.conformance.known_mistakes import SLIPS
+from clusterproof.conformance.known_mistakes import KNOWN_MISTAKES
 from clusterproof.conformance.probes import SUPPORTS, Probe, make_probes, right_states, snapshots
 from clusterproof.conformance.tolerance import unit
 
@@ -27,7 +27,7 @@ FORMS: dict[str, tuple[dict[str, Any], ...]] = {
         {"trigger": "stationary", "pretraining": 1},
     ),
 }
-"""Settings under which slips of an algorithm are tried, up to the first under which one shows."""
+"""Settings under which mistakes of an algorithm are tried, up to the first under which one shows."""
 
 CLASSES = {
     "scaffold": [{"correction-sign", "drift-sign"}, {"server-part-sign", "control-step-sign"}],
@@ -38,7 +38,7 @@ CLASSES = {
     "gradient-loss": [{"weights-swapped", "similarity-missing"}],
     "cfl": [{"mean-of-norms", "no-splits"}, {"one-condition-suffices", "only-eps-2"}],
 }
-"""Slips of one algorithm that no run can tell apart."""
+"""Mistakes of one algorithm that no run can tell apart."""
 
 VARIANTS = {
     "other-weights",
@@ -53,20 +53,20 @@ VARIANTS = {
     "mean-of-participants",
     "momentum-nesterov",
 }
-"""Slips that are another admissible form of the algorithm."""
+"""Mistakes that are another admissible form of the algorithm."""
 
 
 ROUNDING = "in-half-precision"
-"""End of the names of slips that round once: by 2^-11 of an entry, where float32 allows 300 2^-23 and more a round."""
+"""End of the names of mistakes that round once: by 2^-11 of an entry; float32 allows 300 2^-23 and more a round."""
 
 IN_SINGLE = ("fedavg", "proxskip")
 """Algorithms whose bank is tried in single precision, too; the distances of all are compared with its unit below."""
-BANKS = [*((name, None) for name in SLIPS), *((name, "float32") for name in IN_SINGLE)]
+BANKS = [*((name, None) for name in KNOWN_MISTAKES), *((name, "float32") for name in IN_SINGLE)]
 
 
 @pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(("algorithm", "dtype"), BANKS)
-def test_every_slip_is_found_and_no_other_is_named(algorithm: str, dtype: str | None) -> None:
+def test_every_mistake_is_found_and_no_other_is_named(algorithm: str, dtype: str | None) -> None:
     """... by the shorter runs, if it shows there: more runs leave fewer causes."""
     definition = DEFINITIONS[algorithm]
     probes = check_names(definition)[: -len(CHECKS)]
@@ -74,17 +74,17 @@ def test_every_slip_is_found_and_no_other_is_named(algorithm: str, dtype: str | 
     shorter = [name for name in probes if name not in longer]
     unseen: list[str] = []
     misnamed: list[Any] = []
-    for name, slip in SLIPS[algorithm].items():
+    for name, mistake in KNOWN_MISTAKES[algorithm].items():
         seen = False
         for checks, settings in itertools.product((shorter, probes), FORMS.get(algorithm, ({},))):
             report = conform(
-                lambda task, given, slip=slip: definition(task, given, [slip.changes]),  # type: ignore[misc]
+                lambda task, given, mistake=mistake: definition(task, given, [mistake.changes]),  # type: ignore[misc]
                 algorithm,
                 settings=settings,
                 checks=checks,
                 dtype=dtype,
             )
-            named = {one for hypothesis in report.likely for one in hypothesis.slips}
+            named = {one for hypothesis in report.likely for one in hypothesis.mistakes}
             allowed = next((group for group in CLASSES.get(algorithm, []) if name in group), {name})
             seen = seen or (dtype == "float32" and name.endswith(ROUNDING))
             if report.verdict == "differs":
@@ -104,9 +104,9 @@ def test_every_slip_is_found_and_no_other_is_named(algorithm: str, dtype: str | 
     assert (unseen, misnamed) == ([], [])
 
 
-def is_far(definition: Any, slip: Any, probe: Probe) -> bool:
-    """Return whether a slip is 50 units of single precision or more away from the definition in a run."""
-    faulty = snapshots(definition, probe, slips=(slip,))
+def is_far(definition: Any, mistake: Any, probe: Probe) -> bool:
+    """Return whether a mistake is 50 units of single precision or more away from the definition in a run."""
+    faulty = snapshots(definition, probe, mistakes=(mistake,))
     for number, (found, wanted) in enumerate(zip(faulty, right_states(definition, probe), strict=False)):
         for name in wanted:
             with np.errstate(all="ignore"):
@@ -117,24 +117,28 @@ def is_far(definition: Any, slip: Any, probe: Probe) -> bool:
 
 
 @pytest.mark.slow(reason="several seconds")
-@pytest.mark.parametrize("algorithm", SLIPS)
-def test_single_precision_tells_every_slip_from_the_definition(algorithm: str) -> None:
+@pytest.mark.parametrize("algorithm", KNOWN_MISTAKES)
+def test_single_precision_tells_every_mistake_from_the_definition(algorithm: str) -> None:
     definition = DEFINITIONS[algorithm]
     probes = [
         probe for form in FORMS.get(algorithm, ({},)) for probe in make_probes(definition, form, SUPPORTS)[0]
     ]
-    bank = {name: slip for name, slip in SLIPS[algorithm].items() if not name.endswith(ROUNDING)}
-    near = [name for name, slip in bank.items() if not any(is_far(definition, slip, one) for one in probes)]
+    bank = {
+        name: mistake for name, mistake in KNOWN_MISTAKES[algorithm].items() if not name.endswith(ROUNDING)
+    }
+    near = [
+        name for name, mistake in bank.items() if not any(is_far(definition, mistake, one) for one in probes)
+    ]
     assert near == []
 
 
 @pytest.mark.slow(reason="several seconds")
 def test_pairs_of_mistakes_are_named_together() -> None:
     pair = ("correction-without-server", "K-counts-epochs")
-    changes = [SLIPS["scaffold"][name].changes for name in pair]
+    changes = [KNOWN_MISTAKES["scaffold"][name].changes for name in pair]
     report = conform(lambda task, given: DEFINITIONS["scaffold"](task, given, changes), "scaffold")
     assert report.verdict == "differs"
-    assert {frozenset(one.slips) for one in report.likely} == {frozenset(pair)}
+    assert {frozenset(one.mistakes) for one in report.likely} == {frozenset(pair)}
 
 
 def directions(change: Any) -> Any:
