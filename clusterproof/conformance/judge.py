@@ -29,7 +29,7 @@ from clusterproof.conformance.probes import (
     right_states,
     snapshots,
 )
-from clusterproof.conformance.report import Check, Localisation, Report
+from clusterproof.conformance.report import Check, Localisation, Report, with_runs
 from clusterproof.conformance.settings import check_declared, check_settings, find_definition
 from clusterproof.conformance.tolerance import first_difference, unit
 from clusterproof.methods import METHODS
@@ -92,6 +92,7 @@ def conform(
         If an argument is not admissible; not for a defect of the implementation, which is a verdict.
     """
     definition = find_definition(algorithm)
+    named = getattr(start, "__name__", type(start).__name__)
     if isinstance(start, Algorithm):
         options = {
             field.name: value
@@ -107,6 +108,7 @@ def conform(
     chosen = check_settings(definition, settings or {})
     supported, declared, loss = check_declared(start, supports, dtype, loss, chosen)
     blank = Report(
+        implementation=named,
         algorithm=definition.name,
         equation=definition.equation,
         source=definition.source,
@@ -130,7 +132,7 @@ def conform(
         if not runs:
             return blank
         _require_usable(definition, blank, runs, run)
-        report = judge(replace(blank, runs=runs), explained)
+        report = judge(with_runs(blank, runs), explained)
         further = additional_checks(report, run, [name for name in CHECKS if name in wanted])
         for check in further:
             if check.name == "repeatable" and check.outcome == "failed":

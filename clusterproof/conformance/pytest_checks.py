@@ -8,6 +8,7 @@ from typing import Any
 from clusterproof.common.validation import check_name
 from clusterproof.conformance.judge import check_names, conform
 from clusterproof.conformance.observation import Start
+from clusterproof.conformance.page import cause
 from clusterproof.conformance.report import Report
 from clusterproof.conformance.settings import find_definition
 
@@ -41,7 +42,7 @@ class ConformanceCheck:
 
             pytest.skip(check.sentence)
         if check.outcome == "failed":
-            raise AssertionError("\n  ".join([f"{check.name}: {check.sentence}", *report.cause()]))
+            raise AssertionError("\n  ".join([f"{check.name}: {check.sentence}", *cause(report)]))
 
 
 def checks(start: Start, algorithm: str, **options: Any) -> list[ConformanceCheck]:

@@ -48,9 +48,7 @@ def test_torch_implementations_conform(
     start = getattr(torch_federated, name)
     report = conform(start, algorithm, settings=settings, checks=PROBES, explained=False)
     assert (report.verdict, report.dtype) == ("conforms", dtype), str(report)
-    *_, last = str(report).split("\n")
-    declared = ", ".join(f"{name} = {value}" for name, value in settings.items())
-    assert last.endswith(f", where {declared}" if settings else report.equation)
+    assert report.settings == settings
 
 
 @pytest.mark.parametrize(
@@ -226,8 +224,7 @@ def test_another_admissible_form_is_a_variant(
     )
     assert (report.verdict, report.status, report.likely) == ("variant", 4, ())
     assert words in report.sentence
-    assert "failing probe" not in str(report)
-    assert "differ from the declared form" in str(report)
+    assert report.localised is None
 
 
 @pytest.mark.parametrize(
@@ -314,9 +311,9 @@ def test_mistakes_that_the_runs_would_not_show_are_named() -> None:
         assert ("controls-start-as-model",) in named
         assert (name,) in named
         assert ("option-I-at-local-model",) not in named  # it is no mistake of option II
-        listed = str(report).partition("  these runs do not rule out\n")[2].splitlines()
-        assert listed[:4] == [f"    - {one}" for one in report.unseen[:4]]
-        assert listed[4] == f"    - {len(named) - 4} more"
+        printed = " ".join(str(report).split())
+        assert [str(one) in printed for one in report.unseen] == [True] * 4 + [False] * (len(named) - 4)
+        assert f"- {len(named) - 4} more" in printed
 
 
 @pytest.mark.slow(reason="a second or more")
@@ -368,9 +365,8 @@ def test_causes_that_runs_do_not_tell_apart_are_a_list() -> None:
 
     report = conform(Short, "fedavg", checks=PROBES)
     assert len(report.likely) > 1
-    lines = str(report).splitlines()
-    assert lines[1] == f"  likely one of {len(report.likely)}, which these runs do not tell apart"
-    assert lines[2 : 2 + len(report.likely)] == [f"    - {one}" for one in report.likely]
+    printed = " ".join(str(report).split())
+    assert all(f"- {one}" in printed for one in report.likely)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -121,9 +121,7 @@ def test_nan_ends_a_run_with_round_and_model() -> None:
         return replace(good, models=np.where(good.models < 1, np.nan, good.models))
 
     start = np.full((1, 2), 7.0)  # 3.5, 1.75, then below 1
-    with pytest.raises(
-        Diverged, match="algorithm is 'own', but it led in round 3 to NaN in model 0"
-    ) as end:
+    with pytest.raises(Diverged, match="algorithm is 'own', but it led in round 3 to NaN in model 0") as end:
         run(make({"answer": answer}), TASK, rounds=9, initial=start)
     assert end.value.rounds == 2
     starts = np.stack([start, start / 4, start])

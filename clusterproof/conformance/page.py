@@ -1,0 +1,139 @@
+"""The page that ``clusterproof conform`` prints: what was found, for the person whose code it is."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from clusterproof.conformance.diagnosis import Hypothesis
+
+if TYPE_CHECKING:
+    from clusterproof.conformance.report import Reached, Report
+
+ANSWERS = {
+    "conforms": "{implementation} conforms to {algorithm}: it {sentence}.",
+    "variant": "{implementation} is a variant of {algorithm}: it {sentence}.",
+    "differs": "{implementation} differs from {algorithm}.",
+    "unusable": "{implementation} cannot be compared with {algorithm}: {sentence}.",
+    "inconclusive": "{implementation} was not compared with {algorithm}: {sentence}.",
+}
+"""First line of the page by verdict."""
+MOST_LISTED = 4
+"""Largest number of hypotheses that a page lists."""
+WIDTH, MARGIN = 80, 15
+"""Columns of the page, and of the names at its left."""
+
+
+def page(report: Report) -> str:
+    """Return the page: the answer, its cause, the checks, the sizes of the runs, the definition, the next command."""
+    heading = ANSWERS[report.verdict].format(
+        implementation=report.implementation, algorithm=report.algorithm, sentence=report.sentence
+    )
+    parts = [[*_wrapped(heading), *cause(report)], list(_checks(report)), list(_runs(report))]
+    parts.append(list(_definition(report)))
+    parts.append(["Next", *_entry("", ["clusterproof conform --list   all algorithms and settings"])])
+    return "\n\n".join("\n".join(part) for part in parts if part)
+
+
+def cause(report: Report) -> list[str]:
+    """Return the likely cause of a difference, where the runs first differ, and mistakes that would not show."""
+    lines = []
+    if report.verdict == "differs":
+        lines += _wrapped(f"{report.sentence[:1].upper()}{report.sentence[1:]}.")
+        lines += _listed(report.likely if len(report.likely) > 1 else ())
+    if (first := report.localised) is not None:
+        lines += _wrapped(f"First failing check: {first.probe}. It tests {first.meaning}.")
+        lines += _wrapped(f"{first.difference}.", indent="  ")
+    if report.unseen:
+        lines += [f"These runs would not show {_counted(len(report.unseen), 'known mistake')}:"]
+        lines += _listed(report.unseen)
+    return lines
+
+
+def _checks(report: Report) -> Iterator[str]:
+    if not report.checks:
+        return
+    yield "Checks"
+    failed = "other form" if report.verdict == "variant" else "failed"
+    for outcome, label in (("passed", "passed"), ("failed", failed)):
+        names = [check.name for check in report.checks if check.outcome == outcome]
+        if names:
+            yield from _entry(label, [", ".join(names)])
+    skipped = [f"{check.name}: {check.sentence}" for check in report.checks if check.outcome == "skipped"]
+    if skipped:
+        yield from _entry("skipped", skipped)
+
+
+def _runs(report: Report) -> Iterator[str]:
+    if report.reached is None:
+        return
+    yield "Runs"
+    yield from _sizes(report.reached)
+    if names := report.not_compared:
+        yield from _entry("not compared", [f"{', '.join(names)}. The code does not hand {_them(names)} out."])
+    if names := report.not_varied:
+        yield from _entry("not varied", [f"{', '.join(names)}. Code that ignores {_them(names)} would pass."])
+
+
+def _sizes(reached: Reached) -> Iterator[str]:
+    yield from _entry(
+        "clients", [f"{_range(reached.clients)}, {_range(reached.participants)} of them in a round"]
+    )
+    yield from _entry("rounds", [_range(reached.rounds)])
+    yield from _entry("samples", [f"{_range(reached.samples)} of a client"])
+    largest = f"{reached.model:.3g} norm of a model, {reached.move:.3g} change of an entry in a round,"
+    yield from _entry("at most", [f"{largest} {reached.gradient:.3g} norm of a gradient at the start"])
+
+
+def _definition(report: Report) -> Iterator[str]:
+    yield "Definition"
+    yield from _entry("source", [report.source])
+    checked = (
+        "We checked it against the paper."
+        if report.paper_was_read
+        else "We could not check it against the paper."
+    )
+    yield from _entry("", [checked])
+    yield from _entry("round", report.equation.split("; "))
+    if report.settings:
+        yield from _entry("declared", [", ".join(f"{name} = {it}" for name, it in report.settings.items())])
+
+
+def _range(ends: tuple[int, int]) -> str:
+    return str(ends[0]) if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+
+
+def _them(names: Sequence[str]) -> str:
+    return "it" if len(names) == 1 else "them"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _listed(hypotheses: Sequence[Hypothesis]) -> list[str]:
+    more = len(hypotheses) - MOST_LISTED
+    lines = [line for one in hypotheses[:MOST_LISTED] for line in _wrapped(f"- {one}", indent="  ")]
+    return lines + [f"  - {more} more"] * (more > 0)
+
+
+def _entry(label: str, texts: Iterable[str]) -> list[str]:
+    """Return texts with a name at the left of the first."""
+    found = [
+        line
+        for text in texts
+        for line in textwrap.wrap(text, WIDTH - MARGIN, break_long_words=False, break_on_hyphens=False)
+    ]
+    return [f"  {'' if place else label:{MARGIN - 2}}{line}" for place, line in enumerate(found)]
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent + "  " * bool(indent),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
