@@ -120,8 +120,10 @@ def _decoded(line: bytes) -> tuple[str, Any]:
     try:
         kind, content = msgspec.json.decode(line, type=tuple[str, Any])
         if kind == "refused":
-            *refusal, place = msgspec.convert(content, tuple[str, str | None, str, str, str])
-            raise InvalidArgument(*refusal, place=place)
+            argument, value, rule, remedy, place = msgspec.convert(
+                content, tuple[str, str | None, str, str, str]
+            )
+            raise InvalidArgument(argument, value, rule, remedy, place=place)
         if kind == "verdict":
             index, verdict, remark = msgspec.convert(content, tuple[int, Verdict, str])
             return kind, (index, judged(verdict), remark)
