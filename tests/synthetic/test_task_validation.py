@@ -126,7 +126,8 @@ def refusal(make, **arguments):
     with pytest.raises(InvalidArgument) as raised:
         make(**arguments)
     error = raised.value
-    assert str(error) == f"{error.argument} = {error.value!r}: {error.rule}; {error.remedy}"
+    joined = "is missing: it" if error.value is None else ", but it"
+    assert f"{joined} {error.rule}. " in str(error)
     return error
 
 

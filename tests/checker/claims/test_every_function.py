@@ -166,7 +166,7 @@ def test_a_constant_that_is_not_finite_is_refused_with_what_to_write(
     make: Any, name: str, value: float
 ) -> None:
     """As a number, and as a function of an earlier quantity."""
-    with pytest.raises(InvalidArgument, match=rf"{name} = .*finite number.*leave it out"):
+    with pytest.raises(InvalidArgument, match=rf"{name} is .*finite number.*Leave it out"):
         make(**{name: value})
 
     single, of_class = choice(1), make(**{name: lambda mu: value})
@@ -175,7 +175,7 @@ def test_a_constant_that_is_not_finite_is_refused_with_what_to_write(
         """Suppose nothing."""
         return at_most(0, bound=mu)
 
-    with pytest.raises(InvalidArgument, match=rf"{name} = .*finite number.*leave it out"):
+    with pytest.raises(InvalidArgument, match=rf"{name} is .*finite number.*Leave it out"):
         verdict_on(one)
 
 
