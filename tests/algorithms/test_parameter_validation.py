@@ -183,11 +183,16 @@ OF_TASKS = [
         "loss_reduction is 'sum', but it needs a task with a number",
     ),
     (GradientLoss, {}, Bare(), "task is 'Bare', but it must have `losses_and_gradients`"),
-    (PerFedAvg, {"gradient": "second-order"}, Bare(), "task is 'Bare', but it .*`hessian_products`; .*'first"),
+    (
+        PerFedAvg,
+        {"gradient": "second-order"},
+        Bare(),
+        "task is 'Bare', but it .*`hessian_products`. .*'first",
+    ),
     *((kind, SAMPLES, Bare(), "client_samples") for kind in (FedAvg, Scaffold, FedProx, CFL, SoFL)),
-    (FedAvg, {"reshuffle": True}, QUADRATIC, "^task = "),
-    (FedAvg, {"reshuffle": True}, RegressionMixture.random(**FRESH), "^data = "),
-    (FedAvg, {"reshuffle": True}, LogisticMixture.random(**FRESH), "^data = "),
+    (FedAvg, {"reshuffle": True}, QUADRATIC, "^task is "),
+    (FedAvg, {"reshuffle": True}, RegressionMixture.random(**FRESH), "^data is "),
+    (FedAvg, {"reshuffle": True}, LogisticMixture.random(**FRESH), "^data is "),
     (IFCA, {"least_share": 0.4}, QUADRATIC, "1 / 3"),
 ]
 

@@ -180,7 +180,7 @@ def test_json_that_is_no_configuration_is_one_sentence(tmp_path: Path, text: str
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
     for name in ("binary", "nothing", "."):
-        with pytest.raises(InvalidArgument, match="config = "):
+        with pytest.raises(InvalidArgument, match="config is "):
             read_configuration_file(tmp_path / name)
 
 

@@ -84,6 +84,6 @@ def test_a_checksum_is_of_names_types_shapes_and_numbers() -> None:
 
 def test_a_folder_of_something_else_is_not_resumed(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("Dear Ann")
-    with pytest.raises(InvalidArgument, match="must be empty; choose another name"):
+    with pytest.raises(InvalidArgument, match=r"must be empty\. Choose another name"):
         train(configuration_from(TINY), tmp_path, resume=True)
     assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]

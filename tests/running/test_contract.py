@@ -90,7 +90,7 @@ def make(parts: dict[str, Any]) -> Own:
 @pytest.mark.parametrize("replicates", [None, 3])
 @pytest.mark.parametrize(("parts", "message"), MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_is_refused_by_name(parts: dict[str, Any], message: str, replicates: int | None) -> None:
-    with pytest.raises(InvalidArgument, match=f"^algorithm = 'own': .*{message}"):
+    with pytest.raises(InvalidArgument, match=f"^algorithm is 'own'.*{message}"):
         run(make(parts), TASK, rounds=2, replicates=replicates)
 
 

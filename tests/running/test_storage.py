@@ -180,7 +180,7 @@ def test_nothing_is_written_over(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("precious")
     for place in ("full", "file", "file/below", "full/thesis.tex/far/below"):
         for refuse in (check_destination, lambda folder: save_trace(make_trace(), folder)):
-            with pytest.raises(InvalidArgument, match="out = "):
+            with pytest.raises(InvalidArgument, match="out is "):
                 refuse(tmp_path / place)
     assert (tmp_path / "full" / "thesis.tex").read_text() == (tmp_path / "file").read_text() == "precious"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "full"]
@@ -191,11 +191,11 @@ def test_impossible_places_are_refused_beforehand(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InvalidArgument, match="out = "):
+    with pytest.raises(InvalidArgument, match="out is "):
         check_destination(place)
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "loop").symlink_to("loop")
-    with pytest.raises(InvalidArgument, match="out = "):
+    with pytest.raises(InvalidArgument, match="out is "):
         check_destination("loop")
 
 

@@ -84,7 +84,7 @@ def test_wide_mixtures_take_fixed_arguments_and_refuse_other_tasks():
         assert (task.clusters, task.dimension) == (2, 3)
 
     look()
-    with pytest.raises(InvalidArgument, match="kind = 'two-point'"):
+    with pytest.raises(InvalidArgument, match="kind is 'two-point'"):
         strategies.wide_mixtures("two-point")
 
 

@@ -126,7 +126,7 @@ def refusal(make, **arguments):
     with pytest.raises(InvalidArgument) as raised:
         make(**arguments)
     error = raised.value
-    joined = "is missing: it" if error.value is None else ", but it"
+    joined = error.argument if error.value is ... else "is missing: it" if error.value is None else ", but it"
     assert f"{joined} {error.rule}. " in str(error)
     return error
 

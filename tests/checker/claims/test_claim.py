@@ -165,7 +165,7 @@ def test_a_function_that_says_too_little_is_told_what_is_missing(registry: dict[
     with pytest.raises(InvalidArgument, match=r"Nowhere.*top of the file"):
         claim("my-paper/two")(unknown_name)
     claim("my-paper/three")(without_sides)
-    with pytest.raises(InvalidArgument, match=r"must be two sides; end the function with `return at_most"):
+    with pytest.raises(InvalidArgument, match=r"must be a comparison. End the function with `return at_most"):
         check("my-paper/three")
     with pytest.raises(InvalidArgument, match="must decorate a function"):
         claim("my-paper/four")(3)  # type: ignore[arg-type]

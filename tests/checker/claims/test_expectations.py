@@ -309,7 +309,7 @@ def test_an_interval_stays_within_the_range(end: int) -> None:
 def test_an_event_happened_or_did_not() -> None:
     """Errors in place of a comparison with them would all count as events."""
     for events in (np.array([0.5, 2.0]), np.array([0.0, math.nan]), np.array([1, 2])):
-        with pytest.raises(InvalidArgument, match="must be booleans, 0 or 1; write a comparison"):
+        with pytest.raises(InvalidArgument, match=r"must be booleans, 0 or 1\. Write a comparison"):
             probability(events, at_most=0.5)
     for events in (np.array([0.0, 1.0]), np.array([0, 1]), [False, True]):
         assert probability(events, at_most=0.5).events.tolist() == [False, True]

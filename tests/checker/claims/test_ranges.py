@@ -299,7 +299,7 @@ def test_a_signature_that_is_no_space_is_refused() -> None:
         return at_most(seed, one=1)
 
     for function, name in ((untyped, "x"), (twice, "own"), (reserved, "seed")):
-        with pytest.raises(InvalidArgument, match=f"^parameter = '{name}'"):
+        with pytest.raises(InvalidArgument, match=f"^parameter is '{name}'"):
             Space.of(function)
 
 

@@ -104,7 +104,7 @@ def verdict_with(**fields: Any) -> Verdict:
 def test_verdicts_that_fail_a_build_are_read() -> None:
     assert read_kinds("violated, consistent") == {Kind.VIOLATED, Kind.CONSISTENT}
     for wrong in ("", "violatd", "violated,"):
-        with pytest.raises(InvalidArgument, match=r"fail_on = .*must be verdicts of certified, consistent"):
+        with pytest.raises(InvalidArgument, match=r"fail_on is .*must be verdicts of certified, consistent"):
             read_kinds(wrong)
 
 

@@ -352,5 +352,5 @@ def test_a_class_that_a_round_has_no_proof_for_is_refused_by_its_name() -> None:
 )
 def test_a_setting_out_of_range_is_refused_by_its_name(name: str, values: list[Any]) -> None:
     for value in values:
-        with pytest.raises(InvalidArgument, match=f"^{name} = "):
+        with pytest.raises(InvalidArgument, match=f"^{name} is "):
             replace(FEDAVG, **{name: value})
