@@ -122,14 +122,14 @@ def test_attributes_of_tasks_are_arrays():
 TRACE = run(FedAvg(step_size=0.1), TASK, rounds=1)
 SWAPPED = {
     "run(task, algorithm)": (lambda: run(TASK, FedAvg(step_size=0.1), rounds=1), "algorithm", "write run"),
-    "a class": (lambda: run(FedAvg, TASK, rounds=1), "algorithm", r"make an instance, FedAvg\("),
+    "a class": (lambda: run(FedAvg, TASK, rounds=1), "algorithm", r"Make an instance, FedAvg\("),
     "a name": (lambda: run("fedavg", TASK, rounds=1), "algorithm", "'fedavg'"),
     "a class of tasks": (
         lambda: run(FedAvg(step_size=0.1), QuadraticMixture, rounds=1),
         "task",
-        r"make an instance, QuadraticMixture\(",
+        r"Make an instance, QuadraticMixture\(",
     ),
-    "compare(trace, task)": (lambda: theory.compare(TRACE, TASK), "task", "give the task"),
+    "compare(trace, task)": (lambda: theory.compare(TRACE, TASK), "task", "Give the task"),
     "assert_holds(task, trace, id)": (
         lambda: theory.assert_holds(TASK, TRACE, "cfl-mgd/theorem-d"),
         "id",
@@ -138,13 +138,13 @@ SWAPPED = {
     "assert_holds(id, trace, task)": (
         lambda: theory.assert_holds("cfl-mgd/theorem-d", TRACE, TASK),
         "task",
-        "give the task",
+        "Give the task",
     ),
-    "assert_same_law(trace, task)": (lambda: theory.assert_same_law(TRACE, TASK), "task", "give the task"),
+    "assert_same_law(trace, task)": (lambda: theory.assert_same_law(TRACE, TASK), "task", "Give the task"),
     "assert_same_law(algorithm=class)": (
         lambda: theory.assert_same_law(TASK, TRACE, algorithm=FedAvg),
         "algorithm",
-        "make an instance",
+        "Make an instance",
     ),
 }
 

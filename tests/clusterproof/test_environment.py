@@ -230,7 +230,7 @@ def test_a_package_without_stub_files_says_what_is_missing(tmp_path: Path) -> No
         last = done.stderr.splitlines()[-1]
         assert last.startswith("ImportError: ")
         assert "__init__.pyi is missing" in last
-        assert "install Clusterproof into a folder" in last
+        assert "Install Clusterproof into a folder" in last
 
 
 TAKEN_AWAY = """
@@ -296,7 +296,7 @@ def test_without_a_home_directory_data_are_named_by_a_variable(
     assert "set CLUSTERPROOF_DATA" in capsys.readouterr().out
     for line in ("train --data mnist --out t", "table gradient-loss/figures-4-and-5"):
         assert "set CLUSTERPROOF_DATA" in refused(capsys, *line.split()), line
-    assert "add --out FOLDER" in refused(capsys, "table", "fpfc/table-1")
+    assert "Add --out FOLDER" in refused(capsys, "table", "fpfc/table-1")
     assert os.listdir(tmp_path) == []
 
 

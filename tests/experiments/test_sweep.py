@@ -122,7 +122,7 @@ NESTED = 'measure = ["error"]\nsettings.clients = ' + "[" * 20_000 + "]" * 20_00
     [
         ("rounds = 3", "measure is missing: has no default"),
         ("measure = []", "must be names, none twice"),
-        ('measure = ["eror"]', "the nearest are error"),
+        ('measure = ["eror"]', "The nearest are error"),
         ('measure = ["error", "error"]', "none twice"),
         ('measure = "error"', "wrong type"),
         ('measure = ["error"]\nround = 3', "write rounds"),
@@ -133,7 +133,7 @@ NESTED = 'measure = ["error"]\nsettings.clients = ' + "[" * 20_000 + "]" * 20_00
         ('measure = ["error"]\ncommand = "fly"', "must be one of 'run', 'train'"),
         ('measure = ["error"]\ngrid.momentum = 0.5', "wrong type"),
         ('measure = ["error"]\n[grid]\nmomentun = [1]', "write momentum"),
-        ('measure = ["error"]\n[grid]\nmomentum = []', "give every list a value"),
+        ('measure = ["error"]\n[grid]\nmomentum = []', "Give every list a value"),
         ('measure = ["error"]\n[grid]\nmomentum = ["much"]', "momentum is 'much', but it has the wrong type"),
         ('measure = ["error"]\n[grid]\nstrength = [1.0]', "is not an option of any run"),
         (
@@ -292,7 +292,7 @@ def test_user_code_is_named_on_the_command_line_and_counts_by_its_content(
         for content in (code, f"{code}# changed\n", code):
             (tmp_path / "mine.py").write_text(content, encoding="utf-8")
             sweep = read_sweep(write(tmp_path, text), {})
-            with pytest.raises(InvalidArgument, match=r"is code, .*add --code mine\.py:Own"):
+            with pytest.raises(InvalidArgument, match=r"is code, .*Add --code mine\.py:Own"):
                 runs_of(sweep, ["mine.py:Other"])
             (only,) = runs_of(sweep, ["mine.py:Own"])
             files.append(only.unit.file)

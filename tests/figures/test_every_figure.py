@@ -142,7 +142,7 @@ def test_titles_and_labels_are_the_readers():
     (legend,) = figure.legends
     assert legend.get_title().get_text() == "Of slides"
     assert drawn("model-averaging-map").get_suptitle() == ""
-    with pytest.raises(InvalidArgument, match="give at most 2"):
+    with pytest.raises(InvalidArgument, match="Give at most 2"):
         two_panels(labels=list("abc"))
     with pytest.raises(InvalidArgument, match="none has a name"):
         figure_of("model-averaging-map").plot(labels=["a"])

@@ -53,8 +53,8 @@ def with_(**changes: Any) -> Any:
 
 
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
-    "writes models": ({"answer": write_models}, "and writes into its `models`; compute a new array"),
-    "writes buffers": ({"answer": write_buffers}, "and writes into its `buffers.0`; compute a new array"),
+    "writes models": ({"answer": write_models}, "and writes into its `models`. Compute a new array"),
+    "writes buffers": ({"answer": write_buffers}, "and writes into its `buffers.0`. Compute a new array"),
     "target": ({"target": "pool"}, "a `target` among clusters, pooled, clients, not 'pool'"),
     "count": ({"model_count": lambda self, task: 0}, "from `model_count`, not 0"),
     "start": (

@@ -95,7 +95,7 @@ def lemma(x: int):
         ("def (", "SyntaxError"),
         (FILE.format(paper="half") + "\nraise RuntimeError('later')", "RuntimeError: later, line 17"),
         ("import sys; sys.exit(3)", "SystemExit"),
-        ("x = 1", "must state a claim; decorate a function"),
+        ("x = 1", "must state a claim. Decorate a function"),
         (
             WITHOUT_RANGE,
             "file is 'broken.py': line 4: parameter = 'x', but it must have a range. Give it one as its default",

@@ -75,7 +75,7 @@ def test_check_selects_and_names_verdicts_that_fail_a_build(
         assert main(["check", "--verbose", *words.split()]) == 0
         output = capsys.readouterr().out
         assert re.findall(r"^([pq]/\w+)", output, flags=re.MULTILINE) == names.split(), words
-    assert "add --all" in refused(capsys, "check", "*slow")
+    assert "Add --all" in refused(capsys, "check", "*slow")
     assert main(["check", "--all", "--fail-on", "violated"]) == 0
     capsys.readouterr()
     assert main(["check", "--all", "--fail-on", "violated,vacuous"]) == 1

@@ -52,7 +52,7 @@ def test_a_mistake_is_named_by_its_line(given: Path, capsys: pytest.CaptureFixtu
     line = refused(capsys, "check", "-")
     assert "'-'" in line
     assert "line 2" in line
-    assert "correct the text" in line
+    assert "Correct the text" in line
 
 
 @pytest.mark.parametrize("given", [TEXT], indirect=True)

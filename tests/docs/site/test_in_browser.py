@@ -105,7 +105,7 @@ def test_theorems_of_a_reader_are_judged_one_after_the_other(replayed: Path, pag
             "f(n=Z[1:40]):\n    return equal((sum(range(n + 1)), n * (n + 1) / 2))",
             "every instance was evaluated",
         ),
-        ("f(x=Q[0:1]):\n    return at_most(x * 0.5, 1)", "write Fraction(1, 2)"),
+        ("f(x=Q[0:1]):\n    return at_most(x * 0.5, 1)", "Write Fraction(1, 2)"),
         ("f(n=Z[1:]):\n    return at_most(n, 2 ** n)", "not refuted on"),
     ):
         if function is not None:

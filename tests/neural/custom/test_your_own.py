@@ -83,7 +83,7 @@ def test_the_files_of_the_page_say_the_same(place: Path, capsys: pytest.CaptureF
     (place / "mine.toml").write_text(TOML[0], encoding="utf-8")
     command = ["train", "--config", "mine.toml", "--out", "run", "--threads", "1", "--rounds", "1"]
     for section, name in CODE.items():  # each is asked for
-        remedy = f"look at the code, then add --{section} {name}"
+        remedy = f"Look at the code, then add --{section} {name}"
         assert remedy in refused(capsys, *command)
         assert not (place / "run").exists()
         command += [f"--{section}", name]

@@ -119,7 +119,7 @@ def test_what_the_commands_refuse(capsys: pytest.CaptureFixture[str], tmp_path: 
     line = refused(capsys, "data", "fetch", "mnist", "--data-dir", str(tmp_path / "file"))
     assert "--data-dir" in line
     refused(capsys, "data", "fetch", "mnist", "--data-dir", "/proc/nothing")
-    with pytest.raises(InvalidArgument, match="see `clusterproof data list`"):
+    with pytest.raises(InvalidArgument, match="See `clusterproof data list`"):
         load("cifar-10")
 
 
