@@ -121,7 +121,7 @@ def test_attributes_of_tasks_are_arrays():
 
 TRACE = run(FedAvg(step_size=0.1), TASK, rounds=1)
 SWAPPED = {
-    "run(task, algorithm)": (lambda: run(TASK, FedAvg(step_size=0.1), rounds=1), "algorithm", "write run"),
+    "run(task, algorithm)": (lambda: run(TASK, FedAvg(step_size=0.1), rounds=1), "algorithm", "Write run"),
     "a class": (lambda: run(FedAvg, TASK, rounds=1), "algorithm", r"Make an instance, FedAvg\("),
     "a name": (lambda: run("fedavg", TASK, rounds=1), "algorithm", "'fedavg'"),
     "a class of tasks": (

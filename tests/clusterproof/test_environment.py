@@ -230,7 +230,7 @@ def test_a_package_without_stub_files_says_what_is_missing(tmp_path: Path) -> No
         last = done.stderr.splitlines()[-1]
         assert last.startswith("ImportError: ")
         assert "__init__.pyi is missing" in last
-        assert "Install Clusterproof into a folder" in last
+        assert "install Clusterproof into a folder" in last
 
 
 TAKEN_AWAY = """

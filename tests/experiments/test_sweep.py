@@ -120,19 +120,19 @@ NESTED = 'measure = ["error"]\nsettings.clients = ' + "[" * 20_000 + "]" * 20_00
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("rounds = 3", "measure is missing: has no default"),
+        ("rounds = 3", "measure is missing: it must be given"),
         ("measure = []", "must be names, none twice"),
         ('measure = ["eror"]', "The nearest are error"),
         ('measure = ["error", "error"]', "none twice"),
         ('measure = "error"', "wrong type"),
-        ('measure = ["error"]\nround = 3', "write rounds"),
+        ('measure = ["error"]\nround = 3', "Write rounds"),
         ('measure = ["error"]\nrounds = 1.5', "wrong type"),
         ('measure = ["error"]\nseeds = [1, 1]', "none twice"),
-        ('measure = ["error"]\nseeds = [-1]', "seed = -1"),
+        ('measure = ["error"]\nseeds = [-1]', "seed is -1"),
         ('measure = ["error"]\nseeds = 1000001', "must be a number of seeds"),
         ('measure = ["error"]\ncommand = "fly"', "must be one of 'run', 'train'"),
         ('measure = ["error"]\ngrid.momentum = 0.5', "wrong type"),
-        ('measure = ["error"]\n[grid]\nmomentun = [1]', "write momentum"),
+        ('measure = ["error"]\n[grid]\nmomentun = [1]', "Write momentum"),
         ('measure = ["error"]\n[grid]\nmomentum = []', "Give every list a value"),
         ('measure = ["error"]\n[grid]\nmomentum = ["much"]', "momentum is 'much', but it has the wrong type"),
         ('measure = ["error"]\n[grid]\nstrength = [1.0]', "is not an option of any run"),
@@ -145,20 +145,20 @@ NESTED = 'measure = ["error"]\nsettings.clients = ' + "[" * 20_000 + "]" * 20_00
             "each setting once",
         ),
         ('measure = ["error"]\n[grid]\nalgorithm = ["x.py:Own"]', "is code"),
-        ('measure = ["error"]\nseeds = 1000000\n[grid]\nnoise = [1.0, 2.0]', "grid = 2000000"),
+        ('measure = ["error"]\nseeds = 1000000\n[grid]\nnoise = [1.0, 2.0]', "grid is 2000000"),
         ("measure = [", "must be a TOML file"),
         ("\x00", "must be a TOML file"),
         (NESTED, "nested more than 100 levels deep"),
         ('command = "train"\nmeasure = ["round"]', "measure is 'round', but it must be one of"),
         ('command = "train"\nmeasure = ["purity"]\nreplicates = 2', "is not of training runs"),
-        ('command = "train"\nmeasure = ["purity"]\n[grid]\ndata = ["digit"]', "write digits"),
+        ('command = "train"\nmeasure = ["purity"]\n[grid]\ndata = ["digit"]', "Write digits"),
         ('command = "train"\nmeasure = ["purity"]\n[grid]\nnetwork = ["x.py:Net"]', "is code"),
         ('command = "train"\nmeasure = ["purity"]\n[grid]\nhidden = ["wide"]', "wrong type"),
         (
             'command = "train"\nmeasure = ["purity"]\n[grid]\nchannels = [[1, 2]]',
             "is not an option of any run",
         ),
-        ('command = "train"\nmeasure = ["purity"]\n[settings]\nseed = 2', "use rounds, seeds and every"),
+        ('command = "train"\nmeasure = ["purity"]\n[settings]\nseed = 2', "Use rounds, seeds and every"),
     ],
 )
 def test_a_wrong_file_is_refused_in_one_line(
@@ -292,7 +292,7 @@ def test_user_code_is_named_on_the_command_line_and_counts_by_its_content(
         for content in (code, f"{code}# changed\n", code):
             (tmp_path / "mine.py").write_text(content, encoding="utf-8")
             sweep = read_sweep(write(tmp_path, text), {})
-            with pytest.raises(InvalidArgument, match=r"is code, .*Add --code mine\.py:Own"):
+            with pytest.raises(InvalidArgument, match=r"is code, .*add --code mine\.py:Own"):
                 runs_of(sweep, ["mine.py:Other"])
             (only,) = runs_of(sweep, ["mine.py:Own"])
             files.append(only.unit.file)

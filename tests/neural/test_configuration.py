@@ -130,21 +130,21 @@ def test_flat_options_are_sorted_into_sections() -> None:
         "algorithm": {"name": "ifca", "clusters": 3},
         "training": {"rounds": 5},
     }
-    with pytest.raises(InvalidArgument, match="write step_size"):
+    with pytest.raises(InvalidArgument, match="Write step_size"):
         sections_from({"algorithm": "ifca", "step_sise": 3})
 
 
 @pytest.mark.parametrize(
     ("old", "new", "parts"),
     [
-        ("step_size = 1", "step_sise = 1", ["algorithm.step_sise", "write step_size"]),
-        ("step_size = 1", "step_size = -1", ["algorithm.step_size = -1", "greater than 0"]),
+        ("step_size = 1", "step_sise = 1", ["algorithm.step_sise", "Write step_size"]),
+        ("step_size = 1", "step_size = -1", ["algorithm.step_size is -1", "greater than 0"]),
         ("step_size = 1", "step_size = nan", ["algorithm.step_size", "finite"]),
         ("step_size = 1", "step_size = '1'", ["algorithm.step_size", "Expected float, got text"]),
         ("step_size = 1", "momentum = 0.5", ["algorithm.momentum", "is not a setting", "averaging"]),
-        ('"ifca"', '"ifka"', ["algorithm.name = 'ifka'", "write ifca"]),
-        ("[network]", "[netwerk]", ["netwerk", "write network"]),
-        ("rounds = 30", "rounds = 3.5", ["training.rounds = 3.5", "Expected int, got float"]),
+        ('"ifca"', '"ifka"', ["algorithm.name is 'ifka'", "Write ifca"]),
+        ("[network]", "[netwerk]", ["netwerk", "Write network"]),
+        ("rounds = 30", "rounds = 3.5", ["training.rounds is 3.5", "Expected int, got float"]),
         ("rounds = 30", "threads = 1025", ["training.threads", "at most 1024"]),
         ("rounds = 30", "rounds = 30\nrounds = 31", ["Cannot overwrite a value (at line 23"]),
         ("hidden = [16, 8]", 'hidden = [16, "8"]', ["network.hidden"]),
@@ -221,7 +221,7 @@ def test_parameters_of_user_supplied_code_are_stored_or_refused(
         configuration_from({"algorithm": {"name": "own.py:Unbounded", "step_size": 0.5}})
     sections = {"algorithm": given}
     with pytest.raises(
-        InvalidArgument, match=r"a file alone may not ask for that; .* --algorithm own\.py:Own"
+        InvalidArgument, match=r"a file alone may not ask for that\. .* --algorithm own\.py:Own"
     ):
         with_code(sections, {})
     assert with_code(sections, {"algorithm": "own.py:Unbounded"})["algorithm"]["name"] == "own.py:Unbounded"

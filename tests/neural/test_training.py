@@ -229,8 +229,12 @@ def test_a_run_whose_clients_would_hold_other_samples_is_refused(tmp_path: Path,
         return replace(images, train=replace(images.train, pixels=pixels))
 
     for name, fault, words in (
-        ("partition", other_stream, "partition.name = 'rotated-groups': gives the clients other samples"),
-        ("load", other_bytes, "partition.name = 'rotated-groups': gives the clients other samples"),
+        (
+            "partition",
+            other_stream,
+            "partition.name is 'rotated-groups', but it gives the clients other samples",
+        ),
+        ("load", other_bytes, "partition.name is 'rotated-groups', but it gives the clients other samples"),
     ):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(training, name, fault)

@@ -183,7 +183,7 @@ def test_the_given_start_is_neither_changed_nor_aliased():
         ({"rounds": 1, "replicates": 0}, "replicates", "single run"),
         ({"rounds": 1, "initial": np.zeros((3, 3))}, "initial", "one starting model"),
         ({"rounds": 1, "initial": np.zeros((4, 2, 3))}, "initial", "one starting model"),
-        ({"rounds": 1, "initial": np.array([[0, 1, 2], [0, 1, np.inf]])}, "initial", "Remove NaN"),
+        ({"rounds": 1, "initial": np.array([[0, 1, 2], [0, 1, np.inf]])}, "initial", "remove NaN"),
     ],
 )
 def test_bad_runs_are_refused(arguments, argument, remedy):

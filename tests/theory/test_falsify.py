@@ -176,7 +176,7 @@ def test_a_negative_bound_is_no_counterexample() -> None:
         ),
         (
             {"tasks": lambda stream: 3},
-            "tasks is '<lambda>', but it must draw a task, and draws 3. Such as lambda stream:",
+            "tasks is '<lambda>', but it must draw a task, and draws 3. Write, for example, lambda stream:",
         ),
         (
             {
@@ -310,7 +310,7 @@ def test_what_is_a_fifth_off_is_violated_by_a_run_that_can_be_pasted(
 
 
 def test_replicates_are_for_expectations_and_the_reverse() -> None:
-    with pytest.raises(InvalidArgument, match="replicates is None, but it must be given for an expectation"):
+    with pytest.raises(InvalidArgument, match="replicates is missing: it must be given for an expectation"):
         falsify(
             lambda task, trace: expectation(trace.errors[0], at_most=1.0),
             algorithm=FedAvg(step_size=STEP),

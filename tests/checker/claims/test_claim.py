@@ -159,7 +159,7 @@ def test_a_function_that_says_too_little_is_told_what_is_missing(registry: dict[
 
     with pytest.raises(
         InvalidArgument,
-        match=r"parameter is .step., but it must have a range; .* such as step: Fraction = Q.0:1.",
+        match=r"parameter is .step., but it must have a range\. .* such as step: Fraction = Q.0:1.",
     ):
         claim("my-paper/one")(without_range)
     with pytest.raises(InvalidArgument, match=r"Nowhere.*top of the file"):
@@ -195,7 +195,7 @@ def test_a_hypothesis_is_a_name_and_whether_it_holds_in_this_order(
         suppose(name, holds)
         return at_most(x, one=1)
 
-    with pytest.raises(InvalidArgument, match=r'write suppose\("x > 0", x > 0\)'):
+    with pytest.raises(InvalidArgument, match=r'Write suppose\("x > 0", x > 0\)'):
         decided(wrong)
 
 

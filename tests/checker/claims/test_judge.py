@@ -472,7 +472,7 @@ def test_a_hypothesis_without_words_has_those_of_the_code() -> None:
 
 
 def test_a_decorator_without_a_call_says_what_is_missing() -> None:
-    with pytest.raises(InvalidArgument, match=r'write @claim\("my-paper/lemma-1"\)'):
+    with pytest.raises(InvalidArgument, match=r'Write @claim\("my-paper/lemma-1"\)'):
 
         @claim  # type: ignore[arg-type]
         def lemma_1() -> Sides:

@@ -98,7 +98,7 @@ def lemma(x: int):
         ("x = 1", "must state a claim. Decorate a function"),
         (
             WITHOUT_RANGE,
-            "file is 'broken.py': line 4: parameter = 'x', but it must have a range. Give it one as its default",
+            "broken.py, line 4: parameter is 'x', but it must have a range. Give it one as its default",
         ),
         (FILE.format(paper="cfl-mgd").replace("/lemma", "/lemma-2"), "must be new"),
     ],

@@ -98,7 +98,7 @@ def test_a_forged_number_is_refused_by_name(change: dict[str, Any], named: str) 
 
 
 def test_a_missing_quantity_is_refused_by_name() -> None:
-    with pytest.raises(InvalidArgument, match=r"counterexample\.round is None, but it is missing"):
+    with pytest.raises(InvalidArgument, match=r"counterexample\.round is missing: it must be given"):
         SPACE.decode({name: value for name, value in VALID.items() if name != "round"})
 
 
@@ -175,18 +175,18 @@ def test_an_end_may_be_a_function_of_earlier_quantities() -> None:
             "values is [1, 2], but it must be a number, text or tuple. Write choice(*values)",
         ),
         (lambda: integers("a", "b"), "low is 'a', but it must be a number"),  # type: ignore[arg-type]
-        (lambda: reals(0, None), "high is None, but it must be a number"),  # type: ignore[arg-type]
+        (lambda: reals(0, None), "high is missing: it must be a number"),  # type: ignore[arg-type]
         (lambda: sequences(3, 2), "values is 3, but it must be a range"),  # type: ignore[arg-type]
         (lambda: simplex(0), "length is 0, but it must be an integer, at least 1"),
         (lambda: simplex(Fraction(3, 2)), "length is Fraction(3, 2), but it must be an integer, at least 1"),
         (least, "numbers is (), but it must be one or more"),
-        (lambda: reals(0.0, math.inf), "high = "),
-        (lambda: integers(-math.inf, 3), "low = "),  # type: ignore[arg-type]
-        (lambda: rationals(math.nan, 1, 4), "low = "),  # type: ignore[arg-type]
-        (lambda: rationals(0, 1, 0), "denominator = "),
-        (lambda: rationals(0, 1, 0.5), "denominator = "),  # type: ignore[arg-type]
-        (lambda: vectors(-1), "length = "),
-        (lambda: matrices(2, 10**9), "length = "),
+        (lambda: reals(0.0, math.inf), "high is "),
+        (lambda: integers(-math.inf, 3), "low is "),  # type: ignore[arg-type]
+        (lambda: rationals(math.nan, 1, 4), "low is "),  # type: ignore[arg-type]
+        (lambda: rationals(0, 1, 0), "denominator is "),
+        (lambda: rationals(0, 1, 0.5), "denominator is "),  # type: ignore[arg-type]
+        (lambda: vectors(-1), "length is "),
+        (lambda: matrices(2, 10**9), "length is "),
     ],
 )
 def test_a_range_of_nothing_is_refused_where_it_is_written(make: Any, said: str) -> None:
@@ -320,7 +320,7 @@ def test_a_range_depends_on_quantities_before_it_alone(later: Range) -> None:
         return at_most(x, one=1)
 
     with pytest.raises(
-        InvalidArgument, match=r"^z is .*, but it depends on `y`, .* before it\. Name one of these: x$"
+        InvalidArgument, match=r"^z is .*, but it depends on `y`, .* before it\. Name one of these: x\.$"
     ):
         Space.of(statement)
 

@@ -75,7 +75,7 @@ def test_instances_of_a_true_claim_are_consistent_and_others_refused() -> None:
     [
         ({"own": -4}, "counterexample.own is -4, but it must be an integer in 1 .. 4"),
         ({"clients": 3, "own": 3}, 'must meet the hypothesis "some client is of another cluster"'),
-        ({"line": "other"}, "counterexample.line = 'other'"),
+        ({"line": "other"}, "counterexample.line is 'other'"),
         ({"seed": 1}, "counterexample.seed is 1, but it is unknown"),
     ],
 )

@@ -96,7 +96,7 @@ def test_what_a_file_writes_into_the_channel_is_told_in_a_sentence(name: str, tm
     assert done.returncode == 2
     assert not words(done.stdout)
     (said,) = done.stderr.splitlines()
-    assert said.startswith("clusterproof: file = ")
+    assert said.startswith("error: file is ")
 
 
 def test_lines_that_are_printed_alike_are_refused(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_ties_are_those_of_the_two_best_models():
     assert strategies.without_ties(between(0.0), [[-1.0], [2.0]])
     assert not strategies.without_ties(between(0.5), np.array([[-1.0], [2.0]]))
     assert strategies.without_ties(between(0.0), [[0.5], [3.0], [-3.0]])  # the two worse ones tie
-    with pytest.raises(InvalidArgument, match=r"^task is .*write without_ties\(task, initial\)"):
+    with pytest.raises(InvalidArgument, match=r"^task is .*Write without_ties\(task, initial\)"):
         strategies.without_ties(np.zeros((2, 1)), between(0.0))
 
 

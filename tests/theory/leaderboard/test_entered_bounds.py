@@ -169,7 +169,7 @@ def test_bad_input_is_one_line(change: str, named: str, capsys: pytest.CaptureFi
     given |= dict(zip(words[::2], words[1::2], strict=True))
     assert main(["leaderboard", "fedavg", *(f"{name}={value}" for name, value in given.items())]) == 2
     error = capsys.readouterr().err
-    assert re.match(rf"clusterproof: (Invalid value for )?(--)?{named}( = | is missing: |: )", error)
+    assert re.match(rf"error: (Invalid value for )?(--)?{named}( is |: )", error)
     assert error.count("\n") == 1
 
 
@@ -184,7 +184,7 @@ def test_sampling_is_computed_from_the_clients(capsys: pytest.CaptureFixture[str
     assert printed[0] == printed[1]
     assert "theta = 1/9" in printed[0].splitlines()[0]
     assert main(["leaderboard", "scaffold", *words, "--clients=10", "--participants=5"]) == 2
-    assert capsys.readouterr().err.startswith("error: --participants = 5: ")
+    assert capsys.readouterr().err.startswith("error: --participants is 5, but it ")
     assert "drift: hypothesis fails: all clients take part in every round" in printed[0]
 
 
