@@ -254,7 +254,7 @@ def test_a_run_of_fpfc_is_compared_with_its_own_theorem(capsys: Capture) -> None
     ("words", "why"),
     [
         (f"{FPFC} --augmentation 1", "must have rho > 2 L_g = 4 (fpfc/repaired-models)"),
-        (f"fedavg {SMALL}", "no theorem of this algorithm is a bound on runs"),
+        (f"fedavg {SMALL}", "has no theorem that bounds runs"),
         (
             "fpfc --task regression --clients 8 --dimension 3 --rounds 2",
             "must be a quadratic mixture (fpfc/repaired-models)",
@@ -384,13 +384,13 @@ def test_a_users_class_runs_as_the_built_in_one_that_it_repeats(own: None, capsy
             "own.py:Writes",
             "must leave the state that `step` is given unchanged, and writes into its `models`",
         ),
-        ("own.py:Raises", "algorithm = 'own.py:Raises': raised KeyError: 'a' ("),
+        ("own.py:Raises", "algorithm is 'own.py:Raises', but it raised KeyError: 'a' ("),
         ("other.py:Raises", "own.py, line "),  # beside the file, none of whose calls is in it
         ("own.py:Own --momentum 0.5", "Unknown option: --momentum"),
         ("fedavg --record momentum --out o", "must be a field of State, which has models, clients"),
         ("fedavg --measure gap --out o", "--measure is 'gap', but it must be MODULE:NAME or FILE.py:NAME"),
         ("fedavg --measure own.py:none --out o", "has no attribute 'none'"),
-        ("fedavg --measure own.py:fails --out o", "--measure = 'own.py:fails': raised KeyError: 'a' ("),
+        ("fedavg --measure own.py:fails --out o", "--measure is 'own.py:fails', but it raised KeyError: 'a' ("),
     ],
 )
 def test_mistakes_are_named(words: str, message: str, own: None, capsys: Capture) -> None:

@@ -117,7 +117,7 @@ def test_a_mistake_is_refused(
     name = write(place, code)
     options = ("--rounds", "2", "--device", "cpu", "--algorithm", "own.py:Own", "--out", "run")
     message = refused(capsys, "train", *SMALL, *options)  # on a GPU torch itself refuses some of them
-    assert message.startswith(f"clusterproof: --algorithm = '{name}': ")
+    assert message.startswith(f"error: --algorithm is '{name}', but it ")
     for part in parts:
         assert part in message
 
@@ -156,7 +156,7 @@ def test_errors_of_user_supplied_networks_and_data(
     small = [part for part in SMALL if part != "--hidden" and part != "8"]
     small = small if option == "--network" else ["--threads", "1"]
     message = refused(capsys, "train", *small, "--rounds", "9", option, f"own.py:{name}", "--out", "run")
-    assert message.startswith(f"clusterproof: {option} = '{place / 'own.py'}:{name}': ")
+    assert message.startswith(f"error: {option} is '{place / 'own.py'}:{name}', but it ")
     for part in parts:
         assert part in message
 
