@@ -531,7 +531,7 @@ def test_a_disk_that_fills_while_a_run_is_written_costs_one_line_and_not_the_rep
         signal.signal(signal.SIGXFSZ, before)
     output, errors = capsys.readouterr()
     assert "Theorem D" in output
-    assert re.fullmatch(r"clusterproof: (--)?out = .* must be a folder that can be written.*\n", errors)
+    assert re.fullmatch(r"error: (--)?out is .* must be a folder that can be written.*\n", errors)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -186,9 +186,9 @@ def spoiled(path: Path, aside: Path) -> Iterator[str | None]:
     """Put something hostile in the place of a file, and yield what the refusal says of it."""
     shutil.move(path, aside)
     path.symlink_to(aside)
-    yield f"/{path.name}': must be a regular file or a folder"
+    yield f"/{path.name}', but it must be a regular file or a folder"
     put(path, "pipe")
-    yield f"/{path.name}': must be a regular file or a folder"
+    yield f"/{path.name}', but it must be a regular file or a folder"
     if path.suffix in (".json", ".parquet", ".safetensors"):
         put(path, "large")
         yield None
@@ -294,7 +294,7 @@ def test_a_store_with_a_link_is_neither_read_nor_written(folder: Path, capsys: C
         assert main(line.split()) == 0
     for path in links(folder / "there", folder / "aside"):
         before = contents(folder)
-        assert f"/{path.name}': must be a regular file or a folder" in refused(capsys, *line.split())
+        assert f"/{path.name}', but it must be a regular file or a folder" in refused(capsys, *line.split())
         assert contents(folder) == before, path
     assert main(line.split()) == 0
 

@@ -204,7 +204,7 @@ def test_records_that_are_none_are_one_line(
         path.write_text(text, errors="surrogatepass")
         for words in (["--replay", "--evidence"], ["--evidence"]):
             line = refused(capsys, "check", str(tmp_path / "mine.py"), *words, str(tmp_path))
-            assert f"'{path}': must " in line
+            assert f"'{path}', but it must " in line
 
 
 def test_a_check_says_what_its_author_can_change(

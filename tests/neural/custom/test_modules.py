@@ -73,7 +73,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "mean of the batch": (lambda: layers(Centred()), "in company than alone"),
     "dropout": (lambda: layers(nn.Dropout(0.5)), "draws random numbers"),
-    "no parameters": (lambda: nn.Flatten(), "has no parameters that are trained; add some"),
+    "no parameters": (lambda: nn.Flatten(), "has no parameters that are trained. Add some"),
     "too few scores": (lambda: nn.Sequential(nn.Flatten(), nn.Linear(16, 2)), "scores of shape"),
     "a parameter without effect": (Odd, "not have been used in the graph"),
     "lazy": (lambda: nn.Sequential(nn.Flatten(), nn.LazyLinear(3)), "uninitialized parameter"),
