@@ -244,7 +244,7 @@ def expectation(
         raise InvalidArgument(
             "range", range, "must be a pair (least, largest)", "write, for example, (0, math.inf)"
         )
-    # what is not a number is in no range, and breaks every bound
+    # NaN lies in no range, and breaks every bound
     if range is not None and ((array < range[0]) | (array > range[1])).any():
         raise InvalidArgument("range", range, "must hold every sample", "widen it, or leave it out")
     ((sense, allowed),) = stated.items()

@@ -78,7 +78,7 @@ def load_module(source: str | Path, argument: str = "module") -> str:
                 dict.pop(REGISTRY, name)
         REGISTRY.update(before)
         line = line_of(error, str(path.resolve())) if is_file else None
-        if isinstance(error, InvalidArgument):  # it says what is wrong
+        if isinstance(error, InvalidArgument):  # its own message says what is wrong
             place = error.place or (text if line is None else f"{text}, line {line}")
             raise InvalidArgument(
                 error.argument, error.value, error.rule, error.remedy, error.others, place

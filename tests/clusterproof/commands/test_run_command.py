@@ -390,7 +390,10 @@ def test_a_users_class_runs_as_the_built_in_one_that_it_repeats(own: None, capsy
         ("fedavg --record momentum --out o", "must be a field of State, which has models, clients"),
         ("fedavg --measure gap --out o", "--measure is 'gap', but it must be MODULE:NAME or FILE.py:NAME"),
         ("fedavg --measure own.py:none --out o", "has no attribute 'none'"),
-        ("fedavg --measure own.py:fails --out o", "--measure is 'own.py:fails', but it raised KeyError: 'a' ("),
+        (
+            "fedavg --measure own.py:fails --out o",
+            "--measure is 'own.py:fails', but it raised KeyError: 'a' (",
+        ),
     ],
 )
 def test_mistakes_are_named(words: str, message: str, own: None, capsys: Capture) -> None:
