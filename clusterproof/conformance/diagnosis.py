@@ -77,7 +77,9 @@ class _Search:
     def agree(self, causes: Causes, runs: Sequence[Observed]) -> bool:
         """Return whether causes explain runs; a mistake in the weights excludes the form "unbiased-models"."""
         mistakes = [self.known[cause] for cause in causes]
-        if ("weighting", "unbiased-models") in causes and any("weights" in mistake.changes for mistake in mistakes):
+        if ("weighting", "unbiased-models") in causes and any(
+            "weights" in mistake.changes for mistake in mistakes
+        ):
             return False
         return agree(self.definition, runs, self.dtype, mistakes=mistakes)
 

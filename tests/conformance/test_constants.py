@@ -178,7 +178,9 @@ def test_a_constant_under_another_form_is_named_with_it(name: str, fixed: dict[s
     report = conform(lambda task, settings: DEFINITIONS[name](task, {**settings, **fixed}), name)
     (constant, value), *others = fixed.items()
     form = dict(others)
-    assert (f"{constant}-constant",) in [one.mistakes for one in report.likely if one.forms == form], str(report)
+    assert (f"{constant}-constant",) in [one.mistakes for one in report.likely if one.forms == form], str(
+        report
+    )
     assert f"{constant} is {value} for every requested value" in report.sentence
 
 
