@@ -39,6 +39,10 @@ class InvalidArgument(ValueError):
         others: Sequence[InvalidArgument] = (),
         place: str = "",
     ) -> None:
+        try:
+            repr(value)
+        except ValueError:  # an integer with more digits than Python can write
+            value = type(value).__name__
         super().__init__(argument, value, rule, remedy)
         self.argument = argument
         self.value = value
@@ -64,10 +68,7 @@ class InvalidArgument(ValueError):
 
 def _shortened(value: object) -> str:
     """Write a value, without the middle of a long one."""
-    try:
-        text = repr(value)
-    except ValueError:  # an integer of more digits than Python writes
-        return type(value).__name__
+    text = repr(value)
     return text if len(text) <= 120 else f"{text[:60]} ... {text[-50:]}"
 
 
