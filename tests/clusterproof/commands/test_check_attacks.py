@@ -224,7 +224,7 @@ def test_lines_of_a_verdict_that_are_none_are_told_in_a_sentence(
     Path("evidence").mkdir()
     Path("evidence/mine.json").write_text(json.dumps(content))
     assert main(["check", "mine.py", "--replay", "--evidence", "evidence"]) == 2
-    assert capsys.readouterr().err.startswith("error: --evidence = ")
+    assert capsys.readouterr().err.startswith("error: --evidence is ")
 
 
 PAINTED = """

@@ -87,7 +87,7 @@ MISTAKES: dict[str, tuple[str, list[str]]] = {
     ),
     "no number": (
         AFTER + "state.models * torch.inf, clients, 0 * clients)",
-        ["led in round 1 to numbers that are not finite;", "Correct it"],
+        ["led in round 1 to numbers that are not finite.", "Correct it"],
     ),
     "a function": ("class Spare(Good):\n    pass\n\nOwn = read", ["must be a frozen dataclass"]),
     "an abstract class": ("class Own(Algorithm[State]):\n    name = 'own'", ["and all methods of"]),
