@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clusterproof.checker.export.expressions import (
+    Decided,
     Expression,
     Record,
     Symbolic,
@@ -36,6 +37,8 @@ class Path:
         In the kernel's order all that is known at its end.
     values, shown
         The values, and what must be shown of them.
+    decisions
+        In their order the comparisons that were branched on, as they are known, and whether what was asked holds.
     """
 
     unknowns: Sequence[Unknown]
@@ -43,6 +46,7 @@ class Path:
     known: Sequence[Any]
     values: Sequence[Any]
     shown: Sequence[Fact]
+    decisions: Sequence[tuple[Any, bool]] = ()
 
 
 @dataclass
@@ -188,7 +192,8 @@ def path_to(record: Record, values: Any, shown: Sequence[Fact], before: set[int]
     """Return the path that an evaluation has followed since some facts were known."""
     known = running().now.known
     own = [fact for fact in known if id(fact) not in record.said | (before or set())]
-    return Path(list(record.unknowns), own, known, list(values), shown)
+    branched = [(fact, asked is fact) for asked, fact in running().now.path if type(asked) is Decided]
+    return Path(list(record.unknowns), own, known, list(values), shown, branched)
 
 
 def _facts(said: Any) -> list[Fact]:

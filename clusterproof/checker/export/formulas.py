@@ -200,7 +200,7 @@ class Exporter:
             return self._evaluated(line, values, Evaluation(), plainly=True)
 
     def paths(self, line: str, chosen: Mapping[str, Any]) -> Iterator[Formulas]:
-        """Yield a line's formulas on symbols, on each path through the branches on which the line is reached.
+        """Yield a line's formulas on symbols, on each path through the branches; some may not reach the line.
 
         Parameters
         ----------
@@ -214,8 +214,7 @@ class Exporter:
             evaluation = Evaluation(decisions=decisions)
             formulas = self._evaluated(line, chosen, evaluation, on_symbols=True)
             decisions = evaluation.next_decisions()
-            if formulas.sides is not None or not evaluation.now.path:
-                yield formulas
+            yield formulas
 
     def hypotheses(self, line: str, chosen: Mapping[str, Any]) -> Formulas:
         """Return a line's hypotheses on symbols, where what follows them may have no formula."""
@@ -307,7 +306,7 @@ class Exporter:
             ]
             quantities += several
             return tuple(each.expression for each in several)
-        if type(allowed) is OfClass or (value is not None and not self._is_numeric(value)):
+        if type(allowed) is OfClass or (name in given and not self._is_numeric(value)):
             return value
         quantities.append(self._number(name, allowed, value, so_far))
         return quantities[-1].expression
@@ -320,6 +319,34 @@ class Exporter:
         assert type(allowed) is Choice
         options = tuple(each for each in allowed.options if type(each) in (int, Fraction))
         return Quantity(name, own, integer=type(value) is int, options=options)
+
+    def whole(self) -> list[Quantity]:
+        """Return all quantities with their ranges, where nothing is chosen.
+
+        Raises
+        ------
+        Refused
+            If a range depends on what is chosen.
+        """
+        self._record = Record()
+        so_far: dict[str, Any] = {}
+        found: list[Quantity] = []
+        for name, allowed in self.ranges.items():
+            if type(allowed) is Tuples:
+                length = value_of(allowed.length, so_far)
+                places = range(length) if type(length) is int else ()
+                several = [self._of_all(f"{name}_{k}", allowed.entries, so_far) for k in places]
+                so_far[name] = tuple(q.expression for q in several)
+            else:
+                several = [self._of_all(name, allowed, so_far)]
+                so_far[name] = several[0].expression
+            found += several
+        return found
+
+    def _of_all(self, name: str, allowed: Range, so_far: Mapping[str, Any]) -> Quantity:
+        if type(allowed) is Choice:
+            return Quantity(name, quantity(self._record, name), options=allowed.options)
+        return self._number(name, allowed, None, so_far)
 
     def cases(self) -> Iterator[dict[str, Any]]:
         """Yield every combination of the choices, and of the integers that are listed."""

@@ -1128,6 +1128,24 @@ Proof.
   destruct G as [short G]. apply (go_ok g short env es O tt [] [] [] [] O G); simpl; auto. intros [|i] q Q; discriminate.
 Qed.
 
+(* ---- Cases *)
+
+(* x is one of n + 1 integers, from lo on. *)
+Fixpoint from_to (lo : Z) (n : nat) (x : R) : Prop :=
+  match n with O => x = IZR lo | S n => x = IZR lo \/ from_to (lo + 1) n x end.
+Theorem from_to_ok n : forall lo hi x, integer x -> IZR lo - 1 < x -> x < IZR hi + 1 -> (lo + Z.of_nat n = hi)%Z ->
+  from_to lo n x.
+Proof.
+  induction n as [|n IH]; intros lo hi x [z ->] L H E; rewrite <- minus_IZR in L; rewrite <- plus_IZR in H;
+    apply lt_IZR in L, H; simpl.
+  - f_equal. lia.
+  - destruct (Z.eq_dec z lo) as [->|N]. left; reflexivity. right. apply (IH _ hi); [exists z; reflexivity| | |lia].
+    all: rewrite <- ?minus_IZR, <- ?plus_IZR; apply IZR_lt; lia.
+Qed.
+Fixpoint one_of (l : list Prop) : Prop := match l with [] => False | P :: l => P \/ one_of l end.
+Lemma one_of_ok l : forall k, nth k l False -> one_of l.
+Proof. induction l as [|P l IH]; intros [|k] H; simpl in *; auto. right. exact (IH k H). Qed.
+
 (* ---- Loops: the states that rounds lead to, and the principle of induction *)
 
 Inductive after {A : Type} (round : A -> A -> Prop) (start : A) : nat -> A -> Prop :=

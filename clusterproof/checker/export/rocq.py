@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +11,7 @@ from clusterproof.checker.export.formulas import Exporter
 from clusterproof.checker.export.rocq_dual import dual
 from clusterproof.checker.export.rocq_family import family
 from clusterproof.checker.export.rocq_symbols import RULES
-from clusterproof.checker.export.rocq_text import Names, comment, places
+from clusterproof.checker.export.rocq_text import Names, comment, every, places
 from clusterproof.checker.kernel import Refused, printed
 
 SHOWN = {
@@ -20,23 +21,20 @@ SHOWN = {
    function of a class its points, gradients and values stand above the formulas: left out is that it is of the
    class (the conditions of interpolation.py are sufficient, too), and that the numbers of the conclusion are what the
    source makes of it; replay.py computes both.""",
-    "exhausted": """at every instance of the finite space the hypotheses imply the conclusion. Instances for which the
-   source computes the same formulas are listed together. Texts, truth values and what the source computes of numbers
-   of its own are put in; replay.py computes them. That the lists are the whole space is left out: compare them with
-   the signature.""",
-    "signs": """for all real numbers of the space that meet the hypotheses the conclusion holds, and there are such.
-   Each case of the choices, of integers that are listed and of the branches that the source takes has its
-   theorem, with the branches as further hypotheses; where they contradict each other, the case is empty. That
-   these are all cases is left out: compare them with the signature.""",
+    "exhausted": """at every instance of the finite space the hypotheses imply the conclusion. The last theorem says that
+   each instance of the space is one of those for which a case is computed, and what holds in this case. Its branches
+   are what the source decides there. Truth values, and what the source computes of numbers of its own, are put in.""",
+    "signs": """for all real numbers of the space that meet the hypotheses the conclusion holds, and some numbers meet
+   them. The last theorem says this of the whole space. If something is chosen, or the source branches, it says that
+   one of the cases applies, and what holds in this case. The branches of a case are what the source decides there.""",
     "induction": """for all real numbers of the space that meet the hypotheses the conclusion holds, however often the
-   source's loops (iterate) repeat, and there are such. A round is here one pass of such a loop, whatever that is in
-   the source: the relation between the states before and after it. A value of which
-   only what is said of it is used is given by the ways that lead to it, one for each path through the source's
-   branches. Lemmas about reals show what is said of values, of the start and of a round, and the conclusion;
-   the theorem goes by induction. Each case of the choices has its theorem; that these are all cases, and all
-   ways, is left out: compare them with the source. A choice of numbers may be taken for all between them.""",
-    "empty": """no real numbers of the space meet the hypotheses. Each case of the choices has its theorem; that these
-   are all cases is left out: compare them with the signature.""",
+   source's loops (iterate) repeat, and some numbers meet them. A round is one pass of such a loop: the relation
+   between the states before and after it. A value that the proof uses only by what the source says of it is given by
+   the ways that lead to it, one for each path through the source's branches. The last theorem says this of the whole
+   space, in each case of what is chosen. Left out: that the ways are all. A choice of numbers may be taken for all
+   numbers between them.""",
+    "empty": """no real numbers of the space meet the hypotheses. The last theorem says this of the whole space, in each
+   case of what is chosen.""",
     "dual": """in every real inner product space and for every function of the class the line holds, at each setting of
    the other quantities. Each setting has its proposition, case_1 and so on, which defines the algorithm on the
    function and its gradient, as the source runs; the theorem says that all of them hold. The classes and the space are
@@ -93,12 +91,17 @@ def rocq_file(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word
     rule = record["rule"]
     if rule not in SHOWN:
         raise Refused(f"the rule {rule} has no theorem for Rocq yet")
-    name = Names().new(claim.id)
-    if rule in OF_FUNCTIONS:
-        body = OF_FUNCTIONS[rule](text, record, name)
-    else:
-        body = RULES[rule](Exporter(text, record["statement"], record), record)
     line = printed(record["statement"], record["line"])
+    name = Names().new(re.sub(r"\W+", "_", f"{claim.id} {line}", flags=re.ASCII).strip("_"))
+
+    def written(own: str) -> list[str]:
+        if rule in OF_FUNCTIONS:
+            return OF_FUNCTIONS[rule](text, record, own)
+        return [*RULES[rule](Exporter(text, record["statement"], record), record, own), "", every([own])]
+
+    body = written(name)
+    if re.search(rf"^(Definition|Variables)\b[^:]*\b{name}\b", "\n".join(body), re.MULTILINE):
+        body = written(f"theorem_{name}")
     means = {
         "vacuous": "That it holds shows that the claim says nothing of the algorithm: "
         * bool(claim.says_nothing)

@@ -15,16 +15,16 @@ from clusterproof.checker.export.formulas import Formulas
 from clusterproof.checker.export.rocq_lemma import Blocks, Lemma
 from clusterproof.checker.export.rocq_numbers import theorem
 from clusterproof.checker.export.rocq_section import entries_of
-from clusterproof.checker.export.rocq_text import Scope, comment
+from clusterproof.checker.export.rocq_text import Scope, comment, conj
 from clusterproof.checker.kernel.quotients import Fact
 
-BOUND = re.compile(r"exists [\w ]+ : R|let (?:'\([\w ,]+\)|\w+) :=")
+BOUND = re.compile(r"(?:exists|forall) [\w ]+ : R|let (?:'\([\w ,]+\)|\w+) :=")
 """What names quantities within a proposition."""
 
 
-def by_induction(formulas: Formulas, blocks: Blocks) -> list[str]:
+def by_induction(formulas: Formulas, blocks: Blocks) -> Told:
     """Write a line on one path through the branches outside of its loops and values."""
-    return _Story(formulas, blocks).lines
+    return Told(formulas, blocks)
 
 
 def _everything(path: Path) -> Iterator[tuple[Sequence[Fact], Sequence[Any], Sequence[Expression]]]:
@@ -49,12 +49,8 @@ def _pattern(names: Sequence[str]) -> str:
     return f"({' & '.join(names)})" if len(names) > 1 else "".join(names)
 
 
-def _conj(names: Sequence[str]) -> str:
-    return "".join(f"(conj {each} " for each in names[:-1]) + names[-1] + ")" * (len(names) - 1)
-
-
-class _Story:
-    """A module's lines.
+class Told:
+    """A line on one path.
 
     Parameters
     ----------
@@ -62,25 +58,33 @@ class _Story:
         Of the line.
     blocks
         Sums of squares of evidence.
+
+    Attributes
+    ----------
+    lines
+        Definitions, lemmas about reals, and the lemma ``certified``: on the space the conclusion holds.
+    scope
+        Names of the definitions.
     """
 
     def __init__(self, formulas: Formulas, blocks: Blocks) -> None:
         assert formulas.path is not None
         path = formulas.path
         self._formulas, self._count = formulas, 0
-        self._scope, self.lines = _section(formulas, path)
-        own = [self._scope.quantities[q.name] for q in formulas.quantities]
+        self.scope, self.lines = _section(formulas, path)
+        own = [self.scope.quantities[q.name] for q in formulas.quantities]
         goals = (*formulas.record.goals, path)
         self._lemmas = {id(each): self._lemma(each, blocks) for each in goals if each.shown}
+        self._needs: dict[str, Sequence[str]] = {}
         self._facts: dict[int, str] = {}
         self._relations: dict[int, str] = {}
         spaces = self._lemmas[id(path)][1].made.conditions
         self._space = [f"S'{k}" for k in range(len(spaces))]
-        told, intros = [f"forall {' '.join(own)} : R,"], [*own]
+        intros = [*own]
         if spaces:
-            told.append(f"{self._define('space', spaces)} ->")
+            self._define("space", spaces)
             intros.append(_pattern(self._space))
-        supposed = [self._new("M") for _ in path.unknowns]
+        told, supposed = [], [self._new("M") for _ in path.unknowns]
         for unknown, name in zip(path.unknowns, supposed, strict=True):
             told.append(f"forall {self._names(unknown.leaves)} : R, {self._relation(unknown)} ->")
             intros += [self._names(unknown.leaves), name]
@@ -90,8 +94,15 @@ class _Story:
             told.append(f"{self._define('hypotheses', hypotheses)} ->")
             intros.append(_pattern([self._named(fact, "H") for fact in path.own]))
         told.append(self._define("conclusion", list(map(self._text, path.shown))))
+        self._define("stated", ["\n  ".join(told)])
+        given = f"{self.applied('space')} -> " if spaces else ""
+        statement = f"forall {' '.join(own)} : R, {given}{self.applied('stated')}"
         proof = [f"intros {' '.join(intros)}.", *self._path(path, supposed)]
-        self.lines += theorem("Theorem certified", "\n  ".join(told), *proof)
+        self.lines += theorem("Lemma certified", statement, *proof)
+
+    def applied(self, name: str) -> str:
+        """Write a proposition outside of the module, with its quantities; empty if there is none of that name."""
+        return self.scope.application(name, self._needs[name]) if name in self._needs else ""
 
     def _new(self, word: str) -> str:
         self._count += 1
@@ -102,10 +113,10 @@ class _Story:
         return name
 
     def _text(self, fact: Fact) -> str:
-        return self._scope.fact(fact)[0]
+        return self.scope.fact(fact)[0]
 
     def _names(self, leaves: Sequence[Expression]) -> str:
-        return " ".join(self._scope.quantities[leaf.parts[0]] for leaf in leaves)
+        return " ".join(self.scope.quantities[leaf.parts[0]] for leaf in leaves)
 
     def _lemma(self, path: Path, blocks: Blocks) -> tuple[str, Lemma]:
         """Write a lemma in a module of its own."""
@@ -120,8 +131,9 @@ class _Story:
         plain = re.sub(r"\(\*.*?\*\)", "", text, flags=re.DOTALL)
         bound = " ".join(BOUND.findall(plain))
         used = set(re.findall(r"\w+", plain)) - set(re.findall(r"\w+", bound))
-        needs = [each for each in self._scope.quantities.values() if each in used]
+        needs = [each for each in self.scope.quantities.values() if each in used]
         given = f" ({' '.join(needs)} : R)" if needs else ""
+        self._needs[name] = needs
         self.lines.append(f"Definition {name}{given}{states} : Prop :=\n  {text}.")
         return " ".join([name, *needs])
 
@@ -134,7 +146,7 @@ class _Story:
         return self._relations[id(unknown)]
 
     def _told(self, unknown: Unknown) -> str:
-        text, leaves = self._scope.text, self._names(unknown.leaves).split()
+        text, leaves = self.scope.text, self._names(unknown.leaves).split()
         if not unknown.paths:
             whole = [f"integer {leaves[0]}"] if unknown.whole else []
             return f"({_and([*whole, *map(self._text, unknown.said)])})"
@@ -143,11 +155,11 @@ class _Story:
                 [f"{v} = {text(e)}" for v, e in zip(leaves, p.values, strict=True)] for p in unknown.paths
             ]
             ways = list(map(self._way, unknown.paths, equal))
-            return self._define(self._scope.new_names.new(f"{leaves[0]}_is"), [" \\/\n  ".join(ways)])
+            return self._define(self.scope.new_names.new(f"{leaves[0]}_is"), [" \\/\n  ".join(ways)])
         ways = [self._way(path, [f"after = {_tuple(map(text, path.values))}"]) for path in unknown.paths]
         kind = " * ".join(["R"] * len(unknown.state))
         name = self._define(
-            self._scope.new_names.new("round"),
+            self.scope.new_names.new("round"),
             [self._opened(unknown) + " \\/\n  ".join(ways)],
             f" (before after : {kind})",
         )
@@ -174,9 +186,9 @@ class _Story:
 
     def _applied(self, path: Path) -> str:
         name, lemma = self._lemmas[id(path)]
-        quantities = [self._scope.quantities[each] for each in lemma.made.scope.quantities]
+        quantities = [self.scope.quantities[each] for each in lemma.made.scope.quantities]
         known = [self._facts[id(fact)] for fact in lemma.known]
-        given = [_conj(each) for each in (self._space, known) if each]
+        given = [conj(each) for each in (self._space, known) if each]
         return f"({name}.shown {' '.join([*quantities, *given])})"
 
     def _said(self, unknown: Unknown, supposed: str) -> list[str]:

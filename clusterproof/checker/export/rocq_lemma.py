@@ -85,7 +85,8 @@ class Lemma:
             sides=formulas.sides if path is formulas.path else None,
             path=path,
         )
-        self.made = Section(own, on_symbols=True, states=states)
+        decided = {id(fact) for fact, _ in path.decisions} if path is formulas.path and not path.unknowns else ()
+        self.made = Section(own, on_symbols=True, states=states, decided=decided)
 
     def proof(self, blocks: Blocks) -> tuple[list[str], list[str]]:
         """Return goals of the checker, and proofs of what must be shown, in which {k} is that of goal k."""
@@ -122,7 +123,7 @@ class Lemma:
         """Write the lemma, outside of its section."""
         made = self.made
         names = " ".join(made.scope.quantities.values())
-        assumed, patterns = given(made, "space", "hypotheses")
+        assumed, patterns = given(made, "space", "branches", "hypotheses")
         values = made.values()
         links = conjunction([*made.links, *made.bounds, *made.supposed])
         goals, proofs = self.proof(blocks)
@@ -173,8 +174,9 @@ def given(made: Section, *wanted: str) -> tuple[list[str], str]:
     parts = [each for each in wanted if made.has(each)]
     patterns = []
     for each in parts:
-        chosen = made.chosen if each == "space" else {}
-        names = ["->" if k in chosen else f"{each[0].upper()}'{k}" for k in range(made.count(each))]
+        names = [f"H'{k}" for k in made.places.get(each, ())]
+        if each == "space":
+            names = ["->" if k in made.chosen else f"S'{k}" for k in range(made.count(each))]
         patterns.append(f"({' & '.join(names)})" if len(names) > 1 else names[0])
     return list(map(made.applied, parts)), " ".join(patterns)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from clusterproof.checker.export.expressions import Expression, evaluated, in_order, sides_of
@@ -27,6 +27,8 @@ class Section:
         Whether it is about every number of a box; a quantity with a few options then has one value.
     states
         Quantities that stand for states, with the facts that give them a low end, a high end, or their value.
+    decided
+        By identity, the facts that are branches, and no hypotheses.
 
     Attributes
     ----------
@@ -41,10 +43,17 @@ class Section:
         The quantities that are ranged over, symbol by symbol.
     chosen
         By the place of a condition of the space the quantity whose value it gives.
+    places
+        Of branches and hypotheses their places among the facts.
     """
 
     def __init__(
-        self, formulas: Formulas, *, on_symbols: bool = False, states: Sequence[tuple[Expression, Ends]] = ()
+        self,
+        formulas: Formulas,
+        *,
+        on_symbols: bool = False,
+        states: Sequence[tuple[Expression, Ends]] = (),
+        decided: Container[int] = (),
     ) -> None:
         names = dict(formulas.record.names)
         entries = entries_of(formulas, names)
@@ -77,13 +86,22 @@ class Section:
             is_bounded = one.integer or one.options or one.low is not None or one.high is not None
             bounded += [one.expression, one.low, one.high, *one.options] if is_bounded else []
         self.fails = fails = len(formulas.hypotheses) - len(facts)
+        self.places = {
+            "branches": [k for k, fact in enumerate(facts) if id(fact) in decided],
+            "hypotheses": [k for k, fact in enumerate(facts) if id(fact) not in decided],
+        }
+        taken, supposed = ([facts[k] for k in several] for several in self.places.values())
+        self.places["hypotheses"] += range(len(facts), len(facts) + fails)
         distinct = dict.fromkeys(scope.fact(fact, holds=holds) for fact, holds in branches)
         self._propositions: dict[str, tuple[list[Written], Sequence[Any]]] = {
             "space": (conditions, bounded),
-            "branches": (list(distinct), [fact.slack for fact, _ in branches]),
+            "branches": (
+                [*distinct, *map(scope.fact, taken)],
+                [fact.slack for fact in (*(fact for fact, _ in branches), *taken)],
+            ),
             "hypotheses": (
-                [*map(scope.fact, facts), *[("False", "(Not Yes)")] * fails],
-                [fact.slack for fact in facts],
+                [*map(scope.fact, supposed), *[("False", "(Not Yes)")] * fails],
+                [fact.slack for fact in supposed],
             ),
             "conclusion": ([self._entry(several) for several in entries], compared),
         }
@@ -91,7 +109,7 @@ class Section:
             words
             for fact in (True, False)
             for words, each in formulas.hypotheses
-            if isinstance(each, Fact) is fact
+            if isinstance(each, Fact) is fact and id(each) not in decided
         ]
         self.text = ["Section Formulas."]
         if scope.quantities:
@@ -192,7 +210,7 @@ class Section:
 
     def has(self, name: str) -> bool:
         """Return whether there is such a proposition."""
-        return bool(self._propositions[name][0])
+        return name in self._propositions and bool(self._propositions[name][0])
 
     def count(self, name: str) -> int:
         """Return of how many parts a proposition is made."""

@@ -2,77 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from functools import partial
 
-from clusterproof.checker.export.formulas import Exporter
+from clusterproof.checker.export.formulas import Exporter, Formulas
+from clusterproof.checker.export.rocq_compose import Case, Witness, composed
 from clusterproof.checker.export.rocq_induction import by_induction
 from clusterproof.checker.export.rocq_lemma import Blocks, Lemma, by_definition, conjunction, given
-from clusterproof.checker.export.rocq_numbers import (
-    Record,
-    exhausted,
-    in_modules,
-    instance,
-    theorem,
-    there_is,
-    values_of,
-)
+from clusterproof.checker.export.rocq_listed import exhausted
+from clusterproof.checker.export.rocq_numbers import Record, instance, theorem, there_is, values_of
 from clusterproof.checker.export.rocq_section import Section
 from clusterproof.checker.export.rocq_text import listed
+from clusterproof.checker.export.whole_space import Chosen, flat
 from clusterproof.checker.kernel.evaluation import limited
 
-# ---- boxes
 
-
-def on_symbols(exporter: Exporter, record: Record) -> list[str]:
+def on_symbols(exporter: Exporter, record: Record, name: str) -> list[str]:
     """Write that the line holds for every number of the box that meets the hypotheses, and that there is one."""
     blocks: Blocks = iter(record.get("blocks", ()))
     witness = exporter.stated.space.read(record["witness"])
-    cases = []
+    cases = list[Case]()
+    witnessed = False
+    there: Witness | None = None
     with limited(10**9):
-        for case in exporter.cases():
-            several = list(exporter.paths(record["line"], case))
+        for chosen in exporter.cases():
+            several = [
+                each
+                for each in exporter.paths(record["line"], chosen)
+                if each.sides is not None or not each.record.unknowns or not each.path.decisions
+            ]
             for formulas in several:
-                if formulas.record.unknowns:
-                    cases.append((formulas, by_induction(formulas, blocks)))
-                    continue
-                assert formulas.path is not None
-                lemma = Lemma(formulas, formulas.path)
-                made = lemma.made
-                lines = [*made.text, "", made.scope.environment()]
-                if made.fails or not made.has("conclusion"):
-                    cases.append((formulas, [*lines, *_none(made)]))
-                    continue
-                lines += lemma.theorem("Theorem certified", blocks)
-                if len(several) == 1 and all(witness[name] == value for name, value in case.items()):
-                    several = []
-                    own = made.has("space") or made.facts
-                    lines += there_is(made, "admissible", _flat(witness)) if own else []
-                cases.append((formulas, lines))
-    if several:
+                case, made = _case(chosen, formulas, blocks)
+                is_its = len(several) == 1 and all(witness[n] == value for n, value in chosen.items())
+                if made is not None and is_its and case.proof == "certified":
+                    witnessed = True
+                    if made.has("space") or made.facts:
+                        there = Witness(made, there_is(made, "Lemma admissible", flat(witness)), len(cases))
+                cases.append(case)
+    if not witnessed:
         at = exporter.at(record["line"], witness)
         made = Section(at)
-        lines = [*made.text, "", made.scope.environment(), *there_is(made, "admissible", values_of(at))]
-        cases.append((at, lines))
-    return in_modules(cases)
+        lines = [*made.text, "", made.scope.environment()]
+        there = Witness(made, [*lines, *there_is(made, "Lemma admissible", values_of(at))])
+    return composed(exporter, cases, name, there)
 
 
-def _flat(instance: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an instance with the entries of sequences by their names."""
-    found: dict[str, Any] = {}
-    for name, value in instance.items():
-        found |= (
-            {f"{name}_{k}": entry for k, entry in enumerate(value)} if type(value) is tuple else {name: value}
-        )
-    return found
+def _case(chosen: Chosen, formulas: Formulas, blocks: Blocks) -> tuple[Case, Section | None]:
+    """Return what holds on a path, and unless it has loops its section."""
+    assert formulas.path is not None
+    if formulas.record.unknowns:
+        told = by_induction(formulas, blocks)
+        return Case(chosen, formulas, told.lines, told.scope, told.applied, "certified"), None
+    lemma = Lemma(formulas, formulas.path)
+    made = lemma.made
+    lines = [*made.text, "", made.scope.environment()]
+    proof = "certified"
+    if made.has("conclusion") and not made.fails:
+        lines += lemma.theorem("Lemma certified", blocks)
+    elif made.fails or not formulas.path.decisions:
+        lines += _none(made)
+        proof = "vacuous"
+    else:
+        proof = ""
+    return Case(chosen, formulas, lines, made.scope, partial(_applied, made), proof), made
+
+
+def _applied(made: Section, name: str) -> str:
+    return made.applied(name) if made.has(name) else ""
 
 
 def _none(made: Section) -> list[str]:
     """Write that one of the hypotheses fails at every value."""
     names = " ".join(made.scope.quantities.values())
-    assumed, patterns = given(made, "space")
+    assumed, patterns = given(made, "space", "branches")
     values, links = made.values(), conjunction(made.links)
-    attempts = [f"exact H'{k}" for k in range(len(made.facts), made.count("hypotheses"))] + [
+    attempts = [f"exact H'{k}" for k in made.places["hypotheses"] if k >= len(made.facts)] + [
         f"refine (shows_ok entries (Never {made.scope.fact(fact)[1]}) ({values}) _ D' {links} H'{k});\n"
         "      vm_compute; reflexivity"
         for k, fact in enumerate(made.facts)
@@ -83,7 +86,7 @@ def _none(made: Section) -> list[str]:
     return [
         f"Definition entries : list entry :=\n  {listed(entries)}.",
         *theorem(
-            "Theorem vacuous",
+            "Lemma vacuous",
             statement,
             intros,
             by_definition(values),
@@ -92,16 +95,17 @@ def _none(made: Section) -> list[str]:
     ]
 
 
-def empty(exporter: Exporter, record: Record) -> list[str]:
+def empty(exporter: Exporter, record: Record, name: str) -> list[str]:
     """Write that in every case of the choices one of the hypotheses fails at every value."""
     if record.get("listed"):
-        return exhausted(exporter, record)
-    cases = []
-    for case in exporter.cases():
-        formulas = exporter.hypotheses(record["line"], case)
+        return exhausted(exporter, record, name)
+    cases = list[Case]()
+    for chosen in exporter.cases():
+        formulas = exporter.hypotheses(record["line"], chosen)
         made = Section(formulas, on_symbols=True)
-        cases.append((formulas, [*made.text, "", made.scope.environment(), *_none(made)]))
-    return in_modules(cases)
+        lines = [*made.text, "", made.scope.environment(), *_none(made)]
+        cases.append(Case(chosen, formulas, lines, made.scope, partial(_applied, made), "vacuous"))
+    return composed(exporter, cases, name)
 
 
 RULES = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -25,9 +25,9 @@ OWN = """
     as at by cofix else end exists exists2 fix for forall fun if IF in let match mod
     return struct then using where with pi ln sqrt sin cos exp pow Rabs space hypotheses conclusion branches integer
     program given claim before env entries goal instances certified admissible violated vacuous theorems shown place
-    bool nat list option prod sum unit tt nil cons Some None True False true false not and or conj proj1 proj2 fst snd
-    eq eq_refl or_introl or_intror ex_intro Logic I INR IZR Rnot_le_lt Rle_antisym lra Case Lemma Formulas case
-    nth holds
+    string bool nat list option prod sum unit tt nil cons Some None True False true false not and or conj proj1 proj2 fst
+    snd eq eq_refl or_introl or_intror ex_intro Logic I INR IZR Rnot_le_lt Rle_antisym lra Case Lemma Formulas
+    case nth holds stated
 """
 DECLARED = r"(?:Definition|Fixpoint|Lemma|Theorem|Inductive|Record) (\w\w+)|\| ([A-Z]\w+)"
 """What declares a name in the library, or is a constructor there."""
@@ -90,6 +90,11 @@ def joined(word: str, parts: Sequence[str], none: str) -> str:
     return text
 
 
+def conj(proofs: Sequence[str]) -> str:
+    """Write the proof of a conjunction; empty of none."""
+    return "".join(f"(conj {each} " for each in proofs[:-1]) + "".join(proofs[-1:]) + ")" * (len(proofs) - 1)
+
+
 class Names:
     """Names that are not used twice."""
 
@@ -122,10 +127,12 @@ class Scope:
     ----------
     outside
         Whether what is written stands outside of the section, where a name needs its quantities.
+    module, called
+        Outside of the section, the module of its names, with a dot, and by their names there what quantities are.
     """
 
     def __init__(self, roots: Sequence[Any], names: dict[int, tuple[Any, str]]) -> None:
-        self.outside = False
+        self.outside, self.module, self.called = False, "", dict[str, str]()
         self.entries: list[tuple[str, Expression]] = []
         self._place: dict[int, int] = {}
         self._needs: dict[str, set[str]] = {}
@@ -190,7 +197,12 @@ class Scope:
     def applied(self, name: str, roots: Sequence[Any] | None = None) -> str:
         """Write what has a name, outside of the section: with the quantities that it depends on."""
         needs = self._needs[name] if roots is None else self.needs(roots)
-        return " ".join([name, *(each for each in self.quantities.values() if each in needs)])
+        return self.application(name, needs)
+
+    def application(self, name: str, needs: Container[str]) -> str:
+        """Write a name of the section, outside of it, with some of the quantities."""
+        own = (each for each in self.quantities.values() if each in needs)
+        return " ".join([self.module + name, *(self.called.get(each, each) for each in own)])
 
     def environment(self) -> str:
         """Write the definition of the list of values, outside of the section."""
@@ -211,7 +223,8 @@ class Scope:
         if value.operator == "number":
             return _number(value.parts[0])
         if value.operator == "quantity":
-            return self.quantities[value.parts[0]], 5
+            own = self.quantities[value.parts[0]]
+            return (self.called.get(own, own) if self.outside else own), 5
         if id(value) in self._place and not define:
             name = self.entries[self._place[id(value)]][0]
             return (f"({self.applied(name)})" if self.outside and self._needs[name] else name), 5

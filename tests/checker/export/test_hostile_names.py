@@ -50,7 +50,7 @@ def lines_of(names: Iterable[str]) -> list[str]:
     record |= {"statement": "", "line": ""}
     said = judge(text, [record])
     assert str(said.lines["", ""]) == "certified", said.why
-    return RULES["induction"](Exporter(text, "", record), record)
+    return RULES["induction"](Exporter(text, "", record), record, "own")
 
 
 def words_of_files() -> set[str]:

@@ -51,11 +51,11 @@ def answer(
     """What coqc says of the file of a record of evidence, which nobody has replayed."""
     text, full = frozen_of(function).text, {"line": "", "statement": "", **record}
     assert text is not None
-    lines = (
-        dual(text, full) if full["rule"] == "dual" else RULES[full["rule"]](Exporter(text, "", full), full)
-    )
-    imports = IMPORTS_OF_FUNCTIONS if full["rule"] == "dual" else IMPORTS
-    (prelude / "proof.v").write_text("\n".join([imports, *lines, "Print Assumptions theorems.", ""]))
+    if full["rule"] == "dual":
+        imports, lines, name = IMPORTS_OF_FUNCTIONS, dual(text, full), "theorems"
+    else:
+        imports, lines, name = IMPORTS, RULES[full["rule"]](Exporter(text, "", full), full, "own"), "own"
+    (prelude / "proof.v").write_text("\n".join([imports, *lines, f"Print Assumptions {name}.", ""]))
     command = ["coqc", "-q", "-Q", ".", "Clusterproof", "proof.v"]
     return subprocess.run(command, cwd=prelude, capture_output=True, text=True, check=False)
 

@@ -1,0 +1,275 @@
+"""One theorem of a line: that its cases are all, that each holds, and that some instance meets the hypotheses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from clusterproof.checker.export.expressions import sides_of
+from clusterproof.checker.export.formulas import Exporter, Formulas
+from clusterproof.checker.export.rocq_numbers import existence, theorem
+from clusterproof.checker.export.rocq_section import Section
+from clusterproof.checker.export.rocq_text import Names, Scope, comment, conj
+from clusterproof.checker.export.whole_space import Chosen, WholeSpace, chosen_from, key_of, one_of_several, require_names, written
+from clusterproof.checker.kernel.evaluation import Refused
+
+
+@dataclass(frozen=True)
+class Case:
+    """A path through the branches, at one combination of what is chosen, in a module of its own.
+
+    Attributes
+    ----------
+    chosen
+        By name, the values of the choices and of listed integers.
+    formulas
+        Its formulas.
+    lines
+        Of its file, with a lemma ``certified`` or ``vacuous`` unless the line says nothing there.
+    scope
+        Names of its section.
+    applied
+        Writes a proposition of the module outside of its section; empty if there is none of that name.
+    proof
+        Name of the lemma; empty if there is none.
+    """
+
+    chosen: Chosen
+    formulas: Formulas
+    lines: Sequence[str]
+    scope: Scope
+    applied: Callable[[str], str]
+    proof: str
+
+    def says(self) -> str:
+        """Write what holds in this case, besides its branches."""
+        if not self.proof:
+            return ""
+        stated, hypotheses, conclusion = map(self.applied, ("stated", "hypotheses", "conclusion"))
+        if stated:
+            return stated
+        if self.proof == "vacuous":
+            return f"~ {hypotheses}"
+        return f"({hypotheses} -> {conclusion})" if hypotheses else conclusion
+
+
+@dataclass(frozen=True)
+class Witness:
+    """An instance that meets the hypotheses.
+
+    Attributes
+    ----------
+    made
+        Its section.
+    lines
+        Of its lemma ``admissible``.
+    place
+        Of the case whose section this is; None if it has a section of its own, which is among the lines.
+    """
+
+    made: Section
+    lines: Sequence[str]
+    place: int | None = None
+
+
+def composed(exporter: Exporter, cases: Sequence[Case], name: str, witness: Witness | None = None) -> list[str]:
+    """Write all cases, and the theorem that composes them.
+
+    Parameters
+    ----------
+    exporter
+        Of the statement.
+    cases
+        In the order of the choices.
+    name
+        Of the theorem.
+    witness
+        An instance that meets the hypotheses, if that is shown.
+    """
+    apart = witness is not None and witness.place is None
+    lines: list[str] = []
+    is_single = len(cases) == 1 and not cases[0].formulas.texts
+    for k, case in enumerate(cases):
+        words = ", ".join(f"{own} = {value!r}" for own, value in case.chosen.items())
+        own = [*case.lines, *(witness.lines if witness is not None and witness.place == k else ())]
+        if is_single:
+            lines += own
+            continue
+        case.scope.outside, case.scope.module = True, f"Case_{k + 1}."
+        lines += ["", *([comment(words)] if words else [])]
+        lines += [f"Module Case_{k + 1}.", *own, f"End Case_{k + 1}."]
+    if witness is not None and apart:
+        witness.made.scope.outside, witness.made.scope.module = True, "Instance."
+        lines += ["", "Module Instance.", *witness.lines, "End Instance."]
+    there = existence(witness.made) if witness is not None else ""
+    if is_single:
+        definitions, statement, steps = _single(cases[0])
+    else:
+        try:
+            definitions, statement, steps = _Whole(WholeSpace(exporter.whole()), cases).theorem()
+        except Refused:
+            definitions, statement, steps = _listed(cases)
+    if witness is not None:
+        statement = f"({statement}) /\\\n({there})"
+        steps = ["split.", "{", *steps, "}", f"exact {witness.made.scope.module}admissible."]
+    return [*lines, "", *definitions, *theorem(f"Theorem {name}", statement, *steps)]
+
+
+def _single(case: Case) -> tuple[list[str], str, list[str]]:
+    """Return the theorem of the only case."""
+    own = " ".join(case.scope.quantities[q.name] for q in case.formulas.quantities)
+    parts = [each for each in map(case.applied, ("space", "branches")) if each]
+    statement = " -> ".join([*parts, case.says()])
+    return [], f"forall {own} : R,\n  {statement}" if own else statement, [f"exact {case.proof}."]
+
+
+class _Whole:
+    """The theorem over the whole space.
+
+    Parameters
+    ----------
+    space
+        Of the statement.
+    cases
+        In the order of the choices.
+    """
+
+    def __init__(self, space: WholeSpace, cases: Sequence[Case]) -> None:
+        self._space, self._cases = space, cases
+        require_names(space, (q.name for case in cases for q in case.formulas.quantities))
+        mixed = {q.name for case in cases for q in case.formulas.quantities} & space.words
+        if mixed:
+            raise Refused(f"the options of {mixed} are numbers and others")
+
+    def theorem(self) -> tuple[list[str], str, list[str]]:
+        """Return the definition of the space, the statement, and its proof."""
+        space, chosen = self._space, _combinations(self._cases)
+        own = " ".join(space.names.values())
+        body = space.nested(chosen, self._leaf, {})
+        statement = f"forall {space.binder}, space {own} ->\n  {body}"
+        proof = [f"intros {own} {space.pattern or '_'}.", *space.split(chosen, self._leaf_proof, {})]
+        return space.lines, statement, proof
+
+    def _leaf(self, chosen: Chosen) -> str:
+        return _ways(_paths(self._cases, chosen, self._space.names))
+
+    def _leaf_proof(self, chosen: Chosen) -> list[str]:
+        values = {name: f"({self._space.value(name, value)})" for name, value in chosen.items()}
+        paths = _paths(self._cases, chosen, self._space.names | values)
+        return list(_by_branches(paths, [self._known(case) for _, case in paths]))
+
+    def _known(self, case: Case) -> str:
+        """Write the proof of a case's space from the parts of the whole space."""
+        parts = []
+        for q in case.formulas.quantities:
+            if q.integer and q.name in case.chosen:
+                parts.append(f"(ex_intro _ ({case.chosen[q.name]})%Z eq_refl)")
+            elif q.integer:
+                parts.append(self._space.parts[q.name, "integer"])
+            if q.options:
+                parts.append("eq_refl")
+                continue
+            ends = (("low", q.low), ("high", q.high))
+            parts += [self._space.parts[q.name, kind] for kind, end in ends if end is not None]
+        return conj(parts)
+
+
+def _listed(cases: Sequence[Case]) -> tuple[list[str], str, list[str]]:
+    """Return the theorem over the spaces of all cases, where the ranges depend on what is chosen."""
+    names = Names()
+    texts_of = dict.fromkeys(own for case in cases for own in case.formulas.texts)
+    words = {own: names.new(own) for own in texts_of}
+    numbers_of = dict.fromkeys(q.name for case in cases for q in case.formulas.quantities)
+    numbers = {own: names.new(own) for own in numbers_of}
+    kinds = ((words, "string"), (numbers, "R"))
+    binder = " ".join(f"({' '.join(own.values())} : {kind})" for own, kind in kinds if own)
+    spaces, ways, proof = [], [], []
+    chosen = _combinations(cases)
+    for k, one in enumerate(chosen):
+        paths = _paths(cases, one, numbers)
+        texts = [f"{words[own]} = {written(value)}" for own, value in paths[0][1].formulas.texts.items()]
+        spaces.append(" /\\ ".join([*texts, paths[0][1].applied("space") or "True"]))
+        ways.append(f"{spaces[-1]} /\\ ({_ways(paths)})")
+        known = [f"W'{i}" for i in range(len(texts))]
+        step = "".join(f"(conj {each} " for each in (*known, "S'")) + "_" + ")" * (len(known) + 1)
+        pattern = f"destruct S' as ({' & '.join((*known, 'S_'))}). rename S_ into S'. " if known else ""
+        proof += [
+            f"{{ {pattern}{chosen_from(k, len(chosen))}refine {step}.",
+            *(f"  {line}" for line in _by_branches(paths, ["S'" if case.applied("space") else "" for _, case in paths])),
+            "}",
+        ]
+    own = " ".join((*words.values(), *numbers.values()))
+    several = "[S' | " * (len(chosen) - 1) + "S'" + "]" * (len(chosen) - 1)
+    text = f"Definition space {binder} : Prop :=\n  {one_of_several(spaces)}."
+    imports = ["From Coq Require Import String."] if words else []
+    return [*imports, text], f"forall {binder}, space {own} ->\n  {one_of_several(ways)}", [f"intros {own} {several}.", *proof]
+
+
+# ---- the ways of one combination
+
+
+def _combinations(cases: Sequence[Case]) -> list[Chosen]:
+    """Return what is chosen, each combination once."""
+    return list({key_of(case.chosen): case.chosen for case in cases}.values())
+
+
+def _paths(cases: Sequence[Case], chosen: Chosen, names: Mapping[str, str]) -> list[tuple[int, Case]]:
+    """Return the paths of a combination with their numbers, and call the quantities by these names."""
+    found = [(k, case) for k, case in enumerate(cases, start=1) if key_of(case.chosen) == key_of(chosen)]
+    for _, case in found:
+        case.scope.called = {rocq: names[own] for own, rocq in case.scope.quantities.items() if own in names}
+    return found
+
+
+def _ways(paths: Sequence[tuple[int, Case]]) -> str:
+    """Write that one of the paths is taken, and what holds there; with loops, what holds if a path is taken."""
+    if _has_loops(paths):
+        told = [[case.applied("branches"), case.says()] for _, case in paths if case.proof]
+        return " /\\ ".join(f"({' -> '.join(part for part in way if part)})" for way in told) or "True"
+    ways = [[part for part in (case.applied("branches"), case.says()) if part] for _, case in paths]
+    return one_of_several([" /\\ ".join(way) or "True" for way in ways])
+
+
+def _by_branches(paths: Sequence[tuple[int, Case]], known: Sequence[str]) -> Iterator[str]:
+    """Prove that one of the paths is taken, by their decisions, and what holds there, with proofs of their spaces."""
+
+    def decisions(place: int) -> Sequence[tuple[Any, bool]]:
+        path = paths[place][1].formulas.path
+        return path.decisions if path else ()
+
+    def from_depth(places: Sequence[int], depth: int) -> Iterator[str]:
+        first = places[0]
+        if depth == len(decisions(first)):
+            yield chosen_from(first, len(paths)) + _way(*paths[first], known[first], depth)
+            return
+        fact, _ = decisions(first)[depth]
+        larger, smaller = map(paths[first][1].scope.text, sides_of(fact.slack))
+        word = "Rlt_or_le" if fact.strict else "Rle_or_lt"
+        yield f"destruct ({word} ({smaller}) ({larger})) as [T'{depth} | T'{depth}]."
+        for wanted in (True, False):
+            own = [place for place in places if decisions(place)[depth][1] is wanted]
+            yield from ("{", *(f"  {line}" for line in from_depth(own, depth + 1)), "}")
+
+    if _has_loops(paths):
+        pairs = [(pair, space) for pair, space in zip(paths, known, strict=True) if pair[1].proof]
+        proofs = [f"({_lemma(*pair, space, '')})" for pair, space in pairs]
+        return iter([f"exact {conj(proofs) or 'Logic.I'}."])
+    return from_depth(range(len(paths)), 0)
+
+
+def _has_loops(paths: Sequence[tuple[int, Case]]) -> bool:
+    return any(case.applied("stated") for _, case in paths)
+
+
+def _way(number: int, case: Case, known: str, branches: int) -> str:
+    taken = conj([f"T'{k}" for k in range(branches)])
+    parts = [part for part in (taken, f"({_lemma(number, case, known, taken)})" if case.proof else "") if part]
+    return f"exact {conj(parts) or 'Logic.I'}."
+
+
+def _lemma(number: int, case: Case, known: str, taken: str) -> str:
+    """Write a case's lemma with all that it needs."""
+    own = [case.scope.quantities[q.name] for q in case.formulas.quantities]
+    called = [case.scope.called.get(each, each) for each in own]
+    return " ".join(part for part in (f"Case_{number}.{case.proof}", *called, known, taken) if part)
