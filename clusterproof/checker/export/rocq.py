@@ -21,9 +21,10 @@ SHOWN = {
    function of a class its points, gradients and values stand above the formulas: left out is that it is of the
    class (the conditions of interpolation.py are sufficient, too), and that the numbers of the conclusion are what the
    source makes of it; replay.py computes both.""",
-    "exhausted": """at every instance of the finite space the hypotheses imply the conclusion. The last theorem says that
-   each instance of the space is one of those for which a case is computed, and what holds in this case. Its branches
-   are what the source decides there. Truth values, and what the source computes of numbers of its own, are put in.""",
+    "exhausted": """at every instance of the finite space the hypotheses imply the conclusion. The last theorem says
+   that each instance of the space is one for which a case is computed, and what holds in this case. The branches of
+   a case are what the source decides there. Truth values, and what the source computes of numbers of its own, are
+   put in.""",
     "signs": """for all real numbers of the space that meet the hypotheses the conclusion holds, and some numbers meet
    them. The last theorem says this of the whole space. If something is chosen, or the source branches, it says that
    one of the cases applies, and what holds in this case. The branches of a case are what the source decides there.""",

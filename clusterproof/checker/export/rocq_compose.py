@@ -11,7 +11,15 @@ from clusterproof.checker.export.formulas import Exporter, Formulas
 from clusterproof.checker.export.rocq_numbers import existence, theorem
 from clusterproof.checker.export.rocq_section import Section
 from clusterproof.checker.export.rocq_text import Names, Scope, comment, conj
-from clusterproof.checker.export.whole_space import Chosen, WholeSpace, chosen_from, key_of, one_of_several, require_names, written
+from clusterproof.checker.export.whole_space import (
+    Chosen,
+    WholeSpace,
+    chosen_from,
+    key_of,
+    one_of_several,
+    require_names,
+    written,
+)
 from clusterproof.checker.kernel.evaluation import Refused
 
 
@@ -73,7 +81,9 @@ class Witness:
     place: int | None = None
 
 
-def composed(exporter: Exporter, cases: Sequence[Case], name: str, witness: Witness | None = None) -> list[str]:
+def composed(
+    exporter: Exporter, cases: Sequence[Case], name: str, witness: Witness | None = None
+) -> list[str]:
     """Write all cases, and the theorem that composes them.
 
     Parameters
@@ -196,14 +206,21 @@ def _listed(cases: Sequence[Case]) -> tuple[list[str], str, list[str]]:
         pattern = f"destruct S' as ({' & '.join((*known, 'S_'))}). rename S_ into S'. " if known else ""
         proof += [
             f"{{ {pattern}{chosen_from(k, len(chosen))}refine {step}.",
-            *(f"  {line}" for line in _by_branches(paths, ["S'" if case.applied("space") else "" for _, case in paths])),
+            *(
+                f"  {line}"
+                for line in _by_branches(paths, ["S'" if case.applied("space") else "" for _, case in paths])
+            ),
             "}",
         ]
     own = " ".join((*words.values(), *numbers.values()))
     several = "[S' | " * (len(chosen) - 1) + "S'" + "]" * (len(chosen) - 1)
     text = f"Definition space {binder} : Prop :=\n  {one_of_several(spaces)}."
     imports = ["From Coq Require Import String."] if words else []
-    return [*imports, text], f"forall {binder}, space {own} ->\n  {one_of_several(ways)}", [f"intros {own} {several}.", *proof]
+    return (
+        [*imports, text],
+        f"forall {binder}, space {own} ->\n  {one_of_several(ways)}",
+        [f"intros {own} {several}.", *proof],
+    )
 
 
 # ---- the ways of one combination
@@ -264,7 +281,9 @@ def _has_loops(paths: Sequence[tuple[int, Case]]) -> bool:
 
 def _way(number: int, case: Case, known: str, branches: int) -> str:
     taken = conj([f"T'{k}" for k in range(branches)])
-    parts = [part for part in (taken, f"({_lemma(number, case, known, taken)})" if case.proof else "") if part]
+    parts = [
+        part for part in (taken, f"({_lemma(number, case, known, taken)})" if case.proof else "") if part
+    ]
     return f"exact {conj(parts) or 'Logic.I'}."
 
 

@@ -85,7 +85,9 @@ class Lemma:
             sides=formulas.sides if path is formulas.path else None,
             path=path,
         )
-        decided = {id(fact) for fact, _ in path.decisions} if path is formulas.path and not path.unknowns else ()
+        decided = (
+            {id(fact) for fact, _ in path.decisions} if path is formulas.path and not path.unknowns else ()
+        )
         self.made = Section(own, on_symbols=True, states=states, decided=decided)
 
     def proof(self, blocks: Blocks) -> tuple[list[str], list[str]]:

@@ -10,7 +10,15 @@ from clusterproof.checker.export.formulas import Exporter, Formulas
 from clusterproof.checker.export.rocq_numbers import Record, theorem, values_of
 from clusterproof.checker.export.rocq_section import Section
 from clusterproof.checker.export.rocq_text import comment, conj, joined, listed
-from clusterproof.checker.export.whole_space import Chosen, WholeSpace, chosen_from, flat, key_of, require_names, written
+from clusterproof.checker.export.whole_space import (
+    Chosen,
+    WholeSpace,
+    chosen_from,
+    flat,
+    key_of,
+    require_names,
+    written,
+)
 from clusterproof.checker.kernel.evaluation import Refused, limited
 
 
@@ -37,7 +45,11 @@ class Group:
     def says(self) -> str:
         """Write what holds at its instances."""
         hypotheses, conclusion = self.applied("hypotheses"), self.applied("conclusion")
-        said = f"({hypotheses} -> {conclusion})" if hypotheses and conclusion else conclusion or f"~ {hypotheses}"
+        said = (
+            f"({hypotheses} -> {conclusion})"
+            if hypotheses and conclusion
+            else conclusion or f"~ {hypotheses}"
+        )
         return " /\\ ".join(part for part in (self.applied("branches"), said) if part)
 
     def lines(self) -> list[str]:
@@ -116,7 +128,8 @@ def _together(
         quantities = group.made.scope.quantities
         values = " ".join(f"({space.value(own, chosen[own])})" for own in quantities)
         equal = conj(["eq_refl"] * len(quantities))
-        steps = f"assert (I' : Case_{k + 1}.instances {values}) by ({chosen_from(row, len(group.instances))}exact {equal}). "
+        found = f"{chosen_from(row, len(group.instances))}exact {equal}"
+        steps = f"assert (I' : Case_{k + 1}.instances {values}) by ({found}). "
         texts = ["eq_refl" for own in group.formulas.texts if own in space.names]
         proof = f"(Case_{k + 1}.certified {values} I')" if quantities else f"Case_{k + 1}.certified"
         way = conj([*texts, *(["I'"] if quantities else []), proof])

@@ -28,7 +28,9 @@ def on_symbols(exporter: Exporter, record: Record, name: str) -> list[str]:
             several = [
                 each
                 for each in exporter.paths(record["line"], chosen)
-                if each.sides is not None or not each.record.unknowns or not each.path.decisions
+                if each.sides is not None
+                or not each.record.unknowns
+                or not (each.path and each.path.decisions)
             ]
             for formulas in several:
                 case, made = _case(chosen, formulas, blocks)

@@ -72,7 +72,7 @@ def test_the_theorem_is_the_claim_by_name(out: Path) -> None:
         "Variables clients own momentum start round_ : R.",
         "Definition curvature : R := own / clients.",
         "momentum <= 9 / 10",
-        "Theorem violated : exists clients own momentum start round_ : R",
+        "Theorem cfl_mgd_lemma_2 : exists clients own momentum start round_ : R",
         "~ conclusion clients own momentum start.",
     ):
         assert written in after
@@ -93,7 +93,7 @@ def test_the_head_says_what_a_reader_compares(out: Path, tmp_path: Path) -> None
     assert "    'own': integers(1, lambda clients: clients - 1),\n" in head(
         out, "cfl_mgd_a7_step_at_least"
     ), "an end"
-    assert "the case is empty" in head(out, "cfl_mgd_a7_step_at_least")
+    assert "one of the cases applies" in head(out, "cfl_mgd_a7_step_at_least")
     assert "has no single meaning" in head(out, "cfl_mgd_a7_step_at_least_printed")
     assert "says nothing of the algorithm: a pair" in head(
         tmp_path, "fpfc_theorem_1_mapping_theta_beyond_lambda"
@@ -141,7 +141,7 @@ def test_the_index_names_each_theorem_where_it_stands(found: list[Decided], out:
         place = re.search(r"\[(\w+)\.v:(\d+)\]\((.*?)\)", row)
         assert place is not None
         line = (out / place[3]).read_text().splitlines()[int(place[2]) - 1]
-        assert line.startswith("Theorem ")
+        assert line.startswith(f"Theorem {place[1]} ")
 
 
 @pytest.mark.skipif(

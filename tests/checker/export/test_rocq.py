@@ -1,5 +1,6 @@
 """Rocq accepts a proof for each rule, and refuses a wrong multiplier, sign, hypothesis, bound or instance."""
 
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -282,6 +283,22 @@ def branches(x: Share, n: Count, k: Annotated[Fraction, choice(Fraction(1, 2), F
     return at_most((x if x < Fraction(1, 2) else 1 - x) * n / 2, bound=k * n)
 
 
+def words(
+    word: Annotated[str, choice("a", 'b "c"')], n: Count, x: Annotated[Fraction, reals(0, lambda n: n)]
+) -> Sides:
+    """A text, an integer with its range, a range that depends on it, and branches within branches."""
+    suppose("small", x <= 2)
+    least = min(abs(x - 1), 1) if word == "a" else x / 2
+    return at_most(least, bound=n)
+
+
+def silent(x: Annotated[Fraction, reals(-1, 1)], k: Annotated[int, choice(1, 2)]) -> Sides:
+    """Nothing is said beyond one half."""
+    if x > Fraction(1, 2):
+        suppose("never", False)
+    return at_most(k * max(x, -x, 0), bound=k)
+
+
 def descent(f: Smooth, steps: Annotated[int, choice(1)]) -> Sides:
     """One step of gradient descent: f(x_1) - f* <= |x_0 - x*|^2 / 6 (Drori and Teboulle, 2014)."""
     x = f.start
@@ -326,6 +343,8 @@ RIGHT = [
     (descent, multipliers()),
     (mean, {"rule": "induction", "witness": START, "blocks": [], "states": 5}),
     (added, SEQUENCE),
+    (words, {"rule": "signs", "witness": {"word": "a", "n": 1, "x": 1}, "listed": ["n"]}),
+    (silent, {"rule": "signs", "witness": {"x": 0, "k": 1}}),
     (branches, {"rule": "signs", "witness": {"x": 1, "n": 1, "k": 2}, "listed": ["n"], "between": ["k"]}),
 ]
 WRONG = [
@@ -408,6 +427,41 @@ def test_a_changed_statement_is_refused(prelude: Path, name: str, old: str, new:
     text = (prelude / "proof.v").read_text()
     assert old in text
     (prelude / "proof.v").write_text(text.replace(old, new))
+    command = ["coqc", "-q", "-Q", ".", "Clusterproof", "proof.v"]
+    assert subprocess.run(command, cwd=prelude, capture_output=True, check=False).returncode != 0
+
+
+@pytest.mark.parametrize(
+    ("function", "old", "new"),
+    [
+        ("branches", "n <= 3 /", "n <= 4 /"),
+        ("branches", "x <= 1 /", "x <= 2 /"),
+        ("words", 'word = "b', 'word = "z"%string \\/ word = "b'),
+        ("exhausted", "n <= 3 /", "n <= 4 /"),
+        ("exhausted", "k = 1 \\/", "k = 1 \\/ k = 3 \\/"),
+    ],
+)
+def test_a_space_with_more_than_the_cases_is_refused(
+    prelude: Path, function: str, old: str, new: str
+) -> None:
+    """That the cases are all of the space is proved: it may not grow."""
+    answer(prelude, *{each.__name__: (each, record) for each, record in RIGHT}[function])
+    text = (prelude / "proof.v").read_text()
+    before, space, after = text.rpartition("Definition space")
+    assert old in after
+    (prelude / "proof.v").write_text(before + space + after.replace(old, new, 1))
+    command = ["coqc", "-q", "-Q", ".", "Clusterproof", "proof.v"]
+    assert subprocess.run(command, cwd=prelude, capture_output=True, check=False).returncode != 0
+
+
+def test_a_case_that_is_left_out_of_the_theorem_is_missed(prelude: Path) -> None:
+    """Of a theorem about six cases with branches one is struck out."""
+    answer(prelude, *{each.__name__: (each, record) for each, record in RIGHT}["words"])
+    text = (prelude / "proof.v").read_text()
+    before, name, after = text.rpartition("Theorem own")
+    way = re.search(r"\(Case_\d+\.branches[^()]*/\\ \([^()]*\)\) \\/\n", after)
+    assert way is not None
+    (prelude / "proof.v").write_text(before + name + after.replace(way[0], "", 1))
     command = ["coqc", "-q", "-Q", ".", "Clusterproof", "proof.v"]
     assert subprocess.run(command, cwd=prelude, capture_output=True, check=False).returncode != 0
 
