@@ -13,6 +13,7 @@ from clusterproof.common import InvalidArgument
 from clusterproof.common.atomic import write_whole
 from clusterproof.conformance import DEFINITIONS
 from clusterproof.conformance import conform as hold
+from clusterproof.conformance.page import describe
 from clusterproof.neural.custom.references import HOW, load_own, require_name
 from clusterproof.settings import values_from_texts
 
@@ -54,13 +55,7 @@ def conform(
         Print algorithms, equations, settings and the values of options.
     """
     if list_algorithms:
-        for definition in DEFINITIONS.values():
-            print(f"{definition.name}: {definition.equation}")
-            read = "" if definition.paper_was_read else " (not compared with the paper's text)"
-            print(f"  {definition.source}{read}")
-            print("  " + ", ".join(f"{name} = {value}" for name, value in definition.defaults().items()))
-            options = {**definition.variants, **definition.choices}
-            print("  " + "; ".join(f"{name}: {', '.join(map(str, each))}" for name, each in options.items()))
+        print("\n\n".join(describe(definition) for definition in DEFINITIONS.values()))
         return 0
     terminal.check_outputs(json=json_file)
     if implementation is None:

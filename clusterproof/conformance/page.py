@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from clusterproof.conformance.diagnosis import Hypothesis
 
 if TYPE_CHECKING:
+    from clusterproof.conformance.definitions import Definition
     from clusterproof.conformance.report import Reached, Report
 
 ANSWERS = {
@@ -88,16 +89,29 @@ def _sizes(reached: Reached) -> Iterator[str]:
 
 def _definition(report: Report) -> Iterator[str]:
     yield "Definition"
-    yield from _entry("source", [report.source])
-    checked = (
-        "We checked it against the paper."
-        if report.paper_was_read
-        else "We could not check it against the paper."
-    )
-    yield from _entry("", [checked])
-    yield from _entry("round", report.equation.split("; "))
+    yield from _origin(report.source, report.equation, report.paper_was_read)
     if report.settings:
-        yield from _entry("declared", [", ".join(f"{name} = {it}" for name, it in report.settings.items())])
+        yield from _entry("declared", [_settings(report.settings)])
+
+
+def describe(definition: type[Definition]) -> str:
+    """Return the name of a definition, its source, its round, its settings, and the forms that can be declared."""
+    lines = [definition.name, *_origin(definition.source, definition.equation, definition.paper_was_read)]
+    lines += _entry("settings", [_settings(definition.defaults())])
+    forms = {**definition.variants, **definition.choices}
+    lines += _entry("forms", [f"{name}: {', '.join(map(str, each))}" for name, each in forms.items()])
+    return "\n".join(lines)
+
+
+def _origin(source: str, equation: str, paper_was_read: bool) -> Iterator[str]:
+    yield from _entry("source", [source])
+    checked = "checked" if paper_was_read else "could not check"
+    yield from _entry("", [f"We {checked} it against the paper."])
+    yield from _entry("round", equation.split("; "))
+
+
+def _settings(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {'all' if value is None else value}" for name, value in values.items())
 
 
 def _range(ends: tuple[int, int]) -> str:

@@ -148,8 +148,11 @@ def test_a_lambda_is_an_implementation(file: str, capsys: pytest.CaptureFixture[
 def test_every_algorithm_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["conform", "--list"]) == 0
     output = capsys.readouterr().out
+    assert max(map(len, output.splitlines())) <= 80
+    printed = " ".join(output.split())
     for name, definition in DEFINITIONS.items():
-        assert f"{name}: {definition.equation}" in output
+        assert f"{name} source" in printed
+        assert " ".join(definition.equation.split("; ")) in printed
     assert "empty_cluster: coast, freeze" in output
     assert "trigger: round, stationary" in output
 
