@@ -1,4 +1,4 @@
-"""Falsify a bound on a run: a claim is built of it, whose instances are tasks, parameters, starts and rounds."""
+"""Search for a run that breaks a bound, by a claim whose instances are tasks, parameters, starts and rounds."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 EVALUATIONS = 300
 REACH = 2
-"""Grid steps of the starting models on both sides of the optima that the algorithm aims at."""
+"""Grid steps of the starting models on both sides of the optima that the algorithm approximates."""
 
 
 def falsify(
@@ -57,34 +57,34 @@ def falsify(
     ----------
     bound
         Function of the task and the trace. It returns the allowed errors, nonnegative and broadcastable to
-        ``trace.errors``, (rounds + 1, P); or ``expectation(samples, ...)`` of samples whose first axis is
-        that of the replicates. It may state hypotheses with ``suppose``.
+        ``trace.errors``, (rounds + 1, P). Or it returns ``expectation(samples, ...)``, where the first axis of the
+        samples is the replicates' axis. It may state hypotheses with ``suppose``.
     algorithm
-        An algorithm, or a function of the task that returns one. Further parameters of the function that are
-        annotated with ranges, as in a claim, are searched, too.
+        An algorithm, or a function of the task that returns one. If the function has further parameters that are
+        annotated with ranges, as in a claim, the search also varies these.
     tasks
-        One task; a function that draws one from a generator, as for ``drawn``; or a hypothesis strategy, such as those
-        of ``synthetic.strategies``, of which examples are drawn.
+        One task; a function that draws one from a generator, as for ``drawn``; or a hypothesis strategy, such as the
+        strategies of ``synthetic.strategies``, from which examples are drawn.
     rounds
-        Most rounds of a run, at least 1; the counterexample has the fewest that break the bound.
+        Largest number of rounds of a run, at least 1; the counterexample has the fewest that break the bound.
     starts
-        Function of the task that returns a strategy of starting models (P, d). If None, a grid around the optima
-        that the algorithm aims at, spaced by a quarter of the separation, or by 1 for a single cluster.
+        Function of the task that returns a strategy of starting models (P, d). If None, a grid around the optima that
+        the algorithm approximates, spaced by a quarter of the separation, or by 1 for a single cluster.
     evaluations
         Number of runs to try that meet the hypotheses.
     replicates
-        Most repetitions of each run for a bound on an expectation. Runs begin with 10 000, doubled while an interval
-        contains what is allowed; fewer decide only if samples have a ``range``.
+        Largest number of replicates of each run for a bound on an expectation. Runs begin with 10 000, doubled while an
+        interval contains the bound; fewer decide only if samples have a ``range``.
     seed
         Seed of the search and of the runs.
     measure
-        Name and function of (state, task), such as a Lyapunov function, that is bounded in place of the errors.
-        The bound is then broadcastable to ``trace.measured[name]``, (rounds + 1, ...).
+        Name and function of (state, task), such as a Lyapunov function, that is bounded instead of the errors. The
+        bound is then broadcastable to ``trace.measured[name]``, (rounds + 1, ...).
 
     Returns
     -------
     Verdict
-        Violated, consistent or inconclusive. ``counterexample["code"]`` is Python that runs and shows it.
+        Violated, consistent or inconclusive. ``counterexample["code"]`` is Python code that reproduces it.
 
     Raises
     ------
@@ -176,7 +176,7 @@ def _drawn_by(tasks: Callable[[np.random.Generator], Any], stream: np.random.Gen
 
 @dataclass(frozen=True)
 class _Runs:
-    """The runs of an algorithm on tasks, as a statement."""
+    """The runs of an algorithm on tasks, as a claim's function."""
 
     bound: Callable[[Any, Trace], Any]
     algorithm: Algorithm[Any] | Callable[..., Algorithm[Any]]
@@ -186,7 +186,7 @@ class _Runs:
     def function(
         self, tasks: Range, rounds: int, starts: Callable[[Any], Any] | None, *, expected: bool
     ) -> Callable[..., Sides | Expectation]:
-        """Make the statement's function, with the signature that says what is searched."""
+        """Make the claim's function, with a signature that states the ranges to search."""
         parameters = self._parameters()
         ranges: dict[str, Any] = {"task": tasks, **parameters}
         ranges["start"] = drawn(
@@ -201,7 +201,7 @@ class _Runs:
             return self.estimate(**quantities) if expected else self.sides(**quantities)
 
         statement.__annotations__ = hints
-        statement.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # what inspect reads
+        statement.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # inspect reads this attribute
             [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in hints]
         )
         return statement
@@ -247,7 +247,7 @@ class _Runs:
             count = made.model_count(task)
             aims = task.reference_optima(made.target)
             middle = aims if aims is not None and len(aims) == count else np.zeros((count, task.dimension))
-            separation = getattr(task, "separation", np.inf)  # a task that does not know its optima has none
+            separation = getattr(task, "separation", np.inf)  # a task with unknown optima has none
             step = separation / 4 if np.isfinite(separation) else 1.0
             return np.asarray(middle + step * stream.integers(-REACH, REACH + 1, (count, task.dimension)))
 
@@ -281,7 +281,7 @@ class _Runs:
             )
 
     def sides(self, *, task: Any, start: Any, rounds: int, **parameters: Any) -> Sides:
-        """Run, and compare the errors with what is allowed."""
+        """Run, and compare the errors with the bound."""
         try:
             trace = self._run(task, start, rounds, self.seed, None, parameters)
         except Diverged as error:
@@ -307,7 +307,7 @@ class _Runs:
         if np.isnan(allowed).any():
             raise InvalidArgument("bound", "nan", "must be numbers", "suppose what keeps it from 0 / 0")
         suppose("the bound is at least 0", bool((allowed >= 0).all()))
-        # errors are differences of models and optima: rounding is relative to those
+        # errors are differences of models and optima: rounding is relative to the largest of them
         length = np.linalg.norm(trace.models[0], axis=-1) + (0.0 if trace.errors is None else trace.errors[0])
         rounding = None if self.measure else TOLERANCE * float(np.max(length))
         sides = at_most(measured, bound=allowed, rounding=rounding)
@@ -334,7 +334,7 @@ class _Runs:
         return given
 
     def _measured(self, trace: Trace) -> tuple[np.ndarray, str]:
-        """Return what is bounded, and its name for messages."""
+        """Return the bounded quantity, and its name for messages."""
         for name in self.measure:
             return trace.measured[name], f"trace.measured[{name!r}]"
         if trace.errors is None:

@@ -37,7 +37,7 @@ def run_code(
         + f"initial = np.array({literal(start)})\n"
         + f"trace = run({algorithm!r}, task, rounds={rounds}, initial=initial{more})\n"
         + f"error = trace.{read}[{', '.join(map(str, place))}]  # {where}\n"
-        + f"assert not error <= {limit!r}, error  # what the bound allows there\n"
+        + f"assert not error <= {limit!r}, error  # the bound there\n"
     )
 
 

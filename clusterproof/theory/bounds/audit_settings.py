@@ -1,4 +1,4 @@
-"""The named settings on which bounds for CFL-MGD are compared with runs; keys as in its audit, section 9."""
+"""The named settings on which bounds for CFL-MGD are compared with runs; they have the audit's keys (section 9)."""
 
 from __future__ import annotations
 
@@ -25,12 +25,11 @@ class Experiment:
     name
         Name of the setting in the audit, with the momentum.
     task, algorithm
-        Of the runs.
+        Task and algorithm of the runs.
     rounds
         T.
     displacement
-        e_0 of every model, (P, d); if None, models start half the paper's radius away in random
-        directions.
+        e_0 of every model, (P, d); if None, models start half the paper's radius away in random directions.
     """
 
     name: str
@@ -46,7 +45,7 @@ class Experiment:
         Raises
         ------
         InvalidArgument
-            If it is not.
+            If the task is not a regression.
         """
         if not isinstance(self.task, RegressionMixture):
             raise InvalidArgument("task", type(self.task).__name__, "must be a regression mixture", "use one")
@@ -61,7 +60,7 @@ class Experiment:
 
     @property
     def setting(self) -> Setting:
-        """The quantities from which a bound is computed."""
+        """Quantities from which a bound is computed."""
         start = np.full(self.task.clusters, self.task.basin_radius / 2)
         if self.displacement is not None:
             start = np.linalg.norm(self.displacement, axis=-1)
@@ -87,7 +86,7 @@ NAMES = {
     "S4": "two curved",
     "S5": "two scarce",
 }
-"""What readers call the settings. The keys are part of seeds and stored verdicts."""
+"""Names of the settings for readers. The keys are part of seeds and stored verdicts."""
 
 
 def _opposite(dimension: int) -> np.ndarray:
@@ -98,7 +97,7 @@ def _opposite(dimension: int) -> np.ndarray:
 
 
 def tuned_momentum(task: Mixture) -> float:
-    """Return (1 - sqrt(l mu / L))^2, at which all clusters share the rate 1 - sqrt(l mu / L)."""
+    """Return (1 - sqrt(l mu / L))^2, the momentum at which all clusters share the rate 1 - sqrt(l mu / L)."""
     return (1 - math.sqrt(task.proportions.min() / task.condition_number)) ** 2
 
 
@@ -108,11 +107,11 @@ def experiment(name: str, momentum: float | None) -> Experiment:
     Parameters
     ----------
     name
-        ``"S1"``, ``"S2"``, ``"S3"``, ``"S5"`` (clients are really misclassified, models start
-        displaced towards each other); ``"S1+"``, which has ten million times the samples of S1, so that
-        hardly any noise is left; or ``"S3+"``, which has fifty times those of S3.
+        ``"S1"``, ``"S2"``, ``"S3"``, ``"S5"`` (clients are really misclassified, models start displaced towards each
+        other). ``"S1+"`` has ten million times the samples of S1, so that hardly any noise is left. ``"S3+"`` has fifty
+        times the samples of S3.
     momentum
-        beta; the tuned one if None.
+        beta; the tuned momentum if None.
     """
     proportions, dimension, condition, clients, samples, noise, rounds = SIZES[name]
     clusters = len(proportions)
@@ -191,7 +190,7 @@ def participation_experiment(kind: str) -> Experiment:
 
 
 def crowded_experiment() -> Experiment:
-    """Make a setting in which clients are misassigned in every round: 4000 of them with 12 rows each."""
+    """Make a setting in which clients are misassigned in every round: 4000 clients with 12 rows each."""
     optima = _opposite(10)
     task = RegressionMixture(
         optima=optima, covariance=np.ones(10), labels=make_labels(4000, 2), noise=0.7, samples=12

@@ -1,9 +1,9 @@
 """Consequences of the repaired theorems for the choice of the momentum.
 
-On quadratics with step size eta and proportion l_p (alpha = eta l_p), momentum improves on plain
-descent's rate 1 - alpha mu exactly for 0 < beta < (1 - alpha mu)^2, and the best is
-(1 - sqrt(alpha mu))^2. With noise the floor grows like 1 / sqrt(1 - beta), so that the best
-momentum for T rounds falls to 0 as T grows. Audit of CFL-MGD, section 6.3.
+Take quadratics, the step size eta and the proportion l_p (alpha = eta l_p). Momentum improves on plain descent's rate 1
+- alpha mu exactly for 0 < beta < (1 - alpha mu)^2, and the best beta is (1 - sqrt(alpha mu))^2. With noise the floor
+grows like 1 / sqrt(1 - beta), so that the best momentum for T rounds falls to 0 as T grows. Audit of CFL-MGD, section
+6.3.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ def fastest(flattest: float) -> float:
     Parameters
     ----------
     flattest
-        alpha_p mu = eta l_p mu, in (0, 1]; with the smallest proportion, all clusters share the rate.
+        alpha_p mu = eta l_p mu, in (0, 1]; for the smallest proportion, all clusters share the rate.
 
     Raises
     ------
     InvalidArgument
-        If it is outside that interval.
+        If ``flattest`` is outside that interval.
     """
     check_number("flattest", flattest, above=0, at_most=1, remedy="it is step_size * proportion * mu")
     return (1 - math.sqrt(flattest)) ** 2
@@ -61,11 +61,11 @@ def best_for_horizon(
     noise
         Standard deviation s of a response.
     rows
-        N = l_p m n', in a round.
+        N = l_p m n', the number of rows in a round.
     rounds
         The horizon T.
     resolution
-        Spacing of the momenta that are tried, from 0 to 0.99.
+        Spacing of the momenta to try, from 0 to 0.99.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def noise_floor(spectrum: np.ndarray, *, step: float, momentum: float, noise: fl
     noise
         Standard deviation s of a response.
     rows
-        N = l_p m n', in a round.
+        N = l_p m n', the number of rows in a round.
     """
     energy = impulse_energy(step * spectrum, momentum)
     return float(np.sqrt((step**2 * noise**2 * spectrum / rows * energy).sum()))

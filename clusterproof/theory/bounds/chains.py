@@ -20,9 +20,9 @@ class Members:
     own
         Upper bound on the participants of the chain's cluster.
     least_own
-        Lower bound on them.
+        Lower bound on the participants of the chain's cluster.
     foreign
-        Upper bound on the others.
+        Upper bound on the participants of other clusters.
     divisor
         Divisor of the sum of gradients; 0 if it is the number of clients that chose the model.
     """
@@ -106,17 +106,17 @@ def gaussian_chains(
     Parameters
     ----------
     dynamics
-        Of the runs; there are as many chains as ``members`` has columns.
+        Dynamics of the runs; there are as many chains as ``members`` has columns.
     start
         e_0 along the eigenvectors, (..., P, d), or its norms, (P,).
     responses, members
-        Of all chains.
+        Responses and members of all chains.
     failure
-        delta_1, which is not used here, delta_2 and delta_3.
+        delta_1, which is unused here, delta_2 and delta_3.
     counts
-        Failure probability of all counts of false members; the missing members have the same.
+        Failure probability of all counts of false members; the counts of missing members have the same.
     freezing, fluctuation
-        As in ``Chains``, but for all rounds.
+        As in ``Chains``, but constant for all rounds.
     """
     rounds, chains = members.own.shape
     clusters, local = dynamics.clusters, dynamics.local_steps
@@ -146,7 +146,7 @@ def gaussian_chains(
 
 
 def _growth(response: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Return the norm of the noise-free path, (S + 1, N), the largest over starts (..., N, d), or from norms (N,)."""
+    """Return the norm of the noise-free path, (S + 1, N): the largest over starts (..., N, d), or from norms (N,)."""
     if start.ndim == 1:
         return np.asarray(np.abs(response).max(axis=-1) * start)
     squares = np.square(start).reshape(-1, *start.shape[-2:])

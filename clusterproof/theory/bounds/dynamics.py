@@ -1,4 +1,4 @@
-"""The recursion that a run followed: bounds apply to dynamics, not to an algorithm's name."""
+"""The recursion that a run followed: bounds apply to dynamics, not to the name of an algorithm."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def dynamics_of(trace: Trace) -> Algorithm[Any]:
     Parameters
     ----------
     trace
-        A run of one of the library's algorithms, or of one that declares its ``dynamics``.
+        A run of one of the library's algorithms, or of an algorithm that declares its ``dynamics``.
 
     Raises
     ------
     InvalidArgument
-        If the algorithm is neither one of this library nor declares the dynamics of one.
+        If the algorithm is not from this library and does not declare the dynamics of an algorithm from it.
     """
     written = dict(trace.settings.get("dynamics") or trace.settings["algorithm"])
     name = written.pop("algorithm")
@@ -42,7 +42,7 @@ def cfl_mgd_of(trace: Trace) -> CFLMGD:
     Raises
     ------
     InvalidArgument
-        If the run has other dynamics, or its errors are not known.
+        If the run has other dynamics, or its errors are unknown.
     """
     algorithm = dynamics_of(trace)
     if not isinstance(algorithm, CFLMGD) or trace.errors is None:

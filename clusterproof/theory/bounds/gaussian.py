@@ -35,7 +35,7 @@ class GaussianDynamics:
     diameter
         Largest distance of two optima (D).
     algorithm
-        Its parameters.
+        The algorithm's parameters.
     """
 
     rows: GaussianRows
@@ -57,7 +57,7 @@ class GaussianDynamics:
 
     @property
     def participants(self) -> int:
-        """K: clients that take part in a round."""
+        """K: number of clients that take part in a round."""
         return max(1, round(self.algorithm.participation * self.clients))
 
     @property
@@ -72,7 +72,7 @@ def fresh_regression(task: Mixture) -> RegressionMixture:
     Raises
     ------
     InvalidArgument
-        If it is not.
+        If the task is of another kind.
     """
     if not isinstance(task, RegressionMixture) or task.data != "fresh":
         raise InvalidArgument(

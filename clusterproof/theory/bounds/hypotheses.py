@@ -1,4 +1,4 @@
-"""A hypothesis of a theorem beside what a run or a setting has."""
+"""A hypothesis of a theorem beside the actual value in a run or a setting."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal
 from clusterproof.theory.bounds.numbers import apart
 
 ROUNDING = 1e-12
-"""What rounding may add to a number that is at most a limit, relative to that."""
+"""Largest relative excess over a limit that rounding may cause."""
 
 Value = float | int | str | bool | None
 Relation = Literal["=", "!=", "<", "<=", ">", ">="]
@@ -17,20 +17,20 @@ Relation = Literal["=", "!=", "<", "<=", ">", ">="]
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A hypothesis, ``name relation required``, beside what is there.
+    """A hypothesis, ``name relation required``, beside the actual value.
 
     Attributes
     ----------
     name
-        Name of the quantity or of the property; that of an option begins with two hyphens.
+        Name of the quantity or of the property; the name of an option begins with two hyphens.
     relation
         How it must compare with ``required``.
     required, actual
-        What the theorem asks for, and what the run has: numbers, names, or whether a property is there.
+        The theorem's requirement, and the run's value: numbers, names, or whether a property holds.
     term
-        Formula of ``required``, empty where that is a number of the theorem.
+        Formula of ``required``; empty if ``required`` is a number of the theorem.
     room
-        What rounding may add, relative to ``required``.
+        Largest excess that rounding may cause, relative to ``required``.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Hypothesis:
 
     @property
     def met(self) -> bool:
-        """Whether it is met; of what is not known it is not."""
+        """Whether the hypothesis is met; if the actual value is unknown, it is not met."""
         here, needed = self.actual, self.required
         if not self.numeric:
             return bool(here != needed if self.relation == "!=" else here == needed)
@@ -63,7 +63,7 @@ class Hypothesis:
         }[self.relation]
 
     def sides(self) -> tuple[str, str]:
-        """Return what is required and what is there as text, in digits that tell them apart."""
+        """Return the required and the actual value as text, in digits that tell them apart."""
         if self.numeric:
             return apart(float(self.required or 0), float(self.actual or 0))
         return str(self.required), str(self.actual)

@@ -2,13 +2,13 @@
 
 **Lemma N** (``cfl-mgd/norm-inequality``). Let S = sum_k xi_k with values in R^d, a filtration and predictable V_k >= 0
 such that log E[exp<theta, xi_k> | past] <= (theta' V_k theta / 2) gamma(Gamma ||theta||) wherever Gamma ||theta|| < 1.
-Let sum_k V_k <= diag(v) + E in one fixed orthonormal basis, v deterministic, E >= 0 random with tr E <= eps_1. With
-tr = sum v_j + eps_1, op = max v_j + eps_1, q the chi^2_d quantile of order 1 - eps and u' = u + log(1 / (1 - eps)):
-P(||S|| > r) <= e^-u for each of
+Let sum_k V_k <= diag(v) + E in one fixed orthonormal basis, v deterministic, E >= 0 random with tr E <= eps_1. Write tr
+= sum v_j + eps_1, op = max v_j + eps_1, q for the chi^2_d quantile of order 1 - eps, and u' = u + log(1 / (1 - eps)).
+Then P(||S|| > r) <= e^-u for each of these r:
 
     N1  r = g (op c / 2 + tr / (2 b c)) + b c / 2 + u' / c, any b, c > 0,        g = gamma(Gamma (c + sqrt(q / b)))
     N2  r^2 = (b + g op) (2 u' + Lambda), any b > 0, any g >= gamma(Gamma (r / b + sqrt(q / b))),
-        Lambda = sum_j log(1 + g v_j / b) + g eps_1 / (b + g min v); d log(1 + g tr / (d b)) where v is not known
+        Lambda = sum_j log(1 + g v_j / b) + g eps_1 / (b + g min v); d log(1 + g tr / (d b)) if v is unknown
     N3  d = 1: r = x tr gamma(Gamma x) / 2 + (u + log 2) / x, any x > 0
 
 *Proof of N1.* (1) For fixed theta, exp(<theta, S_k> - gamma(Gamma ||theta||) theta' V^(k) theta / 2) is a
@@ -40,20 +40,20 @@ import numpy as np
 from clusterproof.theory.bounds.row_lemma import gamma
 
 TRUNCATIONS = (0.01, 0.3)
-"""eps: N2 and N1 with the first, N1 with the second too."""
+"""eps: N2 and N1 use the first value, and N1 also the second."""
 
 LARGEST_FACTOR = 50.0
-"""N2 is not used if g would have to exceed this."""
+"""Largest g for which N2 is used."""
 
 COARSE = np.geomspace(0.02, 8, 13)
 FINE = np.geomspace(1 / 1.5, 1.5, 9)
-"""Values of b for N2, in units of sqrt(op tr / 2 u'); then factors about the best of them."""
+"""Values of b for N2, in units of sqrt(op tr / 2 u'); then factors around the best value."""
 
 STEPS = 40
-"""Iterations towards the fixed point g, which is mostly reached after ten."""
+"""Number of iterations towards the fixed point g, which ten iterations mostly reach."""
 
 LEAST_SCALE = 1e-150
-"""A smaller positive Gamma is raised to it, which can only weaken the bounds: its inverse and the square are finite."""
+"""Smallest positive Gamma; raising Gamma to it only weakens the bounds, and keeps its inverse and square finite."""
 
 MARGIN = 1 + 1e-7
 """Factor by which g exceeds the fixed point."""
@@ -64,7 +64,7 @@ SHARES = np.array([0.2, 0.35, 0.5, 0.65, 0.8])
 SPREAD_OF_PAIR = np.repeat(SPREADS, len(SHARES))[:, None]
 SHARE_OF_PAIR = np.tile(SHARES, len(SPREADS))[:, None]
 GAMMA_OF_PAIR = gamma(SPREAD_OF_PAIR)
-"""All pairs of them, and gamma of the first."""
+"""All pairs of these values, and gamma of the first."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Numbers as the pages write them."""
+"""Numbers in the form in which pages print them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def apart(first: float, second: float) -> tuple[str, str]:
 
 
 def short(number: float, digits: int = 3) -> str:
-    """Return a number with so many digits, exponents without zeros."""
+    """Return a number with this many digits, exponents without zeros."""
     if 1e-3 <= abs(number) < 1e6:
         return f"{float(f'{number:.{digits}g}'):.15g}"
     mantissa, mark, exponent = f"{number:.{digits - 1}e}".partition("e")
@@ -27,5 +27,5 @@ def short(number: float, digits: int = 3) -> str:
 
 
 def power_of_ten(log: float) -> str:
-    """Write the probability of which the logarithm is given, rounded up to a power of ten."""
+    """Write the probability with this logarithm, rounded up to a power of ten."""
     return f"1e{math.ceil(log / math.log(10))}"

@@ -46,7 +46,7 @@ class Moments:
 
 
 class ConstantStep:
-    """Responses of N chains with d modes over S steps of one size: they depend on the lag only.
+    """Responses of N chains with d modes over S steps of equal size: they depend on the lag only.
 
     Parameters
     ----------
@@ -80,14 +80,14 @@ class ConstantStep:
         Returns
         -------
         tuple
-            max_j |h_j| and max_j |h_j| lambda_j, both (N, step), in the order in which the disturbances entered: the
-            last column belongs to the latest.
+            max_j |h_j| and max_j |h_j| lambda_j, both (N, step), in the order in which the disturbances entered. The
+            last column belongs to the latest disturbance.
         """
         plain, weighted = self._sizes
         return plain[:, -step:], weighted[:, -step:]
 
     def propagate(self, moments: Moments, step: int, inflow: np.ndarray) -> Moments:
-        """Covariances after a step, from those before it and the variance that the step adds, (N, d)."""
+        """Return the covariances after a step, from the previous ones and the variance that the step adds, (N, d)."""
         return moments.following(self._curvature, self._momentum, inflow)
 
 
@@ -132,7 +132,7 @@ class VaryingStep:
         return np.stack(history)[:, :, 0]
 
     def advance(self, step: int) -> tuple[np.ndarray, np.ndarray]:
-        """Bounds on the responses as in ``ConstantStep.advance``, (N, step) each."""
+        """Return bounds on the responses as in ``ConstantStep.advance``, (N, step) each."""
         now, before = self._following(self._now, self._before, step - 1)
         entering = np.ones((len(now), 1, now.shape[-1]))
         self._now = np.concatenate([now, entering], axis=1)
@@ -141,7 +141,7 @@ class VaryingStep:
         return size.max(axis=-1), (size * self._spectrum[:, None, :]).max(axis=-1)
 
     def propagate(self, moments: Moments, step: int, inflow: np.ndarray) -> Moments:
-        """Covariances after a step, as in ``ConstantStep.propagate``; a frozen chain keeps them."""
+        """Return the covariances after a step, as in ``ConstantStep.propagate``; a frozen chain keeps its own."""
         if self._resets[step]:
             moments = Moments(moments.now, moments.now, moments.now)
         following = moments.following(self._curvature[step], self._momentum, inflow)
@@ -153,7 +153,7 @@ class VaryingStep:
         )
 
     def _following(self, now: np.ndarray, before: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray]:
-        """Responses (N, K, d) after a step, and those before it."""
+        """Responses (N, K, d) after a step, and the responses before it."""
         if self._resets[step]:
             before = now
         frozen, curvature = self._frozen[step][:, None, None], self._curvature[step][:, None]

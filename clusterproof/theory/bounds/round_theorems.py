@@ -1,4 +1,4 @@
-"""A theorem on rounds, once: what it needs and what it allows, of numbers that a run or a leaderboard's setting has."""
+"""Theorems on rounds, each stated once: hypotheses and bound, for numbers of a run or of a leaderboard's setting."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ class RoundCase:
     smoothness, strong_convexity
         L and mu of every client.
     step_size, local_steps, server_step_size, probability
-        eta, K, eta_g and p; those that the algorithm lacks are 0, and 1 step.
+        eta, K, eta_g and p; if the algorithm lacks one, it is 0, or 1 step.
     proximal
-        Weight of the proximal term, where it changes the local steps; else 0.
+        Weight of the proximal term if it changes the local steps; else 0.
     distance
         D = |x_0 - x*|, or one for each run, (R,).
     heterogeneity
-        zeta*, the root of the mean of |grad f_i(x*)|^2; None where it is not known.
+        zeta*, the root of the mean of |grad f_i(x*)|^2; None if it is unknown.
     exact_rounds
-        Hypotheses under which the rounds are those of all clients with exact gradients.
+        Hypotheses under which every round uses all clients and exact gradients.
     equal_weights
         Further hypotheses, under which the server takes the plain mean.
     room
-        What rounding may add to a number that is at most a limit, relative to that; 0 of exact numbers.
+        Largest relative excess over a limit that rounding may cause; 0 for exact numbers.
     """
 
     smoothness: Any
@@ -67,15 +67,16 @@ class RoundTheorem:
     Attributes
     ----------
     claim
-        Id of the claim that states it; empty of a theorem that is transcribed only.
+        Id of the claim that states it; empty if the theorem is only transcribed.
     algorithm, client_class
         The algorithm, and the largest class of clients: ``"convex"`` contains ``"strong"``.
     needs
-        Its hypotheses on a case.
+        Function of a case that yields its hypotheses.
     squared_bound
-        Of a case and t, what it allows; t may be an array.
+        Function of a case and t that gives the bound; t may be an array.
     rate, weight
-        Where |x - x*|^2 plus ``weight`` times the controls' mean square falls by ``rate`` in a round; else None.
+        Factor by which |x - x*|^2 plus ``weight`` times the controls' mean square falls in a round; None if there is
+        none.
     """
 
     claim: str

@@ -6,11 +6,11 @@ g = x (x' e - eps). With tau^2 = s^2 + e' Sigma e its covariance is C_e = tau^2 
 **Lemma R** (``cfl-mgd/row-lemma``). log E exp<nu, g - E g> <= (nu' C_e nu / 2) gamma(2 tau sqrt(nu' Sigma nu)) wherever
 the argument of gamma is below 1.
 
-*Proof.* <nu, g> = a w with a = nu' x and w = x' e - eps jointly Gaussian, of variances q^2 and tau^2 and covariance
-c = nu' Sigma e, |c| <= x := q tau. E e^(aw) = ((1 - c)^2 - x^2)^(-1/2), finite iff 1 - c > x, so that the left side
-is [psi(c + x) + psi(c - x)] / 2 with psi(z) = -log(1 - z) - z. psi(z) / z^2 increases on (-inf, 1) and c +- x <= 2x:
-the left side is at most [(c + x)^2 + (c - x)^2] psi(2x) / (2 (2x)^2) = (c^2 + x^2) gamma(2x) / 2, and
-c^2 + x^2 = nu' C_e nu.
+*Proof.* <nu, g> = a w with a = nu' x and w = x' e - eps jointly Gaussian, of variances q^2 and tau^2 and covariance c =
+nu' Sigma e, |c| <= x := q tau. E e^(aw) = ((1 - c)^2 - x^2)^(-1/2), finite iff 1 - c > x. Hence the left side is [psi(c
++ x) + psi(c - x)] / 2 with psi(z) = -log(1 - z) - z. psi(z) / z^2 increases on (-inf, 1) and c +- x <= 2x. Hence the
+left side is at most [(c + x)^2 + (c - x)^2] psi(2x) / (2 (2x)^2) = (c^2 + x^2) gamma(2x) / 2, and c^2 + x^2 = nu' C_e
+nu.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 SERIES_BELOW = 1e-3
-"""Argument below which gamma is summed as a series, since the closed form loses digits."""
+"""Argument below which gamma is summed as a series, because the closed form loses digits."""
 
 
 def gamma(argument: Any) -> np.ndarray:
@@ -36,7 +36,7 @@ def gamma(argument: Any) -> np.ndarray:
     Returns
     -------
     numpy.ndarray
-        Infinite for z >= 1 and for NaN.
+        gamma(z); infinite for z >= 1 and for NaN.
     """
     z = np.asarray(argument, dtype=float)
     inside, in_series = z < 1, z < SERIES_BELOW
@@ -62,7 +62,7 @@ def gradient_cumulant(covariance: float, spread: float) -> float:
     Returns
     -------
     float
-        [psi(c + x) + psi(c - x)] / 2; infinite where c + x >= 1.
+        [psi(c + x) + psi(c - x)] / 2; infinite if c + x >= 1.
     """
     ends = np.array([covariance + spread, covariance - spread])
     if ends[0] >= 1:

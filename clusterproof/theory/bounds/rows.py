@@ -38,20 +38,19 @@ class Rows(ABC):
 
     @abstractmethod
     def misclassification(self, radius: float) -> float:
-        """pi: a client prefers a given wrong model, all models being within radius < B*."""
+        """Return pi: a client prefers a given wrong model, if all models are within radius < B*."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GaussianRows(Rows):
     """x ~ N(0, Sigma_p), eps ~ N(0, s^2): the row lemma, and the exact worst pairwise error (Lemma P).
 
-    *Lemma P.* If all models are within B < B*, a client prefers a given wrong model with probability at most pi(B)
-    of ``synthetic.misclassification.worst_case_error``. *Proof.* The difference of the two sums of squares is
-    ((Q + A) X - (Q - A) Y) / 2 with independent chi^2_n' variables, A = tau_q^2 - tau_p^2, Q^2 = (tau_p^2 +
-    tau_q^2)^2 - 4 c^2: the error decreases in A / Q. With a = ||e_p||_Sigma, b = ||chi_q - theta_p||_Sigma and
-    c >= s^2 - a b the least A / Q is (b^2 - a^2) / (2 s^2 + a^2 + b^2) where a b >= s^2 and otherwise
-    (b - a) / sqrt(4 s^2 + (b - a)^2). Both decrease in a and increase in b: the worst pair is a = sqrt(L) B,
-    b = sqrt(mu) (Delta - B).
+    *Lemma P.* If all models are within B < B*, a client prefers a given wrong model with probability at most pi(B) of
+    ``synthetic.misclassification.worst_case_error``. *Proof.* The difference of the two sums of squares is ((Q + A) X -
+    (Q - A) Y) / 2 with independent chi^2_n' variables, A = tau_q^2 - tau_p^2, Q^2 = (tau_p^2 + tau_q^2)^2 - 4 c^2.
+    Hence the error decreases in A / Q. Let a = ||e_p||_Sigma, b = ||chi_q - theta_p||_Sigma and c >= s^2 - a b. The
+    least A / Q is (b^2 - a^2) / (2 s^2 + a^2 + b^2) if a b >= s^2, and otherwise (b - a) / sqrt(4 s^2 + (b - a)^2).
+    Both decrease in a and increase in b, so that the worst pair is a = sqrt(L) B, b = sqrt(mu) (Delta - B).
 
     Attributes
     ----------
@@ -62,19 +61,19 @@ class GaussianRows(Rows):
     noise: float
 
     def variance(self, error: Any) -> np.ndarray:
-        """tau^2 = s^2 + L ||e||^2: the covariance of a row's gradient is at most tau^2 Sigma + a rank-one part."""
+        """Return tau^2 = s^2 + L ||e||^2: a row's gradient has covariance at most tau^2 Sigma + a rank-one part."""
         return np.asarray(self.noise**2 + self.smoothness * np.square(error))
 
     def rank_one(self, error: Any) -> np.ndarray:
-        """||e||^2: the rank-one part is at most that times Sigma u u' Sigma for some unit vector u."""
+        """Return ||e||^2: the rank-one part is at most ||e||^2 Sigma u u' Sigma for some unit vector u."""
         return np.asarray(np.square(error))
 
     def tail(self, error: Any) -> np.ndarray:
-        """z = 2 sqrt(L) tau: the cumulant at nu is at most nu' C nu gamma(z ||nu||) / 2, Lemma R."""
+        """Return z = 2 sqrt(L) tau: the cumulant at nu is at most nu' C nu gamma(z ||nu||) / 2, Lemma R."""
         return np.asarray(2 * math.sqrt(self.smoothness) * np.sqrt(self.variance(error)))
 
     def misclassification(self, radius: float) -> float:
-        """Return pi: a client prefers a given wrong model, all models being within radius < B* (Lemma P)."""
+        """Return pi: a client prefers a given wrong model, if all models are within radius < B* (Lemma P)."""
         if not math.isfinite(self.separation):
             return 0.0
         return worst_case_error(
@@ -101,10 +100,10 @@ class AdditiveGaussianRows(Rows):
     noise: float
 
     def misclassification(self, radius: float) -> float:
-        """pi: a client prefers a given wrong model, all models being within radius < B*.
+        """Return pi: a client prefers a given wrong model, if all models are within radius < B*.
 
-        The difference of the two losses is Gaussian, of mean at least (mu (Delta - B)^2 - L B^2) / 2 and of deviation
-        at most nu (D + 2 B) / sqrt(d n').
+        The difference of the two losses is Gaussian. Its mean is at least (mu (Delta - B)^2 - L B^2) / 2 and its
+        deviation at most nu (D + 2 B) / sqrt(d n').
         """
         from scipy.special import ndtr
 

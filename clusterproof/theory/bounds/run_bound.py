@@ -33,17 +33,17 @@ BASIN_RULE = (
 def theorem_d_on(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
     """Bound a run by Theorem D, in its deviation form.
 
-    Where all clients take part under option I and the server divides by their number, misassigned clients are counted,
-    and one bound holds for all replicates. Otherwise each replicate has the bound on its record of participants; if the
-    probability of any misassignment is more than a fifth of the failure probability, misassigned clients are counted
-    (option I only).
+    If all clients take part under option I and the server divides by their number, misassigned clients are counted, and
+    one bound holds for all replicates. Otherwise each replicate has the bound on its record of participants. If the
+    probability of any misassignment is then more than a fifth of the failure probability, misassigned clients are
+    counted (option I only).
 
     Parameters
     ----------
     task, trace
         A Gaussian regression mixture with fresh rows, and a run on it.
     failure_probability
-        Failure probability of one run, in total: delta_1 + delta_2 + delta_3; a fifth of it for misassignment.
+        Total failure probability of one run: delta_1 + delta_2 + delta_3; a fifth of it is for misassignment.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def _two_sided(
     last_deviation: np.ndarray,
     failure_probability: float,
 ) -> TraceBound:
-    """Return the bound by the deviation from the noise-free path; ``response`` is (rounds + 1, ..., P, d)."""
+    """Return the bound on the deviation from the noise-free path; ``response`` is (rounds + 1, ..., P, d)."""
     reference = reference_models(task, start, response)
     path = np.linalg.norm(reference - task.optima, axis=-1)
     allowed = deviation.reshape(len(path), *[1] * (path.ndim - deviation.ndim), *deviation.shape[1:]).copy()

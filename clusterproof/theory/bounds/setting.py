@@ -77,12 +77,12 @@ class Setting:
 
     @property
     def own_noise(self) -> tuple[float, float]:
-        """(v_*^2, v_1^2) with E||grad f - grad phi_p||^2 <= v_*^2 + v_1^2 ||e||^2 for the cluster's clients."""
+        """Return (v_*^2, v_1^2) with E||grad f - grad phi_p||^2 <= v_*^2 + v_1^2 ||e||^2 for the cluster's clients."""
         return self.noise**2 * self.trace, self.smoothness * self.trace + self.smoothness**2
 
     @property
     def foreign_noise(self) -> float:
-        """v_x^2: the same for false members, clients of other clusters at a model within the basin."""
+        """Return v_x^2, the same bound for false members: clients of other clusters at a model within the basin."""
         reach = self.diameter + self.radius
         residual = self.noise**2 + self.smoothness * reach**2
         return self.trace * residual + (self.smoothness * reach) ** 2
@@ -118,7 +118,7 @@ class AdditiveSetting(Setting):
 
 
 def largest_radius(task: Mixture) -> float:
-    """End of the admissible basin radii, Delta / (1 + sqrt(kappa)), not included."""
+    """Return the end of the admissible basin radii, Delta / (1 + sqrt(kappa)), not included."""
     return task.separation / (1 + math.sqrt(task.condition_number))
 
 
@@ -138,7 +138,7 @@ def setting_of(
     rounds
         T.
     radius
-        B; the paper's if None.
+        B; the paper's radius if None.
 
     Raises
     ------
@@ -196,7 +196,7 @@ def setting_of_trace(task: Mixture, trace: Trace, failure_probability: float | N
     task, trace
         The run.
     failure_probability
-        delta_1 + delta_2, of which delta_1 is a third; the setting's default if None.
+        delta_1 + delta_2, where delta_1 is a third of the sum; the setting's default if None.
 
     Raises
     ------

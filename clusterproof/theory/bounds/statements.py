@@ -1,8 +1,8 @@
 """The steps of the proof of a high-probability bound, as two sides each.
 
-A bound that is not tight as a whole (Chebyshev's factors cost up to ten) would hide a wrong rate or a
-wrong floor from any number of runs. So each step of its proof is compared with the exact value
-separately: the noise-free envelope, the variance, the misclassification in the basin, and then the whole.
+A bound that is loose as a whole (Chebyshev's factors cost up to ten) would hide a wrong rate or a wrong floor from any
+number of runs. So each step of its proof is compared with the exact value separately: the noise-free envelope, the
+variance, the misclassification in the basin, and then the whole.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def small_setting(task: RegressionMixture, algorithm: CFLMGD) -> Setting:
 
 
 def small_parts(bound: TheoremA, task: RegressionMixture, algorithm: CFLMGD) -> BoundParts:
-    """Return the parts of a bound on a small task; those of the noise-free error and of the variance always hold."""
+    """Return the parts of a bound on a small task; the bounds on noise-free error and variance always hold."""
     return bound.parts(small_setting(task, algorithm))
 
 
@@ -74,7 +74,7 @@ def envelope(parts: BoundParts, task: RegressionMixture, algorithm: CFLMGD) -> S
         replicates=task.dimension,
         initial=task.optima + away[:, None, :],
     )
-    # at round 0 both are the start
+    # at round 0 both sides are the start
     return at_most(np.asarray(trace.errors).max(axis=1)[1:], envelope=parts.mean[1:])
 
 
@@ -92,7 +92,7 @@ def variance(parts: BoundParts, task: RegressionMixture, algorithm: CFLMGD) -> S
         )[1].max(axis=-1)
         for share in task.proportions
     ]
-    # the exact variance is a difference of second moments of at most order 1
+    # the exact variance is a difference of second moments with size at most 1
     rounding = 1e-13 + 1e-9 * float(np.max(parts.variance))
     return at_most(np.stack(exact, axis=-1), floor=parts.variance, rounding=rounding)
 
@@ -102,8 +102,8 @@ def misclassification(
 ) -> dict[str, Sides | Excluded]:
     """Compare pi with the exact F tail at models on the rim of an admissible basin.
 
-    The cluster's model is displaced along the steepest direction, the other one towards the cluster's optimum
-    along the flattest, which is the worst case; further pairs are displaced in random directions.
+    The cluster's model is displaced along the steepest direction, and the other one towards the cluster's optimum along
+    the flattest direction, which is the worst case. Further pairs are displaced in random directions.
     """
     steep, flat = np.eye(task.dimension)[[-1, 0]]
     pair = RegressionMixture(

@@ -40,9 +40,9 @@ class Contraction:
 def contractions(
     momentum: float, condition_number: float, proportion: Fraction, step: float
 ) -> tuple[Contraction, ...]:
-    """Return the constants of the dynamics at the least rate that is proved and at larger rates.
+    """Return the constants of the dynamics at the least proved rate and at larger rates.
 
-    A larger rate has smaller constants. Each was proved in exact arithmetic.
+    A larger rate has smaller constants. Each rate was proved in exact arithmetic.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def contractions(
     step
         eta L, at most 1.
     """
-    # a larger class contains the task's: kappa and its rounding error are rounded up
+    # a larger class contains the task's class: kappa is rounded up
     condition = Fraction(math.ceil(condition_number * (1 - 1e-12) * 10**9), 10**9)
     arguments = (momentum, max(condition, Fraction(1)), proportion, min(step, 1.0))
     fastest = heavy_ball_rate(*arguments, function_class="smooth", disturbance=True)
@@ -95,7 +95,7 @@ class BoundParts:
     last_round
         Bound on the error after T rounds, for all clusters at once, (P,).
     all_rounds_failure, last_round_failure
-        Probabilities with which a run may break them.
+        Probabilities with which a run may break these bounds.
     applicable
         Whether the hypotheses hold: the bound never leaves the basin and the failure
         probability is below 1.
@@ -112,10 +112,10 @@ class BoundParts:
 
 @dataclass(frozen=True)
 class TheoremA:
-    """The bound of Theorem A, for each cluster by the proved rate that stays in the basin and is best after T."""
+    """The bound of Theorem A; each cluster uses the proved rate that stays in the basin and is best after T."""
 
     def parts(self, setting: Setting) -> BoundParts:
-        """Compute the bound for every cluster; infinite where no rate is proved."""
+        """Compute the bound for every cluster; infinite if no rate is proved."""
         _, leave, last = setting.failure
 
         def preference(column: tuple[np.ndarray, np.ndarray, np.ndarray, float]) -> tuple[bool, float]:
@@ -142,9 +142,9 @@ class TheoremA:
     def best_parts(self, setting: Setting) -> BoundParts:
         """Compute the bound at the basin radius that is best after T rounds.
 
-        The statement holds for every admissible radius. Among those of a grid of 60 for which
-        the hypotheses hold, and whose failure probability is within 0.001 of the least, the one
-        with the smallest bound is taken; if there is none, the setting's radius.
+        The statement holds for every admissible radius. Consider the radii of a grid of 60 for which the hypotheses
+        hold, and whose failure probability is within 0.001 of the least. The radius with the smallest bound is taken;
+        if there is none, the setting's radius.
         """
         return _at_best_radius(self, setting)
 
@@ -176,7 +176,7 @@ class TheoremA:
         return TraceBound(parts.all_rounds, parts.all_rounds_failure)
 
     def gradient_noise(self, setting: Setting, proportion: float, false_members: int) -> tuple[float, float]:
-        """(s^2, tau^2) with E||noise||^2 <= s^2 + tau^2 ||e||^2 for the averaged gradient."""
+        """Return (s^2, tau^2) with E||noise||^2 <= s^2 + tau^2 ||e||^2 for the averaged gradient."""
         additive, multiplicative = setting.own_noise
         clients, samples = setting.clients, setting.samples
         members = proportion * clients * additive
@@ -186,7 +186,7 @@ class TheoremA:
         )
 
     def counts(self, setting: Setting, proportion: float) -> tuple[int, int]:
-        """(n_in, n_out): false and missing members that no round exceeds, up to delta_1."""
+        """Return (n_in, n_out): numbers of false and missing members that no round exceeds, up to delta_1."""
         tail = setting.failure[0] / (2 * max(setting.rounds, 1) * setting.clusters)
         members = round(proportion * setting.clients)
         pairwise = setting.misclassification
@@ -253,7 +253,7 @@ def _positive_root(square: float, linear: float, constant: float) -> float:
 
 @lru_cache(maxsize=64)
 def _at_best_radius(bound: TheoremA, setting: Setting) -> BoundParts:
-    """Search the radii once for each bound and setting; the cache is valid as both are immutable."""
+    """Search the radii once for each bound and setting; the cache is valid because both are immutable."""
     limit = setting.separation / (1 + math.sqrt(setting.smoothness / setting.strong_convexity))
     radii = np.linspace(max(setting.start), limit, 62)[1:-1]
     admissible = [

@@ -1,12 +1,12 @@
 """Theorem D: Gaussian regression, with the failure probability inside a logarithm, and two-sided.
 
-K participants are drawn uniformly without replacement, independently of all data; all m clients take part where K
-= m. Under option I false and missing members are counted; or, under both options, no misassignment is tolerated,
+K participants are drawn uniformly without replacement, independently of all data; all m clients take part if K = m.
+Under option I, false and missing members are counted. Alternatively, under both options, no misassignment is tolerated,
 and its probability is added to the failure probability.
 
-Statement and proof are ``docs/explanation/theorem-d.md``. In short: freeze the noise at the first bad round; from there
-on the error is a linear recursion, whose drift is bounded by the counts of misassigned clients and whose noise, a
-martingale sum, by Lemmas R and N; a union over rounds and clusters; by induction no round is bad.
+``docs/explanation/theorem-d.md`` has statement and proof. In short: freeze the noise at the first bad round. From there
+on the error is a linear recursion. The counts of misassigned clients bound its drift, and Lemmas R and N bound its
+noise, a martingale sum. Take a union over rounds and clusters; by induction no round is bad.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def theorem_d(
 
     With probability at least 1 - delta_1 - delta_2 - delta_3 - misassignment the run stays below its bound at every
     round and after the last. A cluster that may be empty (k_- = 0) under the divisor "cluster" or option II has no
-    bound: use the record.
+    bound. Then use the bound on the record of participants.
 
     Parameters
     ----------
@@ -40,13 +40,13 @@ def theorem_d(
         The run.
     start
         e_0 along the eigenvectors, (..., P, d), or its norms, (P,). The bound holds for all of these starts, or for
-        every direction of e_0; the latter is up to 130 times larger if e_0 lies in a fast direction.
+        every direction of e_0. The bound from norms is up to 130 times larger if e_0 lies in a fast direction.
     rounds
         T.
     failure
         delta_1 (counts of participants, and of misassigned ones if ``counted``), delta_2 and delta_3.
     counted
-        Tolerate misassigned clients, by counts; if None, where ``counts_all``.
+        Tolerate misassigned clients, by counts; if None, as ``counts_all`` returns.
 
     Raises
     ------
@@ -104,8 +104,8 @@ def theorem_d_recorded(
 ) -> Tube:
     """Bound runs whose participants are known.
 
-    With probability at least 1 - delta_2 - delta_3 - misassignment (1 - delta_1 - delta_2 - delta_3 where
-    ``counted``) a run stays below its bound at every round and after the last.
+    With probability at least 1 - delta_2 - delta_3 - misassignment (1 - delta_1 - delta_2 - delta_3 if ``counted``) a
+    run stays below its bound at every round and after the last.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def theorem_d_recorded(
     own
         Participants of each cluster in each round, integers (rounds, runs, P).
     failure
-        delta_1 (counts; not used otherwise), delta_2 and delta_3.
+        delta_1 (counts; otherwise unused), delta_2 and delta_3.
     counted
         Tolerate misassigned clients, by counts.
 
@@ -151,7 +151,7 @@ def theorem_d_recorded(
 def counts_all(dynamics: GaussianDynamics) -> bool:
     """Whether all clients take part under option I and the sum of gradients is divided by their number.
 
-    Nothing is drawn then but the rows, and misassigned clients are counted throughout.
+    Then only the rows are random, and misassigned clients are counted throughout.
     """
     return dynamics.participants == dynamics.clients and _divisor(dynamics) == dynamics.clients
 
@@ -168,14 +168,14 @@ def participant_range(
     drawn
         K, participants in a round.
     tail
-        Allowed P(k < k_- or k > k_+); each side has half of it if both are needed.
+        Allowed P(k < k_- or k > k_+); each side gets half of it if both are needed.
     below, above
-        Whether k_- or k_+ is needed; one that is not needed is the least or largest possible count.
+        Whether k_- or k_+ is needed; an unneeded count is the least or largest possible count.
     """
     clients = int(own.sum())
     if drawn == clients:
         return np.array(own), np.array(own)
-    from scipy.stats import hypergeom  # a third of a second that full participation need not wait
+    from scipy.stats import hypergeom  # slow to import (0.3 s); full participation does not need it
 
     one_side = tail / (below + above) if below or above else 1.0
 

@@ -1,4 +1,4 @@
-"""What a claim allows on a run."""
+"""The bound of a claim on a run."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from clusterproof.common.notebook import html_table
 from clusterproof.running import Trace
 
 ROUNDING = 1e-12
-"""Room for rounding, relative to the unit plus the bound."""
+"""Tolerance for rounding, relative to the unit plus the bound."""
 
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """A quantity of a run beside what is allowed.
+    """A quantity of a run beside its bound.
 
     Attributes
     ----------
     name
         For messages.
     measured, allowed
-        Arrays (rounds + 1, replicates, k), with one replicate where the run has none.
+        Arrays (rounds + 1, replicates, k), with one replicate if the run has none.
     unit
-        Size that rounding is relative to; nothing of what is far below it can be told from rounding.
+        Size that rounding is relative to; rounding hides any difference far below it.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Compared:
 
     @property
     def above(self) -> np.ndarray:
-        """How far each entry is above what is allowed, beyond rounding; infinite for a diverged run, else <= 0."""
+        """Excess of each entry over its bound, beyond rounding; infinite for a diverged run, else <= 0 if it holds."""
         measured, allowed = self.measured, self.allowed
         with np.errstate(all="ignore"):
             above = np.where(np.isnan(measured) & np.isfinite(allowed), np.inf, measured - allowed)
@@ -47,30 +47,30 @@ class Compared:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TraceBound:
-    """What a claim allows on a given run; all of it holds at once, with one failure probability.
+    """The bounds of a claim on a given run; all of them hold at once, with one failure probability.
 
     Attributes
     ----------
     bound
-        Upper bounds on what is compared, broadcastable to it; infinite where the claim says nothing.
+        Upper bounds on the compared quantity, broadcastable to it; infinite if the claim says nothing.
     failure_probability
-        Probability with which a replicate may break any of it; 0 for a deterministic claim.
+        Probability with which a replicate may break any of them; 0 for a deterministic claim.
     last
         The sharper bound after the last round, broadcastable to (replicates, P), or None.
     reference, deviation
-        Where a claim bounds the distance of the models from a path: the path (rounds + 1, ..., P, d), and
-        the allowed distance, broadcastable to the errors; None otherwise.
+        If a claim bounds the distance of the models from a path: the path (rounds + 1, ..., P, d), and the allowed
+        distance, broadcastable to the errors; None otherwise.
     measured
-        What is compared, (rounds + 1, replicates, k) without the middle axis where the run has no
-        replicates; None for the errors of the trace.
+        The compared quantity, (rounds + 1, replicates, k), without the middle axis if the run has no replicates; None
+        for the errors of the trace.
     quantity
-        What that is, for messages.
+        Name of the compared quantity, for messages.
     unit
-        Size that the rounding of what is measured is relative to; None where that is a length, as of models: the
+        Size that the rounding of the measured quantity is relative to. If None, it is a length, as for models: the
         largest of start and optima.
     expectation
-        Where a claim bounds an expectation over the replicates: its samples and what is allowed, which ``bound`` is
-        too; None for a bound on every replicate.
+        If a claim bounds an expectation over the replicates: its samples and its bound, which ``bound`` also contains.
+        None for a bound on every replicate.
     """
 
     bound: np.ndarray
@@ -105,12 +105,12 @@ class TraceBound:
         return facts
 
     def broken(self, trace: Trace) -> np.ndarray:
-        """Whether each round, run and cluster breaks it, of the shape of what is compared."""
+        """Whether each round, run and cluster breaks the bound, with the shape of the compared quantity."""
         found = np.logical_or.reduce([one.above > 0 for one in self.compared(trace)])
         return np.asarray(found[:, 0] if trace.models.ndim == 3 else found)
 
     def compared(self, trace: Trace) -> list[Compared]:
-        """Give each quantity that is compared."""
+        """Yield each compared quantity."""
         measured = np.asarray(trace.errors if self.measured is None else self.measured, dtype=float)
         bound, length = _spread(self.bound, measured), largest_length(trace)
         if self.last is not None:
@@ -128,7 +128,7 @@ class TraceBound:
 
 
 def as_trace_bound(allowed: Any, trace: Trace, failure_probability: float | None) -> TraceBound:
-    """Return what a claim gives for a run as a ``TraceBound``.
+    """Return a claim's result for a run as a ``TraceBound``.
 
     Parameters
     ----------
@@ -137,12 +137,12 @@ def as_trace_bound(allowed: Any, trace: Trace, failure_probability: float | None
     trace
         The run, with errors.
     failure_probability
-        The one that was asked for; bounds that are no ``TraceBound`` have none.
+        The requested probability; only a ``TraceBound`` can have one.
 
     Raises
     ------
     InvalidArgument
-        If the bound is sure and a failure probability is given, or the shape is another.
+        If the bound is sure and a failure probability is given, or the shape is wrong.
     """
     if isinstance(allowed, TraceBound):
         return allowed
@@ -157,7 +157,7 @@ def as_trace_bound(allowed: Any, trace: Trace, failure_probability: float | None
         return TraceBound(bound=allowed.allowed, quantity="expectation", expectation=allowed)
     values, shape = np.asarray(allowed, dtype=float), np.asarray(trace.errors).shape
     if len(shape) == 3 and values.ndim == 2 and len(values) == shape[0]:
-        values = values[:, None]  # one a round and model, for every replicate
+        values = values[:, None]  # one value per round and model, for every replicate
     try:
         return TraceBound(bound=np.broadcast_to(values, shape))
     except ValueError:
@@ -168,13 +168,13 @@ def as_trace_bound(allowed: Any, trace: Trace, failure_probability: float | None
 
 
 def largest_length(trace: Trace) -> float:
-    """Return a length that no model of the start and no optimum exceeds: the unit of rounding errors of a run."""
+    """Return a length that no model of the start and no optimum exceeds: the unit of the run's rounding errors."""
     lengths = np.linalg.norm(trace.models[0], axis=-1)
     return float(np.max(lengths + (0.0 if trace.errors is None else trace.errors[0])))
 
 
 def _spread(bound: np.ndarray, like: np.ndarray) -> np.ndarray:
-    """Broadcast a bound without replicates, (rounds + 1, k), over those of what is measured."""
+    """Broadcast a bound without replicates, (rounds + 1, k), over the replicates of the measured quantity."""
     bound = np.asarray(bound, dtype=float)
     if like.ndim == 3 and bound.ndim == 2:
         bound = bound[:, None, :]

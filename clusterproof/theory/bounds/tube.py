@@ -1,12 +1,12 @@
 """The tube: a deterministic bound on every round's error, computed forward from bounds on earlier rounds.
 
-Theorem D bounds the distance of a run from its noise-free path, round by round: r_t uses bounds y_k on the
-errors of rounds k < t only, so no fixed point is needed. The proof freezes the noise at the first *bad
-round*, in which a model leaves its tube or a count exceeds its quantile. Up to there the error is the noise-free
-path, plus the drift of misassigned clients, plus a martingale sum whose increments the tube bounds; by Lemma N and a
-union over rounds and clusters the sum stays below W; hence by induction no round is bad.
+Theorem D bounds the distance of a run from its noise-free path, round by round: r_t uses bounds y_k on the errors of
+rounds k < t only, so no fixed point is needed. The proof freezes the noise at the first *bad round*, in which a model
+leaves its tube or a count exceeds its quantile. Up to there the error is a sum: the noise-free path, the drift of
+misassigned clients, and a martingale sum whose increments the tube bounds. By Lemma N and a union over rounds and
+clusters, the martingale sum stays below W. Hence by induction no round is bad.
 
-A *chain* is one cluster of one run; chains of one run share the tube's widest model, on which wrong choices depend.
+A *chain* is one cluster of one run. The chains of one run share the tube's widest model, on which wrong choices depend.
 Misassigned clients of a chain are its *false members* (wrongly in) and its *missing members* (wrongly out).
 """
 
@@ -23,13 +23,13 @@ from clusterproof.theory.bounds.norm_inequality import NormBound, norm_bound
 from clusterproof.theory.bounds.responses import Moments
 
 ROUNDING = 1 + 1e-9
-"""Factor by which every bound is raised, against rounding errors."""
+"""Factor that raises every bound, against rounding errors."""
 
 NEAR_RIM = 0.999
 """Share of B* at which a chain that left the basin is still evaluated; its bound stays infinite."""
 
 REUSE = 1e-4
-"""W is evaluated for inputs this much larger, and its value is reused while the inputs stay below them."""
+"""Factor of the inputs for which W is evaluated; the value is reused while the inputs stay below these."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -39,12 +39,12 @@ class Tube:
     Attributes
     ----------
     deviation
-        r_t: distance from the noise-free path, (rounds + 1, N); infinite after a round in which some model of the
+        r_t: distance from the noise-free path, (rounds + 1, N). It is infinite after a round in which some model of the
         run may have left the basin, or in which the cluster may or may not have been chosen.
     reach
         y_t: the error, (rounds + 1, N).
     last_deviation, last_reach
-        The same after the last round only, with its own failure probability, (N,).
+        Both quantities after the last round only, with its own failure probability, (N,).
     response
         Response to the start at every round, (rounds + 1, runs, P, d).
     misassignment
@@ -56,7 +56,7 @@ class Tube:
     steps
         Bound on the error of any participant at every local step, (rounds * local_steps + 1, N).
     searches
-        Values of W: for every step from the first on and, last, for the last round alone.
+        Values of W: for every step from the first on, and then for the last round alone.
     evaluations
         Number of sums to which W was applied at a round, at a local step, and after the last round.
     levels
@@ -87,7 +87,7 @@ class Tube:
 
 
 class _Sums:
-    """Terms of the sums over the past, of each step, (N, S)."""
+    """Return the terms of the sums over the past, of each step, (N, S)."""
 
     def __init__(self, chains: int, steps: int) -> None:
         self.rank_one, self.foreign_trace, self.foreign_norm, self.scale = np.zeros((4, chains, steps))
@@ -175,7 +175,7 @@ def _counts(chains: Chains, t: int, pairwise: np.ndarray) -> tuple[np.ndarray, n
         return np.zeros(len(pairwise)), np.zeros(len(pairwise))
 
     def quantile(count: float, probability: float) -> float:
-        if count * probability <= tail:  # Markov: a single one is already less likely than that
+        if count * probability <= tail:  # Markov: even a single one is less likely than the tail
             return 0.0
         return float(binomial_quantile(int(count), float(probability), tail))
 
@@ -187,10 +187,10 @@ def _counts(chains: Chains, t: int, pairwise: np.ndarray) -> tuple[np.ndarray, n
 
 
 def _settled(chains: Chains, t: int, false_members: np.ndarray, missing_members: np.ndarray) -> np.ndarray:
-    """Return whether each chain's cluster is certainly chosen by some of its clients, or certainly by no client.
+    """Return whether some of a chain's clients certainly choose its cluster, or certainly no client does.
 
-    All chains are settled unless the divisor is the number of clients that chose the cluster, or a cluster that no
-    client chose is frozen.
+    All chains are settled, except in two cases: the divisor is the number of clients that chose the cluster, or a
+    cluster that no client chose is frozen.
     """
     members = chains.members
     present = members.least_own[t] - missing_members

@@ -1,4 +1,4 @@
-"""Exact laws, recursions and tails of small tasks, which several statements use."""
+"""Exact laws, recursions and tails of small tasks that several claims use."""
 
 import lazy_loader
 

@@ -1,17 +1,17 @@
-"""Rounds on quadratics as affine maps: their matrices, whose spectral radius is the rate, and where they rest.
+"""Rounds on quadratics as affine maps: their matrices, whose spectral radius is the rate, and their fixed points.
 
-With phi_i(w) = (w - b_i)' A_i (w - b_i) / 2 a round is an affine map of its state: a method evaluated at 0 and at the
-vectors of a basis gives the map (``method_map``), which says where it rests. The closed forms (``..._rest``) are
-what claims compare with runs: if clients start from one model, a client's round is w -> w - Q_i (w - b_i), and the mean
-of these rests at a mean of the clients' optima weighted by matrices, (sum_i Q_i)^-1 sum_i Q_i b_i. FedAvg with one step
-has Q_i = eta A_i and rests at the exact optimum of the mean loss; any other Q_i moves the point, which is called client
-drift.
+With phi_i(w) = (w - b_i)' A_i (w - b_i) / 2 a round is an affine map of its state. A method evaluated at 0 and at the
+vectors of a basis gives the map (``method_map``) and its fixed point. Claims compare runs with the closed forms
+(``..._rest``). If clients start from one model, a client's round is w -> w - Q_i (w - b_i). The fixed point of the
+clients' mean is a mean of the clients' optima weighted by matrices, (sum_i Q_i)^-1 sum_i Q_i b_i. FedAvg with one step
+has Q_i = eta A_i and the exact optimum of the mean loss as fixed point. Any other Q_i moves the point; this is called
+client drift.
 
 All functions take ``hessians`` A_i (m, d, d), symmetric positive definite, and ``centers`` b_i (m, d); results are in
-the units of ``centers``. Clients have equal weights, or ``shares`` p_i (m,) that stand before every Q_i: n_i / n where
-samples weigh; with the shares of groups of clients that have the same Hessian, a map is that of the groups' means. The
-radius is that of the distance; it may hold modes of control variates that no model shows, and at a double eigenvalue it
-has half of its digits.
+the units of ``centers``. Clients have equal weights, or ``shares`` p_i (m,) as factors of every Q_i: n_i / n for
+weights by samples. With the shares of groups of clients that have the same Hessian, a map acts on the groups' means.
+The radius is the radius of the distance's map. It may include modes of control variates that no model shows, and at a
+double eigenvalue it has half of its digits.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from clusterproof.methods.exact import ExactClients, Functions, exact_clients
 
 
 def radius(matrix: np.ndarray) -> float:
-    """Largest absolute eigenvalue of a square matrix."""
+    """Return the largest absolute eigenvalue of a square matrix."""
     return float(np.abs(np.linalg.eigvals(matrix)).max())
 
 
@@ -100,13 +100,13 @@ def method_round(
     rule
         The method's round, such as ``methods.controls.scaffold``, in which all clients take part.
     local_steps, settings
-        Its settings.
+        Settings of the method.
 
     Returns
     -------
     tuple
-        The state is that of the method's states in their order, those of the clients as (m, d); the server's that are
-        means of the clients' are left out.
+        The round and n. The state consists of the method's states in their order, with the clients' states as (m, d).
+        It leaves out states of the server that are means of the clients' states.
     """
     method, (m, d) = METHODS[rule], hessians.shape[:2]
     clients = exact_clients(
@@ -131,7 +131,7 @@ def method_round(
 
 
 def method_map(rule: Callable[..., Any], *given: Any, **settings: Any) -> RoundMap:
-    """Return the map of a round of a method that is affine; the arguments are those of ``method_round``."""
+    """Return the map of a round of a method whose rounds are affine; the arguments are those of ``method_round``."""
     return map_of(*method_round(rule, *given, **settings))
 
 
@@ -149,10 +149,10 @@ def method_map_if_affine(rule: Callable[..., Any], *given: Any, **settings: Any)
 
 
 class Groups(ExactClients):
-    """Groups of equal clients in the place of the clients: the sum over these is N times the mean."""
+    """Groups of equal clients instead of single clients: the sum over the clients is N times the mean."""
 
     def total(self, values: Any) -> Any:
-        """Return the sum over all clients, with a group as one of N."""
+        """Return the sum over all clients, where each group counts as one of N."""
         return self.count * self.mean(values)
 
 
@@ -165,7 +165,7 @@ def round_map(
     local_steps: int,
     reset_momentum: bool = False,
 ) -> RoundMap:
-    """Option II of CFL-MGD in a fixed cluster on (chi, u), (2d,); on chi if every round starts from u = 0."""
+    """Return option II of CFL-MGD in a fixed cluster on (chi, u), (2d,); on chi if every round starts from u = 0."""
     clients = exact_clients(gradients_of(hessians, centers), [local_steps] * len(hessians))
     dimension = hessians.shape[-1]
 
@@ -182,9 +182,9 @@ def round_map(
 def cfl_mgd_rest(
     hessians: np.ndarray, centers: np.ndarray, *, step_size: float, momentum: float, local_steps: int = 1
 ) -> tuple[np.ndarray, np.ndarray]:
-    """CFL-MGD, option II, inside one cluster: the model and the momentum at rest, both (d,).
+    """Return the fixed point of CFL-MGD, option II, inside one cluster: the model and the momentum, both (d,).
 
-    One step gives u = 0 and the exact optimum, which is that of option I, too.
+    One step gives u = 0 and the exact optimum, which is also option I's fixed point.
     """
     after = round_map(hessians, centers, step_size=step_size, momentum=momentum, local_steps=local_steps)
     rest = after.fixed_point
@@ -192,7 +192,7 @@ def cfl_mgd_rest(
 
 
 def weighted_mean(weights: np.ndarray, centers: np.ndarray, shares: np.ndarray | None = None) -> np.ndarray:
-    """(sum_i p_i Q_i)^-1 sum_i p_i Q_i b_i.
+    """Return (sum_i p_i Q_i)^-1 sum_i p_i Q_i b_i.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def weighted_mean(weights: np.ndarray, centers: np.ndarray, shares: np.ndarray |
     Returns
     -------
     numpy.ndarray
-        (d,).
+        The fixed point, (d,).
     """
     if shares is not None:
         weights = shares[:, None, None] / np.sum(shares) * weights
@@ -214,12 +214,12 @@ def weighted_mean(weights: np.ndarray, centers: np.ndarray, shares: np.ndarray |
 
 
 def exact_rest(hessians: np.ndarray, centers: np.ndarray) -> np.ndarray:
-    """Minimiser of the mean loss: Q_i = A_i, (d,)."""
+    """Return the minimiser of the mean loss: Q_i = A_i, (d,)."""
     return weighted_mean(hessians, centers)
 
 
 def local_rest(centers: np.ndarray) -> np.ndarray:
-    """LOCAL rests at every client's own optimum, (m, d)."""
+    """Return the fixed point of LOCAL, every client's own optimum, (m, d)."""
     return centers
 
 
@@ -231,16 +231,16 @@ def fedavg_rest(
     local_steps: int | np.ndarray = 1,
     shares: np.ndarray | None = None,
 ) -> np.ndarray:
-    """FedAvg with H steps: Q_i = I - (I - eta A_i)^H, (d,); any server step size rests there, too.
+    """Return FedAvg's fixed point with H steps: Q_i = I - (I - eta A_i)^H, (d,), for any server step size.
 
-    A step is w - b -> (I - eta A)(w - b). H = 1 gives the exact optimum, H -> infinity Q_i = I, the
-    plain mean of the clients' optima. ``local_steps`` may be one number a client, integers (m,).
+    A step is w - b -> (I - eta A)(w - b). H = 1 gives the exact optimum, H -> infinity Q_i = I, the plain mean of the
+    clients' optima. ``local_steps`` may be one number per client, integers (m,).
     """
     return weighted_mean(covered(hessians, step_size, local_steps), centers, shares)
 
 
 def covered(hessians: np.ndarray, step_size: float, local_steps: int | np.ndarray) -> np.ndarray:
-    """Part of its way to the minimiser that a client covers, C_i = I - (I - eta A_i)^H_i, (m, d, d)."""
+    """Return the part of its way to the minimiser that a client covers, C_i = I - (I - eta A_i)^H_i, (m, d, d)."""
     identity = np.eye(hessians.shape[-1])
     counts = np.broadcast_to(local_steps, len(hessians))
     steps = identity - step_size * hessians
@@ -248,7 +248,7 @@ def covered(hessians: np.ndarray, step_size: float, local_steps: int | np.ndarra
 
 
 def pulled(hessians: np.ndarray, centers: np.ndarray, common: np.ndarray, strength: float) -> np.ndarray:
-    """Minimisers of phi_i(v) + strength / 2 ||v - common||^2, (m, d)."""
+    """Return the minimisers of phi_i(v) + strength / 2 ||v - common||^2, (m, d)."""
     curvature = hessians + strength * np.eye(centers.shape[1])
     right = np.einsum("mij,mj->mi", hessians, centers) + strength * common
     return np.asarray(solve(curvature, right[..., None])[..., 0])
@@ -263,7 +263,7 @@ def fedprox_rest(
     local_steps: int | None = None,
     shares: np.ndarray | None = None,
 ) -> np.ndarray:
-    """FedProx with H steps: Q_i = (I - (I - eta (A_i + mu I))^H) (A_i + mu I)^-1 A_i, (d,).
+    """Return FedProx's fixed point with H steps: Q_i = (I - (I - eta (A_i + mu I))^H) (A_i + mu I)^-1 A_i, (d,).
 
     The local objective has the Hessian A + mu I and its minimiser at w - (A + mu I)^-1 A (w - b); H
     steps cover the fraction I - (I - eta (A + mu I))^H of the way. Without ``local_steps`` the local
@@ -275,7 +275,7 @@ def fedprox_rest(
 def pulled_cover(
     hessians: np.ndarray, proximal: float, step_size: float | None, local_steps: int | None
 ) -> np.ndarray:
-    """Q_i of ``fedprox_rest``, (m, d, d)."""
+    """Return Q_i of ``fedprox_rest``, (m, d, d)."""
     curvature = hessians + proximal * np.eye(hessians.shape[-1])
     weights = inv(curvature) @ hessians
     if local_steps is not None and step_size is not None:
@@ -286,11 +286,10 @@ def pulled_cover(
 def fedbcd_rest(
     hessians: np.ndarray, centers: np.ndarray, *, proximal: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Penalised FedBCD: the fixed point of exact FedProx, for any number of steps, and the personal models.
+    """Return penalised FedBCD's fixed point, which is exact FedProx's for any number of steps, and the personal models.
 
-    At rest x_i = argmin phi_i(x) + mu/2 ||x - z||^2 = (A_i + mu I)^-1 (A_i b_i + mu z), since x_i is
-    kept between rounds, and z = mean x_i, that is sum_i (A_i + mu I)^-1 A_i (z - b_i) = 0. The
-    paper's rho is mu / 2.
+    At the fixed point x_i = argmin phi_i(x) + mu/2 ||x - z||^2 = (A_i + mu I)^-1 (A_i b_i + mu z), since x_i is kept
+    between rounds. With z = mean x_i this gives sum_i (A_i + mu I)^-1 A_i (z - b_i) = 0. The paper's rho is mu / 2.
 
     Returns
     -------
@@ -304,11 +303,11 @@ def fedbcd_rest(
 def fedbcd_separate_rest(
     hessians: np.ndarray, centers: np.ndarray, *, step_size: float, local_steps: int, pull: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """FedBCD-I: Q_i = (I - c M_i)^-1 (I - M_i) with M_i = (I - eta A_i)^n and c = (1 - pull)^n.
+    """Return FedBCD-I's fixed point: Q_i = (I - c M_i)^-1 (I - M_i) with M_i = (I - eta A_i)^n and c = (1 - pull)^n.
 
-    A round is x -> z + c (b + M (x - b) - z). At rest (I - c M)(x - z) = c (I - M)(b - z), and
-    z = mean x_i requires sum_i (x_i - z) = 0. As pull -> 1 the weight becomes FedAvg's, though z then
-    moves ever more slowly, by the fraction c of FedAvg's step; as pull -> 0 it becomes I.
+    A round is x -> z + c (b + M (x - b) - z). At the fixed point (I - c M)(x - z) = c (I - M)(b - z), and z = mean x_i
+    requires sum_i (x_i - z) = 0. As pull -> 1 the weight becomes FedAvg's, though z then moves ever more slowly, by the
+    fraction c of FedAvg's step. As pull -> 0 it becomes I.
 
     Returns
     -------
@@ -333,11 +332,11 @@ def per_fedavg_rest(
     second_order: bool,
     shares: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Per-FedAvg: Q_i = I - (I - beta J_i A_i (I - alpha A_i))^tau, (d,).
+    """Return Per-FedAvg's fixed point: Q_i = I - (I - beta J_i A_i (I - alpha A_i))^tau, (d,).
 
-    The gradient after the inner step is A (I - alpha A)(w - b); J_i = I - alpha A_i with the
-    second-order factor (HF) and I without (FO). With it and tau = 1 this is the minimiser of the mean
-    of phi_i(w - alpha grad phi_i(w)).
+    The gradient after the inner step is A (I - alpha A)(w - b). J_i = I - alpha A_i with the second-order factor (HF),
+    and J_i = I without it (FO). With the factor and tau = 1, the result minimises the mean of phi_i(w - alpha grad
+    phi_i(w)).
     """
     identity = np.eye(centers.shape[1])
     inner = identity - inner_step_size * hessians
@@ -373,7 +372,7 @@ def within_clusters(
 
 
 def drift_constant(momentum: float, local_steps: int) -> float:
-    """c_H(beta) = (1/H) sum_(j<H) sum_(k=1..j) (1 - beta^k) / (1 - beta); (H - 1) / 2 at beta = 0."""
+    """Return c_H(beta) = (1/H) sum_(j<H) sum_(k=1..j) (1 - beta^k) / (1 - beta); (H - 1) / 2 at beta = 0."""
     inner = [sum(1 - momentum**k for k in range(1, j + 1)) / (1 - momentum) for j in range(local_steps)]
     return sum(inner) / local_steps
 
@@ -383,7 +382,7 @@ def first_order_drift(
 ) -> np.ndarray:
     """Return the derivative in eta at 0 of the fixed point's distance from the optimum, (d,).
 
-    c_H(beta) (mean A)^-1 mean A_i^2 (chi* - b_i), chi* the minimiser of the mean loss.
+    It is c_H(beta) (mean A)^-1 mean A_i^2 (chi* - b_i), where chi* is the minimiser of the mean loss.
     """
     mean = hessians.mean(axis=0)
     optimum = np.linalg.solve(mean, np.einsum("nij,nj->i", hessians, centers) / len(hessians))

@@ -50,7 +50,7 @@ class Pair:
 
     @cached_property
     def models(self) -> np.ndarray:
-        """The client's cluster's model and the other one, (2, 2)."""
+        """The model of the client's cluster, and the other model, (2, 2)."""
         angles = np.pi * np.array([float(self.own_angle), float(self.other_angle)])
         lengths = self.task.basin_radius * np.array([float(self.own_length), float(self.other_length)])
         offsets = lengths[:, None] * np.stack([np.cos(angles), np.sin(angles)], axis=-1)
@@ -58,7 +58,7 @@ class Pair:
 
     @cached_property
     def sigma(self) -> float:
-        """Largest deviation of one row's loss at the two models, the sigma of Assumption 3 there."""
+        """Largest deviation of one row's loss at the two models: the sigma of Assumption 3 at these models."""
         return math.sqrt(max(float(self.task.loss_variance(model, 0)) for model in self.models))
 
     @property

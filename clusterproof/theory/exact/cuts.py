@@ -1,4 +1,4 @@
-"""Cuts of clients in two by the cosines of their updates, in exact numbers: only the order of the cosines counts."""
+"""Cuts of clients in two by the cosines of their updates, in exact numbers: only the order of the cosines matters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def inner(left: Vector, right: Vector) -> Any:
 
 
 def similarities_of(updates: Sequence[Vector]) -> Similarities:
-    """Return cos |cos| of the angle between each two nonzero updates, which has the order of the cosines."""
+    """Return cos |cos| of the angle between any two nonzero updates; it has the same order as the cosines."""
     return [
         [Fraction(inner(u, v) * abs(inner(u, v)), inner(u, u) * inner(v, v)) for v in updates]
         for u in updates
@@ -32,8 +32,8 @@ def across(similarities: Similarities, one: Sequence[int], other: Sequence[int])
 def cut_by_linkage(similarities: Similarities, closest: Callable[..., Any]) -> list[list[int]]:
     """Return the last two groups of clients of agglomerative clustering; ties go to the pair that comes first.
 
-    ``closest`` makes the similarity of two groups from those of their members: ``max`` is single linkage, ``min``
-    complete linkage.
+    ``closest`` computes the similarity of two groups from the similarities of their members: ``max`` is single linkage,
+    ``min`` complete linkage.
     """
     groups = [[client] for client in range(len(similarities))]
     while len(groups) > 2:

@@ -41,7 +41,7 @@ def error_moments(
     momentum, noise
         beta and s.
     rows
-        N = l_p m n', the rows in a round's averaged gradient.
+        N = l_p m n', the number of rows in a round's averaged gradient.
     rounds
         T.
 

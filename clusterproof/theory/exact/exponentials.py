@@ -1,4 +1,4 @@
-"""Fractions on both sides of exp(-x)."""
+"""Fractions below and above exp(-x)."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from functools import lru_cache
 
 @lru_cache(maxsize=512)
 def exponential_bounds(exponent: Fraction, terms: int = 40) -> tuple[Fraction, Fraction]:
-    """Return fractions below and above exp(-exponent), of which 30 digits agree.
+    """Return fractions below and above exp(-exponent), which agree in 30 digits.
 
     Parameters
     ----------
     exponent
         At least 0.
     terms
-        Of the series of exp(-1/n), n the power that brings the exponent to at most 1; alternating with
-        decreasing terms, so that two consecutive partial sums enclose it.
+        Number of terms of the series of exp(-1/n), where n is the power that brings the exponent to at most 1. The
+        terms alternate and decrease, so that two consecutive partial sums enclose the value.
     """
     power = max(1, -(-exponent.numerator // exponent.denominator))
     base = exponent / power

@@ -4,7 +4,7 @@ Per eigenvalue, with a = step * curvature, beta the momentum and e_(-1) = e_0::
 
     e_(t+1) = (1 + beta - a) e_t - beta e_(t-1)
 
-e_t = Pi_t(a) e_0, and a unit disturbance of e_1 propagates as h_t(a). Audit of CFL-MGD, section 3.
+Then e_t = Pi_t(a) e_0, and a unit disturbance of e_1 propagates as h_t(a). Audit of CFL-MGD, section 3.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ def propagators(curvature: Any, momentum: float, rounds: int) -> tuple[np.ndarra
 
 
 def spectral_rate(curvature: Any, momentum: float) -> np.ndarray:
-    """Asymptotic rate r(a): spectral radius of the companion matrix ((1+beta-a, -beta), (1, 0)).
+    """Return the asymptotic rate r(a): spectral radius of the companion matrix ((1+beta-a, -beta), (1, 0)).
 
-    sqrt(beta) where beta >= (1 - sqrt(a))^2, else the larger real root; any real a.
+    It is sqrt(beta) if beta >= (1 - sqrt(a))^2, else the larger real root; any real a is allowed.
 
     Parameters
     ----------
@@ -63,9 +63,9 @@ def spectral_rate(curvature: Any, momentum: float) -> np.ndarray:
 
 
 def start_envelope(smallest: float, largest: float, momentum: float, rounds: int) -> np.ndarray:
-    """Closed-form bound on max |Pi_t(a)| over a in [smallest, largest], largest <= 1: ``cfl-mgd/lemma-h``.
+    """Return a closed-form bound on max |Pi_t(a)| over a in [smallest, largest], largest <= 1: ``cfl-mgd/lemma-h``.
 
-    Beyond 1 - beta the constant is that of the proof of case (iii), at the largest a itself: it is 1 at a = 1 - beta,
+    Beyond 1 - beta the constant comes from the proof of case (iii), at the largest a itself. It is 1 at a = 1 - beta,
     where the other case applies, so that the envelope is continuous there.
 
     Parameters
@@ -96,7 +96,7 @@ def start_envelope(smallest: float, largest: float, momentum: float, rounds: int
 
 
 def impulse_energy(curvature: Any, momentum: float) -> np.ndarray:
-    """Sum over t of h_t(a)^2 = (1 + beta) / ((1 - beta) a (2 (1 + beta) - a)), any shape.
+    """Return the sum over t of h_t(a)^2 = (1 + beta) / ((1 - beta) a (2 (1 + beta) - a)), any shape.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Identical clients under option II with one local step: one exact heavy-ball path.
 
-Every reading of the paper's chi_i, before or after averaging, is then the same: a path that breaks a statement breaks
+Every reading of the paper's chi_i, before or after averaging, then has the same path: a path that breaks a claim breaks
 it in every reading.
 """
 
@@ -43,11 +43,11 @@ class IdenticalClients:
         return tuple(exact_path(self.curvature, self.momentum, self.start, LAST))
 
     def error(self, t: int) -> Fraction:
-        """e_t = chi_p^t - chi*_p, the start for t < 0."""
+        """Return e_t = chi_p^t - chi*_p; for t < 0 return the start."""
         return self.path[max(t, 0)]
 
     def move(self, t: int) -> Fraction:
-        """chi^t - chi^(t-1)."""
+        """Return chi^t - chi^(t-1)."""
         return self.error(t) - self.error(t - 1)
 
     @property
@@ -66,5 +66,5 @@ class IdenticalClients:
         return max(self.growth, self.weight)
 
     def ratio(self, t: int) -> Fraction:
-        """eps_t^2 / eps_(t-1)^2."""
+        """Return eps_t^2 / eps_(t-1)^2."""
         return self.error(t) ** 2 / self.error(t - 1) ** 2

@@ -1,12 +1,13 @@
 """A smooth and strongly convex function at a point and its minimiser: every gradient and value that it can have.
 
-With d the point's distance from the minimiser, the gradient is mu d + (L - mu) z for any z with ||z||^2 <= <z, d>, and
-the value above the least one is anything from mu ||d||^2 / 2 + (L - mu) ||z||^2 / 2 to mu ||d||^2 / 2 + (L - mu)
-(<z, d> - ||z||^2 / 2). These are the interpolation conditions of two points, and all that is known of a function of
-the class there: they are necessary and sufficient (Taylor, Hendrickx and Glineur 2017, Theorem 4).
+Let d be the point's distance from the minimiser. The gradient is mu d + (L - mu) z for any z with ||z||^2 <= <z, d>.
+The value above the least one is any number from mu ||d||^2 / 2 + (L - mu) ||z||^2 / 2 to mu ||d||^2 / 2 + (L - mu) (<z,
+d> - ||z||^2 / 2). These are the interpolation conditions of two points. They are necessary and sufficient for a
+function of the class (Taylor, Hendrickx and Glineur 2017, Theorem 4).
 
-All is in units of mu and ||d||, with kappa = L / mu, and by shares from 0 to 1: ``along`` is <z, d>; ``bent`` the share
-that ||z||^2 - <z, d>^2 has of <z, d> - <z, d>^2, its largest value; ``raised`` where the value is between its ends.
+The units are mu and ||d||, with kappa = L / mu. Shares from 0 to 1 describe the rest: ``along`` is <z, d>. ``bent`` is
+the share of <z, d> - <z, d>^2, its largest value, that ||z||^2 - <z, d>^2 takes. ``raised`` is the place of the value
+between its two ends.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def square_after(step: Any, kappa: Any, along: Any, bent: Any) -> Any:
 
 
 def gap(kappa: Any, along: Any, bent: Any, raised: Any) -> Any:
-    """Value above the least one."""
+    """The function's value above its least value."""
     half, square = Fraction(1, 2), along**2 + _across(along, bent)
     return half + (kappa - 1) * (half * square + raised * (along - square))
 

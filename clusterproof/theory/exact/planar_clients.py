@@ -1,7 +1,7 @@
 """Clients in the plane whose gradients are exact: L-smooth, mu-strongly convex, and not quadratic.
 
-Everything is relative to a minimiser x* of the mean loss: a client's loss enters by the difference
-u_i(d) = grad f_i(x* + d) - grad f_i(x*) and by its gradient at x*, which any vectors of mean 0 can be.
+Everything is relative to a minimiser x* of the mean loss. A client's loss enters by the difference u_i(d) = grad f_i(x*
++ d) - grad f_i(x*) and by its gradient at x*; these gradients can be any vectors of mean 0.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class PlanarClients:
     """Losses mu |d|^2 / 2 + s_i h_i(<a_i, d>) with a_i of length 1, s_i <= L - mu and h_i(t) = t^2 / 2 up to a knee.
 
     Beyond its knee h_i is linear, so that h_i' is min(t, w) for a knee w >= 0 and max(t, w) for w < 0. Clients 0, 2,
-    ... are of the first kind, with a_i along the first axis, clients 1, 3, ... of the second.
+    ... are of the first kind, with a_i along the first axis, and clients 1, 3, ... of the second kind.
 
     Attributes
     ----------
@@ -37,9 +37,9 @@ class PlanarClients:
     first, second
         s_i / (L - mu) of both kinds.
     first_knee, second_knee
-        w.
+        Knees w of both kinds.
     turn
-        Which of ``DIRECTIONS`` a_i is for the second kind.
+        Number of the direction a_i of the second kind, in ``DIRECTIONS``.
     """
 
     clients: Annotated[int, integers(1, 4, upwards=True)]
@@ -59,7 +59,7 @@ class PlanarClients:
         return np.asarray(vectors - sum(vectors) / Fraction(self.clients))
 
     def functions(self, shifts: np.ndarray | None = None) -> list[Callable[[np.ndarray], np.ndarray]]:
-        """Return each client's u_i, a function of its distance d_i from x*, (2,), plus a constant, 0 or of (N, 2)."""
+        """Return each client's u_i as a function of its distance d_i from x*, (2,), plus a constant, 0 or in (N, 2)."""
 
         def gradient_of(client: int, shift: Any) -> Callable[[np.ndarray], np.ndarray]:
             def gradient(distance: np.ndarray) -> np.ndarray:
@@ -71,7 +71,7 @@ class PlanarClients:
         return [gradient_of(i, 0 if shifts is None else shifts[i]) for i in range(self.clients)]
 
     def mean_gap(self, distances: Sequence[np.ndarray]) -> Any:
-        """Return the mean of f_i(x* + d_i) - f_i(x*) - <grad f_i(x*), d_i>; f - f* where all d_i are one."""
+        """Return the mean of f_i(x* + d_i) - f_i(x*) - <grad f_i(x*), d_i>; it is f - f* if all d_i are equal."""
 
         def value(client: int, distance: np.ndarray) -> Any:
             _, strength, inner, derivative = self.bent(client, distance)
@@ -95,7 +95,7 @@ def squares(vectors: np.ndarray) -> np.ndarray:
 
 
 def mean(values: np.ndarray) -> Any:
-    """Mean over the first axis, exactly."""
+    """Return the mean over the first axis, exactly."""
     return values.sum(axis=0) / Fraction(len(values))
 
 

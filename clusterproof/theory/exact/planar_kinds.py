@@ -1,7 +1,7 @@
-"""Clients in the plane by their two kinds: all clients of a kind do the same, so that any number of them is two counts.
+"""Clients in the plane by their two kinds: all clients of a kind are equal, so that two counts give any number of them.
 
-In the kernel's language, with what a proof for every number of clients, every strength and every knee knows of the
-parts. A vector is a pair of numbers, and a pair of anything has a value for each kind.
+This module is in the kernel's language, with the facts about the parts that a proof for every number of clients, every
+strength and every knee uses. A vector is a pair of numbers; other pairs have a value for each kind.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ from clusterproof.theory.exact.planar_clients import PlanarClients
 
 Vector = tuple[Any, Any]
 FIRST, TURNS = (1, 0), ((1, 0), (Fraction(3, 5), Fraction(4, 5)), (0, 1))
-"""The direction a_i of the first kind, and those which that of the second is one of."""
+"""The direction a_i of the first kind, and the possible directions of the second kind."""
 
 
 def square(one: Vector) -> Any:
-    """Squared length."""
+    """Return the squared length."""
     return one[0] ** 2 + one[1] ** 2
 
 
 def combined(*terms: tuple[Any, Vector]) -> Vector:
-    """Sum of multiples of vectors."""
+    """Return the sum of multiples of vectors."""
     return sum(factor * one[0] for factor, one in terms), sum(factor * one[1] for factor, one in terms)
 
 
 def counts(clients: PlanarClients) -> tuple[Any, Any]:
-    """Clients of either kind, which take turns."""
+    """Clients of two kinds, which alternate."""
 
     def both() -> tuple[Any, Any]:
-        second = clients.clients // 2  # fractions, so that a quotient of two counts is one
+        second = clients.clients // 2  # fractions, so that a quotient of two counts is a fraction
         return Fraction(clients.clients - second), Fraction(second)
 
     return known(both, lambda number: (2 * number[0] >= 1, number[1] >= 0))
 
 
 def total(number: tuple[Any, Any], values: Sequence[Any]) -> Any:
-    """Sum over all clients."""
+    """Return the sum over all clients."""
     return number[0] * values[0] + number[1] * values[1]
 
 
@@ -59,13 +59,14 @@ def gradient_step(
     Parameters
     ----------
     clients, kind
-        Of the clients, and 0 or 1.
+        The clients, and the kind, 0 or 1.
     distance
         d.
     flat, steep
-        1 - gamma mu and 1 - gamma L: a step shrinks by these across and, up to the knee, at most along a_i.
+        1 - gamma mu and 1 - gamma L: a step shrinks by the first across a_i and, up to the knee, at most by the second
+        along.
     rate
-        At least their squares and their product: a proof knows that the step shrinks no less, squared.
+        At least the squares of both and their product: a proof uses that the step shrinks at least so much, squared.
     """
     along = TURNS[clients.turn] if kind else FIRST
     knee = clients.second_knee if kind else clients.first_knee

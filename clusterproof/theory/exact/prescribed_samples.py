@@ -1,8 +1,7 @@
 """Option I on scalar quadratics whose samples are prescribed, in rational arithmetic.
 
-The loss on a batch with mean c is (chi - c)^2 / 2, up to a constant, so that a batch is one number: the
-one on which a client chooses its cluster, and the one on which it computes its gradient chi - c.
-mu = L = 1 and the step is 1 / L.
+The loss on a batch with mean c is (chi - c)^2 / 2, up to a constant, so that a batch is one number. A client chooses
+its cluster on one batch, and computes its gradient chi - c on another. mu = L = 1 and the step is 1 / L.
 """
 
 from __future__ import annotations
@@ -16,13 +15,12 @@ Table = Sequence[Sequence[Fraction]]
 
 
 READINGS = ("line 15", "own", "server")
-"""After a round a client's momentum is its cluster's mean (line 15), stays its own (A19), or there is
-one momentum a cluster, the second line of (32)."""
+"""Readings of a client's momentum after a round: its cluster's mean (line 15), its own (A19), or (32)'s second line."""
 
 
 @dataclass(frozen=True)
 class Rounds:
-    """A run in rational arithmetic; fields of the names of ``RecordedRun`` are without its last axis.
+    """A run in rational arithmetic; fields with the names of ``RecordedRun`` lack its last axis.
 
     Attributes
     ----------
@@ -89,7 +87,7 @@ def play(
 def exact_run(
     centers: Sequence[Fraction], starts: Sequence[Fraction], *, momentum: Fraction, rounds: int, reading: str
 ) -> Rounds:
-    """Run option I with eta = 1 on clients (chi - c_i)^2 / 2, which may change their cluster; ties to the first.
+    """Run option I with eta = 1 on clients (chi - c_i)^2 / 2, which may change their cluster; ties go to the first.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Small random tasks on which statements about every task are tried."""
+"""Small random tasks for claims about every task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of CFL-MGD that record the clients' gradients and momentum, for statements about single clients."""
+"""Runs of CFL-MGD that record the clients' gradients and momentum, for claims about single clients."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ class RecordedTask(WrappedTask):
     task
         The recorded task.
     drawn
-        Gradients (..., m, d), one array a round.
+        Gradients (..., m, d), one array per round.
     """
 
     task: Task
     drawn: list[np.ndarray] = field(default_factory=list)
 
     def losses(self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Losses of the recorded task, (..., k, P)."""
+        """Return the losses of the recorded task, (..., k, P)."""
         return np.asarray(self.task.losses(models, clients, generator))
 
     def gradients(
         self, points: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Gradients of the recorded task, (..., k, d)."""
+        """Return the gradients of the recorded task, (..., k, d)."""
         drawn = np.asarray(self.task.gradients(points, clients, generator))
         self.drawn.append(drawn)
         return drawn
@@ -53,8 +53,8 @@ class RecordedRun:
     gradients
         g_i^t, (rounds, replicates, m, d).
     buffers
-        u_i^t as each client holds it before round t, that is after line 15: (rounds + 1,
-        replicates, m, d).
+        u_i^t as each client holds it before round t, after line 15 of the previous round: (rounds + 1, replicates, m,
+        d).
     """
 
     models: np.ndarray
@@ -78,7 +78,7 @@ def record(
     task
         A mixture, or a ``RecordedTask``-like object with the attribute ``drawn``.
     algorithm
-        With ``momentum_owner="client"``.
+        The algorithm, with ``momentum_owner="client"``.
     rounds
         T, at least 1.
     initial

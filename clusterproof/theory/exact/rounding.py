@@ -6,7 +6,7 @@ import numpy as np
 
 
 def share_of_largest(share: float, *values: np.ndarray) -> float:
-    """Return a share of the largest number that entered a computation, at least of 1.
+    """Return a share of the largest number in a computation, or of 1 if that is larger.
 
     At any scale of a task, rounding errors are a small part of its largest numbers.
 

@@ -20,7 +20,7 @@ Offset = Annotated[Fraction, rationals(Fraction(-1, 2), Fraction(1, 2), 4)]
 
 @dataclass(frozen=True)
 class TwoPointLaw:
-    """A law of this kind and two models in the basin."""
+    """A two-point law and two models in the basin."""
 
     samples: Annotated[int, integers(1, 4)]
     rarity: Annotated[Fraction, choice(*(Fraction(1, k) for k in (2, 3, 10, 100, 1000)), Fraction(2, 3))]
@@ -51,7 +51,7 @@ class TwoPointLaw:
 
     @property
     def loss_variance(self) -> Fraction:
-        """sigma^2: the larger variance of f(chi; y) at the two models that are compared."""
+        """sigma^2: the larger variance of f(chi; y) at the two compared models."""
         rare, common = self.values
         lever = max(abs(chi - (rare + common) / 2) for chi in self.models)
         return self.rarity * (1 - self.rarity) * (rare - common) ** 2 * lever**2

@@ -1,8 +1,8 @@
-"""Two scalar clusters whose losses' noise takes two values, in rational arithmetic: the laws of the tightest errors.
+"""Two scalar clusters with two-valued noise in the losses, in rational arithmetic: the laws of the tightest errors.
 
-``synthetic.TwoPointMixture`` with optima 1 and -1, basin 1/2, seen by a client of cluster 2: f(chi; z) =
-(chi + 1)^2 / 2 + z (chi - c), where z is a jump with probability ``rarity`` and has mean 0. Its unit is the jump that
-makes a client err if one of its n' rows has it.
+``synthetic.TwoPointMixture`` with optima 1 and -1 and basin 1/2, for a client of cluster 2. Its loss is f(chi; z) =
+(chi + 1)^2 / 2 + z (chi - c), where z is a jump with probability ``rarity`` and has mean 0. The unit of z is the jump
+that makes a client err if one of its n' rows has it.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from clusterproof.synthetic import TwoPointMixture
 Offset = Annotated[Fraction, rationals(Fraction(-1, 2), Fraction(1, 2), 2)]
 """Displacement of a model, within the basin."""
 RARE = Fraction(1, 1000)
-"""Rarity at which Chebyshev's inequality is nearly attained by the mean of a few rows, too."""
+"""Rarity at which the mean of a few rows also nearly attains Chebyshev's inequality."""
 
 
 @dataclass(frozen=True)
 class TwoPointLosses:
-    """A law of this kind, and two models in the basin.
+    """A two-point law, and two models in the basin.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class TwoPointLosses:
     reach
         The jump, in units of the least jump for which a single rare row makes a client err.
     lever
-        c, from the own model (0) to the other one (1).
+        c, from 0 at the own model to 1 at the other model.
     first, second
         chi_1 - 1 and chi_2 + 1.
     """
@@ -68,11 +68,11 @@ class TwoPointLosses:
 
     @cached_property
     def noise(self) -> tuple[Fraction, Fraction]:
-        """The rare and the common value of z; the rare one favours chi_1."""
+        """The rare and the common value of z; the rare value favours chi_1."""
         apart = self.models[0] - self.models[1]
         gap = self.expected[0] - self.expected[1]
         odds = self.rarity / (1 - self.rarity)
-        # one rare row and n' - 1 common ones: (1 - (n' - 1) odds) of the jump, over n'
+        # one rare row and n' - 1 common ones: (1 - (n' - 1) odds) of the jump, divided by n'
         share = 1 - (self.samples - 1) * odds
         jump = -self.reach * gap / apart * (self.samples / share if share > 0 else 1)
         return jump, -jump * odds
@@ -133,7 +133,7 @@ class TwoPointLosses:
 
 @lru_cache(maxsize=4096)
 def _error_and_variance(law: TwoPointLosses) -> tuple[Fraction, Fraction]:
-    """Return the error probability and the variance of a law, cached for all constants that are tried on it."""
+    """Return the error probability and the variance of a law, cached for all constants that are compared with it."""
     rare, common = law.noise
     reach = max(abs(model - law.center) for model in law.models)
     at_other, at_own = law.models
