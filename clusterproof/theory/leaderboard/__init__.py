@@ -1,4 +1,4 @@
-"""Convergence bounds of one setting next to each other, next to the best possible ones and to the truth."""
+"""Convergence bounds for one setting, compared with the best possible bounds and with true values."""
 
 from clusterproof.theory.leaderboard.bounds import Bound, leaderboard_bound
 from clusterproof.theory.leaderboard.rows import Row, leaderboard, violations

@@ -1,8 +1,8 @@
-"""The best bound that proofs of single rounds give, composed of exact certificates.
+"""The best bound from proofs of single rounds, composed of exact certificates.
 
 For FedAvg and FedProx, phi(E) = sup E|x+ - x*|^2 over |x - x*|^2 <= E is concave, and each certificate of one round is
-a line above it; E_(r+1) = min_j (rho_j E_r + c_j zeta*^2). For SCAFFOLD and ProxSkip each weight a has a rate rho of
-the Lyapunov function |x - x*|^2 + a G, and the last round has one that bounds |x+ - x*|^2 alone.
+a line above it: E_(r+1) = min_j (rho_j E_r + c_j zeta*^2). For SCAFFOLD and ProxSkip each weight a has a rate rho of
+the Lyapunov function |x - x*|^2 + a G, and the last round has a rate that bounds |x+ - x*|^2 alone.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ SPACING = 1.2
 """Ratio of the values of E at which neighbouring certificates are best."""
 
 WEIGHTS = [Fraction(4) ** k for k in range(-3, 4)]
-"""Weights of the Lyapunov functions, relative to the usual one."""
+"""Weights of the Lyapunov functions, as multiples of the usual weight."""
 
 STORED = Path(__file__).with_name("stored")
-"""Files of certificates that are checked again before they are used."""
+"""Files of certificates, which are checked again before their use."""
 
 
 def one_round_bounds(setting: Setting, round_: Round, rounds: list[int]) -> dict[int, float]:
-    """Return the bound after each number of rounds, for FedAvg and FedProx; none if the first has no certificate."""
+    """Return the bound after each number of rounds, for FedAvg and FedProx; empty if the first has no certificate."""
     noise = float(setting.heterogeneity**2)
     unit, error = float(round_.unit**2) * noise, float(setting.distance**2)
     stored, tried = stored_for(round_), set[int]()
@@ -95,7 +95,7 @@ def _read(path: Path) -> dict[int, RoundRate]:
 
 
 def stored_for(round_: Round) -> dict[int, RoundRate]:
-    """Return the stored certificates of a round by their places."""
+    """Return the stored certificates of a round, by file and place."""
     for path in sorted(STORED.glob("*.json")):
         certificates = _read(path)
         if next(iter(certificates.values())).round == round_:

@@ -1,4 +1,4 @@
-"""Bounds that take part in a leaderboard: typed functions of the setting, the library's and those of users."""
+"""Bounds that take part in a leaderboard: typed functions of the setting, from the library and from users."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from clusterproof.theory.rates.rounds import Algorithm
 Value = float | Fraction
 
 STATED: list[tuple[Bound, list[dict[str, Any]]]] = []
-"""Every decorated bound, whether or not it has a name, and the namespaces of the modules that were running then."""
+"""Every decorated bound, with or without a name, and the namespaces of the modules that were running then."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class Bound:
     id
         Name of its column.
     algorithm, client_class
-        The algorithm, and the largest class of tasks, that it is about.
+        The algorithm that it concerns, and the largest class of tasks.
     function
         Takes a ``Setting`` and returns the bound; states its hypotheses by ``suppose``.
     remark
-        Stated with every value; None if there is nothing to state.
+        Text that is printed with every value; None if there is none.
     """
 
     id: str
@@ -54,12 +54,12 @@ class Bound:
     remark: str | None = None
 
     def __call__(self, setting: Setting) -> tuple[float | None, str | None]:
-        """Return the bound and the remark, or None and the hypothesis that does not hold.
+        """Return the bound and the remark, or None and the hypothesis that fails.
 
         Raises
         ------
         InvalidArgument
-            If the function fails, or returns no number that is at least 0.
+            If the function fails, or returns anything but a number that is at least 0.
         """
         classes = list(TaskClass)
         if classes.index(TaskClass(setting.client_class)) < classes.index(TaskClass(self.client_class)):
@@ -97,12 +97,12 @@ def leaderboard_bound(
     bound_id
         Name of its column.
     algorithm
-        The algorithm that it is about.
+        The algorithm that it concerns.
     client_class
         The largest class of tasks that it is proved for: ``"convex"`` contains ``"strong"``, which contains
         ``"quadratic"``.
     remark
-        A sentence for every value, such as the source.
+        A sentence that is printed with every value, such as the source.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def leaderboard_bound(
 
 
 def load_bounds(source: str | Path, taken: Sequence[str]) -> list[Bound]:
-    """Import a file or module, and return the bounds that it or a module that it imports states; it is executed.
+    """Import and execute a file or module; return the bounds that it, or a module that it imports, states.
 
     Raises
     ------
@@ -147,9 +147,10 @@ TRANSCRIBED = "as transcribed; the published page was not compared"
 
 
 def _weaker_condition(largest: Fraction, least: Fraction, steps: int) -> bool:
-    """Whether eta (L - mu) sum sigma_n^2 <= (2 - eta (L + mu)) (q^(2K) - sigma_K^2), sums over n <= K in closed form.
+    """Return whether eta (L - mu) sum sigma_n^2 <= (2 - eta (L + mu)) (q^(2K) - sigma_K^2), sums over n <= K.
 
-    With q = 1 - eta mu, sigma_n = 1 - (1 + q + ... + q^(n-1)) / K, ``largest`` = eta L and ``least`` = eta mu.
+    With q = 1 - eta mu, sigma_n = 1 - (1 + q + ... + q^(n-1)) / K, ``largest`` = eta L and ``least`` = eta mu; the sums
+    have closed forms.
     """
     if largest + least >= 2:
         return False
@@ -165,7 +166,7 @@ def _weaker_condition(largest: Fraction, least: Fraction, steps: int) -> bool:
 
 
 def case_of(setting: Setting) -> RoundCase:
-    """Return the exact numbers of a setting, as theorems on rounds take them."""
+    """Return the exact numbers of a setting as the case of theorems on rounds."""
     return RoundCase(
         smoothness=setting.smoothness,
         strong_convexity=setting.strong_convexity,
@@ -183,7 +184,7 @@ def case_of(setting: Setting) -> RoundCase:
 
 
 def column_of(theorem: RoundTheorem, setting: Setting, *, weaker: bool = False) -> Value:
-    """Return what a theorem on rounds allows E|x_R - x*|^2; ``weaker``: theorem A's condition may replace the last one.
+    """Return a theorem's bound on E|x_R - x*|^2; if ``weaker``, theorem A's condition may replace the last one.
 
     Raises
     ------
@@ -192,7 +193,7 @@ def column_of(theorem: RoundTheorem, setting: Setting, *, weaker: bool = False) 
     """
     case = case_of(setting)
     for one in theorem.needs(case):
-        if one.name == "mu < L":  # the bound of mu = L is the limit of those of every smaller mu
+        if one.name == "mu < L":  # the bound for mu = L is the limit of the bounds for smaller mu
             continue
         if one.name == "eta L K" and weaker and not one.met:
             pace = setting.step_size * setting.smoothness, setting.step_size * setting.strong_convexity

@@ -9,13 +9,13 @@ from clusterproof.theory.rates.rounds import Algorithm, Round
 from clusterproof.theory.rates.traced_rounds import trace_rounds
 
 STEPS, MORE_STEPS = 24, 40
-"""Local gradients in all of a program, and of one on request."""
+"""Largest total number of local gradients in a program, and the largest on request."""
 
 
 def exact_worst_case(
     setting: Setting, round_: Round, rounds: int, *, more: bool = False
 ) -> tuple[float | None, str | None]:
-    """Return sup E|x_R - x*|^2 over the strongly convex class and every N >= 2, or None and why it is not computed.
+    """Return sup E|x_R - x*|^2 over the strongly convex class and every N >= 2, or None and the reason.
 
     Parameters
     ----------

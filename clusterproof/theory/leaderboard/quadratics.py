@@ -1,7 +1,8 @@
-"""Exact expected squared distances on quadratics, and a search for the quadratics where they are largest.
+"""Exact expected squared distances on quadratics, and a search for the quadratics with the largest distances.
 
-A round multiplies the state z of an algorithm, distances from fixed points with a last entry 1 where maps are affine,
-by one of finitely many matrices T_w. Its second moments follow E z z' <- sum_w p_w T_w (E z z') T_w'.
+A round multiplies the state z of an algorithm by one of finitely many matrices T_w. The state consists of distances
+from fixed points, with a last entry 1 if maps are affine. Its second moments follow E z z' <- sum_w p_w T_w (E z z')
+T_w'.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from clusterproof.theory.leaderboard.setting import Setting, TaskClass
 from clusterproof.theory.rates.rounds import Algorithm, Round
 
 FLATTEST = 1e-6
-"""Least curvature of an instance relative to L, where clients need not be strongly convex."""
+"""Least curvature of an instance relative to L, if clients need not be strongly convex."""
 
 GRID, LEVELS = 17, 5
-"""Curvatures, or angles, of the first grid, and how often it is refined around its best point."""
+"""Number of curvatures, or angles, of the first grid, and number of refinements around its best point."""
 
 
 MOST_ENTRIES, FEW_ROUNDS = 8, 200
-"""Length of a state, and rounds between two values, from which rounds are not followed one by one."""
+"""Length of a state, and number of rounds between two values, above which rounds are skipped by matrix powers."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Moments:
     Attributes
     ----------
     maps
-        Of the state, z -> T_w z with weight p_w, times the root of p_w, (w, n, n).
+        Maps of the state, z -> T_w z with weight p_w, times the root of p_w, (w, n, n).
     noise
         Covariance that each round adds, (n, n).
     start
@@ -78,7 +79,7 @@ def moments_of(
     start
         x_0 - x*, (d,).
     covariance
-        Of the noise of every gradient of FedAvg, (d, d); None if it has none.
+        Covariance of the noise of every gradient of FedAvg, (d, d); None if there is no noise.
     """
     clients, size = gradients.shape
     step, server = float(round_.unit), float(round_.server_step_size)
@@ -117,7 +118,7 @@ def moments_of(
             for met, root in ((True, probability**0.5), (False, (1 - probability) ** 0.5))
         ]
     )
-    # the mean of the controls stays 0: of rounding in it nothing would be forgotten
+    # the mean of the controls stays 0; the map would never shrink a rounding error in it
     centred = np.eye(2 * clients * size)
     centred[clients * size :, clients * size :] -= np.kron(
         np.full((clients, clients), 1 / clients), np.eye(size)
@@ -140,14 +141,14 @@ def _one_state(
         kept = identity - step * hessians
         for _ in range(steps):
             noise = kept @ noise @ kept + step**2 * covariance
-    # y - x from x = x*, for a unit gradient there
+    # y - x from x = x*, for a unit gradient at x*
     return -descend(lambda points: hessians @ points + identity, np.zeros_like(hessians), step, steps), noise
 
 
 def squared_distances(several: list[Moments], rounds: list[int]) -> np.ndarray:
-    """Return E|x_R - x*|^2 of several tasks of one shape after each number of rounds, in their order: (tasks, rounds).
+    """Return E|x_R - x*|^2 of several tasks of one shape after each number of rounds, in order: (tasks, rounds).
 
-    Of small states, rounds are skipped by powers of the matrix that maps second moments, with a last entry 1.
+    For small states, rounds are skipped by powers of the matrix that maps second moments, with a last entry 1.
     """
     one, tasks = several[0], len(several)
     maps = np.stack([moments.maps for moments in several], axis=1)
@@ -182,13 +183,14 @@ class Family:
     Attributes
     ----------
     points, widths
-        Parameters of the first grid, (n, 2), and how far around its best point it is refined, (2,).
+        Parameters of the first grid, (n, 2), and the widths of its refinement around the best point, (2,).
     admitted
-        Moves parameters (n, 2) into their range.
+        Function that moves parameters (n, 2) into their range.
     task
-        Hessians, gradients at x* and x_0 - x* of one of both halves of the clients, by the parameters.
+        Function of the parameters that returns Hessians, gradients at x* and x_0 - x*, with one client for each half of
+        the clients.
     words
-        Describes the instance of the parameters.
+        Function of the parameters that describes the instance.
     """
 
     points: np.ndarray
@@ -202,7 +204,7 @@ def _scalars(setting: Setting, low: float) -> Family:
     """Return the pairs of scalar quadratics with curvatures a_1, a_2 and gradients zeta*, -zeta*."""
     high, mean = float(setting.smoothness), float(setting.strong_convexity)
     zeta, distance = float(setting.heterogeneity), float(setting.distance)
-    low = max(low, 2 * mean - high)  # flatter, no other curvature up to L makes the mean mu-strongly convex
+    low = max(low, 2 * mean - high)  # with less, no other curvature up to L makes the mean mu-strongly convex
 
     def admitted(pairs: np.ndarray) -> np.ndarray:
         pairs = np.clip(pairs, low, high)
@@ -227,9 +229,8 @@ def _scalars(setting: Setting, low: float) -> Family:
 def _planar(setting: Setting, low: float) -> Family:
     """Return the pairs mu I + (L - mu) u u', u = (sin b, +-cos b), with gradients +-zeta* e_2.
 
-    The means of their gradients and Hessians are diagonal, and their drift is along e_1. The parameters are b,
-    near sqrt(mu / L) where the bias of small steps is largest, and the angle of x_0 - x*, of which half a circle
-    suffices.
+    The means of their gradients and Hessians are diagonal, and their drift is along e_1. The parameters are b, near
+    sqrt(mu / L) where the bias of small steps is largest, and the angle of x_0 - x*, for which half a circle suffices.
     """
     high, zeta, distance = (
         float(value) for value in (setting.smoothness, setting.heterogeneity, setting.distance)
@@ -264,11 +265,11 @@ def _planar(setting: Setting, low: float) -> Family:
 def worst_quadratics(
     setting: Setting, round_: Round, rounds: list[int]
 ) -> dict[int, tuple[float | None, str]]:
-    """Return the largest distance found, and its instance in words: on a grid, refined around its best point.
+    """Return the largest distance found, and a description of its instance: on a grid, refined around its best point.
 
-    Scalars are searched in every class, and in the plane except in class quadratic, which is of scalars. Every value is
-    that of an instance, so that it bounds the worst case from below; None if no even number of clients has the
-    sampling.
+    Scalars are searched in every class, and vectors of the plane except in class quadratic, which has scalars only.
+    Every value is the value of an instance, so that it bounds the worst case from below. None if no even number of
+    clients has the sampling.
     """
     if not attainable(setting.sampling, 2):
         return dict.fromkeys(rounds, (None, "no even number of clients has this sampling"))
@@ -282,7 +283,7 @@ def worst_quadratics(
 
 
 def _search(family: Family, round_: Round, rounds: list[int]) -> dict[int, tuple[float, str]]:
-    """Return the largest distance of a family after each number of rounds, and its instance in words."""
+    """Return the largest distance of a family after each number of rounds, and a description of its instance."""
 
     def evaluate(points: np.ndarray, at: list[int]) -> np.ndarray:
         with np.errstate(all="ignore"):
@@ -311,7 +312,7 @@ def _search(family: Family, round_: Round, rounds: list[int]) -> dict[int, tuple
 def expected_errors(
     setting: Setting, round_: Round, task: object, rounds: list[int]
 ) -> tuple[list[float] | None, str | None]:
-    """Return E|x_R - x*|^2 on a task from the model 0, or None and why it is not known or outside the setting.
+    """Return E|x_R - x*|^2 on a task from the model 0; or None and why it is unknown or outside the setting.
 
     A reason beside values says why the task is no instance of the setting.
 
@@ -364,7 +365,7 @@ def expected_errors(
 
 
 def attainable(sampling: Fraction, clients: int) -> bool:
-    """Whether theta = (N - S) / (S (N - 1)) for some S and N >= 2, a multiple of a number of clients; S <= 10^4."""
+    """Return whether theta = (N - S) / (S (N - 1)) for some S and N >= 2, N a multiple of ``clients``; S <= 10^4."""
     if sampling in (0, 1):
         return True
     sizes = (

@@ -22,16 +22,19 @@ from clusterproof.theory.rates.rounds import Algorithm, ClientClass, Round
 
 ONE_ROUND = {"one-round-convex": ClientClass.CONVEX, "one-round-strong": ClientClass.STRONG}
 COMPUTED = (*ONE_ROUND, "exact", "worst-quadratic", "expected")
-"""Columns that are computed; the others are entered bounds."""
+"""Computed columns; all other columns are entered bounds."""
 
 MARGIN = {
     "expected": (1e-6, 1e-10, 1e-12),
     "worst-quadratic": (1e-8, 1e-10, 1e-12),
     "exact": (1e-5, 0.0, 1e-6),
 }
-"""By how much a column must exceed a bound to violate it: its value relatively (a task may be outside the setting by
-1e-12); its root in units of D + R M, where M = eta_g K eta zeta* is how far gradients lead that cancel at x* but for
-rounding; and its value in units of (D + M)^2, for rounding in second moments, and the solver."""
+"""By how much a column must exceed a bound to violate it, in three numbers.
+
+1. Its value, relatively (a task may be outside the setting by 1e-12).
+2. Its root, in units of D + R M. Gradients that cancel at x* except for rounding lead as far as M = eta_g K eta zeta*.
+3. Its value in units of (D + M)^2, for rounding in second moments, and for the solver.
+"""
 
 MAX_ROUNDS = 100_000
 ROUNDS = (1, 3, 10, 30, 100, 300, 1000)
@@ -45,11 +48,11 @@ class Row(TypedDict):
     round
         R, the number of rounds.
     column
-        Name of the bound or of what is computed.
+        Name of the bound or of the computed quantity.
     value
-        Of E|x_R - x*|^2; None if there is none.
+        Value of E|x_R - x*|^2; None if there is none.
     reason
-        The hypothesis that fails, why there is no value, or a remark; otherwise None.
+        The hypothesis that fails, the reason for a missing value, or a remark; otherwise None.
     violated
         Whether it is a bound that an instance or the exact worst case exceeds.
     """
@@ -82,7 +85,7 @@ def leaderboard(
     module: str | Path | None = None,
     more_steps: bool = False,
 ) -> list[Row]:
-    """Compare bounds on E|x_R - x*|^2 with each other, with the best possible ones, and with instances.
+    """Compare bounds on E|x_R - x*|^2 with each other, with the best possible bounds, and with instances.
 
     Parameters
     ----------
@@ -108,7 +111,7 @@ def leaderboard(
     module
         File or module that states bounds with ``leaderboard_bound``; it is executed.
     more_steps
-        Compute the exact worst case up to 40 local gradients in all, not 24, which takes some ten seconds.
+        Compute the exact worst case up to 40 local gradients in total instead of 24, which takes some ten seconds.
 
     Returns
     -------
@@ -180,7 +183,7 @@ def leaderboard(
 def with_defaults(
     algorithm: str, smoothness: object, local_steps: int, proximal: object, probability: object
 ) -> tuple[object, object]:
-    """Return m of FedProx and p of ProxSkip: L and 1 / K if they are not given."""
+    """Return m of FedProx and p of ProxSkip; by default L and 1 / K."""
     if algorithm == Algorithm.FEDPROX and proximal is None:
         proximal = smoothness
     if algorithm == Algorithm.PROXSKIP and probability is None:
@@ -191,7 +194,7 @@ def with_defaults(
 def _one_round(
     setting: Setting, round_: Round, kind: ClientClass, numbers: list[int]
 ) -> dict[int, tuple[float | None, str | None]]:
-    """Return the column of the best bound by proofs of single rounds of a class."""
+    """Return the column of the best bound from proofs of single rounds for a class."""
 
     def nothing(reason: str) -> dict[int, tuple[float | None, str | None]]:
         return dict.fromkeys(numbers, (None, reason))
@@ -211,7 +214,7 @@ def _one_round(
 def judged(
     setting: Setting, values: dict[str, tuple[float | None, str | None]], bounds: Sequence[str]
 ) -> Iterable[Row]:
-    """Yield the rows of a setting's number of rounds, and mark bounds that a column shows to be violated."""
+    """Yield the rows of a setting's number of rounds, and mark bounds that a column violates."""
     moved = float(setting.server_step_size * setting.local_steps * setting.step_size * setting.heterogeneity)
     distance = float(setting.distance)
     for column, (value, reason) in values.items():
@@ -220,7 +223,7 @@ def judged(
             for truth, (relative, of_root, of_value) in MARGIN.items():
                 attained, instance = values[truth]
                 if truth == "expected" and instance is not None:
-                    continue  # the task is no instance of the setting
+                    continue  # the task is not an instance of the setting
                 if attained is None:
                     continue
                 rounded = of_root * (distance + setting.rounds * moved)

@@ -1,4 +1,4 @@
-"""What a bound on the distance after a number of rounds may depend on."""
+"""The quantities on which a bound on the distance after a number of rounds may depend."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterproof.theory.rates.rounds import Round
 
 
 class TaskClass(StrEnum):
-    """Classes of tasks, each of which contains the following ones."""
+    """Classes of tasks; each contains the following ones."""
 
     CONVEX = "convex"
     """Every f_i is convex and L-smooth, and f is mu-strongly convex."""
@@ -20,7 +20,7 @@ class TaskClass(StrEnum):
     """Every f_i is L-smooth and mu-strongly convex."""
 
     QUADRATIC = "quadratic"
-    """f_i(x) = a_i (x - b_i)^2 / 2 with mu <= a_i <= L; half of the clients are of one kind, half of another."""
+    """f_i(x) = a_i (x - b_i)^2 / 2 with mu <= a_i <= L; half of the clients have one loss, half another."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ class Setting:
     distance
         D = |x_0 - x*|. Controls start at 0.
     rounds
-        R; of ProxSkip, iterations.
+        R; for ProxSkip, the number of iterations.
     """
 
     algorithm: str
@@ -68,7 +68,7 @@ class Setting:
     def from_round(
         cls, round_: Round, task_class: TaskClass, heterogeneity: Fraction, distance: Fraction, rounds: int
     ) -> Setting:
-        """Return the setting of a round.
+        """Return the setting for one round.
 
         Raises
         ------

@@ -1,5 +1,5 @@
-"""What is known of a run: its exact path or law, where its rounds rest, and what claims allow.
+"""Facts about a run: its exact path or law, the fixed point of its rounds, and the bounds of claims.
 
-The modules named after algorithms have what the pages of these need. ``bound`` gives what a claim allows on a run,
-``bound_checks`` and ``same_law`` have the assertions for tests.
+The modules named after algorithms have the content of these algorithms' pages. ``bound`` returns a claim's bound on a
+run; ``bound_checks`` and ``same_law`` have the assertions for tests.
 """

@@ -1,4 +1,4 @@
-"""Runs of Per-FedAvg, FedBCD and LOCAL: their rounds on exact quadratics, and where these rest."""
+"""Runs of Per-FedAvg, FedBCD and LOCAL: their rounds on exact quadratics, and the fixed points of these rounds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.runs.run import AT_REST, Run
 
 MOST_UNKNOWNS = 1200
-"""Size of a round's matrix up to which its eigenvalues are computed: a second or two."""
+"""Largest size of a round's matrix for which eigenvalues are computed: a second or two."""
 
 
 class Affine(NamedTuple):
@@ -24,11 +24,12 @@ class Affine(NamedTuple):
     Attributes
     ----------
     after
-        A round, from the text of its method, of states that are the columns of a matrix (n d, any).
+        Function of states, the columns of a matrix (n d, any), that carries out a round by the text of its method.
     rest
-        The fixed point in closed form, (n, d): of the server's model and, with FedBCD, the clients'; or of these alone.
+        The fixed point in closed form, (n, d): the server's model and, with FedBCD, the clients' models; or the
+        clients' models alone.
     radius
-        Spectral radius of a round; None where it is too large to compute.
+        Spectral radius of a round; None if it is too large to compute.
     """
 
     after: Callable[[np.ndarray], np.ndarray]
@@ -37,7 +38,7 @@ class Affine(NamedTuple):
 
     @property
     def leads_to_rest(self) -> float:
-        """How far a round leads from the closed form."""
+        """Distance between the closed form and its image under a round."""
         state = self.rest.reshape(-1, 1)
         return float(np.abs(self.after(state) - state).max())
 
@@ -53,14 +54,14 @@ class AffineRun(Run):
 
     @property
     def strength(self) -> float:
-        """The coefficient of FedBCD's penalty, or the pull of the other variant, or its default."""
+        """FedBCD's penalty coefficient or, for the other variant, its pull; the variant's default if not given."""
         ((name, default),) = DEFAULTS[self.algorithm.variant].items()
         given: float | None = getattr(self.algorithm, name)
         return default if given is None else given
 
     @cached_property
     def affine(self) -> Affine | None:
-        """Its rounds; None off exact quadratics, with some of the clients, or without one fixed point."""
+        """Its rounds; None without exact quadratics, all clients and one fixed point."""
         if not all_met(self.exact_needs()):
             return None
         assert self.quadratics is not None
@@ -73,7 +74,7 @@ class AffineRun(Run):
         if not np.isfinite(rest).all():
             return None
         radius, size = None, rest.size
-        if isinstance(self.algorithm, Local):  # clients do not meet
+        if isinstance(self.algorithm, Local):  # clients never average
             hessians, _ = self.quadratics
             moves = affine_rounds.covered(hessians, self.algorithm.step_size, self.local_steps)
             radius = max(affine_rounds.radius(np.eye(len(each)) - each) for each in moves)

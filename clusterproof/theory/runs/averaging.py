@@ -1,4 +1,4 @@
-"""Runs of FedAvg and FedProx: how unlike the clients' gradients are."""
+"""Runs of FedAvg and FedProx: the dissimilarity of the clients' gradients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class AveragingRun(MethodRun):
 
     @property
     def dissimilarity(self) -> float | None:
-        """B of FedProx at the start, the root mean square of the gradients by their mean; None where not known."""
+        """B of FedProx at the start: root mean square of the gradients, over their mean's norm; None if unknown."""
         if self.inexact or self.algorithm.proximal <= 0:
             return None
         gradients = self.gradients_at(self.path[0, 0])

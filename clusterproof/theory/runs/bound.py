@@ -1,4 +1,4 @@
-"""What claims allow on a run, and the sharpest bounds among them."""
+"""Bounds of claims on a run, and the sharpest of them."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.bounds.trace_bound import TraceBound, as_trace_bound
 
 LEAST_FAILURE = 1e-300
-"""Least failure probability: its share of one cluster and one round must not underflow."""
+"""Least failure probability: the share of one cluster and one round must not underflow."""
 
 FAILURE = 0.05
-"""Failure probability of every bound of a page, and at which bounds are compared, where they have one."""
+"""Failure probability at which a page shows and compares bounds, if they have one."""
 
 SUSPICIOUS = 1e-3
-"""So many failures, or more, come by chance with at most this probability: no run with them is said to hold."""
+"""Largest probability with which as many failures occur by chance in a run that counts as holding."""
 
 SHARPEST_FIRST: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {
     "cfl-mgd": ((("cfl-mgd/lemma-h",), ("cfl-mgd/theorem-d",), ("cfl-mgd/theorem-a",)),),
@@ -38,40 +38,40 @@ SHARPEST_FIRST: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {
         (("fpfc/repaired-mapping",),),
     ),
 }
-"""By dynamics, for each quantity that is bounded, claims in groups; within a group none is always the sharpest."""
+"""Claims by dynamics and bounded quantity, in groups; within a group no claim is always the sharpest."""
 
 
 class Inconclusive(Exception):
-    """The run is too small to tell whether it keeps to the claim; the message says what would decide."""
+    """Error for a run that is too small to decide about the claim; the message says what would decide."""
 
 
 @checked
 def bound(
     claim_id: str, task: Mixture, trace: Trace, *, failure_probability: float | None = None
 ) -> TraceBound:
-    """Give what a claim allows on a run.
+    """Return the bound of a claim on a run.
 
     Parameters
     ----------
     claim_id
         A claim that bounds runs.
     task
-        The task that the trace was run on.
+        The task of the run.
     trace
-        The run, of an algorithm of this library or of one that declares its ``dynamics``.
+        The run, by an algorithm of this library or by one that declares its ``dynamics``.
     failure_probability
-        With which a replicate may break the bound, in [1e-300, 1); the claim's own where None. Deterministic
+        Probability with which a replicate may break the bound, in [1e-300, 1); the claim's own if None. Deterministic
         claims have none.
 
     Returns
     -------
     TraceBound
-        See there for shapes.
+        See ``TraceBound`` for shapes.
 
     Raises
     ------
     InvalidArgument
-        If the claim is not about runs, the task is another, or a hypothesis fails: the message names it.
+        If the claim does not bound runs, the task is another one, or a hypothesis fails: the message names it.
     """
     claim = find_claim(claim_id)
     if (allowed := claim.bound) is None:
@@ -89,14 +89,14 @@ def bound(
 
 
 def _numbers(allowed: Callable[..., Any], task: Mixture, trace: Trace, rate: float | None) -> Any:
-    """Return what a bound, of two or three arguments, allows on a run."""
+    """Return the value of a bound, a function of two or three arguments, on a run."""
     try:
         more = (rate,) if len(signature(allowed).parameters) > 2 else ()
         found = allowed(task, trace, *more)
     except Outside as outside:
         rule, remedy = f'must meet the hypothesis "{outside}"', "the claim does not speak of this run"
         raise InvalidArgument("trace", trace, rule, remedy) from outside
-    # of numbers that are none no run would break it
+    # no run would break a bound of NaN
     if (
         not isinstance(found, Expectation)
         and np.isnan(np.asarray(getattr(found, "bound", found), float)).any()
@@ -107,12 +107,12 @@ def _numbers(allowed: Callable[..., Any], task: Mixture, trace: Trace, rate: flo
 
 
 def check_same_task(task: Task, trace: Trace) -> None:
-    """Require that every setting of the task is that of the trace.
+    """Require that every setting of the task equals the trace's.
 
     Raises
     ------
     InvalidArgument
-        If one differs; the message names it, with both values. Also if they are no task and no trace.
+        If one differs; the message names it, with both values. Also if the arguments are not a task and a trace.
     """
     check_instance("task", task, Task, "give the task, and then the trace of a run on it")
     check_instance("trace", trace, Trace, "give the task, and then the trace of a run on it")
@@ -128,10 +128,10 @@ def check_same_task(task: Task, trace: Trace) -> None:
 
 
 def sharpest_bounds(task: Mixture, trace: Trace) -> list[tuple[str, TraceBound, np.ndarray]]:
-    """Return the claims of the run's algorithm that bound the run best after its last round, one for each quantity.
+    """Return the claims of the run's algorithm with the best bounds after its last round, one for each quantity.
 
-    The quantity is the error of CFL-MGD and IFCA, and the mean squared gradients in the models and in the multipliers
-    and the squared proximal mapping of FPFC.
+    The quantity of CFL-MGD and IFCA is the error. The quantities of FPFC are the mean squared gradients in the models
+    and in the multipliers, and the squared proximal mapping.
 
     Parameters
     ----------
@@ -141,13 +141,13 @@ def sharpest_bounds(task: Mixture, trace: Trace) -> list[tuple[str, TraceBound, 
     Returns
     -------
     list
-        Of tuples: the claim's id; the bound at the failure probability 0.05, or a sure one; and the bound after the
-        last round, of the shape of what it bounds then.
+        Tuples of the claim's id, the bound (at the failure probability 0.05, or sure), and the bound after the last
+        round, in the shape of the quantity that it then bounds.
 
     Raises
     ------
     InvalidArgument
-        If no theorem of the algorithm is a bound on runs, or none applies; names a hypothesis that fails, and its
+        If no theorem of the algorithm bounds runs, or none applies; the message names a hypothesis that fails, and its
         claim.
     """
     algorithm = dynamics_of(trace).name
@@ -170,7 +170,7 @@ def sharpest_bounds(task: Mixture, trace: Trace) -> list[tuple[str, TraceBound, 
 def _sharpest(
     groups: tuple[tuple[str, ...], ...], task: Mixture, trace: Trace
 ) -> tuple[str, TraceBound, np.ndarray]:
-    """Return the sharpest bound of the first group of which one applies; raise the last refusal if none does."""
+    """Return the sharpest bound of the first group with one that applies; raise the last refusal if none applies."""
     refused = InvalidArgument("trace", ..., "has no claim that bounds it", "load its algorithm's claims")
     for group in groups:
         found: list[tuple[str, TraceBound, np.ndarray]] = []
@@ -188,6 +188,6 @@ def _sharpest(
 
 
 def last_bound(allowed: TraceBound, trace: Trace) -> np.ndarray:
-    """Return what a bound allows after the last round, in the shape of what it bounds."""
+    """Return a bound after the last round, in the shape of the quantity that it then bounds."""
     (one, *_) = allowed.compared(trace)
     return np.asarray(one.allowed[-1] if trace.models.ndim == 4 else one.allowed[-1, 0])

@@ -1,4 +1,4 @@
-"""Hold a run against what claims allow, at several failure probabilities, and against the law of its algorithm."""
+"""Compare a run with the bounds of claims, at several failure probabilities, and with the law of its algorithm."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from clusterproof.theory.runs.bound import SUSPICIOUS, Inconclusive, bound, chec
 from clusterproof.theory.runs.same_law import same_law
 
 FREQUENT = (1e-4, 0.01, 0.05, 0.2, 0.5)
-"""Failure probabilities at which the number of failing replicates is judged; a rarer one makes a single one decide."""
+"""Failure probabilities for judging the number of failing replicates; at a rarer one, a single replicate decides."""
 
 MOST_REPLICATES = 10**6
-"""Replicates beyond which no number is said to decide."""
+"""Largest number of replicates that a message recommends."""
 
 ROUNDED = 1 + 1e-6
-"""What rounding may add to a probability: one failure at 1e-9 is called broken."""
+"""Tolerance of a probability for rounding: one failure at 1e-9 counts as broken."""
 
 
 Kind = Literal["holds", "broken", "inconclusive", "other law"]
@@ -39,17 +39,17 @@ Kind = Literal["holds", "broken", "inconclusive", "other law"]
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What a run says of a claim.
+    """Result of comparing a run with a claim.
 
     Attributes
     ----------
     kind
-        ``"holds"``, ``"broken"`` or ``"inconclusive"``; ``"other law"`` if the run keeps to the claim, but is not of
-        the law of its algorithm.
+        ``"holds"``, ``"broken"`` or ``"inconclusive"``; ``"other law"`` if the run keeps to the claim, but does not
+        have the law of its algorithm.
     sentence
-        Why, with the place and the seed where something is above its bound.
+        The reason, with the place and the seed if a value is above its bound.
     slack
-        Least allowed / measured, over everything that is compared; infinite where nothing is measured.
+        Least bound / measured, over all compared quantities; infinite if no quantity is measured.
     """
 
     kind: Kind
@@ -59,18 +59,18 @@ class Answer:
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """A run held against a bound at one failure probability.
+    """A run beside a bound at one failure probability.
 
     Attributes
     ----------
     allowed
         The bound.
     compared
-        Every quantity that it bounds.
+        Every bounded quantity.
     failing
-        Whether each replicate is above it somewhere, (replicates,).
+        Whether each replicate is above the bound somewhere, (replicates,).
     significance
-        Probability with which a run of the bound's hypotheses may be called broken at this level.
+        Probability with which a run that meets the bound's hypotheses may be called broken at this level.
     """
 
     allowed: TraceBound
@@ -90,27 +90,27 @@ class Level:
 
     @property
     def chance(self) -> float:
-        """Probability of so many failing replicates, or more."""
+        """Probability of this many failing replicates, or more."""
         return self.chance_of(self.failures)
 
     def chance_of(self, failures: int) -> float:
-        """Return the probability of so many failing replicates, or more."""
+        """Return the probability of this many failing replicates, or more."""
         if self.rate == 0:
             return 0.0 if failures else 1.0
         return binomial_tail(failures, len(self.failing), self.rate)
 
     def breaks(self, failures: int) -> bool:
-        """Whether so many failing replicates come by chance with at most the level's significance."""
+        """Whether this many failing replicates occur by chance with at most the level's significance."""
         return failures > 0 and self.chance_of(failures) <= self.significance * ROUNDED
 
     @property
     def decides(self) -> bool:
-        """Whether some number of failing replicates would be called broken."""
+        """Whether some number of failing replicates would count as broken."""
         return self.breaks(len(self.failing))
 
     @property
     def deciding(self) -> int:
-        """Replicates of which some outcome would be called broken; at most ``MOST_REPLICATES``."""
+        """Number of replicates for which some result would count as broken; at most ``MOST_REPLICATES``."""
         if self.rate >= 1:
             return MOST_REPLICATES
         return min(MOST_REPLICATES, math.ceil(math.log(self.significance) / math.log(self.rate)))
@@ -119,27 +119,26 @@ class Level:
 def levels_of(
     bound: Callable[[float | None], TraceBound], trace: Trace, failure_probability: float | None
 ) -> tuple[list[Level], Mapping[float, str]]:
-    """Hold a run against a bound at each failure probability at which it exists.
+    """Compare a run with a bound at each failure probability at which it exists.
 
     Parameters
     ----------
     bound
-        Takes a failure probability, or None for the claim's own.
+        Function of a failure probability, or of None for the claim's own.
     trace
         The run.
     failure_probability
-        The only one, in place of the family: 1e-9/(6 R) for R replicates, 1e-4, .01, .05, .2 and .5.
+        The only level, instead of the family: 1e-9/(6 R) for R replicates, 1e-4, .01, .05, .2 and .5.
 
     Returns
     -------
-    tuple
-        The levels, the rarest failure first; and why others were left out, by failure probability. A sure bound has
-        one level. Levels that are rarer than one that can decide, and that no replicate breaks, are not evaluated.
+    The levels, the rarest failure first; and the reasons for missing levels, by failure probability. A sure bound has
+    one level. Levels are left out if they are rarer than one that can decide and no replicate breaks that one.
 
     Raises
     ------
     InvalidArgument
-        If there is no bound at any level: that of the claim's own failure probability.
+        If there is no bound at any level; the error concerns the claim's own failure probability.
     """
     if failure_probability is not None:
         return [_held(bound(failure_probability), trace, CLAIM_SIGNIFICANCE)], {}
@@ -153,7 +152,7 @@ def levels_of(
         except InvalidArgument as error:
             left_out[rate] = " ".join(str(error).split())
             continue
-        # a sure bound, or one with a failure probability of its own
+        # a sure bound, or a bound with its own failure probability
         if allowed.failure_probability == 0 or allowed.failure_probability in found:
             return [_held(allowed, trace, CLAIM_SIGNIFICANCE)], {}
         level = found[allowed.failure_probability] = _held(allowed, trace, share)
@@ -175,13 +174,14 @@ def _held(allowed: TraceBound, trace: Trace, significance: float) -> Level:
 def compare(
     claim_id: str, task: Mixture, trace: Trace, *, failure_probability: float | None = None
 ) -> Answer:
-    """Compare every round, replicate and cluster of a run with what a claim allows.
+    """Compare every round, replicate and cluster of a run with a claim's bound.
 
-    The bound is taken at several failure probabilities (``failure_levels``), or at the one that is given. A run breaks
-    the claim if as many replicates are above one of these bounds as come by chance with probability 1e-9 at most, over
-    all of them; it holds if that could have been seen, and no suspicious number is above. Else it is inconclusive.
+    The bound is taken at several failure probabilities (``failure_levels``), or at the given one. A run breaks the
+    claim if the number of replicates above one of these bounds occurs by chance with probability at most 1e-9, over all
+    levels. It holds if a break could have been seen, and no suspicious number of replicates is above. Otherwise it is
+    inconclusive.
 
-    Parameters are those of ``bound``.
+    The parameters are described in ``bound``.
 
     Raises
     ------
@@ -221,7 +221,7 @@ def compare(
 
 
 def _share(level: Level) -> str:
-    """Say how many replicates fail at a level, and how many are expected to at most."""
+    """Describe how many replicates fail at a level, and the largest expected number."""
     text = f"{level.failures} of {len(level.failing)} replicates break it"
     if level.rate == 0:
         return f"{text}, which none may"
@@ -230,7 +230,7 @@ def _share(level: Level) -> str:
 
 
 def _left_out(reasons: Mapping[float, str]) -> str:
-    """Say at which failure probabilities there is no bound."""
+    """Describe at which failure probabilities there is no bound."""
     if not reasons:
         return ""
     rates = ", ".join(f"{rate:.3g}" for rate in reasons)
@@ -238,7 +238,7 @@ def _left_out(reasons: Mapping[float, str]) -> str:
 
 
 def _compare_expectation(one: Expectation) -> Answer:
-    """Judge an expectation over the replicates of a run: by both halves where its interval is asymptotic."""
+    """Judge an expectation over the replicates of a run; if its interval is asymptotic, by both halves."""
     starts = range(1 if one.exact else min(2, len(one.samples)))
     halves = [replace(one, samples=one.samples[start :: 1 if one.exact else 2]) for start in starts]
     judged = [judge({"": half}, CLAIM_SIGNIFICANCE / 2)[""] for half in halves]
@@ -260,7 +260,7 @@ def _compare_expectation(one: Expectation) -> Answer:
 
 
 def _slack(compared: list[Compared]) -> float:
-    """Least allowed / measured, where that can be told from rounding."""
+    """Return the least bound / measured, if rounding does not hide it."""
     least = math.inf
     for one in compared:
         with np.errstate(all="ignore"):
@@ -271,7 +271,7 @@ def _slack(compared: list[Compared]) -> float:
 
 
 def _place(compared: list[Compared], trace: Trace) -> str:
-    """Say what is above its bound by most, by how much and where; clusters are counted from 1."""
+    """Describe the largest excess over a bound, by how much and where; clusters are counted from 1."""
     one = max(compared, key=lambda each: float(each.above.max()))
     above, measured, limit = one.above, one.measured, one.allowed
     place = np.unravel_index(int(above.argmax()), above.shape)
@@ -299,8 +299,8 @@ def compare_with_law(
     Returns
     -------
     dict
-        An answer for each claim. One that would be ``"holds"`` is ``"other law"`` if the law differs; else its sentence
-        ends with what is known of the law.
+        A result for each claim. ``"holds"`` becomes ``"other law"`` if the law differs; otherwise the sentence ends
+        with the comparison of the law.
 
     Raises
     ------
@@ -324,7 +324,7 @@ def compare_with_law(
 
 
 def _law_of_run(task: Mixture, trace: Trace) -> tuple[bool, str]:
-    """Return whether a run is not of the law of its algorithm, and what is known of that."""
+    """Return whether a run lacks the law of its algorithm, and a sentence about the comparison."""
     try:
         name = dynamics_of(trace).name
         kind, sentence = same_law(task, trace, for_bound=True)
@@ -348,33 +348,33 @@ def assert_holds(
     failure_probability: float | None = None,
     inconclusive: Literal["raise", "pass"] = "raise",
 ) -> None:
-    """Require that a run keeps to a claim and, where it can be compared, has the law of the algorithm that it declares.
+    """Require that a run keeps to a claim and, if they can be compared, has the law of its declared algorithm.
 
     Parameters
     ----------
     claim_id, task, trace
         As for ``bound``.
     failure_probability
-        The only one at which the bound is taken, in [1e-300, 1). If None, the claim is held at 1e-9/(6 R) for R
+        The only failure probability for the bound, in [1e-300, 1). If None, the claim is tested at 1e-9/(6 R) for R
         replicates, 1e-4, .01, .05, .2 and .5, and a run that meets it is called broken with probability 1e-9 at most.
     inconclusive
-        ``"raise"``, or ``"pass"`` where a run that is too small to tell will do.
+        ``"raise"``, or ``"pass"`` to accept a run that is too small to decide.
 
     Raises
     ------
     AssertionError
-        If it does not; says by how much, where and on which seed. Also if it keeps to the claim, but is not of the law
-        of its algorithm; a run of that law is called so with probability 1e-9 at most.
+        If the run breaks the claim; the message says by how much, where and on which seed. Also if it keeps to the
+        claim, but lacks the law of its algorithm; a run with that law is accused with probability 1e-9 at most.
     Inconclusive
-        If the run is too small to tell whether it keeps to the claim; says how many replicates would decide.
+        If the run is too small to decide; the message says how many replicates would decide.
     InvalidArgument
         As for ``bound``.
 
     Notes
     -----
-    The law is compared as by ``assert_same_law``, where single precision counts as rounding. It is not compared, and
-    the bound alone decides, if a run with noise has fewer than 50 replicates, or if the library's own run for this
-    comparison would have more than 2e7 numbers.
+    The law is compared as by ``assert_same_law``, but single precision counts as rounding. The bound alone decides if a
+    run with noise has fewer than 50 replicates. It also decides alone if the library's own run for this comparison
+    would have more than 2e7 numbers.
     """
     if inconclusive not in ("raise", "pass"):
         raise InvalidArgument("inconclusive", inconclusive, "must be 'raise' or 'pass'", "leave it out")

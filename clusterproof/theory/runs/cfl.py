@@ -1,4 +1,4 @@
-"""Runs of CFL: their cuts."""
+"""Runs of CFL and their cuts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clusterproof.theory.runs.group_run import GroupRun
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """A cluster cut in two in a round, counted from 0, of a run; ``side`` (k,) is where the new cluster is."""
+    """A cluster that is cut in two in a round of a run, counted from 0; ``side`` (k,) marks the new cluster."""
 
     number: int
     run: int
@@ -29,11 +29,11 @@ class CutRun(GroupRun):
 
     @cached_property
     def cuts(self) -> list[Cut]:
-        """Its cuts, each of which splits one cluster; others are left out."""
+        """Its cuts that split one cluster; all other cuts are left out."""
         return list(cuts_of(self.labels))
 
     def across(self, cut: Cut) -> tuple[float, float, float, float]:
-        """Return the largest cosine across a cut, the least of any, rounding, and the least gap of two cosines."""
+        """Return the largest cosine across a cut, the least over all cuts, rounding, and the least gap of cosines."""
         updates = self.updates(cut.number, cut.run)[cut.members]
         cosines = cosine_similarities(updates)
         pairs = np.sort(cosines[np.triu_indices(len(cosines), 1)])
@@ -44,7 +44,7 @@ class CutRun(GroupRun):
 
 
 def cuts_of(labels: np.ndarray) -> Iterator[Cut]:
-    """Yield the cuts of groups (T, R, m), each of which splits one cluster; others are left out."""
+    """Yield the cuts of groups (T, R, m) that split one cluster; all other cuts are left out."""
     start = np.zeros_like(labels[:1])
     for number, (before, after) in enumerate(zip(np.concatenate([start, labels]), labels, strict=False)):
         for run in range(labels.shape[1]):

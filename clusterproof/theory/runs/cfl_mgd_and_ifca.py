@@ -1,4 +1,4 @@
-"""Runs of CFL-MGD and of IFCA on tasks whose optima are known, with a model for each cluster."""
+"""Runs of CFL-MGD and of IFCA on tasks with known optima, with a model for each cluster."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class ClusterRun(Run):
 
     @property
     def is_ifca(self) -> bool:
-        """Whether it is called IFCA."""
+        """Whether the algorithm's name is IFCA."""
         return self.name == "ifca"
 
     @property
     def exact(self) -> bool:
-        """Whether it is of regression with exact losses and gradients."""
+        """Whether the task is a regression with exact losses and gradients."""
         return getattr(self.task, "data", "") == "population" and isinstance(self.task, RegressionMixture)
 
     @property
@@ -34,12 +34,12 @@ class ClusterRun(Run):
 
     @cached_property
     def law_needs(self) -> tuple[Hypothesis, ...]:
-        """What makes it comparable with its exact law."""
+        """Hypotheses that make it comparable with its exact law."""
         return tuple(law_needs(self.task, self.trace))
 
     @cached_property
     def law(self) -> Law | None:
-        """How it compares with its exact law; None where it does not."""
+        """Comparison with its exact law; None if they are not comparable."""
         if not all_met(self.law_needs):
             return None
         assert isinstance(self.task, RegressionMixture)
@@ -48,7 +48,7 @@ class ClusterRun(Run):
 
     @property
     def law_differs(self) -> bool:
-        """Whether it is of another law."""
+        """Whether it has another law."""
         return self.law is not None and (self.law.path_differs or self.law.noise_differs)
 
     @cached_property
@@ -58,5 +58,5 @@ class ClusterRun(Run):
 
     @cached_property
     def printed(self) -> on_runs.OnRun:
-        """Theorem 1's numbers."""
+        """Numbers of Theorem 1."""
         return on_runs.on_run(self.task, self.trace)

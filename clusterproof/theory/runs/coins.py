@@ -1,4 +1,4 @@
-"""Runs of ProxSkip beside the exact path of their coins, and the second moments of its error."""
+"""Runs of ProxSkip, compared with the exact path of their coins, and the second moments of their error."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from clusterproof.theory.runs.one_model import OneModelRun, Path
 from clusterproof.theory.runs.run import RESOLUTION
 
 SIGNIFICANCE = 1e-6
-"""Coins with another share of heads come with at most this probability."""
+"""Largest probability with which right coins have another share of heads."""
 
 LARGEST = 400
-"""Rows of the second moments up to which they are computed."""
+"""Largest number of rows for which second moments are computed."""
 
 
 class RunOfCoins(OneModelRun):
@@ -26,14 +26,14 @@ class RunOfCoins(OneModelRun):
 
     @cached_property
     def law(self) -> Path:
-        """The run beside the path of its coins."""
+        """The run compared with the path of its coins."""
         return law_of_coins(self) if self.random is None else Path("not compared", unmet=self.random)
 
 
 def law_of_coins(of: OneModelRun) -> Path:
     """Compare the runs with ProxSkip's path for the coins that explain their models best.
 
-    A round's mean does not depend on its coin, that of the following one does. Clients with the same loss have the
+    A round's mean does not depend on its own coin, but the next round's mean does. Clients with the same loss have the
     same state.
     """
     task, step, p = of.task, of.algorithm.step_size, of.algorithm.probability
@@ -72,7 +72,7 @@ def law_of_coins(of: OneModelRun) -> Path:
 
 
 def second_moments(of: OneModelRun) -> np.ndarray | None:
-    """Return E ||mean x_i - x*||^2 after each round, exactly; None where it is not known or the starts differ."""
+    """Return E ||mean x_i - x*||^2 after each round, exactly; None if it is unknown or the starts differ."""
     from scipy.linalg import block_diag
 
     groups = of.groups
@@ -87,7 +87,7 @@ def second_moments(of: OneModelRun) -> np.ndarray | None:
     gradients = np.einsum("gij,gj->gi", groups.hessians, optimum - groups.mean_centers(weights))
     start = np.concatenate([np.tile(of.path[0, 0] - optimum, count), -gradients.ravel()])
     read = np.concatenate([np.kron(share, np.eye(dimension)), np.zeros((dimension, size))], axis=1)
-    # the mean of the h_i stays 0, which rounding of the second moments would not leave it
+    # the mean of the h_i stays 0; rounding of the second moments would not keep it there
     centred = block_diag(np.eye(size), np.eye(size) - np.kron(np.tile(share, (count, 1)), np.eye(dimension)))
     rule, given = of.algorithm.method.rule, {**of.algorithm.round_settings, "shares": share}
     maps = [

@@ -1,4 +1,4 @@
-"""The factor by which the error of a run falls in a round, measured before its noise floor."""
+"""The factor by which a run's error falls per round, measured before its noise floor."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from clusterproof.theory.runs.law import Recursion, recursion_needs, recursion_o
 from clusterproof.theory.runs.run import Run
 
 ABOVE_FLOOR = 4
-"""Rounds count while the root mean square error is at least so many times the floor."""
+"""Least ratio of root mean square error to floor in the rounds of a factor."""
 
 FEWEST_ROUNDS = 5
-"""A factor is measured over at least so many rounds."""
+"""Least number of rounds in the measurement of a factor."""
 
 CLOSE = 0.1
-"""The floor is reached where two successive windows differ by at most this share."""
+"""Largest relative difference of two successive windows at the floor."""
 
 
 @dataclass(frozen=True)
 class MeasuredFactor:
-    """The factor a round of one cluster, over R runs from one start.
+    """The factor per round of one cluster, over R runs from one start.
 
     Attributes
     ----------
     rounds
-        tau: rounds 0 to tau count; at least 5, or ``value`` is None.
+        tau: the factor uses rounds 0 to tau; at least 5, or ``value`` is None.
     value
-        ((M_tau - N^2) / M_0)^(1 / 2 tau), M_t the mean of ||e_t||^2 and N^2 what noise adds to M_tau: F^2, or the
-        variance of e_tau over the runs where that is larger; None without a linear phase.
+        ((M_tau - N^2) / M_0)^(1 / 2 tau), where M_t is the mean of ||e_t||^2 and N^2 the part of M_tau that noise adds:
+        F^2, or the variance of e_tau over the runs if that is larger. None without a linear phase.
     interval
-        With 95 % coverage; None for one run, or where ``value`` is None.
+        Interval with 95 % coverage; None for one run, or if ``value`` is None.
     floor
         F, the root mean square error over the last rounds.
     floor_reached
-        Whether it is within 10 % of that over as many rounds before.
+        Whether the floor is within 10 % of its value over as many earlier rounds.
     falls
         Whether the floor is below the start.
     """
@@ -51,28 +51,28 @@ class MeasuredFactor:
 
 
 def rounds_above(values: np.ndarray, least: float) -> int:
-    """Return the round before that after which values (rounds + 1,) are first below ``least``, else the last one."""
+    """Return the last round before values (rounds + 1,) first fall below ``least``; the last round if they never do."""
     below = np.flatnonzero(~(values >= least))
     return int(below[0]) - 1 if len(below) else len(values) - 1
 
 
 def last_rounds(rounds: int) -> int:
-    """Return the number of last rounds over which the floor is a mean, max(2, T // 8)."""
+    """Return the number of last rounds in the mean of the floor, max(2, T // 8)."""
     return max(2, rounds // 8)
 
 
 def measured_factor(errors: np.ndarray, variances: np.ndarray | None = None) -> MeasuredFactor:
-    """Measure the factor a round of one cluster.
+    """Measure the factor per round of one cluster.
 
-    Constant noise adds at most F^2 to M_tau, noise that grows with the error its variance then: the interval's low end
-    subtracts the larger of both, its high end neither.
+    Constant noise adds at most F^2 to M_tau, and noise that grows with the error adds the error's variance at tau. The
+    low end of the interval subtracts the larger of both, the high end neither.
 
     Parameters
     ----------
     errors
         ||e_t|| of R runs from one start, (rounds + 1, R).
     variances
-        Variance of e_t over the runs, summed over coordinates, (rounds + 1,); None where it is at most F^2.
+        Variance of e_t over the runs, summed over coordinates, (rounds + 1,); None if it is at most F^2.
     """
     squares = np.square(errors)
     means, window = squares.mean(axis=1), last_rounds(len(errors) - 1)
@@ -95,7 +95,7 @@ def _interval(
     runs = len(start)
     if runs < 2:
         return None
-    from scipy.special import stdtrit  # a third of a second that one run need not wait
+    from scipy.special import stdtrit  # slow to import (0.3 s); one run does not need it
 
     half = float(stdtrit(runs - 1, 0.975) * np.std(end - start, ddof=1) / np.sqrt(runs))
     low = max(means[tau] * np.exp(-half) - noise, 0.0) / means[0]
@@ -105,7 +105,7 @@ def _interval(
 
 @dataclass(frozen=True)
 class SlowestFactor:
-    """The factor of the slowest cluster, and what is computed for the same rounds.
+    """The factor of the slowest cluster, and quantities computed for the same rounds.
 
     Attributes
     ----------
@@ -114,15 +114,15 @@ class SlowestFactor:
     measured
         Its factor.
     exact
-        That of the same rounds without noise; None where it is not known.
+        The factor of the same rounds without noise; None if it is unknown.
     floor
-        The noise floor as computed; None where it is not known, or the error is not known to rest there.
+        The computed noise floor; None if it is unknown, or if the error may not stay there.
     of_all
         Whether every cluster has a factor.
     limit
-        The factor without noise after many rounds, exactly; None where it is not known.
+        The factor without noise after many rounds, exactly; None if it is unknown.
     without_noise
-        Error of every cluster without noise, (rounds + 1, P); None where it is not known.
+        Error of every cluster without noise, (rounds + 1, P); None if it is unknown.
     """
 
     cluster: int
@@ -137,7 +137,8 @@ class SlowestFactor:
 def slowest_factor(run: Run) -> SlowestFactor | None:
     """Measure the factor of every cluster, and return the largest; None if the replicates start apart.
 
-    A cluster whose error does not fall comes first, then one without a linear phase; one that noise covers comes last.
+    A cluster whose error does not fall comes first, then a cluster without a linear phase. A cluster that noise covers
+    comes last.
     """
     task, errors, models = run.task, run.errors, run.models
     if not run.same_start:
@@ -170,7 +171,7 @@ def slowest_factor(run: Run) -> SlowestFactor | None:
 
 
 def _followed(run: Run) -> Recursion | None:
-    """Return the recursion that the errors followed; None where it is not known, or a client was misassigned."""
+    """Return the recursion of the errors; None if it is unknown, or a client was misassigned."""
     if not all_met(recursion_needs(run.task, run.trace)) or (run.votes != run.trace.labels).any():
         return None
     assert isinstance(run.task, RegressionMixture)

@@ -1,4 +1,4 @@
-"""Runs of FPFC: Theorem 1's constants on them, and their residuals."""
+"""Runs of FPFC: Theorem 1's constants for them, and their residuals."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ class FusionRun(Run):
 
     @property
     def sure(self) -> bool:
-        """Whether bounds are on every run, and not on an expectation."""
+        """Whether the bounds concern every run, instead of an expectation."""
         return self.setting.participation == 1
 
     @cached_property
     def needs(self) -> tuple[Hypothesis, ...]:
-        """Theorem 1's hypotheses, misprinted exponents restored."""
+        """Theorem 1's hypotheses, with misprinted exponents restored."""
         return printed_needs(self.setting)
 
     @property
     def admissible(self) -> bool:
-        """Whether they are met."""
+        """Whether the hypotheses are met."""
         return all_met(self.needs)
 
     @cached_property
@@ -48,13 +48,13 @@ class FusionRun(Run):
 
     @cached_property
     def height(self) -> np.ndarray:
-        """At least F(w^0) - F*, (R,): F* is at least the sum of the clients' minima, 0 for quadratics."""
+        """Upper bound on F(w^0) - F*, (R,): F* is at least the sum of the clients' minima, 0 for quadratics."""
         task: Any = self.task
         start = np.broadcast_to(self.models[0][:, :1], (self.runs, task.clients, task.dimension))
         return np.asarray(objective(self.algorithm, task, start))
 
     def printed(self, factor: float) -> np.ndarray:
-        """Return factor D_0 / K after the last round, (R,), for all but 5 % of the runs where chance decides."""
+        """Return the bound factor D_0 / K after the last round, (R,); with chance, for all but 5 % of runs."""
         assert isinstance(self.task, QuadraticMixture)
         given = self.setting, self.task, self.trace, self.series.models[1:]
         return self.last(mean_bound(*given, factor, "", FAILURE, self.setting.start).bound)
@@ -64,7 +64,7 @@ class FusionRun(Run):
         return np.broadcast_to(np.reshape(bounds, (self.rounds + 1, -1))[-1], self.runs)
 
     def scope(self) -> Iterator[Hypothesis]:
-        """Yield what Theorem 1 is about, on any setting."""
+        """Yield the hypotheses that make a run one of Theorem 1's, for any settings."""
         algorithm, task = self.algorithm, self.task
         waits = algorithm.pair_rule == "both" and algorithm.participation < 1
         yield Hypothesis("--penalty", "=", "scad", algorithm.penalty)

@@ -1,6 +1,6 @@
-"""Rounds of GL-CFL, CFL and SoFL on exact quadratics, inside the groups: where each leads, and where they rest.
+"""Rounds of GL-CFL, CFL and SoFL on exact quadratics, inside the groups: their maps and fixed points.
 
-A client's update from its group's model w is -Q_i (w - b_i), and the group's model moves by the mean of its clients'.
+A client's update from its group's model w is -Q_i (w - b_i); the group's model moves by the mean of these updates.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class GroupRun(Run):
         received, after = self.models[:-1], self.models[1:]
         if not isinstance(self.algorithm, GradientLoss):
             return received, after
-        chosen = np.maximum(self.labels, 0)[..., None]  # one model for each group, which a client chooses
+        chosen = np.maximum(self.labels, 0)[..., None]  # one model for each group; a client chooses its group
         first, last = (np.take_along_axis(part, chosen, axis=2) for part in (received, after))
         return first, last
 
@@ -53,7 +53,7 @@ class GroupRun(Run):
 
     @cached_property
     def moves(self) -> np.ndarray | None:
-        """Q_i, (m, d, d), the part of its way to its minimiser that a client covers; None where that is not known."""
+        """Q_i, (m, d, d), the part of its way to its minimiser that a client covers; None if it is unknown."""
         if not all_met(self.exact_needs()):
             return None
         assert self.quadratics is not None
@@ -81,7 +81,7 @@ class GroupRun(Run):
 
     @cached_property
     def difference(self) -> tuple[int, float] | None:
-        """The first round that leads elsewhere, and by how much; None if none does."""
+        """The first round with a different result, and its distance; None if there is none."""
         if self.moves is None:
             return None
         for number in range(self.rounds):

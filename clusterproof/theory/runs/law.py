@@ -1,4 +1,4 @@
-"""A run of option I on Gaussian regression beside its exact law: the path without noise and the second moments."""
+"""A run of option I on Gaussian regression and its exact law: the path without noise and the second moments."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from clusterproof.theory.bounds.hypotheses import Hypothesis, all_met
 from clusterproof.theory.exact.heavy_ball import propagators
 
 SIGNIFICANCE = 1e-6
-"""Probability with which a run of the law is said to differ, over all rounds and both statistics."""
+"""Probability with which a run of the law is called different, over all rounds and both statistics."""
 
 COMPARED_ROUNDS = 10
 
 FEWEST_ROWS = 1000
-"""Rows in the gradient of a cluster from which on the error counts as Gaussian."""
+"""Least number of rows in a cluster's gradient for which the error counts as Gaussian."""
 
 STEADY = 0.02
-"""The noise is Gaussian while the deviation of its variance is below this share: of rows without noise it is random."""
+"""Largest relative deviation of the noise's variance, which is random for rows without noise, for Gaussian noise."""
 
 RESOLUTION = 1e-11
 """Deviations below this share of the models are rounding."""
@@ -39,7 +39,7 @@ class Recursion:
     spectra
         Eigenvalues of the covariances, (P, d).
     steps
-        Step of each cluster: eta l_p, or eta where the sum is divided by the cluster's clients, (P,).
+        Step of each cluster, (P,): eta l_p, or eta if the sum is divided by the cluster's clients.
     rows
         Rows in the averaged gradient of each cluster, l_p m n', (P,).
     momentum, noise
@@ -62,16 +62,16 @@ class Recursion:
         return float(np.abs(roots).max())
 
     def path(self, rounds: int) -> np.ndarray:
-        """Pi_t e_0, the error without noise, (rounds + 1, P, d)."""
+        """Return Pi_t e_0, the error without noise, (rounds + 1, P, d)."""
         response, _ = propagators(self.steps[:, None] * self.spectra, self.momentum, rounds)
         return np.asarray(response * self.start)
 
     def covariances(self, rounds: int) -> Iterator[tuple[np.ndarray, float]]:
-        """Yield the exact covariance of the error after each round, (P, d, d), and how random its noise's scale is.
+        """Yield the exact covariance of the error after each round, (P, d, d), and the deviation of its noise's scale.
 
         The covariance of a cluster's averaged gradient, given e, is (Sigma e e' Sigma + (e' Sigma e + s^2) Sigma) / N.
-        The second number is the deviation of e' Sigma e by the mean of e' Sigma e + s^2, the largest so far, with that
-        of a Gaussian e.
+        The second number is the deviation of e' Sigma e divided by the mean of e' Sigma e + s^2, for a Gaussian e; the
+        largest so far.
         """
         randomness = 0.0
         factor = 1 + self.momentum - self.steps[:, None] * self.spectra
@@ -102,14 +102,15 @@ class Recursion:
 
 @dataclass(frozen=True)
 class Law:
-    """How a run compares with its exact law.
+    """Comparison of a run with its exact law.
 
     Attributes
     ----------
     path_chance, noise_chance
         Probability that a run of the law is as far from its mean path, or from its scale, in any of the rounds.
     noise
-        Scale of the deviations from the runs' mean, over the law's scale; one run is compared with its exact mean.
+        Scale of the deviations from the runs' mean, divided by the law's scale; one run is compared with its exact
+        mean.
     """
 
     path_chance: float
@@ -118,17 +119,17 @@ class Law:
 
     @property
     def path_differs(self) -> bool:
-        """Whether the mean of the runs is not the path without noise."""
+        """Whether the mean of the runs differs from the path without noise."""
         return self.path_chance < SIGNIFICANCE / 2
 
     @property
     def noise_differs(self) -> bool:
-        """Whether the runs scatter more, or less, than the law."""
+        """Whether the runs scatter more, or less, than the law allows."""
         return self.noise_chance < SIGNIFICANCE / 2
 
 
 def recursion_needs(task: Mixture, trace: Trace) -> Iterator[Hypothesis]:
-    """Yield what makes the recursion of a run of CFL-MGD or IFCA known."""
+    """Yield the hypotheses that determine the recursion of a run of CFL-MGD or IFCA."""
     yield Hypothesis("linear regression", "=", True, isinstance(task, RegressionMixture))
     yield Hypothesis("fixed samples", "=", False, getattr(task, "data", "") == "fixed")
     algorithm, plain = cfl_mgd_of(trace), CFLMGD(step_size=1.0, momentum=0.0)
@@ -142,7 +143,7 @@ def recursion_needs(task: Mixture, trace: Trace) -> Iterator[Hypothesis]:
 
 
 def recursion_of(task: RegressionMixture, trace: Trace) -> Recursion:
-    """Return the recursion of a run that meets ``recursion_needs``: of its errors while no client is misassigned."""
+    """Return the recursion of the errors of a run that meets ``recursion_needs``, while no client is misassigned."""
     algorithm, start = cfl_mgd_of(trace), trace.models[0].reshape(-1, *trace.models.shape[-2:])[0]
     share = np.ones(task.clusters) if algorithm.normalisation == "cluster" else task.proportions
     spectra, _ = np.linalg.eigh(task.covariances.matrices)
@@ -157,7 +158,7 @@ def recursion_of(task: RegressionMixture, trace: Trace) -> Recursion:
 
 
 def law_needs(task: Mixture, trace: Trace) -> Iterator[Hypothesis]:
-    """Yield what makes a run comparable with its exact law, but for noise above rounding."""
+    """Yield the hypotheses that make a run comparable with its exact law, except noise above rounding."""
     known = tuple(recursion_needs(task, trace))
     yield from known
     yield Hypothesis("new samples", "=", True, getattr(task, "data", "") == "fresh")
@@ -170,14 +171,14 @@ def law_needs(task: Mixture, trace: Trace) -> Iterator[Hypothesis]:
 def compare_law(task: RegressionMixture, trace: Trace) -> Law | None:
     """Compare the mean path and the scale of a run's replicates with the exact law, at ten rounds.
 
-    The deviations from the path without noise, whitened by their exact covariances, have mean 0 and covariance I;
-    over thousands of rows they are Gaussian, so that both statistics follow chi-square laws. Of one run both are one
+    The deviations from the path without noise, whitened by their exact covariances, have mean 0 and covariance I. Over
+    thousands of rows they are Gaussian, so that both statistics follow chi-square laws. For one run both are one
     number, which is tested once, as a scale.
 
     Returns
     -------
     Law
-        None if no round has Gaussian noise above rounding. The run is one that meets ``law_needs``.
+        None if no round has Gaussian noise above rounding. The run must meet ``law_needs``.
     """
     from scipy.special import chdtr, chdtrc
 

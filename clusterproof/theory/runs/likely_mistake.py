@@ -1,4 +1,4 @@
-"""The known mistakes whose run, on clients with quadratic losses and without noise, is the given run to rounding."""
+"""Known mistakes that reproduce a given run up to rounding, for clients with quadratic losses and without noise."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterproof.running import Trace
 from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
 
 MOST_STEPS = 20_000
-"""Local steps of a run, beyond which no mistake is looked for: the definitions take them one by one."""
+"""Largest number of local steps of a run for which mistakes are searched: the definitions take them one by one."""
 
 
 def likely_mistake(
@@ -28,7 +28,7 @@ def likely_mistake(
     Parameters
     ----------
     algorithm, task
-        What the run should be a run of, without noise but for the participants.
+        The declared algorithm and the task of the run; nothing is random except the participants.
     participants
         Client indices, (rounds, R, k).
     models, assignments
@@ -36,13 +36,13 @@ def likely_mistake(
     own
         The library's run from the same start with the same participants.
     replicate
-        Which of the R is looked at.
+        The replicate to examine, among the R.
 
     Returns
     -------
     str
-        Empty if no known mistake explains the whole run, the losses are not quadratic, the algorithm has no definition
-        in ``conformance`` or one that is not the library's run, or the run is long.
+        Empty if no known mistake explains the whole run, the losses are not quadratic, or the run is long. Also empty
+        if ``conformance`` has no definition of the algorithm, or if the library's run differs from that definition.
     """
     from clusterproof.conformance.constants import explain_by_constants
     from clusterproof.conformance.definitions import DEFINITIONS
@@ -92,7 +92,7 @@ def likely_mistake(
 
 
 def _as_quadratics(task: Mixture) -> QuadraticMixture | None:
-    """Return the clients' losses without noise, up to constants, as quadratics; None if they are none."""
+    """Return the clients' losses without noise, up to constants, as quadratics; None if they are not quadratic."""
     if type(task) is QuadraticMixture:
         return task
     if type(task) is RegressionMixture and task.data == "population":

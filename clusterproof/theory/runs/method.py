@@ -1,4 +1,4 @@
-"""Runs of a method with one model: the map of a round, and where the rounds rest, from the method's text."""
+"""Runs of a method with one model: the map of a round and its fixed point, from the method's text."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from clusterproof.theory.exact.affine_rounds import RoundMap
 from clusterproof.theory.runs.one_model import OneModelRun
 
 LARGEST = 500
-"""Numbers in the state of a method with vectors of the clients up to which the map of a round is computed."""
+"""Largest number of entries in a method's state, with the clients' vectors, for which a round's map is computed."""
 
 
 class RestingPoint(NamedTuple):
-    """Where rounds of all clients with exact gradients rest, on quadratics.
+    """The fixed point of rounds of all clients with exact gradients, on quadratics.
 
     Attributes
     ----------
     point
         (d,).
     distance
-        From the common optimum; 0 where that is rounding.
+        Distance from the common optimum; 0 if it is only rounding.
     radius
         Spectral radius of a round.
     """
@@ -39,7 +39,7 @@ class MethodRun(OneModelRun):
 
     @cached_property
     def map(self) -> RoundMap | None:
-        """A round on quadratics, clients with one Hessian as one; None where it is not known, or not affine."""
+        """A round on quadratics, with clients of one Hessian as one; None if it is unknown or not affine."""
         groups, algorithm = self.groups, self.algorithm
         if groups is None or getattr(algorithm, "reshuffle", False):
             return None
@@ -58,12 +58,12 @@ class MethodRun(OneModelRun):
 
     @cached_property
     def rest(self) -> RestingPoint | None:
-        """The fixed point; None where the losses are not quadratics, or the map of a round is not known."""
+        """The fixed point; None if the losses are not quadratic, or the map of a round is unknown."""
         if self.map is None:
             return None
         try:
             point = self.map.fixed_point[: self.task.dimension]
-        except np.linalg.LinAlgError:  # a step of 2 / L returns to where it began
+        except np.linalg.LinAlgError:  # a step of 2 / L returns to its start
             return None
         distance = float(np.linalg.norm(point - self.task.pooled_optimum))
         return RestingPoint(point, distance if distance > ROUNDING * self.unit else 0.0, self.map.rate)

@@ -1,4 +1,4 @@
-"""Runs of algorithms with one model: their clients' losses, and the path of their settings."""
+"""Runs of algorithms with one model: their clients' losses, and the path that their settings determine."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Groups:
     centers: np.ndarray
 
     def shares(self, weights: np.ndarray) -> np.ndarray:
-        """Return the sums over groups of weights of clients, (G,), which have the sum 1."""
+        """Return the sums over groups of the clients' weights, (G,), which sum to 1."""
         return np.asarray(np.bincount(self.members, weights=weights) / weights.sum())
 
     def mean_centers(self, weights: np.ndarray) -> np.ndarray:
@@ -52,22 +52,22 @@ class Groups:
 
 @dataclass(frozen=True)
 class Path:
-    """Whether the models of a run are those of its settings.
+    """Comparison of a run's models with the path that its settings determine.
 
     Attributes
     ----------
     outcome
-        Whether they are.
+        Whether they agree.
     round, distance
-        Where the run leaves the path, and by how much; of a run that follows it, the largest distance.
+        Round and distance where the run leaves the path; if it follows the path, the largest distance.
     coins, heads
-        Coins of ProxSkip that the models decide, and those of them that communicate.
+        Number of ProxSkip's coins that the models determine, and number of those coins with communication.
     unmet
-        The hypothesis without which the path is not known.
+        The hypothesis that fails, so that the path is unknown.
     diverges
-        Whether it is not compared because it diverges.
+        Whether the comparison is impossible because the run diverges.
     measured
-        What was evaluated on the states of the settings' run; empty where none was made.
+        Values of functions on the states of the settings' own run; empty if there was no such run.
     """
 
     outcome: Literal["follows", "differs", "not compared"]
@@ -81,7 +81,7 @@ class Path:
 
     @property
     def differs(self) -> bool:
-        """Whether the run is not one of its settings."""
+        """Whether the run differs from the path of its settings."""
         return self.outcome == "differs"
 
 
@@ -91,7 +91,7 @@ Gradients = Literal[
 
 
 class OneModelRun(Run):
-    """A run of an algorithm with one model; L and mu are those of every single client's loss."""
+    """A run of an algorithm with one model; L and mu concern every single client's loss."""
 
     @cached_property
     def path(self) -> np.ndarray:
@@ -105,7 +105,7 @@ class OneModelRun(Run):
 
     @cached_property
     def groups(self) -> Groups | None:
-        """The quadratics, apart from the noise of their gradients; None of other losses."""
+        """The quadratics, apart from the noise of their gradients; None for other losses."""
         task = self.task
         if isinstance(task, ExactQuadratics):
             rows = task.hessians.reshape(task.clients, -1)
@@ -133,7 +133,7 @@ class OneModelRun(Run):
 
     @cached_property
     def gradient_kind(self) -> Gradients:
-        """What the clients' gradients are."""
+        """Kind of the clients' gradients."""
         task, data = self.task, getattr(self.task, "data", "")
         if data == "fixed":
             return "gradients of fixed samples"
@@ -150,11 +150,11 @@ class OneModelRun(Run):
 
     @property
     def inexact(self) -> bool:
-        """Whether the clients' gradients are not those of their losses."""
+        """Whether the clients' gradients differ from their losses' gradients."""
         return self.gradient_kind != "exact gradients"
 
     def gradients_at(self, model: np.ndarray) -> np.ndarray:
-        """Return the clients' gradients at models (..., d), exact where the task's are, (..., m, d)."""
+        """Return the clients' gradients at models (..., d), exact if the task's gradients are exact, (..., m, d)."""
         shape = (*model.shape[:-1], self.task.clients, self.task.dimension)
         points = np.broadcast_to(model[..., None, :], shape)
         return np.asarray(
@@ -163,7 +163,7 @@ class OneModelRun(Run):
 
     @cached_property
     def gradients(self) -> np.ndarray | None:
-        """g_i* = grad f_i(x*), (m, d), at the common optimum x*; None where gradients are not exact."""
+        """g_i* = grad f_i(x*), (m, d), at the common optimum x*; None if gradients are not exact."""
         return None if self.inexact else self.gradients_at(self.task.pooled_optimum)
 
     @cached_property
@@ -180,12 +180,12 @@ class OneModelRun(Run):
 
     @cached_property
     def random(self) -> Hypothesis | None:
-        """The first hypothesis of ``exact_rounds`` that is not met; None of a deterministic round."""
+        """The first hypothesis of ``exact_rounds`` that fails; None for a deterministic round."""
         return unmet(self.exact_rounds())
 
     @cached_property
     def case(self) -> RoundCase:
-        """The numbers of theorems on rounds."""
+        """Numbers of the run for theorems on rounds."""
         algorithm, (smoothness, convexity) = self.algorithm, self.curvatures
         return RoundCase(
             smoothness=smoothness,
@@ -204,7 +204,7 @@ class OneModelRun(Run):
 
     @cached_property
     def unit(self) -> float:
-        """Length that rounding errors of the run and of the common optimum are 1e-12 of."""
+        """Unit of length: rounding errors of the run and of the common optimum are about 1e-12 of it."""
         smoothness, convexity = self.curvatures
         steps = self.rounds * self.local_steps
         return largest_length(self.trace) * (smoothness / convexity + 1e-3 * steps)
@@ -212,19 +212,19 @@ class OneModelRun(Run):
     def compared(
         self, allowed: np.ndarray, measured: np.ndarray | None = None, name: str = "error", unit: float = 1.0
     ) -> Compared:
-        """Compare lengths (rounds + 1, R), by default the errors, with what is allowed; in units of some length."""
+        """Compare lengths (rounds + 1, R), by default the errors, with their bounds; in units of some length."""
         values = self.distances if measured is None else measured
         bound = np.broadcast_to(allowed, values.shape)
         return Compared(name, values[..., None], bound[..., None], self.unit * unit)
 
     @cached_property
     def law(self) -> Path:
-        """The run beside the deterministic path of its settings from its start."""
+        """Comparison of the run with the deterministic path of its settings from its start."""
         if self.random is not None:
             return Path("not compared", unmet=self.random)
         try:
             found = self.rerun(measure=self.measure)
-        except InvalidArgument:  # it diverges
+        except InvalidArgument:  # the run diverges
             return Path("not compared", diverges=True)
         return replace(self.follows(Run(self.task, found).models), measured=found.measured)
 
@@ -237,5 +237,5 @@ class OneModelRun(Run):
 
     @property
     def measure(self) -> dict[str, Callable[..., object]]:
-        """Functions that are evaluated on the states of that path."""
+        """Functions to evaluate on the states of that path."""
         return {}

@@ -1,4 +1,4 @@
-"""Whether each round of a run has the library's law, given the models and the choices with which it began."""
+"""Tests that each round of a run has the library's law, given the models and choices at its start."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from clusterproof.theory.bounds.numbers import power_of_ten
 from clusterproof.theory.runs.bound import SUSPICIOUS
 
 SHARE = 0.75
-"""Of the probability 1e-9 with which a right run is called different."""
+"""Share of the probability 1e-9 with which a right run is called different."""
 COPIES = 300
-"""Rounds of the library from the models of each replicate."""
+"""Number of rounds of the library from the models of each replicate."""
 ENTRIES = 2 * 10**7
-"""Most numbers in their models."""
+"""Largest number of entries in their models."""
 LARGEST = 1e100
-"""Models of a diverged run are beyond this."""
+"""Size of a model above which its run counts as diverged."""
 AMOUNT = 0.03
-"""Relative size of the faults that are looked for."""
+"""Relative size of the faults to detect."""
 FAULTS = {
     "variance of the increments, relative": 0.4,
     "step of the increments, relative": 0.05,
     "momentum of the increments": 0.05,
 }
-"""What is off, by that amount, and the weight of either direction: what shows least gets the most."""
+"""Statistics that a fault changes, with its size, and the weight of either direction; weak signals get the most."""
 
 
 def compare_rounds(
@@ -56,30 +56,30 @@ def compare_rounds(
     Parameters
     ----------
     algorithm, task
-        What the run should be a run of.
+        The declared algorithm and the task of the run.
     own
         The library's run from the same starts.
     models, assignments
         The run, (rounds + 1, R, P, d) and (rounds, R, m).
     seed
-        Of the library's rounds.
+        Seed of the library's rounds.
     tolerance
-        What rounding may add, relative to the models.
+        Tolerance for rounding, relative to the models.
 
     Returns
     -------
     tuple
-        Whether the laws differ, and why. They "hold" with an empty sentence also if the models of two rounds and the
-        choices do not determine the law of the next round.
+        Whether the laws differ, and the reason. They "hold", with an empty sentence, also if the models of two rounds
+        and the choices do not determine the law of the next round.
 
     Notes
     -----
-    Given all that came before, the models x_0 after a round of a right run are exchangeable with those x_1..x_K after
-    the library's K rounds. So, for any function f that treats x_0..x_K alike, exp(f(x_0)) by the mean of exp(f(x_k))
-    over all of them has expectation 1, and so has the product over rounds and replicates, each factor given those
-    before. A weighted mean of such products exceeds 1 / a with probability a at most, whatever the law (Markov). Here
-    f is the logarithm of the likelihood of a fault, to first order, for normal models of the mean and the variances of
-    x_0..x_K.
+    Given the past, the models x_0 after a round of a right run are exchangeable with the models x_1..x_K after the
+    library's K rounds. Take any function f that treats x_0..x_K alike. Then exp(f(x_0)), divided by the mean of
+    exp(f(x_k)) over all of them, has expectation 1. So has the product over rounds and replicates, each factor given
+    the earlier ones. A weighted mean of such products exceeds 1 / a with probability at most a, for every law (Markov).
+    Here f is the logarithm of the likelihood of a fault, to first order, for normal models of the mean and the
+    variances of x_0..x_K.
     """
     count = participant_count(getattr(algorithm, "participation", 1.0), task.clients)
     if ((assignments >= 0).sum(axis=-1) != count).any() or not _is_determined(algorithm, task, own):
@@ -92,7 +92,7 @@ def compare_rounds(
         with np.errstate(all="ignore"):
             mean, deviation = after.mean(axis=0), after.std(axis=0)
             noise, last, moved = (each / deviation for each in (after - mean, now - before, mean - now))
-            # a model without members shows nothing, nor does one that diverged
+            # a model without members shows nothing, and neither does a diverged model
             largest = np.abs(now).max(axis=(1, 2), keepdims=True)
             shown = (deviation > 10 * tolerance * largest) & (np.abs(last) < LARGEST)
             noise, last, moved = (np.where(shown, each, 0.0) for each in (noise, last, moved))
@@ -129,7 +129,7 @@ def compare_rounds(
 
 
 def _log_quotients(scores: np.ndarray) -> np.ndarray:
-    """Logarithms of exp(f(x_0)) by the mean of exp(f(x_k)), of scores (1 + K, R); f varies by 1 at most."""
+    """Return logarithms of exp(f(x_0)) divided by the mean of exp(f(x_k)), for scores (1 + K, R); f varies by <= 1."""
     scores = scores / np.maximum(scores.std(axis=0), 1.0)
     highest = scores.max(axis=0)
     return np.asarray(scores[0] - highest - np.log(np.exp(scores - highest).mean(axis=0)))
@@ -143,9 +143,9 @@ def _rounds(
     copies: int,
     seed: int,
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield the models (R, P, d) two rounds before and one before, and the run's and the copies', (1 + K, R, P, d).
+    """Yield the models (R, P, d) two rounds ago and one round ago, and the run's and the copies', (1 + K, R, P, d).
 
-    The streams of randomness are those of ``run``, so that one copy of a run of the library is that run.
+    The streams of randomness are the same as in ``run``, so that one copy of a run of the library is that run.
     """
     randomness = Randomness.from_seed(seed, str(task.settings["task"]), algorithm.name)
     for step, chosen in enumerate(assignments, start=1):
@@ -163,7 +163,7 @@ def _rounds(
 
 
 def _is_determined(algorithm: Algorithm[Any], task: Mixture, own: Trace) -> bool:
-    """Whether two models, choices and the stream of gradients determine each round of the library's run."""
+    """Return whether two models, choices and the stream of gradients determine each round of the library's run."""
     if isinstance(algorithm, CFLMGD):
         names = "averaging", "momentum_owner", "update_order", "empty_cluster"
         if any(getattr(algorithm, name) != getattr(CFLMGD, name) for name in names):
@@ -184,11 +184,11 @@ class _Chosen:
         self._assignments = assignments
 
     def random(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Return keys of clients, (R, m), least for the participants."""
+        """Return keys of clients, (R, m), with the least keys for the participants."""
         return (self._assignments < 0).astype(float)
 
     def losses(self, models: np.ndarray, clients: np.ndarray, generator: object) -> np.ndarray:
-        """Return losses (R, k, P), least of the chosen models."""
+        """Return losses (R, k, P), with the least losses for the chosen models."""
         clients = np.broadcast_to(clients, (len(models), clients.shape[-1]))
         chosen = np.take_along_axis(self._assignments, clients, axis=-1)
         return np.asarray(chosen[..., None] != np.arange(models.shape[-2]), dtype=float)

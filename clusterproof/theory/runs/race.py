@@ -1,4 +1,4 @@
-"""The race of GL-CFL against IFCA on the same data: when each finds the clusters."""
+"""The race of GL-CFL against IFCA on the same data: the rounds in which each finds the clusters."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ LEVEL = 0.9
 
 
 def race_of(of: Run) -> np.ndarray:
-    """Return T and T_IFCA of each run, (2, R); that of a run which ended before is rounds + 1."""
+    """Return T and T_IFCA of each run, (2, R); rounds + 1 for a run that ends without finding the clusters."""
     trace = of.trace
     given = {name: trace.settings[name] for name in ("seed", "replicates")}
-    # GL-CFL with weight 0 is IFCA; on the same batches from the same models
+    # GL-CFL with weight 0 is IFCA; it uses the same batches and starts from the same models
     plain = replace(of.algorithm, weight=0.0)
     ifca = run(plain, of.task, rounds=of.rounds, initial=trace.models[0], **given)
     return np.stack([arrivals(each) for each in (of, Run(of.task, ifca))])
@@ -35,9 +35,9 @@ def arrivals(of: Run) -> np.ndarray:
 
 
 def happens(race: np.ndarray, last: int, ours: int, baseline: int, more_than: int = 0) -> tuple[int, int]:
-    """Count the runs in which ours T + baseline T_IFCA > more_than surely, and in which that may be.
+    """Count the runs that surely have ours T + baseline T_IFCA > more_than, and the runs that may have it.
 
-    ``race`` has T and T_IFCA, (2, R); a run that ended before, after its ``last`` round, has last + 1.
+    ``race`` has T and T_IFCA, (2, R); a run that did not find the clusters by round ``last`` has last + 1.
     """
     factors, late = np.array([[ours], [baseline]]), np.where(race > last, np.inf, race)
     with np.errstate(invalid="ignore"):
@@ -54,7 +54,7 @@ def first_distances(of: Run) -> np.ndarray:
 
 
 def race_needs(of: Run) -> Iterator[Hypothesis]:
-    """Yield the hypotheses of ``gradient-loss/sooner``, and what its checks have beyond them."""
+    """Yield the hypotheses of ``gradient-loss/sooner``, and the further conditions of its checks."""
     setting, task, algorithm = Setting(distance=APART), of.task, of.algorithm
     yield Hypothesis("linear regression", "=", True, isinstance(task, RegressionMixture))
     if not isinstance(task, RegressionMixture):
@@ -82,7 +82,7 @@ def race_needs(of: Run) -> Iterator[Hypothesis]:
 
 
 def _starts_well(of: Run) -> bool:
-    """Whether the models start at about Delta from the pooled optimum, or all there."""
+    """Whether the models start about Delta from the pooled optimum, or all at it."""
     distance, start = first_distances(of), of.models[0]
     gaps = np.linalg.norm(start[:, :, None] - start[:, None], axis=-1)[:, *np.triu_indices(4, 1)]
     own = np.linalg.norm(start[..., None, :] - of.task.optima, axis=-1)

@@ -1,4 +1,4 @@
-"""A run with what its page needs: its algorithm, records with an axis of replicates, and its clients' losses."""
+"""A run with the content of its page: its algorithm, records with an axis of replicates, and its clients' losses."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from clusterproof.theory.bounds.hypotheses import Hypothesis, all_met
 from clusterproof.theory.bounds.trace_bound import largest_length
 
 FEWEST_RUNS = 20
-"""Runs from which on 95 % of them are a quantile."""
+"""Least number of runs for which the page shows the 95 % quantile."""
 
 AT_REST = 1e-9
-"""A model is at rest nearer to the fixed point than this share of its size: farther on, rounding covers the way."""
+"""Distance from the fixed point, relative to a model's size, below which the model counts as at rest."""
 
 RESOLUTION = 1e-9
-"""Differences of two paths below this share of the models' lengths are rounding."""
+"""Differences of two paths below this share of the models' lengths count as rounding."""
 
 MOVED = 1e-8
-"""A round that comes nearer by no more than this share of the size does not tell one step size from another."""
+"""Largest relative step towards the fixed point that does not distinguish one step size from another."""
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A run of an algorithm on a task; arrays have an axis of replicates after that of the rounds."""
+    """A run of an algorithm on a task; arrays have an axis of replicates after the axis of rounds."""
 
     task: Mixture
     trace: Trace
@@ -99,7 +99,7 @@ class Run:
 
     @cached_property
     def quadratics(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Hessians (m, d, d) and minimisers (m, d) of the clients, None where a loss is random or no quadratic."""
+        """Hessians (m, d, d) and minimisers (m, d) of the clients; None if a loss is random or not quadratic."""
         task = self.task
         if isinstance(task, QuadraticMixture):
             return task.hessians, task.centers
@@ -109,7 +109,7 @@ class Run:
 
     @cached_property
     def client_smoothness(self) -> float:
-        """The largest curvature of a client's loss, or of a cluster's where that is not known."""
+        """The largest curvature of a client's loss; of a cluster's loss if the clients' are unknown."""
         found = self.quadratics
         return self.task.smoothness if found is None else float(np.linalg.eigvalsh(found[0]).max())
 
@@ -141,7 +141,7 @@ class Run:
         return run(self.algorithm, self.task, **given, **options)
 
     def departure(self, models: np.ndarray) -> tuple[int, float] | None:
-        """Return the first round after which the models differ from others, beyond rounding, and by how much."""
+        """Return the first round after which the models differ from others beyond rounding, and the distance."""
         away = np.linalg.norm(self.models - models, axis=-1).max(axis=(1, 2))
         lengths = np.linalg.norm(models, axis=-1).max(axis=(1, 2))
         rounding = RESOLUTION * (np.maximum.accumulate(lengths) + largest_length(self.trace))
@@ -150,9 +150,9 @@ class Run:
 
     @cached_property
     def difference(self) -> tuple[int, float] | None:
-        """The first round that leads elsewhere than the library's, and by how much; None if none does or it diverges.
+        """The first round that differs from the library's, and the distance; None if none differs or the run diverges.
 
-        Of algorithms without random numbers.
+        It is defined for algorithms without random numbers.
         """
         try:
             return self.departure(Run(self.task, self.rerun()).models)
@@ -171,11 +171,11 @@ class Run:
         yield Hypothesis("equal weights", "=", True, not np.ptp(self.weights))
 
     def needs_its_rounds(self) -> Iterator[Hypothesis]:
-        """Yield the last hypothesis: that each round is the algorithm's. The others must be met."""
+        """Yield the last hypothesis: each round is a round of the algorithm. All others must be met."""
         yield Hypothesis("the rounds of its settings", "=", True, self.difference is None)
 
     def right_rounds(self, needs: Iterable[Hypothesis]) -> Iterator[Hypothesis]:
-        """Yield hypotheses, and where they are met the last one."""
+        """Yield hypotheses and, if they are met, the last one."""
         known = tuple(needs)
         yield from known
         if all_met(known):

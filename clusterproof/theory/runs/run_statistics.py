@@ -1,4 +1,4 @@
-"""What is compared of two runs of one law: numbers of each replicate, round by round."""
+"""Statistics for the comparison of two runs of one law: numbers of each replicate, round by round."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 MOST_PAIRS = 300
-"""Products of coordinates, beyond which only those of near coordinates are compared."""
+"""Largest number of products of coordinates; beyond it, only nearby coordinates are compared."""
 
 HALF_PRECISION = 11
 """Significant bits of a float16; a bfloat16 has fewer."""
@@ -22,15 +22,15 @@ class Statistic:
     Attributes
     ----------
     name
-        For messages.
+        Name for messages.
     round
-        Of the models, or of the second of two consecutive increments.
+        Round of the models, or of the second of two consecutive increments.
     values
         (N, K).
     labels
         Names of the columns.
     raw
-        Whether these are models or increments, of which ranks are compared, too, where a few replicates dominate.
+        Whether the values are models or increments; their ranks are also compared if a few replicates dominate.
     """
 
     name: str
@@ -41,14 +41,14 @@ class Statistic:
 
 
 def statistics_of_models(models: np.ndarray, tolerance: float) -> Iterator[Statistic]:
-    """Yield the numbers that are compared of models, with those of consecutive rounds.
+    """Yield the statistics of models, including statistics of consecutive rounds.
 
     Parameters
     ----------
     models
         (rounds + 1, N, P, d), finite.
     tolerance
-        What rounding may add, relative to the largest entry so far: columns that vary by less are left out.
+        Tolerance for rounding, relative to the largest entry so far: columns that vary by less are left out.
     """
     count, dimension = models.shape[-2:]
     names = [f"model {p}, coordinate {j}" for p in range(count) for j in range(dimension)]
@@ -66,7 +66,7 @@ def statistics_of_models(models: np.ndarray, tolerance: float) -> Iterator[Stati
             yield from _products(name, step, scaled, names)
         news = standardise(_innovations(models, step), rounding)
         yield Statistic("variance of the innovations, relative", step, news**2, names)
-        # heavy tails show in this, of which the variance is known
+        # heavy tails change this statistic but not the variance
         yield Statistic("mean absolute value of the innovations, relative", step, np.abs(news), names)
         if step > 1:
             yield Statistic("covariance of consecutive increments", step, moves * before, names)
@@ -81,7 +81,7 @@ def statistics_of_models(models: np.ndarray, tolerance: float) -> Iterator[Stati
 
 
 def statistics_of_assignments(assignments: np.ndarray, labels: np.ndarray, count: int) -> Iterator[Statistic]:
-    """Yield the numbers that are compared of assignments.
+    """Yield the statistics of assignments.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def statistics_of_dependence(
 ) -> Iterator[Statistic]:
     """Yield the products of the sizes of clusters with the increments of their models in the same round.
 
-    Of gradients at the rows by which clients chose, or at those of other clients, only these may differ.
+    These alone distinguish gradients at the rows by which clients chose from gradients at other clients' rows.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def statistics_of_dependence(
 
 
 def standardise(values: np.ndarray, unit: float) -> np.ndarray:
-    """Centre and scale columns (N, K); 0 where they do not vary by more than rounding may."""
+    """Centre and scale columns (N, K); a column becomes 0 if it varies by no more than rounding may."""
     centred = values - values.mean(axis=0)
     deviation = centred.std(axis=0)
     with np.errstate(all="ignore"):
@@ -145,7 +145,7 @@ def standardise(values: np.ndarray, unit: float) -> np.ndarray:
 
 
 def significant_bits(values: np.ndarray) -> np.ndarray:
-    """Return the number of bits from the first to the last that is set, 0 for 0, of each entry."""
+    """Return the number of bits from the first to the last set bit of each entry; 0 for 0."""
     mantissa, _ = np.frexp(np.abs(np.asarray(values, dtype=float)))
     whole = (mantissa * 2.0**53).astype(np.int64)
     last = np.log2(np.maximum(whole & -whole, 1)).astype(int)
@@ -153,7 +153,7 @@ def significant_bits(values: np.ndarray) -> np.ndarray:
 
 
 def _products(name: str, step: int, standard: np.ndarray, names: list[str]) -> Iterator[Statistic]:
-    """Yield the squares of standardised columns, and the products of as many pairs as are affordable."""
+    """Yield the squares of standardised columns, and the products of as many pairs as time allows."""
     yield Statistic(f"variance of the {name}, relative", step, standard**2, names)
     size = standard.shape[1]
     for lag in range(1, min(size // 2, MOST_PAIRS // size) + 1):
@@ -162,9 +162,9 @@ def _products(name: str, step: int, standard: np.ndarray, names: list[str]) -> I
 
 
 def _innovations(models: np.ndarray, step: int) -> np.ndarray:
-    """Return what an increment adds to its linear regression on the model and its increment before, (N, P d).
+    """Return the residual of an increment's linear regression on the model and the previous increment, (N, P d).
 
-    With momentum consecutive increments depend on each other; of innovations each round shows the noise once.
+    With momentum, consecutive increments depend on each other; innovations show the noise of each round once.
     """
     increments = models[step] - models[step - 1]
     known = [models[step - 1]] + ([models[step - 1] - models[step - 2]] if step > 1 else [])
@@ -176,14 +176,14 @@ def _innovations(models: np.ndarray, step: int) -> np.ndarray:
         rows = rows[:, deviation > 0] / deviation[deviation > 0]
         values = increments[:, p] - increments[:, p].mean(axis=0)
         if 10 * rows.shape[1] <= len(rows):
-            # by the normal equations: a direction that is left out, as rounding, costs power alone
+            # by the normal equations: leaving out a direction as rounding only costs power
             values = values - rows @ np.linalg.lstsq(rows.T @ rows, rows.T @ values)[0]
         residuals[:, p] = values
     return np.asarray(residuals.reshape(len(residuals), -1))
 
 
 def _along_path(models: np.ndarray, start: np.ndarray, step: int, rounding: float) -> Statistic:
-    """Project each model on the directions in which its mean lies, and has moved, that separate best.
+    """Project each model on the best separating directions of its mean and of its mean's movement.
 
     The direction for a shift v is C^-1 v, with C the covariance of the model over the replicates.
     """

@@ -1,4 +1,4 @@
-"""Whether a run has the law of the algorithm that it declares: compared with the library's own runs."""
+"""Comparison of a run's law with the law of its declared algorithm, by the library's own runs."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from clusterproof.theory.runs.one_round_tests import compare_rounds
 from clusterproof.theory.runs.two_samples import compare_samples
 
 REFERENCES = 2000, 20_000
-"""Replicates of the library's own run, at least; and again, where the first leave a doubt."""
+"""Least number of replicates of the library's own run; and their number in a second run if the first leaves a doubt."""
 ENTRIES = 10**7
-"""Most numbers in the models of the second."""
+"""Largest number of entries in the models of the second run."""
 OTHER_SEED = 777_767_777
-"""Added to the seed of the run, so that the two are independent."""
+"""Number added to the seed of the run, so that the two runs are independent."""
 PERTURBATIONS = 32
-"""Starts that differ by rounding, of which one at least shows a tie: all prefer one model with probability 2e-10."""
+"""Number of starts that differ by rounding; all prefer the same model in a tie with probability 2e-10."""
 REPEATED = 10
-"""Replicates that are run again with their own participants."""
+"""Number of replicates that are run again with their own participants."""
 
 FEWEST = 50
-"""Replicates of a run with noise from which on its law is compared where a bound was asked for."""
+"""Least number of replicates of a run with noise for which its law is compared along with a bound."""
 AFFORDABLE = 2 * 10**7
-"""Most numbers in the models of the library's own run there: about half a minute."""
+"""Largest number of entries in the models of the library's own run in this case: about half a minute."""
 SINGLE = 100 * float(np.finfo(np.float32).eps)
-"""What rounding may add there, relative to the models: implementations compute in single precision."""
+"""Tolerance for rounding in this case, relative to the models: implementations compute in single precision."""
 
 Kind = Literal["holds", "differs", "inconclusive", "not compared"]
 
@@ -51,56 +51,71 @@ def assert_same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | 
     """Require that a run has the law of the algorithm that it declares.
 
     The run is compared with the library's own run of that algorithm on the same task, from the same starts, for as many
-    rounds. Without noise every round must agree to rounding; where only the participants are random, every round must
-    agree with the library's run of the same participants. With noise the replicates of both are two samples: compared
-    are means and covariances of the models and of their increments, the covariance of consecutive increments,
-    assignments and sizes of the clusters, and the covariance of these sizes with the increments of the same round, in
-    each round and pooled over rounds and coordinates. Where models and choices determine the law of the next round
-    (FedAvg, FedProx, IFCA, and CFL-MGD's option I with the server's momentum, for example), each round is compared with
-    rounds of the library from the same models, with the same participants and choices: variance, step and momentum,
-    pooled over all rounds, replicates and coordinates.
+    rounds. Without noise every round must agree up to rounding. If only the participants are random, every round must
+    agree with the library's run of the same participants.
+
+    With noise the replicates of both are two samples. In each round, and pooled over rounds and coordinates, the test
+    compares:
+
+    - means and covariances of the models and of their increments;
+    - the covariance of consecutive increments;
+    - assignments and sizes of the clusters;
+    - the covariance of these sizes with the increments of the same round.
+
+    Models and choices may determine the law of the next round, as in FedAvg, FedProx, IFCA, and CFL-MGD's option I with
+    the server's momentum. Then each round is also compared with rounds of the library from the same models, with the
+    same participants and choices: variance, step and momentum, pooled over all rounds, replicates and coordinates.
 
     Parameters
     ----------
     task
-        The task that the trace was run on.
+        The task of the run.
     trace
         The run; with noise, of 200 replicates or more.
     algorithm
-        What it should be a run of. If None, the algorithm of the trace, or its ``dynamics``.
+        The algorithm that the run should follow. If None, the algorithm of the trace, or its ``dynamics``.
 
     Raises
     ------
     AssertionError
-        If the laws differ; names the statistic, the round, the estimate and the expectation, and of a run without noise
-        (``QuadraticMixture``, or ``data="population"``) the known mistakes of ``conformance`` with which it agrees to
-        rounding. A run of the right law is called different with probability 1e-9 at most, whatever the law.
+        If the laws differ. The message names the statistic, the round, the estimate and the expectation. For a run
+        without noise (``QuadraticMixture``, or ``data="population"``) it also names the known mistakes of
+        ``conformance`` with which it agrees up to rounding. A run of the right law is called different with probability
+        at most 1e-9, for every law.
     Inconclusive
-        If the replicates are too few to tell; says how many would see so large a difference.
+        If the replicates are too few; the message says how many would show so large a difference.
     InvalidArgument
-        If the task is another one, or the algorithm is not known.
+        If the task is another one, or the algorithm is unknown.
 
     Notes
     -----
-    Begin with a task of expected losses (``data="population"``), on which one run shows any fault to rounding. Of fresh
-    data replicates show differences of the law alone.
+    Begin with a task of expected losses (``data="population"``), on which one run shows any fault down to rounding.
+    With fresh data, replicates show differences of the law only.
 
-    Seen at 200 replicates, in so many of 10 runs of CFL-MGD with momentum .5 and of IFCA: noise that is 3 % off (9, 9),
-    a step size that is 3 % off (10, 10), a momentum that is 10 % off (10), a momentum of .9 that is 3 % off (10);
-    heavy tails of the gradients' noise (Student's law, 5 degrees of freedom, the same variance; 10, 10), of IFCA
-    gradients at the models of the round before (10), and a client that is never drawn (10). These were runs of 30
-    rounds from random starts on linear regression (2 or 3 clusters, 12 clients, 3 dimensions, noise .5, 50 rows).
+    The test detected these faults at 200 replicates, in the given numbers of 10 runs. The runs had 30 rounds from
+    random starts on linear regression (2 or 3 clusters, 12 clients, 3 dimensions, noise .5, 50 rows). For CFL-MGD with
+    momentum .5 and for IFCA:
 
-    What this cannot see there: a momentum of .5 that is 3 % off (0 of 10; the Fisher information of all increments
-    makes it 4 to 5 standard errors, and 1e-9 is 6); noise, step size or momentum that is 1 % off; losses and gradients
-    at the same rows, where clients rarely choose another model than that of their cluster (with 50 rows in 0 of 10,
-    with 5 rows in 4 of 4); single precision; and ties of equal models that are decided otherwise.
+    - noise that is 3 % off (9, 9), a step size that is 3 % off (10, 10);
+    - a momentum that is 10 % off (10), a momentum of .9 that is 3 % off (10);
+    - heavy tails of the gradients' noise (Student's law, 5 degrees of freedom, the same variance; 10, 10);
+    - for IFCA, gradients at the models of the previous round (10), and a client that is never drawn (10).
 
-    A right run differs with probability 1e-9 at most, whatever the law. Three quarters of it are those of the single
-    rounds, see ``next_round``. The replicates are exchangeable with those of the library, of which there are 2000 and,
-    where these leave a doubt, up to 20 000; each of the K tests of either has level 1e-9 / (8 K), and K is a symmetric
-    function of all replicates. They are permutation tests of means, whose p-values are bounded by Cramer's method
-    (Hoeffding 1963, Theorem 4), for any law.
+    The test cannot detect these faults on such runs:
+
+    - a momentum of .5 that is 3 % off (0 of 10): the Fisher information of all increments makes it 4 to 5 standard
+      errors, and 1e-9 needs 6;
+    - noise, step size or momentum that is 1 % off;
+    - losses and gradients at the same rows, if clients rarely choose another cluster's model (with 50 rows in 0 of 10,
+      with 5 rows in 4 of 4);
+    - single precision;
+    - ties of equal models that are decided differently.
+
+    A right run differs with probability at most 1e-9, for every law. The tests of single rounds have three quarters of
+    it, see ``next_round``. The replicates are exchangeable with the library's replicates. There are 2000 of these and,
+    if they leave a doubt, up to 20 000. Each of the K tests of either has level 1e-9 / (8 K), and K is a symmetric
+    function of all replicates. They are permutation tests of means; Cramer's method (Hoeffding 1963, Theorem 4) bounds
+    their p-values for any law.
     """
     kind, sentence = same_law(task, trace, algorithm=algorithm)
     if kind == "differs":
@@ -114,8 +129,8 @@ def same_law(
 ) -> tuple[Kind, str]:
     """Return whether the laws differ, and why.
 
-    Parameters and errors are those of ``assert_same_law``. If ``for_bound``, the caller asked for a bound and not for
-    this: single precision is rounding, and samples are "not compared" where that shows little or takes long.
+    See ``assert_same_law`` for parameters and errors. If ``for_bound``, the caller asked for a bound, not for this
+    test: single precision counts as rounding, and samples are "not compared" if that shows little or takes long.
     """
     check_same_task(task, trace)
     algorithm = dynamics_of(trace) if algorithm is None else algorithm
@@ -167,7 +182,7 @@ def same_law(
 
 
 def _draws_numbers(algorithm: Algorithm[Any], task: Mixture, starts: np.ndarray, rounds: int) -> bool:
-    """Whether a run draws any random number: only then may two runs from one start differ."""
+    """Return whether the run draws any random number: only then may two runs from one start differ."""
     randomness = Randomness.from_seed(OTHER_SEED)
     streams = (randomness.participation, randomness.assignment, randomness.gradient, randomness.clustering)
     before = [str(stream.bit_generator.state) for stream in streams]
@@ -179,9 +194,9 @@ def _draws_numbers(algorithm: Algorithm[Any], task: Mixture, starts: np.ndarray,
 
 
 def _perturbed(starts: np.ndarray, copies: int, rounding: float) -> np.ndarray:
-    """Starts (copies R, P, d) that differ from the given ones (R, P, d) by rounding; half of them have the other sign.
+    """Return starts (copies R, P, d) that differ from the given ones (R, P, d) by rounding, half in each direction.
 
-    Of two models that are equally good, a client may be with either; each sign prefers one of them.
+    If two models are equally good, a client may choose either; each direction prefers one of them.
     """
     half = np.random.default_rng(0).standard_normal(((copies + 1) // 2, *starts.shape))
     noise = np.concatenate([half, -half])[:copies]
@@ -199,7 +214,7 @@ def _own_run(
 
 
 def _close(first: np.ndarray, second: np.ndarray, tolerance: float) -> np.ndarray:
-    """Whether models (rounds + 1, R, P, d) are the same number, relative to the largest of their replicate so far."""
+    """Whether models (rounds + 1, R, P, d) agree, relative to the largest size of their replicate so far."""
     with np.errstate(all="ignore"):
         unit = np.maximum.accumulate(np.abs(second).max(axis=(2, 3), keepdims=True), axis=0)
         same = np.abs(first - second) <= tolerance * unit
@@ -227,9 +242,9 @@ def _compare_paths(
     reason: str,
     mistake: Callable[[np.ndarray, np.ndarray, Trace, int], str],
 ) -> tuple[Kind, str]:
-    """Compare the replicates of given numbers round by round, as far as rounding does not decide how they go on.
+    """Compare the given replicates round by round, until rounding may decide how they continue.
 
-    A difference is followed by the likely mistake of its replicate.
+    The likely mistake of its replicate follows a difference.
     """
     wrong = ~_close(models, own.models, tolerance) & stable[:, :, None, None]
     if wrong.any():
@@ -255,7 +270,7 @@ def _compare_paths(
 
 @Algorithm.register
 class _WithParticipants:
-    """An algorithm whose participants are given, (rounds, R, k), by its stream of participation."""
+    """An algorithm whose participants are given, (rounds, R, k), through its stream of participation."""
 
     def __init__(self, algorithm: Algorithm[Any], participants: np.ndarray) -> None:
         self._algorithm, self._participants, self.drawn = algorithm, participants, 0
@@ -269,7 +284,7 @@ class _WithParticipants:
         return self._algorithm.step(state, task, replace(randomness, participation=stream))
 
     def random(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Return keys of clients, least for the next round's participants, alike for each copy of the replicates."""
+        """Return keys of clients, least for the next round's participants, equal for each copy of the replicates."""
         chosen = self._participants[self.drawn % len(self._participants)]
         self.drawn += 1
         keys = np.ones(shape)
@@ -280,9 +295,9 @@ class _WithParticipants:
 def _compare_repeated(
     algorithm: Algorithm[Any], task: Mixture, trace: Trace, *arrays: np.ndarray, tolerance: float
 ) -> tuple[Kind, str] | None:
-    """Compare replicates with the library's runs of the same participants; None if more than these is random."""
+    """Compare replicates with the library's runs of the same participants; None if anything else is random."""
     models, assignments = arrays
-    # where each client has a model, those of the participants move
+    # if each client has a model, the participants' models move
     by_client = algorithm.target == "clients"
     present = (models[1:] != models[:-1]).any(axis=-1) if by_client else assignments >= 0
     count = participant_count(getattr(algorithm, "participation", 1.0), task.clients)

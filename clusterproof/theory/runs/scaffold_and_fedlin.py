@@ -17,14 +17,14 @@ class CorrectedRun(MethodRun):
 
     @cached_property
     def radius(self) -> float | None:
-        """The spectral radius of a round on quadratics; None where it is not known, or its matrix large."""
+        """The spectral radius of a round on quadratics; None if it is unknown, or its matrix is large."""
         if self.random is not None or np.ptp(self.weights) or self.map is None:
             return None
         return self.map.rate
 
     @property
     def control_weight(self) -> float:
-        """What Psi of SCAFFOLD has before its mean over clients: (K eta)^2, a third of it with option I."""
+        """Factor of Psi of SCAFFOLD before its mean over clients: (K eta)^2, a third of it with option I."""
         third = 3 if self.algorithm.option == "I" else 1
         return float((self.local_steps * self.algorithm.step_size) ** 2 / third)
 

@@ -1,4 +1,4 @@
-"""Runs of SoFL: when their clients were clustered, and by which cosines."""
+"""Runs of SoFL: the rounds of their clusterings, and the cosines at these."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class ClusteredRun(GroupRun):
 
     @cached_property
     def when(self) -> list[int | None]:
-        """The round of each run, counted from 0, in which the clients were clustered; None before it."""
+        """The round of each run, counted from 0, in which the clients were clustered; None before the clustering."""
         found: list[int | None] = []
         for one in range(self.runs):
             apart = [len(np.unique(groups)) > 1 for groups in self.labels[:, one]]
@@ -26,12 +26,12 @@ class ClusteredRun(GroupRun):
 
     @property
     def first(self) -> int | None:
-        """That round of the first run."""
+        """The clustering round of the first run."""
         return self.when[0]
 
     @cached_property
     def cosines(self) -> tuple[float, float]:
-        """The mean cosine of two clients of a cluster, and of two clusters, at the clusterings; 0 of none."""
+        """The mean cosine of two clients of one cluster, and of two clusters, at the clusterings; 0 if none."""
         if self.moves is None:
             return 0.0, 0.0
         same = self.task.labels[:, None] == self.task.labels

@@ -1,4 +1,4 @@
-"""Whether the replicates of a run and those of the library's own run are samples of one law, by permutation tests."""
+"""Permutation tests whether the replicates of a run and of the library's own run are samples of one law."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from clusterproof.theory.runs.run_statistics import (
 )
 
 SCREEN = 4.0
-"""Difference of the two means, in standard errors, up to which a column is given the p-value 1."""
+"""Difference of the two means, in standard errors, up to which a column gets the p-value 1."""
 
 MOST = 16
-"""Number of columns for which the bound is computed, those that differ most; the others have p = 1."""
+"""Number of columns for which the bound is computed, the most different ones; the others have p = 1."""
 
 STEPS = 25
 """Newton steps; every iterate gives a valid bound."""
@@ -37,8 +37,8 @@ def log_p_values(values: np.ndarray, count: int) -> np.ndarray:
     Parameters
     ----------
     values
-        (N, K), finite. Under the hypothesis the rows are exchangeable; or each of the first ``count`` rows is
-        exchangeable with the same number of the others.
+        (N, K), finite. Under the hypothesis the rows are exchangeable, or each of the first ``count`` rows is
+        exchangeable with an equal number of the other rows.
     count
         n, number of rows of the first sample, at most N / 2.
 
@@ -49,9 +49,9 @@ def log_p_values(values: np.ndarray, count: int) -> np.ndarray:
 
     Notes
     -----
-    The mean of n rows drawn without replacement has a moment generating function below that of n independent draws
-    (Hoeffding 1963, Theorem 4), so that P(mean >= a) <= min over s of exp(n (log mean exp(s x) - s a)).
-    No law and no finite moments are assumed: the p-values are valid for heavy tails and rare events, too.
+    The mean of n rows drawn without replacement has a moment generating function below the function for n independent
+    draws (Hoeffding 1963, Theorem 4). Hence P(mean >= a) <= min over s of exp(n (log mean exp(s x) - s a)). No law and
+    no finite moments are assumed: the p-values are also valid for heavy tails and rare events.
     """
     centred = values - values.mean(axis=0)
     deviation = centred.std(axis=0)
@@ -90,7 +90,7 @@ def scores(values: np.ndarray, tolerance: float) -> np.ndarray:
     values
         (N, K), infinite entries allowed.
     tolerance
-        What rounding may add to an entry.
+        Largest rounding error of an entry.
     """
     from scipy.stats import rankdata
 
@@ -99,24 +99,24 @@ def scores(values: np.ndarray, tolerance: float) -> np.ndarray:
     with np.errstate(invalid="ignore"):
         new = np.diff(ordered, axis=0) > tolerance
     groups = np.concatenate([np.zeros((1, values.shape[1]), dtype=int), np.cumsum(new, axis=0)])
-    ranks = rankdata(groups, axis=0)  # of the ordered entries
+    ranks = rankdata(groups, axis=0)  # ranks of the ordered entries
     centred = np.empty(values.shape)
     np.put_along_axis(centred, order, ranks - ranks.mean(axis=0), axis=0)
     return centred
 
 
 LIMIT = math.log(CLAIM_SIGNIFICANCE / 8)
-"""Of each comparison, for all of its tests: there are two, and those of single rounds have the rest."""
+"""Logarithm of the level of each of the two comparisons, for all its tests; tests of single rounds have the rest."""
 DOMINATED = 0.01
-"""Share of one replicate in a sum of squares beyond which ranks are compared, too."""
+"""Share of one replicate in a sum of squares beyond which ranks are also compared."""
 LARGEST = 1e100
-"""Models of a diverged run are cut off here."""
+"""Size at which models of a diverged run are cut off."""
 POOLED = "in standard deviations"
-"""Unit of what is averaged over columns or rounds."""
+"""Unit of statistics that are averaged over columns or rounds."""
 
 
 class SampleTests:
-    """The tests so far: how many, and which has the least p-value."""
+    """The tests so far: their number, and the test with the least p-value."""
 
     def __init__(self, replicates: int, references: int) -> None:
         self.replicates, self.references = replicates, references
