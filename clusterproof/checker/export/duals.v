@@ -32,47 +32,47 @@ Definition vanishing (es : list entry) (l : list (formula * K)) : bool :=
   forallb (fun t => shows es (Same (fst t) (Num 0))) (collected l).
 Variable env : list R.
 Variable h : K -> R.
-Definition total (l : list (formula * K)) : R := fold_right (fun t s => den env (fst t) * h (snd t) + s) 0 l.
-Lemma total_app l m : total (l ++ m) = total l + total m.
-Proof. unfold total. induction l as [|t l IH]; simpl. ring. rewrite IH. ring. Qed.
-Lemma put_ok c k l : total (put c k l) = den env c * h k + total l.
+Definition sum_of_terms (l : list (formula * K)) : R := fold_right (fun t s => den env (fst t) * h (snd t) + s) 0 l.
+Lemma sum_of_terms_app l m : sum_of_terms (l ++ m) = sum_of_terms l + sum_of_terms m.
+Proof. unfold sum_of_terms. induction l as [|t l IH]; simpl. ring. rewrite IH. ring. Qed.
+Lemma put_ok c k l : sum_of_terms (put c k l) = den env c * h k + sum_of_terms l.
 Proof.
-  unfold total. induction l as [|[d m] l IH]; simpl. ring.
+  unfold sum_of_terms. induction l as [|[d m] l IH]; simpl. ring.
   destruct (eqb k m) eqn:E; simpl. apply eqb_ok in E as ->. ring. rewrite IH. ring.
 Qed.
-Lemma collected_ok l : total (collected l) = total l.
+Lemma collected_ok l : sum_of_terms (collected l) = sum_of_terms l.
 Proof.
-  unfold collected. assert (G : forall l m, total (fold_left (fun m t => put (fst t) (snd t) m) l m) = total m + total l).
-  { induction l0 as [|[c k] l0 IH]; intro m; simpl. unfold total; simpl. ring.
-    rewrite IH, put_ok. unfold total; simpl. ring. }
-  rewrite G. unfold total; simpl. ring.
+  unfold collected. assert (G : forall l m, sum_of_terms (fold_left (fun m t => put (fst t) (snd t) m) l m) = sum_of_terms m + sum_of_terms l).
+  { induction l0 as [|[c k] l0 IH]; intro m; simpl. unfold sum_of_terms; simpl. ring.
+    rewrite IH, put_ok. unfold sum_of_terms; simpl. ring. }
+  rewrite G. unfold sum_of_terms; simpl. ring.
 Qed.
 Lemma vanishing_ok es l : vanishing es l = true -> fst (defined env 0 es) = snd (defined env 0 es) ->
-  bounded env 0 es -> total l = 0.
+  bounded env 0 es -> sum_of_terms l = 0.
 Proof.
   unfold vanishing. intros E D B. rewrite <- collected_ok. induction (collected l) as [|t m IH]; simpl in *. reflexivity.
-  apply andb_prop in E as [E F]. apply (shows_ok es _ env) in E; auto. simpl in E. unfold total in *; simpl. rewrite E, IH by exact F. ring.
+  apply andb_prop in E as [E F]. apply (shows_ok es _ env) in E; auto. simpl in E. unfold sum_of_terms in *; simpl. rewrite E, IH by exact F. ring.
 Qed.
 End Collect.
-Arguments collected {K}. Arguments vanishing {K}. Arguments total {K}.
+Arguments collected {K}. Arguments vanishing {K}. Arguments sum_of_terms {K}.
 
 (* By the place of a base vector what it is: as it is written, and as multiples of others. *)
 Definition meanings := list (nat * vector * multiples).
 Fixpoint meaning (n : nat) (known : meanings) : option multiples :=
   match known with [] => None | (m, _, l) :: known => if (n =? m)%nat then Some l else meaning n known end.
 Definition scaled (c : formula) (l : multiples) : multiples := map (fun t => (Mul c (fst t), snd t)) l.
-Fixpoint flat (known : meanings) (c : formula) (e : vector) : multiples :=
+Fixpoint flattened (known : meanings) (c : formula) (e : vector) : multiples :=
   match e with
   | Base n => match meaning n known with Some l => scaled c l | None => [(c, n)] end
-  | Sum a b => flat known c a ++ flat known c b | Less a b => flat known c a ++ flat known (Opp c) b
-  | Multiple d a => flat known (Mul c d) a
+  | Sum a b => flattened known c a ++ flattened known c b | Less a b => flattened known c a ++ flattened known (Opp c) b
+  | Multiple d a => flattened known (Mul c d) a
   end.
 Definition cross (l m : multiples) : list (formula * key) :=
   flat_map (fun s => map (fun t => (Mul (fst s) (fst t), Product (Nat.min (snd s) (snd t)) (Nat.max (snd s) (snd t)))) m) l.
 Fixpoint expanded (known : meanings) (c : formula) (e : form) : list (formula * key) :=
   match e with
   | Number d => [(Mul c d, One)] | Value n => [(c, Height n)]
-  | Inner a b => cross (flat known c a) (flat known (Num 1) b)
+  | Inner a b => cross (flattened known c a) (flattened known (Num 1) b)
   | Plus a b => expanded known c a ++ expanded known c b | Minus a b => expanded known c a ++ expanded known (Opp c) b
   | Times d a => expanded known (Mul c d) a | Over a d => expanded known (Div c d) a
   end.
@@ -80,7 +80,7 @@ Fixpoint are_right (es : list entry) (later : meanings) (known : meanings) : boo
   match later with
   | [] => true
   | (n, e, l) :: later =>
-      (vanishing Nat.eqb es (flat known (Num 1) e ++ scaled (Opp (Num 1)) l) && are_right es later ((n, e, l) :: known))%bool
+      (vanishing Nat.eqb es (flattened known (Num 1) e ++ scaled (Opp (Num 1)) l) && are_right es later ((n, e, l) :: known))%bool
   end.
 Fixpoint all_known (later known : meanings) : meanings :=
   match later with [] => known | d :: later => all_known later (d :: known) end.
@@ -119,20 +119,20 @@ Fixpoint sem (e : form) : R :=
   | Minus a b => sem a - sem b | Times c a => den env c * sem a | Over a c => sem a / den env c end.
 
 Definition like (x y : V S) : Prop := forall z, <<x, z>> = <<y, z>>.
-Definition along (z : V S) (l : multiples) : R := total env (fun n => <<v n, z>>) l.
+Definition sum_along (z : V S) (l : multiples) : R := sum_of_terms env (fun n => <<v n, z>>) l.
 Lemma ip_difference (x y z : V S) : <<x [-] y, z>> = <<x, z>> - <<y, z>>.
 Proof. unfold difference. rewrite ip_plus, ip_times. ring. Qed.
 Lemma ip_difference_r (x y z : V S) : <<z, x [-] y>> = <<z, x>> - <<z, y>>.
 Proof. rewrite ip_sym, ip_difference, (ip_sym S x), (ip_sym S y). reflexivity. Qed.
-Lemma along_scaled c l z : along z (scaled c l) = den env c * along z l.
-Proof. unfold along, total. induction l as [|t l IH]; simpl. ring. rewrite IH. ring. Qed.
-Definition right (known : meanings) : Prop := forall n l, meaning n known = Some l -> forall z, <<v n, z>> = along z l.
-Lemma flat_ok known : right known -> forall e c z, along z (flat known c e) = den env c * <<vec e, z>>.
+Lemma sum_along_scaled c l z : sum_along z (scaled c l) = den env c * sum_along z l.
+Proof. unfold sum_along, sum_of_terms. induction l as [|t l IH]; simpl. ring. rewrite IH. ring. Qed.
+Definition all_right (known : meanings) : Prop := forall n l, meaning n known = Some l -> forall z, <<v n, z>> = sum_along z l.
+Lemma flattened_ok known : all_right known -> forall e c z, sum_along z (flattened known c e) = den env c * <<vec e, z>>.
 Proof.
   intro K. induction e; intros k z; simpl.
-  - destruct (meaning n known) as [l|] eqn:M. rewrite along_scaled, (K _ _ M). reflexivity. unfold along, total; simpl. ring.
-  - unfold along in *. rewrite total_app, IHe1, IHe2, ip_plus. ring.
-  - unfold along in *. rewrite total_app, IHe1, IHe2, ip_difference. simpl. ring.
+  - destruct (meaning n known) as [l|] eqn:M. rewrite sum_along_scaled, (K _ _ M). reflexivity. unfold sum_along, sum_of_terms; simpl. ring.
+  - unfold sum_along in *. rewrite sum_of_terms_app, IHe1, IHe2, ip_plus. ring.
+  - unfold sum_along in *. rewrite sum_of_terms_app, IHe1, IHe2, ip_difference. simpl. ring.
   - rewrite IHe, ip_times. simpl. ring.
 Qed.
 Definition at_key (k : key) : R := match k with Product i j => <<v i, v j>> | Height n => val n | One => 1 end.
@@ -143,26 +143,26 @@ Proof.
   - rewrite Nat.min_r, Nat.max_l by lia. apply ip_sym.
 Qed.
 Lemma row_ok c i m :
-  total env at_key (map (fun t => (Mul c (fst t), Product (Nat.min i (snd t)) (Nat.max i (snd t)))) m) = den env c * along (v i) m.
+  sum_of_terms env at_key (map (fun t => (Mul c (fst t), Product (Nat.min i (snd t)) (Nat.max i (snd t)))) m) = den env c * sum_along (v i) m.
 Proof.
-  unfold along, total. induction m as [|[d j] m IH]; cbn [map fold_right fst snd]. ring.
+  unfold sum_along, sum_of_terms. induction m as [|[d j] m IH]; cbn [map fold_right fst snd]. ring.
   rewrite IH, at_product, (ip_sym S (v i) (v j)). simpl. ring.
 Qed.
-Lemma cross_ok l m (x y : V S) : (forall z, along z l = <<x, z>>) -> (forall z, along z m = <<y, z>>) ->
-  total env at_key (cross l m) = <<x, y>>.
+Lemma cross_ok l m (x y : V S) : (forall z, sum_along z l = <<x, z>>) -> (forall z, sum_along z m = <<y, z>>) ->
+  sum_of_terms env at_key (cross l m) = <<x, y>>.
 Proof.
-  intros L M. rewrite <- L. unfold along at 1, cross. clear L. induction l as [|[c i] l IH]; simpl. reflexivity.
-  rewrite total_app, IH, row_ok, M, (ip_sym S y). reflexivity.
+  intros L M. rewrite <- L. unfold sum_along at 1, cross. clear L. induction l as [|[c i] l IH]; simpl. reflexivity.
+  rewrite sum_of_terms_app, IH, row_ok, M, (ip_sym S y). reflexivity.
 Qed.
-Lemma expanded_ok known : right known -> forall e c, total env at_key (expanded known c e) = den env c * sem e.
+Lemma expanded_ok known : all_right known -> forall e c, sum_of_terms env at_key (expanded known c e) = den env c * sem e.
 Proof.
   intro K. induction e; intro k; simpl.
-  - unfold total; simpl. ring.
-  - unfold total; simpl. ring.
+  - unfold sum_of_terms; simpl. ring.
+  - unfold sum_of_terms; simpl. ring.
   - rewrite (cross_ok _ _ (den env k [*] vec a) (vec b)). apply ip_times.
-    intro z. rewrite flat_ok, ip_times by exact K. reflexivity. intro z. rewrite flat_ok by exact K. simpl. ring.
-  - rewrite total_app, IHe1, IHe2. ring.
-  - rewrite total_app, IHe1, IHe2. simpl. ring.
+    intro z. rewrite flattened_ok, ip_times by exact K. reflexivity. intro z. rewrite flattened_ok by exact K. simpl. ring.
+  - rewrite sum_of_terms_app, IHe1, IHe2. ring.
+  - rewrite sum_of_terms_app, IHe1, IHe2. simpl. ring.
   - rewrite IHe. simpl. ring.
   - rewrite IHe. simpl. unfold Rdiv. ring.
 Qed.
@@ -172,31 +172,31 @@ Hypothesis D : fst (defined env 0 es) = snd (defined env 0 es).
 Hypothesis B : bounded env 0 es.
 Fixpoint mean_it (later : meanings) : Prop :=
   match later with [] => True | (n, e, _) :: later => like (v n) (vec e) /\ mean_it later end.
-Lemma are_right_ok later : forall known, right known -> are_right es later known = true -> mean_it later -> right (all_known later known).
+Lemma are_right_ok later : forall known, all_right known -> are_right es later known = true -> mean_it later -> all_right (all_known later known).
 Proof.
   induction later as [|[[n e] l] later IH]; intros known K E M; simpl in *. exact K.
   apply andb_prop in E as [E F]. destruct M as [M N]. apply IH; auto.
   intros m k H z. simpl in H. destruct (m =? n)%nat eqn:Q; [|exact (K m k H z)].
   injection H as <-. apply Nat.eqb_eq in Q as ->. rewrite (M z).
   apply (vanishing_ok nat Nat.eqb (fun i j => proj1 (Nat.eqb_eq i j)) env (fun i => <<v i, z>>)) in E; auto.
-  rewrite total_app in E. change (total env (fun i => <<v i, z>>)) with (along z) in E.
-  rewrite flat_ok, along_scaled in E by exact K. simpl in E. lra.
+  rewrite sum_of_terms_app in E. change (sum_of_terms env (fun i => <<v i, z>>)) with (sum_along z) in E.
+  rewrite flattened_ok, sum_along_scaled in E by exact K. simpl in E. lra.
 Qed.
 Fixpoint shifted_by (i : nat) : nat -> V S := match i with O => v | Datatypes.S i => later S (shifted_by i) end.
 Lemma shifted_ok i : forall k, shifted_by i k = v (i + k)%nat.
 Proof. induction i; intro k; simpl. reflexivity. unfold later. rewrite IHi, Nat.add_succ_r. reflexivity. Qed.
-Lemma row_of_ok i r : forall j, total env at_key (row_of i j r) = - (2 * <<v i, comb S r (shifted_by j)>>).
+Lemma row_of_ok i r : forall j, sum_of_terms env at_key (row_of i j r) = - (2 * <<v i, comb S r (shifted_by j)>>).
 Proof.
-  induction r as [|b r IH]; intro j; cbn [row_of comb]. rewrite ip_origin_r. unfold total; simpl. ring.
-  change (total env at_key (?t :: ?l)) with (den env (fst t) * at_key (snd t) + total env at_key l).
+  induction r as [|b r IH]; intro j; cbn [row_of comb]. rewrite ip_origin_r. unfold sum_of_terms; simpl. ring.
+  change (sum_of_terms env at_key (?t :: ?l)) with (den env (fst t) * at_key (snd t) + sum_of_terms env at_key l).
   rewrite IH. cbn [den fst snd at_key]. rewrite ip_plus_r, ip_times_r, shifted_ok, Nat.add_0_r, mult_IZR. simpl. ring.
 Qed.
-Lemma matrix_ok m : forall i, total env at_key (matrix_of i m) = - quad S m (shifted_by i).
+Lemma matrix_ok m : forall i, sum_of_terms env at_key (matrix_of i m) = - quad S m (shifted_by i).
 Proof.
-  induction m as [|[|a r] m IH]; intro i; simpl. unfold total; simpl. ring.
+  induction m as [|[|a r] m IH]; intro i; simpl. unfold sum_of_terms; simpl. ring.
   - rewrite IH. simpl. ring.
-  - change (total env at_key (?t :: ?l)) with (den env (fst t) * at_key (snd t) + total env at_key l).
-    rewrite total_app, IH, row_of_ok. simpl. rewrite shifted_ok, Nat.add_0_r. ring.
+  - change (sum_of_terms env at_key (?t :: ?l)) with (den env (fst t) * at_key (snd t) + sum_of_terms env at_key l).
+    rewrite sum_of_terms_app, IH, row_of_ok. simpl. rewrite shifted_ok, Nat.add_0_r. ring.
 Qed.
 Fixpoint hold (given : list (formula * form)) : Prop :=
   match given with [] => True | t :: given => 0 <= sem (snd t) /\ hold given end.
@@ -205,7 +205,7 @@ Proof.
   destruct k, l; simpl; try discriminate; intro E; try reflexivity.
   apply andb_prop in E as [E F]. apply Nat.eqb_eq in E as ->, F as ->. reflexivity. apply Nat.eqb_eq in E as ->. reflexivity.
 Qed.
-Lemma shown c : shows es (Below (Num 0) c []) = true -> 0 <= den env c.
+Lemma shown_nonneg c : shows es (Below (Num 0) c []) = true -> 0 <= den env c.
 Proof. intro E. apply (shows_ok es _ env) in E; auto. Qed.
 
 Theorem proves_ok later scale e given squares matrix rest :
@@ -213,21 +213,21 @@ Theorem proves_ok later scale e given squares matrix rest :
 Proof.
   unfold proves. intros E M G. repeat (apply andb_prop in E as [E ?F]). rename F into Z, F0 into T, F1 into N, F2 into C, F3 into Q, F4 into P.
   apply (semidefinite_ok S _ _ _ v) in T; [|lia]. pose proof (matrix_ok matrix 0) as U. change (shifted_by 0) with v in U.
-  assert (K : right (all_known later [])) by (apply are_right_ok; auto; intros n l H; discriminate).
-  apply (vanishing_ok key same_key same_key_ok env at_key) in Z; auto. rewrite !total_app, expanded_ok in Z by exact K.
-  apply shown in C.
+  assert (K : all_right (all_known later [])) by (apply are_right_ok; auto; intros n l H; discriminate).
+  apply (vanishing_ok key same_key same_key_ok env at_key) in Z; auto. rewrite !sum_of_terms_app, expanded_ok in Z by exact K.
+  apply shown_nonneg in C.
   assert (N' : 0 < den env (fold_right Mul (Num 1) scale)).
   { clear - N D B. induction scale as [|s l IH]; simpl in *. lra. apply andb_prop in N as [N N']. apply (shows_ok es _ env) in N; auto.
     apply Rnot_le_lt in N. apply Rmult_lt_0_compat; auto. }
-  assert (X : total env at_key (flat_map (fun t => expanded (all_known later []) (Opp (fst t)) (snd t)) given) <= 0).
-  { clear - G P K D B. induction given as [|t l IH]; simpl in *. unfold total; simpl. lra.
-    apply andb_prop in P as [P P']. apply shown in P. destruct G as [G G']. rewrite total_app, expanded_ok by exact K. simpl.
+  assert (X : sum_of_terms env at_key (flat_map (fun t => expanded (all_known later []) (Opp (fst t)) (snd t)) given) <= 0).
+  { clear - G P K D B. induction given as [|t l IH]; simpl in *. unfold sum_of_terms; simpl. lra.
+    apply andb_prop in P as [P P']. apply shown_nonneg in P. destruct G as [G G']. rewrite sum_of_terms_app, expanded_ok by exact K. simpl.
     specialize (IH P' G'). pose proof (Rmult_le_pos _ _ P G). lra. }
-  assert (Y : total env at_key (flat_map (fun t => expanded (all_known later []) (Opp (fst t)) (Inner (snd t) (snd t))) squares) <= 0).
-  { clear - Q K D B. induction squares as [|t l IH]; cbn [flat_map forallb] in *. unfold total; simpl. lra.
-    apply andb_prop in Q as [P P']. apply shown in P. rewrite total_app, expanded_ok by exact K. cbn [den sem].
+  assert (Y : sum_of_terms env at_key (flat_map (fun t => expanded (all_known later []) (Opp (fst t)) (Inner (snd t) (snd t))) squares) <= 0).
+  { clear - Q K D B. induction squares as [|t l IH]; cbn [flat_map forallb] in *. unfold sum_of_terms; simpl. lra.
+    apply andb_prop in Q as [P P']. apply shown_nonneg in P. rewrite sum_of_terms_app, expanded_ok by exact K. cbn [den sem].
     specialize (IH P'). pose proof (Rmult_le_pos _ _ P (ip_pos S (vec (snd t)))). lra. }
-  change (total env at_key [(Opp rest, One)]) with (- den env rest * 1 + 0) in Z. change (den env (Num 0)) with 0 in C.
+  change (sum_of_terms env at_key [(Opp rest, One)]) with (- den env rest * 1 + 0) in Z. change (den env (Num 0)) with 0 in C.
   apply Rmult_le_reg_l with (den env (fold_right Mul (Num 1) scale)). exact N'. rewrite Rmult_0_r. lra.
 Qed.
 Lemma below a b : 0 <= sem (Minus b a) -> sem a <= sem b.
@@ -275,7 +275,77 @@ Proof.
   match goal with |- 0 <= ?z => match type of O with ?a <= ?b => replace z with (b - a); [lra|] end end.
   rewrite W. field. lra.
 Qed.
+Lemma smooth_is L : smooth (den env L) f g -> strongly_convex (den env (Opp L)) f g /\ upper_smooth (den env L) f g.
+Proof.
+  intro H. split; intros x y; pose proof (H x y) as K; simpl; unfold Rabs in K; destruct (Rcase_abs _); lra.
+Qed.
+Definition bounded_point (L : formula) (m : form) (t : triplet) : form :=
+  Minus (Minus (height t) m) (Over (Inner (slope t) (slope t)) (Mul (Num 2) L)).
+Lemma bounded_point_holds L m t : 0 < den env L -> upper_smooth (den env L) f g -> bounded_below (sem m) f -> of_function t ->
+  0 <= sem (bounded_point L m t).
+Proof.
+  intros P U W [G K]. simpl. set (l := den env L) in *. set (x := vec (point t)) in *. set (p := vec (slope t)) in *.
+  pose proof (U x (x [-] (/ l) [*] g x)) as I. pose proof (W (x [-] (/ l) [*] g x)) as J. rewrite K.
+  assert (E : <<p, p>> = <<g x, g x>>) by (rewrite G, (ip_sym S (g x) p), G; reflexivity). rewrite E.
+  unfold difference in I, J. repeat (rewrite ?ip_plus, ?ip_plus_r, ?ip_times, ?ip_times_r in I).
+  rewrite ?(ip_sym S x (g x)) in I. pose proof (Rle_trans _ _ _ J I) as O.
+  match type of O with _ <= ?r => replace r with (f x - <<g x, g x>> / (2 * l)) in O by (field; lra) end. lra.
+Qed.
+Definition short_point (M : formula) (t : triplet) : form := Minus (Number (Pow M 2)) (Inner (slope t) (slope t)).
+Lemma norm_square (x : V S) : norm x * norm x = <<x, x>>.
+Proof. apply sqrt_sqrt, ip_pos. Qed.
+Lemma short_point_holds M mu t : 0 <= den env mu -> strongly_convex (den env mu) f g -> lipschitz (den env M) f -> of_function t ->
+  0 <= sem (short_point M t).
+Proof.
+  intros P C W [G K]. simpl. set (m := den env M) in *. set (x := vec (point t)) in *. set (p := vec (slope t)) in *.
+  assert (E : <<p, p>> = <<g x, g x>>) by (rewrite G, (ip_sym S (g x) p), G; reflexivity). rewrite E.
+  pose proof (C x (x [+] g x)) as I. pose proof (W (x [+] g x) x) as J. clear W.
+  assert (W : forall z, <<(x [+] g x) [-] x, z>> = <<g x, z>>) by (intro z; rewrite ip_difference, ip_plus; ring).
+  rewrite (ip_sym S (g x)), W in I. unfold norm in J. rewrite !W, !(ip_sym S (g x) (_ [-] _)), !W in *.
+  rewrite <- (norm_square (g x)) in *. unfold norm in *. set (n := sqrt <<g x, g x>>) in *.
+  assert (N : 0 <= n) by apply sqrt_pos. rewrite (sqrt_square n N) in J.
+  pose proof (Rle_trans _ _ _ (Rle_abs _) J). pose proof (Rmult_le_pos _ _ P (Rmult_le_pos _ _ N N)). nra.
+Qed.
 End Meaning.
+
+Section Operators.
+Variable S : space.
+Variable env : list R.
+Variable v : nat -> V S.
+Variable val : nat -> R.
+Notation vec := (vec S env v). Notation sem := (sem S env v val).
+Variable A : V S -> V S.
+Definition of_operator (t : triplet) : Prop := like S (vec (slope t)) (A (vec (point t))).
+Definition points_apart (s t : triplet) : vector := Less (point s) (point t).
+Definition slopes_apart (s t : triplet) : vector := Less (slope s) (slope t).
+Definition monotone_pair (mu : formula) (s t : triplet) : form :=
+  Minus (Inner (slopes_apart s t) (points_apart s t)) (Times mu (Inner (points_apart s t) (points_apart s t))).
+Definition cocoercive_pair (beta : formula) (s t : triplet) : form :=
+  Minus (Inner (slopes_apart s t) (points_apart s t)) (Times beta (Inner (slopes_apart s t) (slopes_apart s t))).
+Definition lipschitz_pair (L : formula) (s t : triplet) : form :=
+  Minus (Times (Pow L 2) (Inner (points_apart s t) (points_apart s t))) (Inner (slopes_apart s t) (slopes_apart s t)).
+Lemma slopes_apart_is s t : of_operator s -> of_operator t -> like S (vec (slopes_apart s t)) (A (vec (point s)) [-] A (vec (point t))).
+Proof. intros G H z. simpl. rewrite !ip_difference, (G z), (H z). reflexivity. Qed.
+Lemma square_is (x y : V S) : like S x y -> <<x, x>> = <<y, y>>.
+Proof. intro E. rewrite E, (ip_sym S y x), E. reflexivity. Qed.
+Lemma monotone_pair_holds mu s t : strongly_monotone (den env mu) A -> of_operator s -> of_operator t -> 0 <= sem (monotone_pair mu s t).
+Proof.
+  intros M G H. pose proof (slopes_apart_is s t G H) as E. pose proof (M (vec (point s)) (vec (point t))) as I.
+  unfold monotone_pair. cbn [duals.sem]. rewrite (E _). cbn [points_apart duals.vec]. lra.
+Qed.
+Lemma cocoercive_pair_holds beta s t : cocoercive (den env beta) A -> of_operator s -> of_operator t -> 0 <= sem (cocoercive_pair beta s t).
+Proof.
+  intros M G H. pose proof (slopes_apart_is s t G H) as E. pose proof (M (vec (point s)) (vec (point t))) as I.
+  unfold cocoercive_pair. cbn [duals.sem]. rewrite (square_is _ _ E), (E _). cbn [points_apart duals.vec]. lra.
+Qed.
+Lemma lipschitz_pair_holds L s t : lipschitz_operator (den env L) A -> of_operator s -> of_operator t -> 0 <= sem (lipschitz_pair L s t).
+Proof.
+  intros M G H. pose proof (slopes_apart_is s t G H) as E. pose proof (M (vec (point s)) (vec (point t))) as I.
+  unfold lipschitz_pair. cbn [duals.sem]. rewrite (square_is _ _ E). cbn [points_apart duals.vec den].
+  rewrite <- !norm_square. set (a := norm _) in *. set (b := norm _) in *.
+  assert (0 <= a) by apply sqrt_pos. pose proof (Rmult_le_compat a _ a _ H0 H0 I I). simpl. lra.
+Qed.
+End Operators.
 
 (* ---- What a file's proofs use *)
 
@@ -284,7 +354,7 @@ Proof. intros E z. simpl. rewrite ip_difference, ip_times, E, ip_origin. ring. Q
 Lemma strictly env es a b : fst (defined env 0 es) = snd (defined env 0 es) -> bounded env 0 es ->
   shows es (Never (Le a b)) = true -> den env b < den env a.
 Proof. intros D B E. apply (shows_ok es _ env) in E; auto. apply Rnot_le_lt. exact E. Qed.
-Lemma gap (S : space) env v val a b : sem S env v val a <= sem S env v val b -> 0 <= sem S env v val (Minus b a).
+Lemma nonneg_gap (S : space) env v val a b : sem S env v val a <= sem S env v val b -> 0 <= sem S env v val (Minus b a).
 Proof. simpl. lra. Qed.
 Theorem rounds_keep {A : Type} (round : nat -> A -> A) (start : A) (P : R -> A -> Prop) (n : nat) : P 0 start ->
   (forall m s, 0 <= INR m -> INR m <= INR n - 1 -> P (INR m) s -> P (INR m + 1) (round m s)) ->
@@ -294,3 +364,5 @@ Proof.
   induction m as [|m IH]; intro L. exact B. rewrite S_INR. simpl. apply H. apply pos_INR.
   pose proof (le_INR _ _ L) as K. rewrite S_INR in K. lra. apply IH. lia.
 Qed.
+Lemma by_equation (S : space) (x y : V S) : x = y -> like S x y.
+Proof. intros -> z. reflexivity. Qed.

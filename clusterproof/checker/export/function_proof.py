@@ -6,25 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from clusterproof.checker.export.function_words import Frame, Symbols, Words, number_code
+from clusterproof.checker.export.function_classes import members
+from clusterproof.checker.export.function_words import Words, number_code
 from clusterproof.checker.export.rocq_text import listed
-from clusterproof.checker.export.traced import Comparison, Traced, View
+from clusterproof.checker.export.traced import Comparison, Traced
 from clusterproof.checker.kernel.evaluation import Refused
-from clusterproof.checker.kernel.interpolation import FunctionClass
-
-
-def hypotheses_of_classes(frame: Frame, view: View, symbols: Symbols) -> list[tuple[str, str]]:
-    """Return what is supposed of the functions, with a name."""
-    found = []
-    for place, definition in enumerate(view.trace.definitions):
-        assert isinstance(definition, FunctionClass)
-        own = f"{frame.functions[place]} {frame.gradients[place]}"
-        mu, L = symbols.text(definition.strong_convexity), symbols.text(definition.smoothness)
-        found += [
-            (f"C_{place}'", f"strongly_convex {mu} {own}"),
-            (f"U_{place}'", f"upper_smooth {L} {own}"),
-        ]
-    return found
 
 
 def conjunction(proofs: Sequence[str]) -> str:
@@ -83,16 +69,24 @@ class Place:
     def __post_init__(self) -> None:
         words, view = self.words, self.words.view
         self.definitions: list[str] = []
+        self._members = members(words.frame, view.trace.definitions, words.symbols)
+        minima = [node for node in words.heights if node.operator == "minimum"]
+        self._least = words.code(minima[0]) if minima else ""
         self._count = 0
         for (k, i), triplet in sorted(view.triplets.items()):
             self._define(f"at_{k}_{i}", "", f"Triplet {' '.join(map(words.code, triplet))}")
-        last = view.triplets[len(view.trace.definitions) - 1, 0][1]
-        self._total, self._inverse = words.code(view.total), number_code(1 / view.trace.weights[-1])
-        place = words.base(last)
-        meanings = [
-            f"({place}%nat, Less (Base {place}) (Multiple {self._inverse} {self._total}), "
-            f"{words.multiples(last.value)})"
-        ]
+        meanings, self._known = list[str](), list[str]()
+        if view.equation is not None:
+            total, right = view.equation
+            last = view.triplets[len(view.trace.definitions) - 1, 0][1]
+            place, inverse = words.base(last), number_code(1 / view.trace.weights[-1])
+            if right is None:
+                what = f"Less (Base {place}) (Multiple {inverse} {words.code(total)})"
+                self._known.append(f"(by_zero S env' v' {words.code(total)} {inverse} _ M')")
+            else:
+                what = words.code(right)
+                self._known.append("(by_equation S _ _ M')")
+            meanings.append(f"({place}%nat, {what}, {words.multiples(last.value)})")
         meanings += [
             f"({words.base(node)}%nat, {words.code(node, define=True)}, {words.multiples(node.value)})"
             for _, node in words.lets
@@ -117,19 +111,13 @@ class Place:
             *(f"pose ({name} := {words.text(node, define=True)})." for name, node in words.lets),
             f"pose (env' := [{'; '.join(self.env)}] : list R).",
             f"pose (v' := fun i' => nth i' [{bases}] (origin S)).",
-            f"pose (val' := fun i' => nth i' [{values}] 0).",
+            f"pose (val' := fun i' => nth i' ([{values}] : list R) 0).",
             f"assert (D' : fst (defined env' 0 {entries}) = snd (defined env' 0 {entries})) by exact (eq_refl nil).",
             f"assert (B' : bounded env' 0 {entries}) by exact {conjunction(self.bounds)}.",
         ]
-        for place, definition in enumerate(words.view.trace.definitions):
-            assert isinstance(definition, FunctionClass)
-            mu, L = map(words.symbols.code, (definition.strong_convexity, definition.smoothness))
-            steps += [
-                f"assert (A_{place}' : den env' {mu} < den env' {L}).",
-                f"{{ apply (strictly env' {entries} {L} {mu} D' B'). vm_cast_no_check (eq_refl true). }}",
-            ]
-        known = [f"(by_zero S env' v' {self._total} {self._inverse} _ M')"]
-        known += ["(fun z' => eq_refl)"] * len(words.lets)
+        for member in self._members:
+            steps += member.begin(entries)
+        known = [*self._known, *["(fun z' => eq_refl)"] * len(words.lets)]
         return [
             *steps,
             f"assert (K' : mean_it S env' v' {self.own('meanings')}) by exact {conjunction(known)}.",
@@ -174,20 +162,10 @@ class Place:
             if comparison.sign == "==":
                 raise Refused("no theorem for Rocq about functions uses an equation of them yet")
             small, large = map(self.words.code, self.words.sides(comparison))
-            return f"Minus {large} {small}", f"(gap S env' v' val' {small} {large} {hypothesis})"
+            return f"Minus {large} {small}", f"(nonneg_gap S env' v' val' {small} {large} {hypothesis})"
         oracle, _, rest = name.partition(":")
         pair, _, which = rest.partition(":")
-        if not oracle.isdigit() or "," not in pair or which != "0":
+        if not oracle.isdigit():
             raise Refused(f"no theorem for Rocq about functions uses the condition {name} yet")
-        definition = self.words.view.trace.definitions[int(oracle)]
-        assert isinstance(definition, FunctionClass)
-        first, second = (self.own(f"at_{oracle}_{place}") for place in pair.split(","))
-        mu, L = map(self.words.symbols.code, (definition.strong_convexity, definition.smoothness))
-        frame = self.words.frame
-        own = f"{frame.functions[int(oracle)]} {frame.gradients[int(oracle)]}"
-        right = "(conj (fun z' => eq_refl) eq_refl)"
-        classes = f"A_{oracle}' C_{oracle}' U_{oracle}'"
-        return (
-            f"smooth_pair {mu} {L} {first} {second}",
-            f"(smooth_pair_holds S env' v' val' {own} {mu} {L} {first} {second} {classes} {right} {right})",
-        )
+        triplets = [self.own(f"at_{oracle}_{place}") for place in pair.split(",")]
+        return self._members[int(oracle)].condition(triplets, int(which), self._least)

@@ -9,6 +9,7 @@ from typing import Any
 
 from clusterproof.checker.export.rocq_text import Names, listed, whole
 from clusterproof.checker.export.traced import Comparison, Traced, View, in_order, operands
+from clusterproof.checker.kernel.interpolation import OperatorClass
 from clusterproof.checker.kernel.polynomials import Polynomial, constant
 from clusterproof.checker.kernel.quotients import Quotient
 from clusterproof.checker.kernel.worlds import Form, Point
@@ -93,14 +94,29 @@ class Frame:
 
     def __init__(self, view: View, quantities: Sequence[str], counts: Sequence[str] = ()) -> None:
         self.names = Names()
-        count = len(view.trace.definitions)
-        self.functions = [self.names.new("f" if count == 1 else f"f_{k + 1}") for k in range(count)]
-        self.gradients = [self.names.new("g" if count == 1 else f"g_{k + 1}") for k in range(count)]
+        definitions = view.trace.definitions
+        self.functions, self.gradients = list[str](), list[str]()
+        for k, definition in enumerate(definitions, start=1):
+            behind = "" if len(definitions) == 1 else f"_{k}"
+            is_operator = isinstance(definition, OperatorClass)
+            self.functions.append("" if is_operator else self.names.new(f"f{behind}"))
+            self.gradients.append(self.names.new(f"A{behind}" if is_operator else f"g{behind}"))
+        self.least = self.names.new("least") if view.trace.solution is None else ""
         self.quantities = {name: self.names.new(name) for name in quantities}
         self.numbers = {
             name: f"INR {own}" if name in counts else own for name, own in self.quantities.items()
         }
         self.points = {id(each): self.names.new(each.parts[0]) for each in view.free}
+
+    def binders(self) -> str:
+        """Write the functions, and the gradients and operators."""
+        functions = " ".join(filter(None, self.functions))
+        given = f"({functions} : V S -> R) " if functions else ""
+        return f"{given}({' '.join(self.gradients)} : V S -> V S){f' ({self.least} : R)' * bool(self.least)}"
+
+    def bound(self) -> str:
+        """Write their names."""
+        return " ".join(filter(None, [*self.functions, *self.gradients, self.least]))
 
 
 class Words:
@@ -145,9 +161,10 @@ class Words:
         self._given = {**frame.points, **(given or {})}
         triplets = [view.triplets[at] for at in sorted(view.triplets)]
         self.bases = [*view.free, *(gradient for _, gradient, _ in triplets)]
-        self.heights = [height for *_, height in triplets]
+        self.heights = [height for *_, height in triplets if height.operator == "height"]
         nodes = in_order([*(point for point, *_ in triplets), *roots])
         uses = Counter(id(part) for node in nodes for part in operands(node))
+        self.heights += [node for node in nodes if node.operator == "minimum"]
         points = {id(point) for point, *_ in triplets}
         self._place = {id(each): k for k, each in enumerate(self.bases)}
         self._height = {id(each): k for k, each in enumerate(self.heights)}
@@ -183,6 +200,8 @@ class Words:
             return self._named[id(value)], 9
         if value.operator == "number":
             return number_text(value.value), 9
+        if value.operator == "minimum":
+            return self.frame.least, 9
         if value.operator == "leaf":
             return self.symbols.text(value.value), 9
         if value.operator == "quantity":

@@ -41,6 +41,8 @@ Definition smooth {S : space} (L : R) (f : V S -> R) (g : V S -> V S) : Prop :=
   forall x y, Rabs (f y - (f x + <<g x, y [-] x>>)) <= L / 2 * <<y [-] x, y [-] x>>.
 (* f is M-Lipschitz. *)
 Definition lipschitz {S : space} (M : R) (f : V S -> R) : Prop := forall x y, Rabs (f x - f y) <= M * norm (x [-] y).
+(* No value of f is below m. *)
+Definition bounded_below {S : space} (m : R) (f : V S -> R) : Prop := forall x, m <= f x.
 
 (* ---- Operators *)
 

@@ -8,7 +8,8 @@ from fractions import Fraction
 from math import lcm
 from typing import Any
 
-from clusterproof.checker.export.function_proof import Place, Sum, hypotheses_of_classes
+from clusterproof.checker.export.function_classes import members
+from clusterproof.checker.export.function_proof import Place, Sum
 from clusterproof.checker.export.function_source import Source, conclusions
 from clusterproof.checker.export.function_words import (
     Frame,
@@ -99,19 +100,21 @@ def _theorem(case: _Case, source: Source, name: str) -> list[str]:
     words = Words(frame, case.view, roots, source.names, Symbols())
     lets = [(own, number_text(case.setting[key])) for key, own in frame.quantities.items()]
     stated = statement(words, case.sign, case.measured, case.bounds)
-    classes = hypotheses_of_classes(frame, case.view, words.symbols)
+    definitions = case.view.trace.definitions
+    classes = [each for member in members(frame, definitions, words.symbols) for each in member.hypotheses()]
+    equation = equation_of(words, case.view)
     points = " ".join(frame.points.values())
     place = Place(words, name.removeprefix("case_"))
     small, large = case.measured, total_of(case.bounds.values())
     pair = (large, small) if case.sign == ">=" else (small, large)
     steps, proof = place.below(*pair, _sum(case, words))
-    functions = f"{' '.join(frame.functions)} {' '.join(frame.gradients)}"
-    intros = [functions, *(own for own, _ in classes), points, "M'", *(own for own, _ in lets)]
+    intros = [frame.bound(), *(own for own, _ in classes), points, *["M'"] * bool(equation)]
+    intros += [own for own, _ in lets]
     return [
         f"Definition {name} : Prop :=",
-        f"  forall (S : space) ({' '.join(frame.functions)} : V S -> R) ({' '.join(frame.gradients)} : V S -> V S),",
+        f"  forall (S : space) {frame.binders()},",
         *(f"  {text} ->" for _, text in classes),
-        f"  forall {points} : V S, {words.text(case.view.total)} = origin S ->",
+        f"  forall {points} : V S,{equation}",
         f"  {with_lets(lets, stated)}.",
         *place.definitions,
         f"Lemma {name}_holds : {name}.",
@@ -121,6 +124,14 @@ def _theorem(case: _Case, source: Source, name: str) -> list[str]:
         f"  exact {proof}.",
         "Qed.",
     ]
+
+
+def equation_of(words: Words, view: View) -> str:
+    """Write what is equal at the solution; nothing if there is none."""
+    if view.equation is None:
+        return ""
+    left, right = view.equation
+    return f" {words.text(left)} = {'origin S' if right is None else words.text(right)} ->"
 
 
 def statement(words: Words, sign: str, measured: Any, bounds: Mapping[str, Any]) -> str:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.checker.export.function_proof import Place, hypotheses_of_classes
+from clusterproof.checker.export.function_classes import members
+from clusterproof.checker.export.function_proof import Place
 from clusterproof.checker.export.function_source import Loop, Said, Source, conclusions
 from clusterproof.checker.export.function_words import Frame, Symbols, Words, number_text, with_lets
-from clusterproof.checker.export.rocq_dual import composed, statement, total_of
+from clusterproof.checker.export.rocq_dual import composed, equation_of, statement, total_of
 from clusterproof.checker.export.rocq_text import comment
 from clusterproof.checker.export.sum_of_symbols import sum_of
 from clusterproof.checker.export.traced import Comparison, Traced, View, in_order, operands
@@ -152,7 +153,10 @@ class _Theorem:
     def _stated(self) -> list[str]:
         case, frame, loop = self._case, self._frame, self._loop
         inline = Words(frame, self._first, [], {}, self._symbols(), only=set())
-        self._classes = hypotheses_of_classes(frame, case.view, inline.symbols)
+        definitions = case.view.trace.definitions
+        several = members(frame, definitions, inline.symbols)
+        classes = [each for member in several for each in member.hypotheses()]
+        equation = equation_of(inline, self._first)
         self._ranges: list[tuple[str, str]] = []
         for name, place in self._places.items():
             own, (low, high) = frame.numbers[name], case.box[place]
@@ -162,7 +166,7 @@ class _Theorem:
             (f"X_{k}'", f"{comment(words)} {inline.proposition(c)}", type(c.fact.slack) is Quotient)
             for k, (words, c) in enumerate(self._supposed)
         ]
-        before = [*self._ranges, *((own, text) for own, text, early in supposed if early), *self._classes]
+        before = [*self._ranges, *((own, text) for own, text, early in supposed if early), *classes]
         later = [(own, text) for own, text, early in supposed if not early]
         reals = [frame.quantities[n] for n in self._places if n not in self._counts]
         binders = [f"({' '.join(reals)} : R)"] if reals else []
@@ -186,23 +190,21 @@ class _Theorem:
             lets_before, conclusion = self._with_loop(loop, roots, inline.symbols)
             lets += lets_before
         points = " ".join(frame.points.values())
-        functions, gradients = " ".join(frame.functions), " ".join(frame.gradients)
         self._intros = [
             *reals,
             *(frame.quantities[n] for n in self._counts),
-            *frame.functions,
-            *frame.gradients,
+            frame.bound(),
             *(own for own, _ in before),
             *frame.points.values(),
-            "M'",
+            *["M'"] * bool(equation),
             *(own for own, _ in later),
             *(own for own, _ in lets),
         ]
         return [
             f"Definition {self._name} : Prop :=",
-            f"  forall (S : space) {' '.join(binders)} ({functions} : V S -> R) ({gradients} : V S -> V S),",
+            f"  forall (S : space) {' '.join([*binders, frame.binders()])},",
             *(f"  {text} ->" for _, text in before),
-            f"  forall {points} : V S, {inline.text(self._first.total)} = origin S ->",
+            f"  forall {points} : V S,{equation}",
             *(f"  {text} ->" for _, text in later),
             f"  {with_lets(lets, conclusion)}.",
         ]

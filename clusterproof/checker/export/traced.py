@@ -13,7 +13,7 @@ from typing import Any
 from clusterproof.checker.kernel import numbers
 from clusterproof.checker.kernel.evaluation import Refused
 from clusterproof.checker.kernel.functions import Problem
-from clusterproof.checker.kernel.interpolation import FunctionClass
+from clusterproof.checker.kernel.interpolation import FunctionClass, OperatorClass, SetClass
 from clusterproof.checker.kernel.numbers import Abstract, compare
 from clusterproof.checker.kernel.quotients import Fact, Quotient
 from clusterproof.checker.kernel.traces import Trace
@@ -198,12 +198,16 @@ class View:
     triplets: Mapping[tuple[int, int], Triplet]
 
     @property
-    def total(self) -> Traced:
-        """The weighted sum of the gradients at the solution."""
+    def equation(self) -> tuple[Traced, Traced | None] | None:
+        """What is equal at the solution: a sum of gradients to 0 (None), or an image to the solution itself."""
+        if self.trace.solution is None:
+            return None
+        if getattr(self.trace.definitions[0], "has_fixed_point", False):
+            return self.triplets[0, 0][1], self.free[1]
         total: Any = 0
         for place, weight in enumerate(self.trace.weights):
             total = total + weight * self.triplets[place, 0][1]
-        return total  # type: ignore[no-any-return]  # there is a member
+        return total, None
 
 
 class Asked:
@@ -224,19 +228,24 @@ class Asked:
 
     def __init__(self, trace: Trace) -> None:
         for definition in trace.definitions:
-            if not isinstance(definition, FunctionClass) or definition.smoothness is None:
+            if isinstance(definition, SetClass):
                 raise Refused(f"no theorem for Rocq is about a {definition} yet")
-            if not definition.convex or definition.lipschitz is not None:
-                raise Refused(f"no theorem for Rocq is about a {definition} yet")
-        assert trace.solution is not None
+        if trace.reach is not None:
+            raise Refused("no theorem for Rocq has a distance of the start that is a number yet")
         self.trace, self.points = trace, list[Traced]()
         self._triplets: dict[tuple[int, int], tuple[Any, Triplet]] = {}
         self.start = Traced("point", ("start",), trace.start)
-        self.solution: Traced | None = Traced("point", ("minimiser",), trace.solution)
+        self.solution: Traced | None = None
+        self.minimum: Traced = Traced("minimum", (), trace.minimum)
+        if trace.solution is None:
+            return
+        are_functions = all(isinstance(each, FunctionClass) for each in trace.definitions)
+        name = "minimiser" if are_functions else "solution"
+        self.solution = Traced("point", (name,), trace.solution)
         total: Any = 0
         for place, weight in enumerate(trace.weights):
             total = total + weight * self.at(place, self.solution)[2]
-        self.minimum: Traced = total
+        self.minimum = lifted(total)
 
     def at(self, place: int, point: Traced) -> Triplet:
         """Return the triplet of a member at a point."""
@@ -245,12 +254,9 @@ class Asked:
         at = place, next(k for k, each in enumerate(oracle.triplets) if each is triplet)
         if at not in self._triplets or self._triplets[at][0] is not triplet:  # others were forgotten
             _, gradient, value = triplet
-            written = (
-                point,
-                Traced("gradient", (place, point), gradient),
-                Traced("height", (place, point), value),
-            )
-            self._triplets[at] = triplet, written
+            has_values = isinstance(oracle.definition, FunctionClass)
+            height = Traced("height", (place, point), value) if has_values else lifted(0)
+            self._triplets[at] = triplet, (point, Traced("gradient", (place, point), gradient), height)
         return self._triplets[at][1]
 
     def point(self, name: str, value: Any) -> Traced:
@@ -311,8 +317,6 @@ class Followed:
     @property
     def distance(self) -> Any:
         """What the start is at most away from the solution, or of it the square only."""
-        if self._asked.trace.reach is not None:
-            raise Refused("no theorem for Rocq has a distance of the start that is a number yet")
         apart = self.start - self.solution
         return Distance(apart @ apart)
 
@@ -328,12 +332,17 @@ class Followed:
 
     def __call__(self, point: Any) -> Traced:
         """Return the value."""
+        kinds = {type(each._problem._single().definition) for each in self._parts}
         if self._parts[0] is self:
-            return self._asked.at(self._problem._places[0], point)[2]
+            of_operator = kinds == {OperatorClass}
+            return self._asked.at(self._problem._places[0], point)[1 if of_operator else 2]
+        if kinds != {FunctionClass}:
+            raise Refused("a sum with operators has no values")
         return self._combined([part(point) for part in self._parts])
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("smoothness", "strong_convexity", "lipschitz"):
+        constants = ("smoothness", "strong_convexity", "lipschitz", "strong_monotonicity", "cocoercivity")
+        if name in constants:
             return getattr(self._problem, name)
         if name in self._offers:
             raise Refused(f"no theorem for Rocq is about f.{name} yet")

@@ -65,3 +65,17 @@ def test_a_line_for_every_number_of_rounds_is_a_theorem_about_functions(prelude:
 def test_a_changed_statement_is_refused(prelude: Path, descent: str, old: str, new: str) -> None:
     assert descent.count(old) == 1
     assert not accepts(prelude, descent.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("claim", "statement", "old", "new"),
+    [
+        ("baselines/halpern", "", "lipschitz_operator 1 A", "lipschitz_operator 2 A"),
+        ("fpfc/local-steps-every-loss", "pairs", "smooth 1 f g", "smooth 2 f g"),
+    ],
+)
+def test_each_class_has_its_definition(prelude: Path, claim: str, statement: str, old: str, new: str) -> None:
+    text = file_of(claim, statement)
+    assert accepts(prelude, text)
+    assert text.count(old) == 1
+    assert not accepts(prelude, text.replace(old, new))
