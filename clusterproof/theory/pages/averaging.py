@@ -1,4 +1,4 @@
-"""The pages of FedAvg and FedProx: where they rest, how fast they get there, and theorems about them."""
+"""The pages of FedAvg and FedProx: their fixed points, their rates, and theorems about them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _dissimilarity(of: AveragingRun) -> Mapping[str, Value]:
 
 
 NEVER = Outcome("inconclusive")
-"""Of theorems about runs that the library does not make."""
+"""Names of theorems about runs that the library does not make."""
 FEDPROX = (
     Theorem("fedprox/theorem-4", NEVER, _exact_solves, _dissimilarity),
     Theorem("fedprox/corollary-7", NEVER, _large_proximal_term, _dissimilarity),

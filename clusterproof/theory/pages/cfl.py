@@ -1,4 +1,4 @@
-"""The page of CFL: its cuts, the groups that they leave, and what is stated of both."""
+"""The page of CFL: its cuts, the resulting groups, and theorems about both."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from clusterproof.theory.pages.theorem import Theorem, judge_all
 from clusterproof.theory.runs.cfl import CutRun
 
 STATIONARY = 1e-6
-"""The pooled model is at rest where the mean update is below this share of every client's."""
+"""Largest ratio of the mean update to every client's update at which the pooled model counts as at rest."""
 
 
 def _linkage_needs(run: CutRun, linkage: str) -> Iterator[Hypothesis]:
@@ -54,7 +54,7 @@ def _linkage(run: CutRun) -> Outcome:
 
 
 def _ids(run: CutRun) -> Outcome:
-    """Compare with ``cfl/client-ids``: the clusters of a round refine those of the round before."""
+    """Compare with ``cfl/client-ids``: the clusters of a round refine the clusters of the previous round."""
     torn = 0
     for before, after in zip(run.labels[:-1], run.labels[1:], strict=True):
         for old, new in zip(before, after, strict=True):
@@ -69,14 +69,14 @@ def _ids(run: CutRun) -> Outcome:
 
 
 def _before_the_first_cut(run: CutRun) -> Iterator[np.ndarray]:
-    """Yield the clients' updates of each run in the round of its first cut, else in the last one."""
+    """Yield the clients' updates of each run in the round of its first cut, or in the last round if there is none."""
     for one in range(run.runs):
         apart = [len(np.unique(groups)) > 1 for groups in run.labels[:, one]]
         yield run.updates(apart.index(True) if True in apart else len(apart) - 1, one)
 
 
 def _mean_and_least(updates: np.ndarray) -> tuple[float, float]:
-    """Return the length of the mean of updates (m, d), and the least of their lengths."""
+    """Return the length of the mean of updates (m, d), and the least length of an update."""
     return float(np.linalg.norm(updates.mean(axis=0))), float(np.linalg.norm(updates, axis=-1).min())
 
 
@@ -94,7 +94,7 @@ def _cosine_needs(run: CutRun, kind: str) -> Iterator[Hypothesis]:
 
 
 def _cosine(run: CutRun) -> Outcome:
-    """Compare the cosines across clusters before the first cut with those of a stationary point."""
+    """Compare the cosines across clusters before the first cut with the cosines at a stationary point."""
     labels, value = run.task.labels, -1 / (run.task.clusters - 1)
     same = labels[:, None] == labels
     furthest, limit, seen = 0.0, 0.0, (0.0, 0.0)
@@ -102,7 +102,7 @@ def _cosine(run: CutRun) -> Outcome:
         mean, least = _mean_and_least(updates)
         cosines = cosine_similarities(updates)
         away = float(np.abs(cosines - np.where(same, 1.0, value)).max())
-        # a mean that is not 0 moves every update by as much
+        # a mean that is not 0 moves every update by its own length
         tolerance = 4 * mean / least + ROUNDING * (1 + run.size / least)
         if away - tolerance >= furthest - limit:
             furthest, limit = away, tolerance

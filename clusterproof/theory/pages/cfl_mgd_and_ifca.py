@@ -1,4 +1,4 @@
-"""The page of CFL-MGD and of IFCA on tasks whose optima are known, with a model for each cluster."""
+"""The page of CFL-MGD and of IFCA on tasks with known optima, with a model for each cluster."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from clusterproof.theory.runs.factor import last_rounds
 from clusterproof.theory.runs.run import FEWEST_RUNS
 
 BESIDE = ("cfl-mgd/theorem-a",)
-"""Theorems that are in the table of the page only."""
+"""Theorems that appear in the page's table only."""
 
 D = "cfl-mgd/theorem-d"
 OPTION_1: dict[str, Value] = {
@@ -54,7 +54,7 @@ OPTION_1: dict[str, Value] = {
     "update_order": "momentum-first",
     "reset_momentum": False,
 }
-"""Settings of CFL-MGD with which a round is the one of our theorem without noise."""
+"""Settings of CFL-MGD for which a round is covered by our theorem without noise."""
 
 
 def _printed_needs(run: ClusterRun) -> Iterator[Hypothesis]:
@@ -239,7 +239,7 @@ def clustered_page(run: ClusterRun) -> Page:
 
 
 def _theorem_d(run: ClusterRun) -> tuple[Outcome, TraceBound | None, list[Compared]]:
-    """Return what Theorem D says of the run: both its bound on the error and that on the deviation; and these."""
+    """Return the outcome of Theorem D, with both its bounds (on error and deviation), and these bounds."""
     found, allowed = outcome_of_claim(D, run, law_differs=run.law_differs)
     if allowed is None:
         return found, None, []
@@ -254,9 +254,9 @@ def _theorem_d(run: ClusterRun) -> tuple[Outcome, TraceBound | None, list[Compar
 
 
 def _choices(run: ClusterRun) -> Choices:
-    """Return which clusters were found, how many choices were wrong, and how probable one is at the start.
+    """Return which clusters were found, how many choices were wrong, and the probability of a wrong one at the start.
 
-    A model is that of the cluster whose optimum its start is nearest to, unless clients end in other models of theirs.
+    A model belongs to the cluster whose optimum is nearest to its start, unless clients end in other models of theirs.
     """
     task, trace = run.task, run.trace
     ended, took_part = trace.last_assignments.reshape(-1, task.clients), run.votes >= 0
@@ -275,7 +275,7 @@ def _choices(run: ClusterRun) -> Choices:
 
 
 def _lost_clusters(last: np.ndarray, labels: np.ndarray, clusters: int) -> Iterator[Lost]:
-    """Yield the lost clusters, counted from 1, of last choices (R, m), with what their clients chose."""
+    """Yield the lost clusters, counted from 1, in last choices (R, m), with the models that their clients chose."""
     for cluster in range(clusters):
         chosen = last[:, labels == cluster]
         known = (chosen >= 0).sum(axis=1)
@@ -341,7 +341,7 @@ def _next(run: ClusterRun) -> Next:
 
 
 def _curve_d(run: ClusterRun, found: Outcome, bound: TraceBound, compared: Compared) -> Curve:
-    """Return the bound on the largest error: of all rounds before the last one at once, and that after the last."""
+    """Return the bound on the largest error: for all rounds before the last one at once, and for the last round."""
     every = np.asarray(bound.bound, dtype=float)
     values, last = every.reshape(len(every), -1).max(axis=1), float(compared.allowed[-1].max())
     values[-1] = np.nan
@@ -367,7 +367,7 @@ def _printed_curves(run: ClusterRun) -> tuple[Curve, Curve]:
 
 
 def _picture(run: ClusterRun, bounds: tuple[Curve, ...]) -> ErrorPicture:
-    """Return the picture of the largest error of a model: the runs, their path without noise, and bounds."""
+    """Return the picture of a model's largest error: the runs, their path without noise, and bounds."""
     errors, several = run.errors.max(axis=-1), run.task.clusters > 1
     roles = {one.role for one in bounds}
     parts = [f"{run.name.upper()}: error of the run{'s' * (run.runs > 1)}"]
@@ -377,7 +377,7 @@ def _picture(run: ClusterRun, bounds: tuple[Curve, ...]) -> ErrorPicture:
     curves, measured = [error_curve(errors)], None
     if run.factor is not None:
         path, one = run.factor.without_noise, run.factor.measured
-        if path is not None and not run.exact:  # else the run is this path
+        if path is not None and not run.exact:  # an exact run equals this path
             exact = path.max(axis=-1)
             curves.append(Curve("without noise", "without noise", "without noise", exact))
         if one.value is not None:

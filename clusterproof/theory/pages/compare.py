@@ -1,4 +1,4 @@
-"""``compare``: from a task and a run to the page of its algorithm, and the theorems that are in the table only."""
+"""``compare``: from a task and a run to the page of its algorithm, with theorems that appear in the table only."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ PAGES: dict[str, tuple[type[Run], Callable[[Any], Facts | Page]]] = {
     "fedlin": (CorrectedRun, corrected_facts),
     "proxskip": (RunOfCoins, skipping_facts),
 }
-"""By the dynamics of the run: what its page knows of it, and the page or its facts."""
+"""For the dynamics of the run: the class with its page's content, and the page or its facts."""
 
 
 @checked
@@ -79,17 +79,17 @@ def compare(task: Mixture, trace: Trace, claims: Sequence[str] | None = None) ->
     trace
         The run.
     claims
-        Ids of further claims that bound runs, such as your own.
+        Ids of further claims that bound runs, for example your own.
 
     Returns
     -------
     Page
-        To print. ``.facts`` has its numbers and names, ``.frame()`` is a table of the theorems.
+        The page; print it. ``.facts`` has its numbers and names, ``.frame()`` is a table of the theorems.
 
     Raises
     ------
     InvalidArgument
-        If the run is not of the task, or ``claims`` names a claim that bounds no runs.
+        If the run belongs to another task, or ``claims`` names a claim that does not bound runs.
     """
     if claims is not None:
         check_list("claims", claims, str, f"write [{claims!r}]")
@@ -100,7 +100,7 @@ def compare(task: Mixture, trace: Trace, claims: Sequence[str] | None = None) ->
                 "claims", name, "must be the id of a claim that bounds runs", "leave it out"
             )
     run, page_of = Run(task, trace), _page_of(trace)
-    # theorems of CFL-MGD and IFCA are about as many models as clusters
+    # theorems of CFL-MGD and IFCA concern as many models as clusters
     fits = trace.errors is not None and trace.models.shape[-2] == task.clusters
     with np.errstate(all="ignore"):  # a diverged run overflows
         if page_of is None or not hasattr(task, "optima") or (page_of[0] is ClusterRun and not fits):
@@ -133,7 +133,7 @@ def short_facts(run: Run) -> Facts:
 
 
 def _page_of(trace: Trace) -> tuple[type[Run], Callable[[Any], Facts | Page]] | None:
-    """Return what is known of a run and its page, or those of a method with one model; None where neither is."""
+    """Return the facts of a run and its page; for a method with one model, the method's; otherwise None."""
     try:
         followed = dynamics_of(trace)
     except InvalidArgument:
@@ -145,7 +145,7 @@ def _page_of(trace: Trace) -> tuple[type[Run], Callable[[Any], Facts | Page]] | 
 
 
 def _why_none(run: Run) -> str:
-    """Return the name of the reason for which no theorem is named."""
+    """Return the name of the reason why no theorem is listed."""
     if _dynamics(run.trace) not in PAGES:
         return "no theorem of this algorithm"
     if run.trace.errors is None:
@@ -154,7 +154,7 @@ def _why_none(run: Run) -> str:
 
 
 def _dynamics(trace: Trace) -> str:
-    """Return the name of the algorithm whose recursion a run followed, empty where it is not known."""
+    """Return the name of the algorithm whose recursion a run followed; empty if it is unknown."""
     try:
         return dynamics_of(trace).name
     except InvalidArgument:

@@ -1,4 +1,4 @@
-"""The facts of a run's page: numbers and names. Sentences are made from them by ``words``, and decide nothing."""
+"""The facts of a run's page: numbers and names. ``words`` makes sentences from them; the sentences decide nothing."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class TaskFacts:
     Attributes
     ----------
     kind
-        Its name, as the option ``--task`` has it.
+        Its name for the option ``--task``.
     data
-        ``"fresh"``, ``"fixed"``, ``"exact"`` or ``"noisy"``: what clients see of their losses.
+        ``"fresh"``, ``"fixed"``, ``"exact"`` or ``"noisy"``: how clients see their losses.
     clients, dimension
         m and d.
     sizes
         Number of clients of each cluster.
     constants
-        Numbers of the task by names of the glossary.
+        Numbers of the task, by names of the glossary.
     """
 
     kind: str
@@ -43,9 +43,9 @@ class RunFacts:
     Attributes
     ----------
     algorithm
-        Its name, and ``library`` whether it is one of the library.
+        Its name, and ``library``, whether it belongs to the library.
     rounds, runs, seed
-        Their numbers.
+        Number of rounds, number of runs, and the seed.
     same_start
         Whether all runs start from the same models.
     participants
@@ -55,7 +55,7 @@ class RunFacts:
     settings
         All settings of the algorithm.
     usual
-        Those of them that have the algorithm's default.
+        The settings that have the algorithm's default.
     """
 
     algorithm: str
@@ -72,7 +72,7 @@ class RunFacts:
 
 @dataclass(frozen=True)
 class Lost:
-    """A cluster at most half of whose clients choose its model in the end: in how many runs, and what they choose."""
+    """A cluster whose model at most half of its clients choose in the end: number of runs, and these choices."""
 
     cluster: int
     clients: int
@@ -82,18 +82,18 @@ class Lost:
 
 @dataclass(frozen=True)
 class Choices:
-    """Choices of a model by the clients of clusters that have one each.
+    """Choices of models by clients, if every cluster has one model.
 
     Attributes
     ----------
     clusters
-        Their number.
+        Number of clusters.
     found
         Whether the clients of every cluster choose its model in the end, in every run.
     wrong, total
-        Numbers of wrong choices, and of all.
+        Number of wrong choices, and of all choices.
     chance
-        Probability of a wrong choice at the start, at most; None where it is not known.
+        Upper bound on the probability of a wrong choice at the start; None if it is unknown.
     lost
         Clusters that lost their model.
     """
@@ -115,23 +115,23 @@ class GroupFacts:
     true
         Number of true clusters.
     fewest, most
-        Numbers of groups over the runs.
+        Least and largest number of groups over the runs.
     right, runs
-        In how many runs the groups are the true clusters, and of how many.
+        Number of runs whose groups are the true clusters, and number of all runs.
     since
-        Round since which the groups do not change; None of a run without rounds.
+        Round since which the groups do not change; None for a run without rounds.
     purity, least_purity
-        Median and least over the runs; None where it is not told.
+        Median and least over the runs; None if the page does not show them.
     absent
-        Clients that never took part in some run.
+        Number of clients that never took part in some run.
     merged
-        Pairs of true clusters in one group, of the first run that has some.
+        Pairs of true clusters in one group, for the first run with such a pair.
     empty, empty_runs
-        Models without clients of the first run that has some, and in how many runs there are some.
+        Models without clients in the first run with such models, and the number of runs with such models.
     distance
-        Of the groups' means from the optima, the largest; None where it is not known.
+        Largest distance of the groups' means from the optima; None if it is unknown.
     remedy
-        An option that would part what is merged, or fill what is empty.
+        An option that may separate merged clusters, or fill empty ones.
     """
 
     true: int
@@ -152,7 +152,7 @@ class GroupFacts:
 
 @dataclass(frozen=True)
 class CutFacts:
-    """A cut of a cluster in two: after which round, into how many clients, and the largest cosine across."""
+    """A cut of a cluster in two: its round, the numbers of clients, and the largest cosine across."""
 
     round: int
     sizes: tuple[int, int]
@@ -173,15 +173,16 @@ class ErrorFacts:
     Attributes
     ----------
     quantity
-        Name of what the error is.
+        Name of the error.
     start, end
         Medians over the runs.
     upper, largest
-        Of the last errors, what 95 % of the runs are below, and the largest; None of few runs, or of one.
+        For the last errors: the number that 95 % of the runs stay below, and the largest; None for few runs, or for one
+        run.
     nearest, farthest
-        Distances of the one model from the clusters' optima after the last round; None of several models.
+        Distances of the one model from the clusters' optima after the last round; None for several models.
     stepped
-        These distances after a step of each client, the least and the largest; None of other algorithms.
+        These distances after one step of each client, the least and the largest; None for other algorithms.
     """
 
     quantity: str
@@ -196,22 +197,22 @@ class ErrorFacts:
 
 @dataclass(frozen=True)
 class Rest:
-    """The fixed point of the rounds without chance.
+    """The fixed point of the rounds without randomness.
 
     Attributes
     ----------
     point
-        Name of that point in the glossary.
+        Name of the point in the glossary.
     distance
-        Of the point from the common optimum, exactly; None where that is not told.
+        Exact distance of the point from the common optimum; None if the page does not show it.
     end
-        Distance of the last models from it; None where chance moves the run.
+        Distance of the last models from the point; None if randomness moves the run.
     rounding
-        Length up to which ``end`` is rounding.
+        Length up to which ``end`` counts as rounding.
     factor
-        By which the distance shrinks in a round after many rounds; None where it is not known.
+        Factor by which the distance shrinks per round after many rounds; None if it is unknown.
     assumes
-        What the run does not have: ``"all clients"``, ``"exact gradients"``.
+        Conditions that the run lacks: ``"all clients"``, ``"exact gradients"``.
     constants
         Further distances.
     """
@@ -227,38 +228,38 @@ class Rest:
 
 @dataclass(frozen=True)
 class Rate:
-    """The factor by which a distance shrinks in a round.
+    """The factor by which a distance shrinks per round.
 
     Attributes
     ----------
     of
         Name of the distance.
     value
-        As measured over the rounds ``first`` to ``last``; None with a ``reason`` or a hypothesis that is not met.
+        Factor measured over the rounds ``first`` to ``last``; None if there is a ``reason`` or a hypothesis that fails.
     low, high
-        Of the 95 % interval, or of the runs.
+        Ends of the 95 % interval, or of the runs' factors.
     spread
-        Whether these are the ends of the runs' factors, of 95 % of them from 20 runs on.
+        Whether these are the ends of the runs' factors, or of 95 % of them from 20 runs on.
     exact
-        Of the same rounds without noise.
+        Factor of the same rounds without noise.
     limit
-        After many rounds, exactly: the asymptotic factor.
+        Exact factor after many rounds: the asymptotic factor.
     root_mean_square
-        Of the root mean square error, exactly.
+        Exact factor of the root mean square error.
     floor, computed_floor
-        The error over the last rounds, and what is computed for that.
+        The error over the last rounds, and its computed value.
     floor_reached
-        Whether the error rests there.
+        Whether the error has reached the floor.
     window
-        Number of these rounds.
+        Number of the last rounds in the floor.
     cluster
-        The slowest cluster, from 1; None of one model.
+        The slowest cluster, from 1; None for one model.
     of_all
         Whether every cluster has a factor.
     reason, remedy
-        Why there is no factor, and an option that helps.
+        Why there is no factor, and an option that may help.
     unmet
-        A hypothesis without which there is none.
+        A failing hypothesis without which there is no factor.
     """
 
     of: str
@@ -284,26 +285,26 @@ class Rate:
 
 @dataclass(frozen=True)
 class Law:
-    """The run beside the exact path or law of its settings.
+    """Comparison of the run with the exact path or law of its settings.
 
     Attributes
     ----------
     kind
         ``"path"``, ``"law"`` or ``"coins"``.
     outcome
-        Whether the run follows it.
+        Whether the run follows the path or law.
     noise
-        Size of the noise, by that of the law.
+        Size of the noise, divided by the law's.
     path_differs, noise_differs
-        What is another.
+        The parts that differ.
     round, distance
-        Where the run leaves the path, and by how much; of a run that follows it, the largest distance.
+        Round and distance where the run leaves the path; if it follows the path, the largest distance.
     coins, heads
-        Coins that the models decide, and those of them that communicate.
+        Number of coins that the models determine, and number of those with communication.
     reason
-        Why it is not compared, where no hypothesis says it.
+        Why there is no comparison, if no hypothesis says it.
     unmet
-        The hypothesis that is not met.
+        The failing hypothesis.
     """
 
     kind: Literal["path", "law", "coins"]
@@ -320,13 +321,13 @@ class Law:
 
     @property
     def differs(self) -> bool:
-        """Whether the run is not one of its settings."""
+        """Whether the run differs from the path or law of its settings."""
         return self.outcome == "differs"
 
 
 @dataclass(frozen=True)
 class Told:
-    """Further numbers of a result, said by a sentence of the glossary."""
+    """Further numbers of a result, printed in a sentence of the glossary."""
 
     sentence: str
     constants: Mapping[str, Value]
@@ -337,7 +338,7 @@ Result = Choices | GroupFacts | Cuts | ErrorFacts | Rest | Rate | Law | Told
 
 @dataclass(frozen=True)
 class Next:
-    """A command that shows something else, and the name of what."""
+    """A command that shows something else, and the name of its purpose."""
 
     command: str
     shows: str
@@ -350,17 +351,17 @@ class Facts:
     Attributes
     ----------
     task, run
-        What was run.
+        The task and the run.
     results
-        What was measured, in the order of the page.
+        Results of measurements, in the order of the page.
     theorems
-        The theorems about the algorithm of which the page tells, and claims that were named.
+        The theorems that the page describes, and the claims that the user named.
     others
-        Theorems about its other options, of which it does not tell.
+        Theorems about other options of the algorithm, which the page does not describe.
     no_theorem
-        Why there is none: ``""``, or a name of the glossary.
+        Name in the glossary of the reason why there is none; or ``""``.
     next
-        Commands.
+        Commands to try next.
     """
 
     task: TaskFacts

@@ -25,10 +25,10 @@ from clusterproof.theory.runs.bound import FAILURE, bound
 from clusterproof.theory.runs.fpfc import FusionRun
 
 SETTLED = 0.1
-"""Largest share of the sum over all rounds in the second half for which the first rounds make the mean."""
+"""Largest share of the sum over all rounds in the second half, if the first rounds dominate the mean."""
 
 MOST_STEPS = 1000
-"""Local steps beyond which none are proposed."""
+"""Largest number of local steps that the page proposes."""
 
 MODELS, DUALS, MAPPING = "mean |grad_w L_0|^2", "mean |grad_v L_0|^2", "largest |G|^2"
 PRINTED = {
@@ -42,7 +42,7 @@ REPAIRED = {
     "fpfc/repaired-duals": DUALS,
     "fpfc/repaired-mapping": MAPPING,
 }
-"""By claim, the quantity that it bounds."""
+"""By claim, the bounded quantity."""
 
 OPTIONS = {
     "--penalty": "--penalty scad",
@@ -56,11 +56,11 @@ OPTIONS = {
 
 
 def held(run: FusionRun, quantity: str, values: np.ndarray, bounds: np.ndarray) -> tuple[Outcome, int]:
-    """Hold the means over rounds of values (rounds + 1, R) to bounds (R,): the outcome, and the nearest run."""
+    """Compare the means over rounds of values (rounds + 1, R) with bounds (R,): the outcome, and the nearest run."""
     means = values[1:].mean(axis=0)
     outside, nearest = int((~(means <= bounds * (1 + 1e-9))).sum()), int(np.argmax(means / bounds))
     mean, limit, start = (float(each[nearest]) for each in (means, bounds, values[0]))
-    few = FAILURE**run.runs > CLAIM_SIGNIFICANCE  # which could never have shown it
+    few = FAILURE**run.runs > CLAIM_SIGNIFICANCE  # too few runs to show a break
     above = () if run.sure else (Above("in the mean", outside, run.runs, math.floor(FAILURE * run.runs)),)
     known: dict[str, Value] = {"falls like K^": _fall(values[1:, nearest])}
     found = Outcome(
@@ -76,7 +76,7 @@ def held(run: FusionRun, quantity: str, values: np.ndarray, bounds: np.ndarray) 
         return replace(found, outcome="is broken"), nearest
     if start and limit >= start:
         return replace(found, outcome="says nothing", reason="more than at the start"), nearest
-    if not run.sure and (few or outside > FAILURE * run.runs):  # as many could be outside by chance
+    if not run.sure and (few or outside > FAILURE * run.runs):  # this number can be above the bound by chance
         least = math.ceil(math.log(CLAIM_SIGNIFICANCE) / math.log(FAILURE)) if few else 2 * run.runs
         return replace(found, outcome="inconclusive", remedy=f"--replicates {least}"), nearest
     return found, nearest
@@ -141,7 +141,7 @@ def _negative(run: FusionRun, mean: float, worst: int, fall: float | None) -> Ou
 
 
 def _mapping(run: FusionRun, limit: float) -> Outcome:
-    """Return what is said of |G|^2: pairs follow the printed rule, for which a bound holds whatever the models are."""
+    """Return the outcome for |G|^2: pairs follow the printed rule, for which a bound holds for all models."""
     known: dict[str, Value] = {"falls like K^": 0.0}
     measured = float(run.series.mapping[1:].max())
     concavity = Hypothesis("a", ">", 2, float(run.setting.penalty.concavity))
@@ -194,7 +194,7 @@ def _refused(run: FusionRun, error: InvalidArgument) -> Outcome:
 
 
 def _fall(values: np.ndarray) -> float | None:
-    """Return the power of K that the running mean of ``values`` (rounds,) follows over the second half of a run."""
+    """Return the power of K in the running mean of ``values`` (rounds,) over the second half of a run."""
     counts = np.arange(1, len(values) + 1)
     means, half = np.cumsum(values) / counts, slice(len(values) // 2, None)
     if len(values) < 4 or not ((means[half] > 0) & np.isfinite(means[half])).all():
@@ -204,7 +204,7 @@ def _fall(values: np.ndarray) -> float | None:
 
 
 def _last_round(run: FusionRun) -> list[Told]:
-    """Return the last round alone, where the first rounds make the mean; where chance decides, what bounds are of."""
+    """Return the last round alone if the first rounds dominate the mean; with randomness, the factor of the bounds."""
     if not run.sure:
         return [Told("bounds of expectations", {"times": round(1 / FAILURE), "failure": FAILURE})]
     values = run.series.models[1:]
@@ -236,7 +236,7 @@ def fusion_page(run: FusionRun) -> Page:
 
 
 def _excluded(failing: Hypothesis, scope: tuple[Hypothesis, ...]) -> Outcome:
-    """Return why no theorem is about the run."""
+    """Return the outcome if no theorem concerns the run."""
     if failing.name == "quadratic losses":
         return Outcome("inconclusive", hypotheses=scope, reason="no lower bound of F*")
     if failing.name in ("rounds", "clients"):
@@ -245,7 +245,7 @@ def _excluded(failing: Hypothesis, scope: tuple[Hypothesis, ...]) -> Outcome:
 
 
 def _next_option(run: FusionRun) -> Next | None:
-    """Return an option with which the theorem says something else, the other parameters being the run's, and what."""
+    """Return an option that changes the theorem's outcome, with the run's other parameters, and its purpose."""
     one, steps, rho = run.setting, run.local_steps, run.algorithm.augmentation
     least = 2 * one.penalty.lipschitz
     if not rho > least:
@@ -262,7 +262,7 @@ def _next_option(run: FusionRun) -> Next | None:
 
 
 def _sign(setting: Constants, local_steps: int) -> int:
-    """Return C_1's sign with so many local steps; 0 where the hypotheses fail."""
+    """Return C_1's sign for this number of local steps; 0 if the hypotheses fail."""
     tried = replace(setting, algorithm=replace(setting.algorithm, local_steps=local_steps))
     return int(math.copysign(1, tried.first)) if tried.admissible else 0
 
@@ -279,7 +279,7 @@ def _constants(run: FusionRun) -> dict[str, float]:
 
 
 def _penalty(run: FusionRun) -> dict[str, Value]:
-    """Return the parameters of SCAD where they are the algorithm's own."""
+    """Return the parameters of SCAD if they are the algorithm's own."""
     if run.algorithm.penalty != "scad":
         return {}
     penalty = run.setting.penalty
@@ -287,7 +287,7 @@ def _penalty(run: FusionRun) -> dict[str, Value]:
 
 
 def _groups(run: FusionRun) -> list[Result]:
-    """Return the groups after the last round, and where their means are."""
+    """Return the groups after the last round, and the distances of their means from the optima."""
     if run.rounds == 0:
         return []
     truth, ends = run.task.labels, run.votes[-1]

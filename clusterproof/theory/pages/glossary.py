@@ -1,4 +1,4 @@
-"""The glossary: what the names of facts mean, and the sentences that are filled with their numbers."""
+"""The glossary: meanings of the names of facts, and the sentences for their numbers."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ def table(name: str) -> dict[str, str]:
 
 
 def word(of: str, name: str) -> str:
-    """Return what a name of a table means.
+    """Return the meaning of a name in a table.
 
     Raises
     ------
     KeyError
-        If the name is not in the glossary: nothing is printed unexplained.
+        If the glossary does not have the name: everything that is printed must be explained.
     """
     return table(of)[name]
 
 
 class _Filler(string.Formatter):
-    """Fills names, which may have any character but braces and colons, with numbers of three digits."""
+    """A formatter for names that may have any character but braces and colons; numbers get three digits."""
 
     def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         return kwargs[field_name], field_name
@@ -44,7 +44,7 @@ class _Filler(string.Formatter):
 
 
 def filled(sentence: str, known: Mapping[str, Any]) -> str:
-    """Fill a sentence with numbers; return an empty one if a number is None.
+    """Fill a sentence with numbers; return an empty sentence if a number is None.
 
     Raises
     ------

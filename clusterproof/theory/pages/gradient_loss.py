@@ -25,7 +25,7 @@ from clusterproof.theory.runs.race import first_distances, happens, race_needs, 
 from clusterproof.theory.runs.run import Run
 
 SHARE = 0.5
-"""Largest probability of what the claims say to be the exception."""
+"""Largest probability of an event that the claims call an exception."""
 
 SHARE_RIGHT = "purity"
 
@@ -74,7 +74,7 @@ def _purity_needs(run: GroupRun) -> Iterator[Hypothesis]:
 
 
 def _purities(run: GroupRun) -> np.ndarray:
-    """Return the last purity, and the share of clients in the true cluster that names theirs one to one, (R, 2)."""
+    """Return the last purity, and the share of clients in their cluster if groups name clusters one to one, (R, 2)."""
     from scipy.optimize import linear_sum_assignment
 
     truth, found = run.trace.labels, []
@@ -86,7 +86,7 @@ def _purities(run: GroupRun) -> np.ndarray:
 
 
 def _purity(run: GroupRun) -> Outcome:
-    """Compare the last purity with the share of clients in their cluster, which it is read as."""
+    """Compare the last purity with the share of clients in their cluster, the printed meaning of purity."""
     shares, clients = _purities(run), len(run.trace.labels)
     above = shares[:, 0] - shares[:, 1]
     wrong, (value, share) = int((above > ROUNDING).sum()), shares[int(np.argmax(above))].tolist()
@@ -107,7 +107,7 @@ def _purity(run: GroupRun) -> Outcome:
 
 
 def _purity_bound(run: GroupRun) -> Outcome:
-    """Compare the last purity with the share of clients in their cluster, which it is at least."""
+    """Compare the last purity with the share of clients in their cluster, which must not exceed it."""
     shares = _purities(run)
     value, share = shares[int(np.argmax(shares[:, 1] - shares[:, 0]))].tolist()
     broken = share - value > ROUNDING
@@ -147,13 +147,13 @@ def _move(run: GroupRun, *, printed: bool) -> Outcome:
 def _margin_needs(run: GroupRun) -> Iterator[Hypothesis]:
     yield run.option("similarity", "cosine")
     yield Hypothesis("--weight", "<", 1, float(run.algorithm.weight))
-    yield from Run.exact_needs(run)  # whatever becomes of empty models
+    yield from Run.exact_needs(run)  # for any treatment of empty models
 
 
 def _margin(run: GroupRun) -> Outcome:
-    """Compare the losses of the chosen models with the least, in every round."""
+    """Compare the losses of the chosen models with the least losses, in every round."""
     algorithm, task = run.algorithm, run.task
-    clients, stream = np.arange(task.clients), np.random.default_rng(0)  # exact losses: nothing is drawn
+    clients, stream = np.arange(task.clients), np.random.default_rng(0)  # exact losses draw no numbers
     losses = np.asarray(task.losses(run.models[:-1], clients, stream))
     own = np.take_along_axis(losses, run.labels[..., None], axis=-1)[..., 0]
     excess = own - losses.min(axis=-1)
@@ -171,7 +171,7 @@ def _margin(run: GroupRun) -> Outcome:
 
 
 def _lacking(run: GroupRun) -> np.ndarray:
-    """Whether in each round of each run some model was not chosen, (rounds, R)."""
+    """Return whether some model was not chosen, for each round of each run, (rounds, R)."""
     models = np.arange(run.models.shape[2])
     chosen = (run.votes[..., None] == models).any(axis=2)
     return np.asarray(~chosen.all(axis=-1))
@@ -182,7 +182,7 @@ def _unchosen(run: GroupRun) -> Iterator[Hypothesis]:
 
 
 def _pinning(run: GroupRun) -> Outcome:
-    """Compare with ``gradient-loss/pinning``: in rounds in which a model was not chosen, every model moves."""
+    """Compare with ``gradient-loss/pinning``: in a round in which some model was not chosen, every model moves."""
     lacking = _lacking(run)
     still = (np.abs(np.diff(run.models, axis=0)).max(axis=-1) == 0)[lacking]
     known: dict[str, Value] = {
@@ -234,7 +234,7 @@ def gradient_loss_facts(run: GroupRun) -> Facts:
 
 
 def _groups(run: GroupRun) -> GroupFacts:
-    """Return the groups, and the models without clients of the first run that has some."""
+    """Return the groups, and the models without clients in the first run with such models."""
     found, models = group_facts(run), np.arange(run.models.shape[2])
     lost = [
         without for end in run.labels[-1:] for one in end if len(without := np.setdiff1d(models, one) + 1)

@@ -1,4 +1,4 @@
-"""What the pages of GL-CFL, CFL and SoFL share: where their groups rest on exact quadratics."""
+"""The shared parts of the pages of GL-CFL, CFL and SoFL: their groups' fixed points on exact quadratics."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clusterproof.theory.runs.run import AT_REST
 
 
 def rest_facts(run: GroupRun) -> list[Result]:
-    """Return how far the last models are from their groups' fixed points, or the first round that leads elsewhere."""
+    """Return the distances of the last models from their groups' fixed points, or the first round that differs."""
     if run.moves is None or not run.rounds:
         return []
     if run.difference is not None:
@@ -41,7 +41,7 @@ def _clustered_needs(run: GroupRun) -> Iterator[Hypothesis]:
 
 
 def _clustered(run: GroupRun) -> Outcome:
-    """Compare with ``baselines/clustered``: in the true clusters a model rests at FedAvg's point of the cluster."""
+    """Compare with ``baselines/clustered``: in the true clusters a model has FedAvg's fixed point for the cluster."""
     largest = run.rest[0][settled(run.labels) - 1 :].max(axis=(1, 2))
     return comes_to_rest(run, largest[:, None])
 

@@ -1,4 +1,4 @@
-"""What a bound says of a run: the outcome, by the number of runs that are above it."""
+"""The outcome of a bound on a run, by the number of runs that are above it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clusterproof.theory.runs.bound import FAILURE, bound
 from clusterproof.theory.runs.run import FEWEST_RUNS, Run
 
 SIGNIFICANCE = 1e-6
-"""A bound is called broken where so many runs are above it by chance with at most this probability."""
+"""Largest probability with which a run that keeps to the bound is called broken."""
 
 OUTCOMES: dict[bound_checks.Kind, OutcomeWord] = {
     "holds": "holds",
@@ -37,12 +37,12 @@ def outcome_of_claim(
     claim_id, run
         The claim and the run.
     law_differs
-        Whether the run follows another law than its algorithm's, and nothing about it "holds".
+        Whether the run follows another law than its algorithm's; if so, no theorem about it "holds".
 
     Returns
     -------
     tuple
-        What it says, and the bound; None where it does not apply or bounds an expectation.
+        The outcome, and the bound; None if it does not apply or bounds an expectation.
     """
     try:
         with np.errstate(all="ignore"):
@@ -64,7 +64,7 @@ def outcome_of_claim(
 
 
 def named(claim_id: str, outcome: Outcome) -> Outcome:
-    """Return an outcome with the id of its claim, and whose sentence that is."""
+    """Return an outcome with the id and the source of its claim."""
     claim = REGISTRY.get(claim_id.partition("#")[0])
     return replace(outcome, claim=claim_id, source="ours" if claim is None else str(claim.judges))  # type: ignore[arg-type]
 
@@ -76,7 +76,7 @@ def _expectation(claim_id: str, run: Run) -> Outcome:
 
 
 def refused(error: InvalidArgument) -> Outcome:
-    """Return the outcome of a bound that refuses a run: what it says is all that is known of the hypothesis."""
+    """Return the outcome of a bound that refuses a run; the error is all that is known of the hypothesis."""
     value = " ".join(str(error.value).split())
     here = None if error.argument == "task" or value == "..." or len(value) > 60 else value
     told = {"argument": error.argument, "rule": " ".join(error.rule.split()), "here": here}
@@ -84,23 +84,23 @@ def refused(error: InvalidArgument) -> Outcome:
 
 
 def of_another_law(found: Outcome) -> Outcome:
-    """Return what is said of a run that has not the law of its settings: nothing holds."""
+    """Return the outcome for a run that lacks the law of its settings: no theorem holds."""
     return replace(found, outcome="inconclusive", reason="another law") if found.outcome == "holds" else found
 
 
 def outside(compared: Sequence[Compared]) -> np.ndarray:
-    """Whether each run is above a bound after each round, (rounds + 1, R)."""
+    """Return whether each run is above a bound after each round, (rounds + 1, R)."""
     return np.asarray(np.concatenate([one.above for one in compared], axis=-1).max(axis=-1) > 0)
 
 
 def count(when: When, compared: Sequence[Compared], probability: float, rounds: slice = slice(None)) -> Above:
-    """Count the runs that are above a bound in some rounds, each with a probability of that."""
+    """Count the runs that are above a bound in some rounds, with the probability that the bound allows."""
     found = outside(compared)[rounds]
     return Above(when, int(found.any(axis=0).sum()), found.shape[1], probability * found.shape[1])
 
 
 def judged(compared: Sequence[Compared], above: Sequence[Above]) -> Outcome:
-    """Judge quantities of a run beside what is allowed, by the numbers of runs that are above."""
+    """Judge quantities of a run by the numbers of runs above their bounds."""
     one, runs = compared[0], compared[0].measured.shape[1]
     found = Outcome(
         outcome_of([(each.count, each.allowed / runs) for each in above], runs),
@@ -115,7 +115,7 @@ def judged(compared: Sequence[Compared], above: Sequence[Above]) -> Outcome:
     if found.outcome == "inconclusive":
         return replace(found, remedy=f"--replicates {10 * runs}")
     last, limit, start = float(one.measured[-1].max()), float(found.allowed or 0), float(found.start or 0)
-    # no better than the start, below which the error fell, or of no round
+    # the bound exceeds the start, or there was no round
     no_news = one.name == "error" and (limit >= start > last or len(one.measured) == 1)
     if no_news or not np.isfinite(limit):
         return replace(found, outcome="says nothing", reason="more than at the start")
@@ -123,16 +123,17 @@ def judged(compared: Sequence[Compared], above: Sequence[Above]) -> Outcome:
 
 
 def outcome_of(counts: Sequence[tuple[int, float]], runs: int) -> OutcomeWord:
-    """Return the outcome for counts of runs above a bound, each with the probability that is allowed to a run."""
+    """Return the outcome for counts of runs above a bound, with the probability that the bound allows to each run."""
     if any(binomial_tail(failures, runs, rate) <= SIGNIFICANCE for failures, rate in counts if failures):
         return "is broken"
     return "holds" if all(failures <= rate * runs for failures, rate in counts) else "inconclusive"
 
 
 def judged_events(*happened: tuple[int, int], runs: int, rate: float) -> Outcome:
-    """Compare how often events happened with a rate; of fewer than 20 runs nothing holds.
+    """Compare the number of events with a rate; with fewer than 20 runs, no theorem holds.
 
-    ``happened`` has the runs in which an event surely happened, and in which it may have; the last is told.
+    ``happened`` has the runs in which an event surely happened, and the runs in which it may have happened. The last
+    number is printed.
     """
     (certain, possible), outcome = happened[-1], outcome_of([(sure, rate) for sure, _ in happened], runs)
     if outcome == "holds" and (runs < FEWEST_RUNS or any(most > rate * runs for _, most in happened)):
@@ -149,7 +150,7 @@ def judged_events(*happened: tuple[int, int], runs: int, rate: float) -> Outcome
 
 
 def worst_of(compared: Sequence[Compared]) -> Worst:
-    """Return what is above its bound by most, in relation to it, and where."""
+    """Return the largest excess over a bound, relative to it, and its place."""
     with np.errstate(all="ignore"):
         ratios = [
             np.nan_to_num(np.where(one.above > 0, one.measured / one.allowed, -1.0), nan=np.inf)
@@ -163,10 +164,10 @@ def worst_of(compared: Sequence[Compared]) -> Worst:
 
 
 def end(one: Compared) -> float:
-    """Return the 95 % quantile over runs of the largest value after the last round, or the largest of few runs."""
+    """Return the 95 % quantile over runs of the largest value after the last round; for few runs, the largest."""
     return quantile(one.measured[-1].max(axis=-1))
 
 
 def quantile(values: np.ndarray) -> float:
-    """Return the 95 % quantile, or the largest of few values."""
+    """Return the 95 % quantile; for few values, the largest."""
     return float(np.quantile(values, 0.95) if len(values) >= FEWEST_RUNS else values.max())

@@ -7,15 +7,15 @@ import textwrap
 from collections.abc import Sequence
 
 WIDTH, LABEL = 80, 10
-"""Columns of a page, and of the labels at its left."""
+"""Width of a page, and of the labels at its left, in columns."""
 
 
 GLUE = re.compile(r" (?=[=<>%+-][ =]|%)|(?<=[=<>+-]) ")
-"""Blanks at which no line ends: those around a relation, and before a percent sign."""
+"""Blanks at which no line may end: around a relation, and before a percent sign."""
 
 
 def paragraph(text: str, first: str = "", indent: str = "", *, glued: bool = True) -> str:
-    """Wrap a text; its first line begins with ``first``, the others with ``indent``."""
+    """Wrap a text; its first line begins with ``first``, all other lines with ``indent``."""
     return textwrap.fill(
         GLUE.sub("\N{NO-BREAK SPACE}", text) if glued else text,
         WIDTH,
@@ -27,7 +27,7 @@ def paragraph(text: str, first: str = "", indent: str = "", *, glued: bool = Tru
 
 
 def block(label: str, *paragraphs: str) -> str:
-    """Return paragraphs beside a label; empty ones are left out."""
+    """Return paragraphs beside a label; empty paragraphs are left out."""
     lines: list[str] = []
     for text in filter(None, paragraphs):
         head = f"{'' if lines else label:<{LABEL}}"
@@ -51,17 +51,17 @@ def rows(cells: Sequence[Sequence[str]], right: Sequence[int] = (), indent: str 
 
 
 def joined(names: Sequence[str]) -> str:
-    """Join names: a, b and c."""
+    """Join names as in "a, b and c"."""
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 
 
 def sizes(values: Sequence[int]) -> str:
-    """Write sizes: 10 each; 50, 30 and 20; or their range where there are many."""
+    """Write sizes: 10 each; 50, 30 and 20; or their range if there are many."""
     if len(set(values)) == 1:
         return f"{values[0]} each"
     return joined([str(one) for one in values]) if len(values) <= 5 else f"{min(values)} to {max(values)}"
 
 
 def between(low: str, high: str) -> str:
-    """Write a range, or one number where both ends look the same."""
+    """Write a range, or one number if both ends look the same."""
     return low if low == high else f"{low} to {high}"

@@ -1,4 +1,4 @@
-"""What every page has: the facts of the task and of the run, its error, and the factor of its rounds."""
+"""The shared content of all pages: the facts of the task and of the run, its error, and the factor of its rounds."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from clusterproof.theory.runs.groups_found import is_true, merged, settled
 from clusterproof.theory.runs.run import AT_REST, FEWEST_RUNS, MOVED, Run
 
 FEWEST_ROUNDS = 3
-"""A factor is measured over at least so many rounds."""
+"""Least number of rounds in the measurement of a factor."""
 
 
 def data_of(run: Run) -> Literal["fresh", "fixed", "exact", "noisy"]:
-    """Return what clients see of their losses."""
+    """Return how clients see their losses."""
     named: dict[str, Literal["fresh", "fixed", "exact"]] = {
         "fresh": "fresh",
         "fixed": "fixed",
@@ -64,7 +64,7 @@ def task_facts(run: Run, constants: Mapping[str, float] | None = None) -> TaskFa
 
 
 def run_facts(run: Run, smoothness: float | None = None) -> RunFacts:
-    """Return the facts of the run; its step size is in units of 1/L with another L than the task's."""
+    """Return the facts of the run; its step size is in units of 1/L, where L may differ from the task's."""
     settings = {name: value for name, value in run.trace.settings["algorithm"].items() if name != "algorithm"}
     kind = ALGORITHMS.get(run.name)
     usual = (
@@ -107,7 +107,7 @@ def _plain(value: Any) -> Value:
 
 
 def error_facts(run: Run, quantity: str, errors: np.ndarray | None = None) -> ErrorFacts | None:
-    """Return the errors at the start and at the end, (rounds + 1, R, P) where they are not the trace's."""
+    """Return the errors at the start and at the end, (rounds + 1, R, P), by default the trace's."""
     if run.trace.errors is None:
         return None
     largest = (run.errors if errors is None else errors).max(axis=-1)
@@ -119,18 +119,18 @@ def error_facts(run: Run, quantity: str, errors: np.ndarray | None = None) -> Er
 
 
 def rate_of(of: str, distances: np.ndarray, least: float, limit: float | None) -> Rate:
-    """Return the factor of runs without noise: over the last half of the rounds above rounding.
+    """Return the factor of runs without noise, over the last half of the rounds above rounding.
 
     Parameters
     ----------
     of
         Name of the distance.
     distances
-        From where they converge, (rounds + 1, R).
+        Distances from the limit, (rounds + 1, R).
     least
-        Length up to which they are rounding.
+        Length up to which the distances are rounding.
     limit
-        The exact factor after many rounds; None where it is not known.
+        The exact factor after many rounds; None if it is unknown.
     """
     largest = distances.max(axis=1)
     if not np.isfinite(largest).all():
@@ -144,14 +144,14 @@ def rate_of(of: str, distances: np.ndarray, least: float, limit: float | None) -
 
 
 def comes_to_rest(run: Run, distances: np.ndarray) -> Outcome:
-    """Say whether a run whose rounds are the stated ones is at rest, or comes nearer.
+    """Return whether a run whose rounds are the stated ones is at rest, or comes nearer to its fixed point.
 
     Parameters
     ----------
     run
         The run.
     distances
-        From the fixed point, since its rounds are the stated ones, (T, k).
+        Distances from the fixed point, because its rounds are the stated ones, (T, k).
     """
     end = float(distances[-1].max())
     known = {"quantity": "distance from its rest", "measured": end, "allowed": 0.0}
@@ -164,7 +164,7 @@ def comes_to_rest(run: Run, distances: np.ndarray) -> Outcome:
 
 
 def group_facts(run: Run, remedy: str = "") -> GroupFacts:
-    """Return the groups of the last round, and their purity; ``remedy`` would part true clusters in one group."""
+    """Return the groups of the last round, and their purity; ``remedy`` may separate true clusters in one group."""
     labels, truth = run.labels, run.trace.labels
     true = len(np.unique(truth))
     if not len(labels):
@@ -192,7 +192,7 @@ def group_facts(run: Run, remedy: str = "") -> GroupFacts:
 
 
 def error_curve(errors: np.ndarray) -> Curve:
-    """Return the median over the runs of errors (rounds + 1, runs), and where 95 % are; all of fewer than 20 runs."""
+    """Return the median over runs of errors (rounds + 1, runs), and the band of 95 %; of all for fewer than 20 runs."""
     runs = errors.shape[1]
     with np.errstate(all="ignore"):  # a diverged run
         median = np.median(errors, axis=1)
@@ -206,12 +206,12 @@ def error_curve(errors: np.ndarray) -> Curve:
 
 
 def start_curve(errors: np.ndarray) -> Curve:
-    """Return the level of the error at the start, of errors (rounds + 1, runs)."""
+    """Return the level of the error at the start, from errors (rounds + 1, runs)."""
     return Curve("start", "start", "error at the start", np.full(len(errors), np.median(errors[0])))
 
 
 def error_picture(run: Run) -> ErrorPicture:
-    """Return the picture of a page without one of its own: the largest error of a model by round."""
+    """Return the picture of a page that has no picture of its own: the largest error of a model by round."""
     largest = run.errors.max(axis=-1)
     model = "a model" if run.errors.shape[-1] > 1 else "the model"
     quantity = f"largest distance of {model} from its optimum"

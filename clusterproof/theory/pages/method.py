@@ -1,4 +1,4 @@
-"""The page of a method of which no theorem is known: where its rounds rest, and how fast they get there."""
+"""The page of a method without known theorems: the fixed point of its rounds, and its rate."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clusterproof.theory.runs.one_model import MEASURED
 
 
 def method_facts(of: MethodRun) -> Facts:
-    """Return the facts of a run of a method of which no theorem is known."""
+    """Return the facts of a run of a method without known theorems."""
     task, run = head(of)
     results: list[Result] = [error_facts(of)]
     results += [] if of.rest is None else [rest_facts(of)]
@@ -29,7 +29,7 @@ def method_facts(of: MethodRun) -> Facts:
 
 
 def rest_facts(of: MethodRun) -> Rest:
-    """Return where the rounds rest."""
+    """Return the fixed point of the rounds."""
     assert of.rest is not None
     assumes = ("all clients",) * (of.participants < of.task.clients) + ("exact gradients",) * of.inexact
     end = None
@@ -39,7 +39,7 @@ def rest_facts(of: MethodRun) -> Rest:
 
 
 def rest_rate(of: MethodRun) -> Rate:
-    """Return how fast a run approaches the point where its rounds rest."""
+    """Return the factor by which a run approaches the fixed point of its rounds."""
     name = "distance from where the rounds rest"
     if of.rest is None:
         if getattr(of.algorithm, "reshuffle", False):

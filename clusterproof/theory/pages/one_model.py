@@ -1,4 +1,4 @@
-"""What the pages of algorithms with one model share: task, run, error, rate, law, and theorems on rounds."""
+"""The shared content of pages for algorithms with one model: task, run, error, rate, law, and theorems on rounds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clusterproof.theory.runs.one_model import MEASURED, OneModelRun
 
 
 def head(of: OneModelRun) -> tuple[TaskFacts, RunFacts]:
-    """Return the facts of task and run; L and mu are those of every single client."""
+    """Return the facts of task and run; L and mu concern every single client's loss."""
     known = dict(zip(("L", "mu"), map(float, of.curvatures), strict=True))
     if of.gradients is not None:
         known["zeta"] = of.heterogeneity
@@ -27,7 +27,7 @@ def head(of: OneModelRun) -> tuple[TaskFacts, RunFacts]:
 
 
 def error_facts(of: OneModelRun) -> ErrorFacts:
-    """Return the distances from the common optimum, and those of the last models from the clusters' optima."""
+    """Return the distances from the common optimum, and the distances of the last models from the clusters' optima."""
     first, last = (float(np.median(of.distances[at])) for at in (0, -1))
     spread = of.runs > 1 and np.ptp(of.distances[-1]) > 0
     away = np.linalg.norm(of.path[-1][:, None] - of.task.optima, axis=-1)
@@ -49,7 +49,7 @@ def exact_rate(of: OneModelRun, name: str, distances: np.ndarray, limit: float |
 
 
 def law_facts(of: OneModelRun) -> Law:
-    """Return the run beside the path of its settings."""
+    """Return the comparison of the run with the path of its settings."""
     path = of.law
     return Law(
         "path" if path.coins is None else "coins",
@@ -64,13 +64,13 @@ def law_facts(of: OneModelRun) -> Law:
 
 
 def compare_all(of: OneModelRun, compared: Sequence[Compared], failure: float = 0.0) -> Outcome:
-    """Judge what a theorem allows; nothing holds, and nothing is broken, of a run that is not of its settings."""
+    """Judge a theorem's bound; a run that differs from the path of its settings neither keeps nor breaks it."""
     found = judged(compared, [count("in some round", compared, failure)])
     return replace(found, outcome="inconclusive", reason="other rounds") if of.law.differs else found
 
 
 def allowed_by(theorem: RoundTheorem, of: OneModelRun) -> np.ndarray:
-    """Return what a theorem allows the error after each round, (rounds + 1, R)."""
+    """Return a theorem's bound on the error after each round, (rounds + 1, R)."""
     squared = theorem.squared_bound(of.case, np.arange(of.rounds + 1)[:, None])
     return np.asarray(np.sqrt(squared))
 
@@ -87,7 +87,7 @@ def on_every_run(theorem: RoundTheorem) -> Theorem:
 def in_expectation(theorem: RoundTheorem, *, in_all_rounds: bool) -> Theorem:
     """Return the row of a bound E Psi_T <= rate^T Psi_0: runs are compared with 20 times it, by Markov's inequality.
 
-    The error is that of the mean of the x_i, whose square is at most Psi / m. One-step bounds make Psi_t / rate^t a
+    The error is the error of the mean of the x_i; its square is at most Psi / m. One-step bounds make Psi_t / rate^t a
     supermartingale, which exceeds 20 times its start in any round with probability at most 1/20.
     """
     assert theorem.rate is not None
@@ -106,7 +106,7 @@ def in_expectation(theorem: RoundTheorem, *, in_all_rounds: bool) -> Theorem:
 
 
 def largest_factor(of: OneModelRun, values: np.ndarray, unit: float) -> float | None:
-    """Return the largest factor of lengths (rounds + 1, R) in a round, where they are measured."""
+    """Return the largest factor per round of lengths (rounds + 1, R), if they can be measured."""
     counted = values[:-1] > MEASURED * unit
     ratios = values[1:][counted] / values[:-1][counted]
     return float(ratios.max()) if ratios.size else None

@@ -1,4 +1,4 @@
-"""What a theorem says of a run, as numbers and names."""
+"""Outcomes of theorems on a run, as numbers and names."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ When = Literal["in some round", "before the last round", "after the last round",
 
 @dataclass(frozen=True)
 class Above:
-    """Runs above a bound.
+    """Number of runs above a bound.
 
     Attributes
     ----------
     when
-        In which rounds.
+        The rounds in question.
     count, runs
-        How many runs are above, of how many.
+        Number of runs above, and number of all runs.
     allowed
-        How many may be, by the failure probability of the bound.
+        Number of runs that may be above, by the failure probability of the bound.
     """
 
     when: When
@@ -35,18 +35,18 @@ class Above:
 
 @dataclass(frozen=True)
 class Worst:
-    """Where a quantity is farthest above what is allowed.
+    """Place where a quantity is farthest above its bound.
 
     Attributes
     ----------
     quantity
         Its name.
     measured, allowed
-        What it is there, and what is allowed.
+        Its value and its bound there.
     round
-        After which round.
+        The round after which it occurs.
     cluster
-        Counted from 1; None of one model.
+        The cluster, counted from 1; None for one model.
     """
 
     quantity: str
@@ -58,7 +58,7 @@ class Worst:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a theorem says of a run.
+    """The outcome of a theorem on a run.
 
     Attributes
     ----------
@@ -67,24 +67,24 @@ class Outcome:
     claim
         Id of the claim, such as ``cfl-mgd/theorem-d``.
     source
-        Whose sentence it is: the paper's, one reading of it, or ours.
+        Source of the claim: the paper's sentence, one reading of it, or ours.
     quantity
-        Name of what it bounds.
+        Name of the bounded quantity.
     measured, allowed, start
-        What the run has after its last round, what the theorem allows there, and what the run started with. Of at
-        least 20 runs ``measured`` is the 95 % quantile, of fewer the largest. None where there is no number.
+        The run's value after its last round, the theorem's bound there, and the run's value at the start. For at least
+        20 runs ``measured`` is the 95 % quantile, for fewer the largest value. None if there is no number.
     hypotheses
         Every hypothesis that can be evaluated.
     above
         Counts of runs above the bound.
     worst
-        Where the run is farthest above it.
+        The place where the run is farthest above the bound.
     constants
         Further numbers, by names of the glossary.
     reason
-        Name of the sentence of the glossary that says why; empty where the numbers say it.
+        Name of the glossary's sentence with the reason; empty if the numbers give the reason.
     remedy
-        An option that would decide.
+        An option that would decide the outcome.
     """
 
     outcome: OutcomeWord
@@ -103,12 +103,12 @@ class Outcome:
 
     @property
     def unmet(self) -> Hypothesis | None:
-        """The first hypothesis that is not met."""
+        """The first hypothesis that fails."""
         return unmet(self.hypotheses)
 
     @property
     def ratio(self) -> float | None:
-        """``allowed`` over ``measured``; None where one is missing, or rounding."""
+        """``allowed`` over ``measured``; None if one is missing, or is only rounding."""
         rounding = self.reason == "rounding"
         if rounding or self.allowed is None or not self.measured or self.allowed <= 0:
             return None

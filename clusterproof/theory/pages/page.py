@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Page:
-    """A run beside the theorems about its algorithm.
+    """A run compared with the theorems about its algorithm.
 
     Attributes
     ----------
     facts
-        All that the page tells, as numbers and names.
+        The page's content, as numbers and names.
     further
-        Computes theorems that are in the table only: they take longer than the page.
+        Function that computes theorems for the table only: they take longer than the page.
     picture
-        What ``plot`` draws.
+        The content of ``plot``.
     """
 
     facts: Facts
@@ -47,7 +47,7 @@ class Page:
 
     @property
     def caption(self) -> str:
-        """What the picture shows: the task, the run, and every mark."""
+        """A description of the picture: the task, the run, and every mark."""
         from clusterproof.theory.pages.words import caption
 
         return caption(self.facts, self.picture)
@@ -76,7 +76,7 @@ class Page:
         title: str | None = None,
         labels: Sequence[str] = (),
     ) -> Figure:
-        """Draw the run beside its theorems.
+        """Draw the run with its theorems.
 
         Parameters
         ----------
@@ -97,8 +97,8 @@ class Page:
     def frame(self) -> polars.DataFrame:
         """Return the theorems as a table.
 
-        Its columns are ``claim``, ``source``, ``outcome``, ``quantity``, ``measured``, ``allowed`` and ``ratio``; the
-        first hypothesis that is not met as ``hypothesis``, ``required`` and ``actual``; and ``remedy``.
+        Its columns are ``claim``, ``source``, ``outcome``, ``quantity``, ``measured``, ``allowed`` and ``ratio``;
+        ``hypothesis``, ``required`` and ``actual`` for the first hypothesis that fails; and ``remedy``.
         """
         import polars
 
@@ -134,7 +134,7 @@ def _row(one: Outcome) -> tuple[Any, ...]:
 
 
 def _plain(value: Any) -> Any:
-    """Return dicts, lists and plain values in place of tuples and sets."""
+    """Return a value with tuples and sets replaced by lists, and records by dicts."""
     if isinstance(value, dict):
         return {name: _plain(one) for name, one in value.items()}
     if isinstance(value, frozenset):

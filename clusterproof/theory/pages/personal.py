@@ -1,4 +1,4 @@
-"""The pages of Per-FedAvg, FedBCD and LOCAL: where their rounds rest on exact quadratics."""
+"""The pages of Per-FedAvg, FedBCD and LOCAL: their fixed points on exact quadratics."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from clusterproof.theory.runs.run import AT_REST
 
 
 def rest_on_run(run: AffineRun) -> Outcome:
-    """Compare a run with the closed form of its fixed point: whether each round leads there.
+    """Compare a run with the closed form of its fixed point: each round must lead there.
 
-    A run whose rounds are the stated ones, which contract to the closed form, is one that rests there.
+    If the rounds are the stated ones and contract to the closed form, it is the run's fixed point.
     """
     assert run.affine is not None
     off = run.affine.leads_to_rest
@@ -112,7 +112,7 @@ def personal_facts(run: AffineRun) -> Facts:
 
 
 def _defaults(run: AffineRun) -> dict[str, Value]:
-    """Return the settings that an algorithm chooses where they are not given."""
+    """Return the settings that an algorithm chooses by default."""
     algorithm = run.algorithm
     if isinstance(algorithm, PerFedAvg):
         return {"inner_step_size": run.inner_step}
@@ -122,7 +122,7 @@ def _defaults(run: AffineRun) -> dict[str, Value]:
 
 
 def _near(run: AffineRun, error: ErrorFacts) -> ErrorFacts:
-    """Add how far the last models are from the clusters' optima, and from the clients' after a personal step."""
+    """Add the distances of the last models from the clusters' optima, and from the clients' after a personal step."""
     task, last, stepped = run.task, run.models[-1], None
     away = np.linalg.norm(last - task.optima, axis=-1)
     if isinstance(run.algorithm, PerFedAvg):
@@ -135,7 +135,7 @@ def _near(run: AffineRun, error: ErrorFacts) -> ErrorFacts:
 
 
 def _rest(run: AffineRun) -> list[Result]:
-    """Return where the rounds rest, the factor, and whether the rounds are those of the settings."""
+    """Return the fixed point, the factor, and whether the rounds follow the settings."""
     assert run.affine is not None
     radius, end, size = run.affine.radius, float(run.distances[-1].max()), AT_REST * run.size
     point, distance, known = _point(run)
@@ -147,7 +147,7 @@ def _rest(run: AffineRun) -> list[Result]:
 
 
 def departure(difference: tuple[int, float] | None) -> list[Result]:
-    """Return the first round that is not the algorithm's, and by how much."""
+    """Return the first round that differs from the algorithm's, and the distance."""
     if difference is None:
         return []
     return [Law("path", "differs", round=difference[0], distance=difference[1])]

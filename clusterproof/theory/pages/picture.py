@@ -1,4 +1,4 @@
-"""What the picture of a page shows."""
+"""The content of a page's picture."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ import numpy as np
 Role = Literal[
     "run", "round alone", "without noise", "repaired", "printed", "printed factor", "start", "limit"
 ]
-"""What a curve is, on which its colour and line style depend."""
+"""The role of a curve, which determines its colour and line style."""
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A curve and the label that stands at it.
+    """A curve and its label.
 
     Attributes
     ----------
     role
-        What it is.
+        Its role.
     name
-        Name of the theorem that it is a bound of; else its role.
+        Name of the theorem whose bound it is; otherwise its role.
     label
-        Formulas are in TeX.
+        Text of the label, with formulas in TeX.
     values
-        By round; NaN where there is none.
+        Values by round; NaN for no value.
     band
         Lower and upper ends of a band around it, or None.
     last
-        The value after the last round where it is of another kind, such as a sharper bound; or None.
+        The value after the last round if it is of another kind, such as a sharper bound; or None.
     """
 
     role: Role
@@ -43,16 +43,16 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class ErrorPicture:
-    """Errors of a run by round, from the start on, and what is known about them.
+    """Errors of a run by round, from the start on, and known facts about them.
 
     Attributes
     ----------
     title, quantity
-        Title, empty for that of the page, and name of the vertical axis.
+        Title, empty for the page's title, and name of the vertical axis.
     curves
-        Each with ``rounds + 1`` values.
+        Curves with ``rounds + 1`` values each.
     factor
-        What is written at the first rounds of the run, and the last of these rounds; None where no factor is measured.
+        Text at the first rounds of the run, and the last of these rounds; None if no factor is measured.
     """
 
     title: str
@@ -68,9 +68,9 @@ class ResidualPicture:
     Attributes
     ----------
     curves
-        Each with a value for every K.
+        Curves with a value for every K.
     ratios
-        Bounds over the mean after the last round, as written, by the role of the bound.
+        Ratios of bounds to the mean after the last round, as text, by the role of the bound.
     groups
         Number of groups after every round, (rounds, runs).
     true_groups

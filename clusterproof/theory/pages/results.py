@@ -1,4 +1,4 @@
-"""The sentences about what was measured on a run: clusters, errors, factors, fixed points and laws."""
+"""The sentences about results of a run: clusters, errors, factors, fixed points and laws."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from clusterproof.theory.pages.glossary import filled, table, word
 from clusterproof.theory.pages.layout import between, joined
 
 MOST_CUTS = 2
-"""Cuts that are told."""
+"""Largest number of cuts that the page lists."""
 
 MOST_PAIRS = 3
-"""Pairs of merged clusters that are told."""
+"""Largest number of merged pairs that the page lists."""
 
 SETTLED = 0.01
-"""A run stays at its fixed point if it ends nearer to it than this share of the point's distance from the optimum."""
+"""Largest distance at the end, relative to the point's distance from the optimum, of a run at its fixed point."""
 
 
 def need_words(one: Hypothesis) -> str:
-    """Say what a hypothesis needs, and what the run has."""
+    """Return a sentence about the requirement of a hypothesis and the run's value."""
     required, actual = one.sides()
     if isinstance(one.required, bool):
         name = one.name if one.required == (one.relation == "=") else f"not {one.name}"
@@ -41,13 +41,13 @@ def need_words(one: Hypothesis) -> str:
         if one.name.startswith("--"):
             return f"it needs {one.name} {required}, and this run has {actual}"
         return f"it needs {required}, and this run has {actual}"
-    word("symbols", one.name)  # so that the table of symbols explains it
+    word("symbols", one.name)  # so that the table of symbols explains the name
     term = f"{one.term} = " if one.term else ""
     return f"it needs {one.name} {one.relation} {term}{required}, and here it is {actual}"
 
 
 def result_blocks(facts: Facts) -> dict[str, str]:
-    """Return the sentences about every result of a page, by the label beside which they stand."""
+    """Return the sentences about every result of a page, by their label."""
     found: dict[str, list[str]] = {}
     for one in facts.results:
         label = LABELS.get(type(one)) or list(found or {"Result": []})[-1]
@@ -273,4 +273,4 @@ LABELS: dict[type, str] = {
     Rate: "Rate",
     Law: "Law",
 }
-"""Where they stand; further numbers stand with what comes before them."""
+"""Labels of the results; further numbers share the label of the result before them."""

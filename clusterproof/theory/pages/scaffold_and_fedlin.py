@@ -28,7 +28,7 @@ from clusterproof.theory.runs.scaffold_and_fedlin import CorrectedRun
 
 
 def _factors(of: CorrectedRun, theorem: RoundTheorem, values: np.ndarray | None) -> dict[str, Value]:
-    """Return the factor that is allowed in a round, and the largest of some lengths (rounds + 1, R)."""
+    """Return the allowed factor per round, and the largest factor of some lengths (rounds + 1, R)."""
     assert theorem.rate is not None
     known: dict[str, Value] = {"(1 - eta mu)^K": float(theorem.rate(of.case)) ** 0.5}
     if values is not None:
@@ -37,7 +37,7 @@ def _factors(of: CorrectedRun, theorem: RoundTheorem, values: np.ndarray | None)
 
 
 def _scaffold(theorem: RoundTheorem) -> Theorem:
-    """Return the row of SCAFFOLD's theorem on Psi, over all rounds and in each."""
+    """Return the row of SCAFFOLD's theorem on Psi, over all rounds and in each round."""
 
     def says(of: CorrectedRun) -> Outcome:
         compared, roots = [of.compared(allowed_by(theorem, of))], None
@@ -54,7 +54,7 @@ def _scaffold(theorem: RoundTheorem) -> Theorem:
 
 
 def _fedlin(of: CorrectedRun) -> Outcome:
-    """Compare with ``fedlin/sharp``, over all rounds, and in each round with the term that it has to spare."""
+    """Compare with ``fedlin/sharp``, over all rounds, and in each round including the theorem's unused term."""
     allowed = allowed_by(fedlin.SHARP, of)
     rate = float(fedlin.SHARP.rate(of.case)) if fedlin.SHARP.rate is not None else 1.0
     spared = (of.local_steps * of.algorithm.step_size) ** 2 * (1 - rate) / 3

@@ -1,4 +1,4 @@
-"""The page of SoFL: its one clustering, the groups that it leaves, and what is stated of them."""
+"""The page of SoFL: its one clustering, the resulting groups, and theorems about them."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from clusterproof.theory.papers.sofl.elbow import ALLOWED, COUNTS
 from clusterproof.theory.runs.sofl import ClusteredRun
 
 ABOUT = 0.1
-"""Mean cosines that differ by so much are about the same."""
+"""Largest difference of mean cosines that are about the same."""
 
 FEWEST_DIVERGING = 60
-"""Updates over which the rate of the schedule robbins-monro halves."""
+"""Number of updates over which the rate of the schedule robbins-monro halves."""
 
 OFF = "distance of a model from what is stated"
 
 
 def _off(run: ClusteredRun, *, printed: bool) -> tuple[float, float]:
-    """Return how far a model is from what line 30 gives its group, as printed or as meant, and the group's share."""
+    """Return a model's distance from line 30's result for its group, as printed or as meant, and the group's share."""
     furthest, share = 0.0, 1.0
     for one, start in enumerate(run.when):
         for number in range(run.rounds if start is None else start, run.rounds):
@@ -54,7 +54,7 @@ def _clustered_by_its_rounds(run: ClusteredRun) -> Iterator[Hypothesis]:
 
 
 def _line_30(run: ClusteredRun) -> Outcome:
-    """Compare the models with line 30 as printed, whose weights n_m / n are of the data of all clients."""
+    """Compare the models with line 30 as printed, whose weights n_m / n concern the data of all clients."""
     furthest, share = _off(run, printed=True)
     holds = furthest <= 10 * ROUNDING * run.size
     return Outcome(
@@ -68,7 +68,7 @@ def _line_30(run: ClusteredRun) -> Outcome:
 
 
 def _as_meant(run: ClusteredRun) -> Outcome:
-    """Compare the models with the mean of the clients' models in each group: other rounds are not the algorithm's."""
+    """Compare the models with the mean of the clients' models in each group; other rounds are not the algorithm's."""
     furthest, _ = _off(run, printed=False)
     if furthest <= 10 * ROUNDING * run.size:
         return Outcome("holds", quantity=OFF, measured=furthest, allowed=0.0, reason="means of the groups")
@@ -86,7 +86,7 @@ def _stationary(run: ClusteredRun) -> Iterator[Hypothesis]:
 
 
 def _condition(run: ClusteredRun) -> Outcome:
-    """Say what conditions (a) and (b) are worth in the round of the clustering."""
+    """Evaluate conditions (a) and (b) in the round of the clustering."""
     assert run.first is not None
     mean, largest = mean_and_largest(run.updates(run.first, 0))
     return Outcome(
@@ -123,7 +123,7 @@ def _count_needs(run: ClusteredRun) -> Iterator[Hypothesis]:
 
 
 def _count(run: ClusteredRun) -> Outcome:
-    """Compare the number of groups with ``sofl/guarded-count``, where the updates are such as it supposes."""
+    """Compare the number of groups with ``sofl/guarded-count``, if the updates meet its hypotheses."""
     wrong = sum(len(np.unique(groups)) != run.task.clusters for groups in run.labels[-1])
     return judged_events((wrong, wrong), runs=len(run.labels[-1]), rate=ALLOWED)
 
@@ -173,7 +173,7 @@ def self_organising_facts(run: ClusteredRun) -> Facts:
 
 
 def _clustering(run: ClusteredRun) -> list[Result]:
-    """Return the cosines that the first run was clustered by."""
+    """Return the cosines at the first run's clustering."""
     if run.first is None or run.moves is None:
         return []
     cosines = cosine_similarities(run.updates(run.first, 0))

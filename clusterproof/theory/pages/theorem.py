@@ -1,4 +1,4 @@
-"""A theorem in the table of an algorithm: what it needs, and what it says of a run that meets that."""
+"""A theorem in the table of an algorithm: its hypotheses, and its outcome on a run that meets them."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ class Theorem:
     claim
         Id of the claim that states it.
     says
-        What it says of a run that meets its hypotheses, or a function of the run.
+        Its outcome on a run that meets its hypotheses, or a function of the run.
     needs
-        The hypotheses, of a run; those that mean nothing unless earlier ones are met are left out there.
+        Function of a run that yields the hypotheses; it leaves out hypotheses that mean nothing unless earlier ones
+        hold.
     always
-        Numbers of a run that are told whether it applies or not.
+        Function of a run that returns numbers to print whether the theorem applies or not.
     on_page
-        Of a run: whether the page tells of it; else it is in the table of all theorems only.
+        Function of a run: whether the page describes the theorem; otherwise only the table of all theorems has it.
     of_no_round
-        Whether it says something of a run without rounds.
+        Whether the theorem says something about a run without rounds.
     """
 
     claim: str
@@ -55,7 +56,7 @@ class Theorem:
 
 
 def judge_all(theorems: Iterable[Theorem], run: Any) -> tuple[tuple[Outcome, ...], tuple[Outcome, ...]]:
-    """Judge theorems on a run: those of its page, and the others."""
+    """Judge theorems on a run: the page's theorems, and the others."""
     found = [(each.on_page(run), each.on(run)) for each in theorems]
     shown, others = (tuple(one for on_page, one in found if on_page is kept) for kept in (True, False))
     return shown, others

@@ -1,4 +1,4 @@
-"""The words about theorems on a page: their names, the table, and a paragraph each."""
+"""The words about theorems on a page: their names, the table, and one paragraph each."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ ORDER: dict[OutcomeWord, tuple[str, str]] = {
     "says nothing": ("says nothing", "say nothing"),
     "does not apply": ("does not apply", "do not apply"),
 }
-"""The outcomes by importance, of one theorem and of several."""
+"""The outcomes by importance, for one theorem and for several."""
 
 
 def name_of(claim: str) -> str:
-    """Return the name of a theorem; a claim of the user's is called by its id."""
+    """Return the name of a theorem; the name of a user's claim is its id."""
     known = REGISTRY.get(claim.partition("#")[0])
     if known is not None and not str(known.module).startswith("clusterproof."):
         return claim
@@ -33,7 +33,7 @@ def name_of(claim: str) -> str:
 
 
 def quantity_of(one: Outcome, name: str) -> str:
-    """Return the words for a quantity; a claim of the user's has quantities of its own."""
+    """Return the words for a quantity; a user's claim has its own quantities."""
     return (
         table("quantities").get(name, f"the {name}")
         if name_of(one.claim) == one.claim
@@ -59,7 +59,7 @@ def _cell(value: float | None, digits: int) -> str:
 
 
 def alike(theorems: Sequence[Outcome]) -> list[list[Outcome]]:
-    """Join theorems with the same outcome for the same reason, of which there is one thing to say."""
+    """Join theorems with the same outcome for the same reason, if one sentence covers them."""
     groups: list[list[Outcome]] = []
     for one in theorems:
         found = next((group for group in groups if _same(group[0], one)), None)
@@ -71,7 +71,7 @@ def alike(theorems: Sequence[Outcome]) -> list[list[Outcome]]:
 
 
 def _same(one: Outcome, other: Outcome) -> bool:
-    """Whether one sentence says all about both theorems."""
+    """Return whether one sentence covers both theorems."""
     if (one.outcome, one.reason) != (other.outcome, other.reason):
         return False
     more = (set(one.constants) | set(other.constants)) & set(table("more"))
@@ -86,8 +86,8 @@ def _same(one: Outcome, other: Outcome) -> bool:
 def theorem_words(group: Sequence[Outcome], told: set[str], *, brief: bool = False) -> str:
     """Return the paragraph about a theorem, or about several with the same outcome for the same reason.
 
-    ``told`` has the sentences about numbers that the page has; they are not repeated. A ``brief`` paragraph of a
-    theorem that holds leaves the numbers of the table out, and is empty if there are no others.
+    ``told`` has the sentences about numbers that the page already has; they are not repeated. A ``brief`` paragraph of
+    a theorem that holds leaves out the table's numbers, and is empty if there are no others.
     """
     one, several, known = group[0], len(group) > 1, _numbers(group[0])
     verb = ORDER[one.outcome][several]
@@ -110,7 +110,7 @@ def theorem_words(group: Sequence[Outcome], told: set[str], *, brief: bool = Fal
 
 
 def names_of(theorems: Sequence[Outcome]) -> str:
-    """Name theorems with their sources, those of one source together."""
+    """Name theorems with their sources; theorems from one source stand together."""
     groups = [list(group) for _, group in groupby(theorems, key=lambda one: one.source)]
     labels = [_label(group) for group in groups]
     return ", and ".join(labels) if any(len(group) > 1 for group in groups) else joined(labels)
@@ -155,7 +155,7 @@ def _first(one: Outcome, told: dict[str, Any]) -> str:
 
 
 def _above(one: Outcome) -> str:
-    """Say how many runs are above a bound; nothing of a sure bound that no run is above."""
+    """Return how many runs are above a bound; return no text for a sure bound that no run exceeds."""
     if not any(each.allowed for each in one.above):
         return ""
     parts = [

@@ -1,4 +1,4 @@
-"""What ``--verbose`` adds to a page: further theorems, every hypothesis and number, and what every symbol means."""
+"""The additions of ``--verbose``: further theorems, every hypothesis and number, and the meaning of every symbol."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clusterproof.theory.pages.words import parts
 
 
 def verbose_page(facts: Facts, further: Sequence[Outcome]) -> str:
-    """Return the page, the theorems beside it, every hypothesis, every number, and the meaning of every symbol."""
+    """Return the page, its further theorems, every hypothesis, every number, and the meaning of every symbol."""
     told_parts, others = list(parts(facts, "all")), [*facts.others, *further]
     if others:
         told_parts += ["", "Further theorems", theorem_table(others)]

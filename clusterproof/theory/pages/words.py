@@ -17,16 +17,16 @@ from clusterproof.theory.pages.theorem_words import ORDER, alike, names_of, theo
 from clusterproof.theory.runs.run import FEWEST_RUNS
 
 Told = Literal["all", "not in the table", "that apply", "in doubt"]
-"""Which theorems have a paragraph."""
+"""The theorems that have a paragraph."""
 
 SAMPLES = "n'"
 
 MOST_LINES = 50
-"""Lines of a page: of a longer one, paragraphs are left out, first those of which the table says all."""
+"""Lines of a page; a longer page loses paragraphs, first the ones that the table covers."""
 
 
 def page(facts: Facts) -> str:
-    """Return the page: with a paragraph for each theorem, if these fit."""
+    """Return the page, with a paragraph for each theorem if these fit."""
     for told in get_args(Told):
         text = "\n".join(parts(facts, told))
         if text.count("\n") < MOST_LINES:
@@ -47,12 +47,12 @@ def title(facts: Facts) -> str:
     """Return algorithm, task, and numbers of runs and rounds."""
     name = facts.run.algorithm
     algorithm = table("algorithms").get(name, name) if facts.run.library else name
-    task = table("tasks").get(facts.task.kind, facts.task.kind)  # a task of the user's has its own name
+    task = table("tasks").get(facts.task.kind, facts.task.kind)  # a user's task has its own name
     return f"{algorithm} on {task}: {many(facts.run.runs, 'run')} of {many(facts.run.rounds, 'round')}"
 
 
 def answer(facts: Facts) -> str:
-    """Say which theorems hold, are broken or say nothing."""
+    """Return a sentence about which theorems hold, are broken or say nothing."""
     if facts.no_theorem:
         return word("none", facts.no_theorem)
     said = []
@@ -125,7 +125,7 @@ def run_sentences(facts: Facts) -> list[str]:
 
 
 def _settings(run: RunFacts) -> Iterator[str]:
-    """Yield every setting but the participation: the chosen ones, those of the defaults, and those without a value."""
+    """Yield every setting but the participation: the chosen ones, the defaults, and the ones without a value."""
     known = {name: value for name, value in run.settings.items() if name != "participation"}
     groups = {
         "": [name for name, value in known.items() if value is not None and name not in run.usual],
@@ -139,7 +139,7 @@ def _settings(run: RunFacts) -> Iterator[str]:
 
 
 def _setting(name: str, value: Value, run: RunFacts) -> str:
-    """Write a setting by its name."""
+    """Write a setting with its name."""
     if name == "step_size" and run.step is not None:
         scaled = "" if abs(run.step - 1) > 1e-9 else "1"
         return f"step size {scaled or short(run.step, 4)}/L"
@@ -168,7 +168,7 @@ def _theorems(facts: Facts, told: Told) -> Iterator[str]:
 
 
 def _is_told(one: Outcome, told: Told) -> bool:
-    """Whether a theorem has a paragraph."""
+    """Return whether a theorem has a paragraph."""
     if told == "all":
         return True
     if told == "in doubt":
@@ -177,7 +177,7 @@ def _is_told(one: Outcome, told: Told) -> bool:
 
 
 def _in_table(one: Outcome) -> bool:
-    """Whether the table has all that there is to say."""
+    """Return whether the table covers the outcome."""
     more = set(one.constants) & set(table("more"))
     return one.outcome == "holds" and not (one.reason or more or any(each.count for each in one.above))
 
@@ -196,7 +196,7 @@ def _next(facts: Facts) -> str:
 
 
 def caption(facts: Facts, picture: ErrorPicture | ResidualPicture | None) -> str:
-    """Return what the picture shows: the task, the run, and every mark."""
+    """Return a description of the picture: the task, the run, and every mark."""
     curves = () if picture is None else picture.curves
     marks = [word("marks", role) for role in dict.fromkeys(curve.role for curve in curves)]
     marks += [word("marks", "last")] * any(curve.last is not None for curve in curves)
