@@ -1,4 +1,4 @@
-"""Tools of the Model Context Protocol, by which an agent calls commands."""
+"""Tools of the Model Context Protocol, with which an agent calls commands."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ A verdict is certified (proved), consistent (not refuted on the instances tried)
 vacuous, ill-posed or inconclusive (these decide nothing). Code is executed, with the rights of this server.
 """
 NAME = "text.py"
-"""Name of a text that is given in place of a file."""
+"""File name of the Python source that an agent sends."""
 RESULTS = {"check": {0}, "show": {0}, "run": {0}, "conform": {0, 1, 3, 4}, "improve": {0, 1}}
-"""Exit statuses of commands that have a result; any other is an error."""
+"""Exit statuses of commands that have a result; any other status is an error."""
 PAUSE = 0.01
-"""Seconds between two looks at a process."""
+"""Seconds between two checks of a process."""
 
 Text = Annotated[str | None, Field(description="Python source, in place of a file; it is executed")]
 File = Annotated[str | None, Field(description="Path of a Python file; it is executed")]
@@ -71,12 +71,12 @@ async def check(
 ) -> CallToolResult:
     """Judge the claims of a text or of a file: search for counterexamples, and prove what can be proved.
 
-    The answer is the record of `clusterproof check --json`: of each claim and line the verdict, its reason, the
+    The answer is the record of `clusterproof check --json`. For each claim and line it has the verdict, its reason, the
     counterexample as numbers and as code, and how sharp the bound is.
     """
     _one_of(text, path)
     async with _Folder(text) as here:
-        # without a folder, the evidence of a text would stay in the user's cache
+        # without a folder, the evidence would stay in the user's cache
         kept = evidence or (str(here.path / "evidence") if text is not None else None)
         words = [path or here.text, *([f"--evidence={kept}"] if kept else [])]
         return await here.answer("check", words)
@@ -92,8 +92,8 @@ async def show(
 ) -> CallToolResult:
     """Show a claim of the catalogue, of a text or of a file as a page.
 
-    The page has the statement, the verdict, the counterexample in fractions, what the verdict rests on, and the claim
-    that repairs it. The record beside it is that of `check`.
+    The page has the statement, the verdict, the counterexample in fractions, the evidence for the verdict, and the
+    claim that repairs it. The record is the same as from `check`.
     """
     if text is not None:
         _one_of(text, path)
@@ -114,8 +114,8 @@ async def run(
 ) -> CallToolResult:
     """Run an algorithm on a synthetic task whose optima are known, and compare it with the theorems about it.
 
-    Options are those of `clusterproof run ALGORITHM --help`, such as rounds, seed, task, clients, step-size. The answer
-    is the record of `--json`, and the page.
+    `clusterproof run ALGORITHM --help` lists the options, such as rounds, seed, task, clients, step-size. The answer is
+    the record of `--json`, and the page.
     """
     async with _Folder(text) as here:
         words = [f"--{name.replace('_', '-')}={value}" for name, value in (options or {}).items()]
@@ -133,7 +133,7 @@ async def conform(
     """Compare a class with the definition of a federated algorithm, round by round.
 
     The answer is the report of `clusterproof conform --json` without the numbers of each run: the verdict, the likely
-    mistake, where the code departs first, and every check.
+    mistake, the first difference, and every check.
     """
     async with _Folder(text) as here:
         words = [word for name, value in (settings or {}).items() for word in ("--set", f"{name}={value}")]
@@ -154,7 +154,7 @@ async def improve(
         ),
     ] = None,
 ) -> CallToolResult:
-    """Search the best constant of a claim: the last number that is certified, and the next one that is violated.
+    """Search for the best constant of a claim: the last certified number and the next violated one.
 
     The answer is the record of `clusterproof improve --json`: every number that was tried, and its verdict. It takes
     ten times as long as `check`, or longer.
@@ -171,23 +171,23 @@ async def improve(
 
 
 def _one_of(text: str | None, path: str | None) -> None:
-    """Require a text or a path, and not both.
+    """Require a text or a path, but not both.
 
     Raises
     ------
     ToolError
-        Otherwise.
+        If both or neither are given.
     """
     if (text is None) is (path is None):
         raise ToolError("give either text, the source of a file, or path, where the file is")
 
 
 TURN = anyio.Lock()
-"""Held by the call that is carried out."""
+"""Lock of the call that runs."""
 
 
 class _Folder:
-    """A folder for one call, with the text that it gives, while it is this call's turn."""
+    """A folder for one call, with the text that it sends, while the call has its turn."""
 
     def __init__(self, given: str | None) -> None:
         self.given = given
@@ -210,11 +210,11 @@ class _Folder:
         return str(self.path / NAME)
 
     def named(self, reference: str) -> str:
-        """Return the reference of a class, in the text if there is one."""
+        """Return the reference of a class; if a text was sent, the class in it."""
         return reference if self.given is None else f"{self.text}:{reference.rpartition(':')[2]}"
 
     async def answer(self, command: str, words: Sequence[str]) -> CallToolResult:
-        """Carry out a command in a child process, which ends with this task if it is cancelled."""
+        """Run a command in a child process; if this task is cancelled, the child ends."""
         call = Call([command, *words, "--json", str(self.path / RECORD)], self.path)
         with anyio.CancelScope(shield=True):
             await to_thread.run_sync(call.start)
@@ -228,11 +228,11 @@ class _Folder:
 
 
 def _result(command: str, answer: Answer, folder: str) -> CallToolResult:
-    """Return what a command has done: a line on it, its page or record, and the record; the folder is not named."""
+    """Return a command's result: a summary line, its page or record, and the record; without the folder's name."""
     output, error = (each.replace(folder, "") for each in (answer.output, answer.error))
     record = answer.record and json.loads(json.dumps(answer.record).replace(folder, ""))
     if command == "conform" and record:
-        del record["runs"]  # arrays, which are of no use in a conversation
+        del record["runs"]  # without arrays, which do not help a conversation
     is_error = answer.status not in RESULTS[command]
     if is_error:
         said = error or f"clusterproof {command} ended with exit status {answer.status}"
@@ -247,7 +247,7 @@ def _result(command: str, answer: Answer, folder: str) -> CallToolResult:
 
 
 def _summary(command: str, record: Mapping[str, Any], output: str) -> str:
-    """Return the result of a command in a line."""
+    """Return a summary of a command's result in one line."""
     if command == "conform":
         return f"{record['verdict']}: {record['algorithm']}: {record['sentence']}"
     if command in ("run", "improve"):

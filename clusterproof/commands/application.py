@@ -1,4 +1,4 @@
-"""The command line: registers the commands and converts exceptions to messages and exit statuses."""
+"""The command line: register the commands, and convert exceptions to messages and exit statuses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 """Error numbers that a write to an open stream may raise."""
 
 NARROWEST = 40
-"""Columns of the narrowest terminal that help and tables are laid out for; in one or two, rich never ends."""
+"""Least number of columns for which help and tables are laid out; with one or two, rich never ends."""
 
 HELP = ("--help", "-h")
 
@@ -62,17 +62,17 @@ COMMANDS = (
     (
         "improve",
         "clusterproof.commands.improve:improve_claim",
-        "Search the best constant of a claim, or rate of a method.",
+        "Search for the best constant of a claim, or rate of a method.",
     ),
     ("claims", "clusterproof.commands.claims:claims", "List every claim."),
     ("data", "clusterproof.commands.data:app", "List, fetch and verify image data sets."),
 )
-"""Commands in the order in which people meet them, as help lists them: name, place and help.
+"""Commands in the order of a user's work, as in the help: name, place and help.
 
-They are registered by import path, so that --help and usage errors do not import numpy.
+They are registered by import path, so that --help and usage errors do not import NumPy.
 """
 for _place, (_name, _path, _help) in enumerate(COMMANDS):
-    _own: dict[str, Any] = {"help_flags": ()} if _name == "figures" else {}  # which has pages of its own
+    _own: dict[str, Any] = {"help_flags": ()} if _name == "figures" else {}  # its help has pages of its own
     app.command(_path, name=_name, help=_help, sort_key=_place, **_own)
 app.register_install_completion_command()
 
@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments
-        Command-line arguments. If None, those of the process.
+        Command-line arguments. By default, the arguments of the process.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     child_process.tokens = tokens
     if sys.stdout is None:
         return _give_up(2, "standard output is closed; redirect it, to a file or to /dev/null")
-    if sys.stderr is None:  # it is closed
+    if sys.stderr is None:  # standard error is closed
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - until the process ends
     if (width := shutil.get_terminal_size().columns) < NARROWEST or "COLUMNS" in os.environ:
         os.environ["COLUMNS"] = str(max(width, NARROWEST))
@@ -104,7 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except FileNotFoundError:
         return _give_up(2, "no folder for temporary files can be written; set TMPDIR to one that can")
     try:
-        os.getcwd()  # for which libraries ask
+        os.getcwd()  # libraries ask for it
     except FileNotFoundError:
         return _give_up(2, "the working folder was deleted; change into one that exists")
     if sys.flags.optimize and not child_process.is_child:
@@ -118,7 +118,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _one_line
-            warnings.filterwarnings("ignore", module=r"torch\b")  # not actionable for users
+            warnings.filterwarnings(
+                "ignore", module=r"torch\b"
+            )  # warnings of torch's C++ code do not help users, and are attributed to the calling line
             # warnings of torch's C++ code are attributed to the calling line
             warnings.filterwarnings("ignore", message=r"(?s).*Triggered internally at")
             if _asks_for_own_class(tokens):
@@ -163,7 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     except MemoryError as error:
         return _give_up(2, f"out of memory ({error}); lower the sizes")
-    except Exception as error:  # a line for the user; a traceback in developer mode only
+    except Exception as error:  # one line for the user; a traceback only in developer mode
         from clusterproof.common.validation import InvalidArgument, error_line, install, missing_extra
 
         if isinstance(error, InvalidArgument):
@@ -184,7 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _with_standard_input(tokens: Sequence[str]) -> list[str]:
-    """Return the words such that - is the name of a file, standard input, and not an unknown option."""
+    """Return the arguments such that - is a file name (standard input) and not an unknown option."""
     if "--" in tokens:
         return list(tokens)
     places = [place for place, word in enumerate(tokens) if word == "-" and tokens[place - 1] != "--json"]
@@ -193,12 +195,12 @@ def _with_standard_input(tokens: Sequence[str]) -> list[str]:
 
 
 def _asks_for_own_class(tokens: Sequence[str]) -> bool:
-    """Return whether the help of a class of the user's is wanted, which no table of commands has."""
+    """Return whether the user asks for help on an own class, which no table of commands has."""
     return len(tokens) > 2 and tokens[0] == "run" and ":" in tokens[1] and bool({*HELP} & {*tokens[2:]})
 
 
 def _meant(error: CycloptsError) -> str | None:
-    """Return the answer to an argument too many, or to an option that there is not, by the nearest name."""
+    """Return the message for a surplus argument, or an unknown option, with the nearest known name."""
     if isinstance(error, UnusedCliTokensError):
         words = " ".join(error.unused_tokens or ())
         return f"Unexpected argument: {words}; options are written --name value."
@@ -217,7 +219,7 @@ def _meant(error: CycloptsError) -> str | None:
 
 
 def _discard_output() -> None:
-    """Discard buffered output, so that flushing it at interpreter exit does not fail again."""
+    """Discard buffered output, so that flushing it at exit does not fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -227,7 +229,7 @@ def _one_line(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def _give_up(status: int, message: str) -> int:
-    """Write one line to standard error, if possible, and return the exit status."""
+    """Write one line to standard error if possible, and return the exit status."""
     with suppress(OSError):
         print("error:" if status in (1, 2) else "clusterproof:", " ".join(message.split()), file=sys.stderr)
     return status

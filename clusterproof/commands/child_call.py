@@ -1,4 +1,4 @@
-"""One command line in a process of its own that starts warm, can be stopped, and cannot pass for another's success."""
+"""One command line in its own process, which starts warm, can be stopped, and cannot report a false success."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from typing import Any
 from clusterproof.commands import child_process
 
 METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
-"""How a child starts: forked from a process that has imported everything, or, as on Windows, on its own."""
+"""Start method of a child: a fork of a process that has imported everything, or on Windows a new process."""
 
 LONGEST = 20_000
-"""Characters of what a command prints that an answer holds."""
+"""Largest number of characters of a command's output in an answer."""
 
 STATUS, OUTPUT, ERRORS, RECORD = "status", "output.txt", "errors.txt", "record.json"
-"""Files of a call's folder."""
+"""File names in a call's folder."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command line has done.
+    """The result of a command line.
 
     Attributes
     ----------
     status
-        Its exit status; 2 if the process ended before the command was done.
+        Exit status; 2 if the process ended before the command.
     output
-        What it printed.
+        Text that the command printed.
     error
         Lines of standard error, without the name of this program.
     record
-        What it wrote for ``--json``; None if it wrote nothing.
+        Contents of the ``--json`` file; None if there is none.
     """
 
     status: int
@@ -48,14 +48,14 @@ class Answer:
 
 
 class Call:
-    """A command line that is carried out in a child process.
+    """A command line that runs in a child process.
 
     Parameters
     ----------
     tokens
         Words of the command line, with the name of this file in place of ``RECORD`` after ``--json``.
     folder
-        An empty folder for what the command writes, which the caller removes.
+        An empty folder for the command's files; the caller removes it.
     """
 
     def __init__(self, tokens: Sequence[str], folder: Path) -> None:
@@ -66,23 +66,23 @@ class Call:
         self.process = context.Process(target=_carry_out, args=(list(tokens), str(folder)))
 
     def start(self) -> None:
-        """Start the process; the first one waits until everything is imported."""
+        """Start the process; the first call waits until everything is imported."""
         self.process.start()
 
     def is_running(self) -> bool:
-        """Return whether the process has not ended."""
+        """Return whether the process is still running."""
         return self.process.exitcode is None
 
     def stop(self) -> None:
-        """End the process and all that it has started, and wait for its end."""
+        """End the process and its children, and wait until it has ended."""
         if hasattr(os, "killpg"):
-            with suppress(ProcessLookupError, PermissionError):  # it has no group of its own yet
+            with suppress(ProcessLookupError, PermissionError):  # it is not yet the leader of a group
                 os.killpg(self.process.pid, signal.SIGKILL)
         self.process.kill()
         self.process.join()
 
     def answer(self) -> Answer:
-        """Return what the command has done, when the process has ended."""
+        """Return the command's result after the process has ended."""
         output, error = (self._read(name) for name in (OUTPUT, ERRORS))
         lines = [line.removeprefix("error: ").removeprefix("clusterproof: ") for line in error.splitlines()]
         if not (self.folder / STATUS).exists():
@@ -98,7 +98,7 @@ class Call:
 
 
 def _why(code: int | None) -> str:
-    """Return why a process ended before its command was done, with the remedy."""
+    """Return why a process ended before its command, and the remedy."""
     if code is not None and code < 0:
         name = signal.Signals(-code).name
         return f"the process was ended by {name}; look for too little memory, or for compiled code that fails"
@@ -108,7 +108,7 @@ def _why(code: int | None) -> str:
 
 
 def _carry_out(tokens: Sequence[str], folder: str) -> None:
-    """Carry out a command line in this process, whose output goes to files."""
+    """Run a command line in this process, with its output in files."""
     if hasattr(os, "setsid"):
         os.setsid()  # `stop` ends the group
     for name, stream, number in ((OUTPUT, sys.stdout, 1), (ERRORS, sys.stderr, 2)):

@@ -1,4 +1,4 @@
-"""A process of its own for a command that runs a user's file: nothing that the file does can pass for success."""
+"""A separate process for a command that runs a user's file, so that the file cannot report a false success."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 tokens: Sequence[str] = ()
-"""Command line that ``main`` carries out."""
+"""The command line that ``main`` runs."""
 
 GRACE = 10.0
-"""Seconds that a child has after Ctrl-C to print what it knows."""
+"""Seconds after Ctrl-C in which a child may print its results."""
 is_child = False
 """Whether this process is a child of ``in_child``."""
 
@@ -28,18 +28,18 @@ START = (
 
 
 class Finished(Exception):
-    """A child has carried out the command; its exit status is the argument."""
+    """Raised when a child has run the command; its exit status is the argument."""
 
 
 def in_child(argument: str, *codes: str | None) -> None:
-    """Carry out the command line ``tokens`` in a child process, if it names a user's code; return where it is to run.
+    """Run the command line ``tokens`` in a child process if it names a user's code; return at once in the child.
 
     The child has the standard streams of this process, so that a terminal remains one.
 
     Parameters
     ----------
     argument, codes
-        Name and values of the argument that names the user's code; nothing is done without one.
+        Name and values of the argument that names the user's code; without one, nothing happens.
 
     Raises
     ------
@@ -63,14 +63,14 @@ def in_child(argument: str, *codes: str | None) -> None:
             "report": str(report),
             "parent": os.getpid(),
         }
-        # -P: what lies in the working folder is imported only where it is in this process
+        # -P: a module in the working folder is imported only if this process would do so
         command = [sys.executable, *flags, "-P", "-c", START, json.dumps(order)]
         with subprocess.Popen(command) as process:
             try:
                 process.wait()
             except KeyboardInterrupt:
-                process.terminate()  # the child raises KeyboardInterrupt, and prints and reports what it knows
-                with suppress(subprocess.TimeoutExpired):  # unless it is in a call of compiled code
+                process.terminate()  # the child raises KeyboardInterrupt, and prints its results
+                with suppress(subprocess.TimeoutExpired):  # unless it is inside a call of compiled code
                     process.wait(GRACE)
                 if not report.exists():
                     raise
@@ -82,8 +82,8 @@ def in_child(argument: str, *codes: str | None) -> None:
 
 
 def ended_early(argument: str, given: Sequence[str], status: int) -> Exception:
-    """Return the error that a child ended before the command was done."""
-    from clusterproof.common import InvalidArgument  # imports numpy, which --help does without
+    """Return the error for a child that ended before the command."""
+    from clusterproof.common import InvalidArgument  # imports NumPy, which --help avoids
 
     if status < 0:
         rule = f"was ended by {signal.Signals(-status).name} before the command was done"
@@ -95,16 +95,16 @@ def ended_early(argument: str, given: Sequence[str], status: int) -> Exception:
 
 
 def carry_out(order: Mapping[str, Any], main: Callable[[Sequence[str]], int]) -> None:
-    """Carry out a command line in the child by ``main``, and report its exit status when all is written."""
+    """Run a command line in the child by ``main``, and report its exit status after all output is written."""
     global is_child
     is_child = True
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent, which Ctrl-C reaches too, sends SIGTERM
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C also reaches the parent, which then sends SIGTERM
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.argv[1:] = order["tokens"]
     from clusterproof.common.processes import end_with
 
     end_with(order["parent"])
-    status = 1  # if main raises, as it does in developer mode
+    status = 1  # if main raises, as in developer mode
     try:
         status = main(order["tokens"])
     finally:

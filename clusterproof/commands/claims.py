@@ -43,7 +43,7 @@ def claims(
 
 
 def table_of(claims: Sequence[Claim]) -> tuple[Sequence[str], list[Sequence[str]]]:
-    """Return the head and the rows of a list of claims."""
+    """Return the headings and the rows of a list of claims."""
     return ("id", "label", "title"), [(claim.id, claim.source, claim.title) for claim in claims]
 
 

@@ -1,4 +1,4 @@
-"""The command ``data``: the image data sets, fetched and verified."""
+"""The command ``data``: list, fetch and verify the image data sets."""
 
 from __future__ import annotations
 

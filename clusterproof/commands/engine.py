@@ -1,4 +1,4 @@
-"""Computation of units for ``table`` and ``sweep``, with its progress."""
+"""Compute the units of ``table`` and ``sweep``, and show the progress."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST = 1024
 """Largest number of local processes."""
 
 GPU_UNIT = 4 * 2**30
-"""Bytes of a GPU's memory that a training run has at its disposal if several share the GPU."""
+"""Bytes of a GPU's memory for each training run if several share the GPU."""
 
 SHOWN = 20
 """Largest number of failed units that are reported individually."""
@@ -25,7 +25,7 @@ SHOWN = 20
 def compute(
     wanted: Sequence[units.Unit], out: Path | None, jobs: int | None, dask: str | None
 ) -> tuple[list[Any], bool]:
-    """Compute the units that are not stored yet, show the progress, and report what failed.
+    """Compute the units that are not stored yet, show the progress, and report failures.
 
     Parameters
     ----------
@@ -36,12 +36,12 @@ def compute(
     jobs
         Number of local processes. If None, ``default_jobs``.
     dask
-        Address of a Dask scheduler, in place of local processes.
+        Address of a Dask scheduler, instead of local processes.
 
     Returns
     -------
     tuple
-        The result of each unit, None of one that failed, and whether all are there.
+        The result of each unit, None for a failed one, and whether all units succeeded.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def compute(
 
 
 def default_jobs(wanted: Sequence[units.Unit]) -> int:
-    """Return one process per core; on a GPU, at most as many as its free memory has ``GPU_UNIT``."""
+    """Return one process per core; on a GPU, at most as many as fit into its free memory."""
     cores = os.cpu_count() or 1
     trained = [unit.settings["sections"]["training"] for unit in wanted if "sections" in unit.settings]
     if not any(training.get("device") == "cuda" for training in trained):

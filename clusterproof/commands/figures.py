@@ -1,4 +1,4 @@
-"""The command ``figures``: draw figures into files, with parameters of the user's choice."""
+"""The command ``figures``: draw figures into files, with the user's parameters."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ def draw(
         Width in centimetres, such as 8.5 for a column or 16 for a page; 18.3 by default. The font size does not change,
         and panels of a narrow figure are stacked.
     caption
-        Whether the caption below the figure is drawn; the file's description has it in any case.
+        Whether to draw the caption below the figure; the file's description always contains it.
     title
         Title above the figure.
     labels
-        Names of the curves in place of those in the legend, in their order, separated by commas.
+        New names of the curves in the legend, in order, separated by commas.
     style
         A style sheet of matplotlib, as FILE.mplstyle; without one, the user's matplotlibrc.
     show_help
@@ -69,7 +69,7 @@ def draw(
     check_seed(seed)
     looks: dict[str, Any] = {"width": width, "caption": caption, "title": title}
     looks["labels"] = [name.strip() for name in labels.split(",")] if labels else []
-    Appearance(**looks)  # refuses what no figure can have
+    Appearance(**looks)  # reject values that no figure accepts
     values = values_from_texts("set", settings)
     if values and not ids:
         raise InvalidArgument(
@@ -110,13 +110,13 @@ def draw(
 
 
 def _render(figure: Illustration, file_format: str, looks: dict[str, Any], sheet: Mapping[str, Any]) -> bytes:
-    """Draw a figure by a style sheet and return the bytes of its file, which describes it with its caption."""
+    """Draw a figure with a style sheet and return the bytes of its file, which contains the caption."""
     with appearing(Appearance(sheet=sheet)):
         return file_content(figure.plot(**looks), file_format, alt=figure.description)
 
 
 def _read_sheet(sheet: Path) -> Mapping[str, Any]:
-    """Return the parameters of a style sheet of the user's."""
+    """Return the parameters of a user's style sheet."""
     from matplotlib import rc_params_from_file
 
     try:

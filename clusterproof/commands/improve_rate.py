@@ -1,4 +1,4 @@
-"""What ``improve --algorithm`` does: the best rate of a built-in method, and the claims and evidence that state it."""
+"""The implementation of ``improve --algorithm``: find a built-in method's best rate, with claims and evidence."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from clusterproof.theory.rates.claims_file import NAME
 
 CLUSTER_DYNAMICS = "cfl-mgd"
 DYNAMICS = ("momentum", "condition", "proportion", "function_class")
-"""Options that the cluster dynamics needs, and which only it has, but for the class."""
+"""Options that only the cluster dynamics needs, apart from the class."""
 SPELLING = {"client_class": "class", "function_class": "class", "condition_number": "condition"}
-"""Options by the names of arguments."""
+"""Spelling of options, by the names of arguments."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class RoundOptions:
     server_step_size
         eta_g of FedAvg and SCAFFOLD; 1 by default.
     sampling
-        theta = (N - S) / (S (N - 1)) if S of N clients take part in a round; of FedAvg and FedProx.
+        theta = (N - S) / (S (N - 1)) if S of N clients take part in a round; for FedAvg and FedProx.
     proximal
         m of FedProx, whose local problems are solved exactly.
     probability
@@ -63,27 +63,28 @@ class RoundOptions:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class RateOptions(RoundOptions):
-    """What rate is searched, in place of the best constant of a claim.
+    """The rate to search for, instead of the best constant of a claim.
 
     Parameters
     ----------
     algorithm
-        fedavg, fedprox, scaffold or proxskip: the squared distance after one round, of at most 8 local steps, 1 by
-        default. cfl-mgd: the distance of a cluster's model in all rounds, without noise, with gradient averaging.
+        fedavg, fedprox, scaffold or proxskip: rate of the squared distance after one round of at most 8 local steps (1
+        by default). cfl-mgd: rate of the distance of a cluster's model over all rounds, without noise, with gradient
+        averaging.
     step_size
-        The size of a local step. With cfl-mgd the step size times L, 1 by default.
+        Size of a local step. For cfl-mgd, the step size times L, 1 by default.
     function_class
-        With cfl-mgd, quadratic: eigenvalues in [mu, L]; or smooth: every L-smooth mu-strongly convex function. Of a
-        round, strong: every client is such a function, the default; or convex: clients are convex, and their mean is
+        For cfl-mgd, quadratic: eigenvalues in [mu, L]; or smooth: every L-smooth mu-strongly convex function. For the
+        others, strong (default): every client is such a function; or convex: clients are convex, and their mean is
         mu-strongly convex.
     rate
-        Prove this rate instead of the smallest one. A larger rate has a smaller prefactor or constant.
+        Prove this rate instead of the smallest one. A larger rate allows a smaller prefactor or constant.
     momentum
-        beta of cfl-mgd, a decimal or a fraction such as 1/3.
+        beta for cfl-mgd, a decimal or a fraction such as 1/3.
     condition
-        kappa = L / mu, with cfl-mgd.
+        kappa = L / mu, for cfl-mgd.
     proportion
-        The cluster's share of the clients, with cfl-mgd.
+        The cluster's share of the clients, for cfl-mgd.
     """
 
     algorithm: str | None = None
@@ -99,12 +100,12 @@ NO_OPTIONS = RateOptions()
 
 
 def improve_rate(options: RateOptions, evidence: Path | None) -> int:
-    """Search the best rate, print it, and write its claims and evidence to a folder; return the exit status.
+    """Find the best rate, print it, and write its claims and evidence to a folder; return the exit status.
 
     Raises
     ------
     InvalidArgument
-        If an option is missing, out of range or of another algorithm, or the folder cannot be written.
+        If an option is missing, out of range or belongs to another algorithm, or the folder cannot be written.
     """
     if evidence is not None:
         require_writable([NAME], evidence)
@@ -135,7 +136,7 @@ def improve_rate(options: RateOptions, evidence: Path | None) -> int:
 
 
 def _searched(options: RateOptions) -> HeavyBallRate | RoundRate | NoRate:
-    """Return the rate that the options ask for."""
+    """Return the rate that the options describe."""
     given = {name: value for name, value in asdict(options).items() if value is not None}
     algorithm = given.pop("algorithm")
     of_dynamics = algorithm == CLUSTER_DYNAMICS
@@ -160,7 +161,7 @@ def _searched(options: RateOptions) -> HeavyBallRate | RoundRate | NoRate:
 
 
 def _numbers(found: HeavyBallRate | RoundRate) -> list[str]:
-    """Return the rate and its constants as decimals, a line each."""
+    """Return the rate and its constants as decimals, one per line."""
     if isinstance(found, RoundRate):
         numbers = {name: float(getattr(found, name)) for name in ("rate", "constant", "weight")}
         return [f"{name} {number:.12g}" for name, number in numbers.items() if name != "weight" or number]

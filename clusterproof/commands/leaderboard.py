@@ -1,4 +1,4 @@
-"""The command ``leaderboard``: compare convergence bounds with each other and with the truth."""
+"""The command ``leaderboard``: compare convergence bounds with each other and with the exact worst case."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COLUMNS = {
     "worst-quadratic": "the worst quadratics that were found, which no valid bound is below",
     "expected": "the exact expected error on your task (--task)",
 }
-"""What the columns mean that are no bounds of a paper."""
+"""Meanings of the columns that are not bounds of a paper."""
 
 
 @Parameter(name="*")
@@ -91,17 +91,17 @@ def leaderboard(
     Parameters
     ----------
     algorithm
-        fedavg, fedprox (local problems solved exactly; m is L by default), scaffold or proxskip (a round is one
-        iteration; p is 1 / K by default).
+        fedavg; fedprox (local problems are solved exactly, m is L by default); scaffold; or proxskip (a round is one
+        iteration, p is 1 / K by default).
     rounds
         Numbers of rounds, such as 1,3,10.
     clients
         N, with --participants, instead of --sampling.
     participants
-        S.
+        S, the number of clients in a round.
     task
-        QuadraticMixture or NoisyQuadraticMixture as FILE.py:NAME or MODULE:NAME, on which the exact expected error from
-        the model 0 is computed. A bound below it is violated.
+        A QuadraticMixture or NoisyQuadraticMixture, as FILE.py:NAME or MODULE:NAME. The exact expected error on it,
+        from the model 0, is computed. A bound below this error is violated.
     module
         Python file or module that states bounds with leaderboard_bound; it is executed.
     json_file
@@ -109,7 +109,7 @@ def leaderboard(
     figure
         Draw the columns to this png, svg or pdf.
     exact
-        Compute the exact worst case up to 40 local gradients in all, not 24, which takes some ten seconds.
+        Compute the exact worst case for up to 40 local gradients instead of 24, which takes about ten seconds.
     fail_on
         violated: exit with status 1 if an instance or the exact worst case exceeds a bound.
     """
@@ -147,7 +147,7 @@ def leaderboard(
 
 
 def _title(algorithm: str, values: Mapping[str, Any]) -> str:
-    """Return the setting in symbols, of which those that the algorithm lacks and the usual ones are left out."""
+    """Return the setting in symbols, without those that the algorithm lacks or that have usual values."""
     symbols = {"smoothness": "L", "strong_convexity": "mu", "proximal": "m", "step_size": "eta"}
     symbols |= {"local_steps": "K", "server_step_size": "eta_g", "sampling": "theta", "option": "option"}
     symbols |= {"probability": "p", "heterogeneity": "zeta*", "distance": "D"}
@@ -162,7 +162,7 @@ def _title(algorithm: str, values: Mapping[str, Any]) -> str:
 
 
 def _show(rows: Sequence[Row]) -> None:
-    """Print the table, what its columns mean, and the remarks on values that are not violated."""
+    """Print the table, the meaning of its columns, and remarks on values that are not violated."""
     columns = list(dict.fromkeys(row["column"] for row in rows))
     lines = []
     for number in dict.fromkeys(row["round"] for row in rows):
@@ -181,7 +181,7 @@ def _show(rows: Sequence[Row]) -> None:
         if row["reason"] and row not in broken:
             remarks.setdefault((row["column"], row["reason"]), []).append(row["round"])
     for (column, reason), numbers in remarks.items():
-        # the instance of the worst quadratics is another one in each round
+        # each round has its own worst quadratics
         every = len(numbers) == len(lines) and column != "worst-quadratic"
         place = "" if every else ", R = " + ", ".join(map(str, numbers))
         print(f"{column}{place}: {reason}")
@@ -190,7 +190,7 @@ def _show(rows: Sequence[Row]) -> None:
 def _sampling(
     algorithm: str, sampling: str | None, clients: int | None, participants: int | None
 ) -> str | Fraction:
-    """Return theta from either way to give it."""
+    """Return theta from either option."""
     if clients is None and participants is None:
         return "0" if sampling is None else sampling
     if sampling is not None:

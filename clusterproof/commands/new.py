@@ -1,4 +1,4 @@
-"""The command ``new``: write a commented file to begin with."""
+"""The command ``new``: write a commented file of claims to start from."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ def repaired(step_size: Fraction = STEP_SIZE, rounds: int = ROUNDS) -> Sides:
 #   functions(smoothness=, strong_convexity=)       every function of a class
 #   probability, expectation           with Stream and Replicates: events and means over repetitions
 '''
-"""A false theorem and its repair, with a comment for everything that a reader replaces."""
+"""A false theorem and its repair, with a comment on every part that a reader replaces."""
 
 
 def new(file: Path, /) -> int:
-    """Write a commented file that runs, to replace its theorem by your own.
+    """Write a commented file that runs; then replace its theorem by your own.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Options of the command line from the parameters of a class or function."""
+"""Options of the command line, made from the parameters of a class or function."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clusterproof.common.options import parameter_descriptions
 
 
 def options_of(function: Callable[..., Any], further: Mapping[str, str] = {}) -> Iterator[inspect.Parameter]:
-    """Yield an option for each keyword-only parameter of a function, with a further text or that of its docstring."""
+    """Yield an option for each keyword-only parameter of a function, with the given text or its docstring."""
     texts = {**parameter_descriptions(function), **further}
     for entry in inspect.signature(function, eval_str=True).parameters.values():
         if entry.kind is entry.KEYWORD_ONLY:
@@ -24,14 +24,14 @@ def options_of(function: Callable[..., Any], further: Mapping[str, str] = {}) ->
 def option(
     name: str, annotation: Any, default: Any, text: str, group: Group | str = "Parameters"
 ) -> inspect.Parameter:
-    """Return a parameter that cyclopts makes an option of; ranges are checked by what it is a setting of.
+    """Return a parameter from which cyclopts makes an option; its range is checked later, by the setting's class.
 
     Parameters
     ----------
     name, annotation, text
-        Of the option; numbers of a list are separated by commas.
+        Name, type and help of the option; numbers in a list are separated by commas.
     default
-        Value without the option, or words for it, in the help; None, False and "" are not shown.
+        Default value, or words for it, in the help; None, False and "" are not shown.
     group
         Heading in the help.
     """
@@ -48,7 +48,7 @@ def option(
         show_default=False if default is None or default is False or default == "" else lambda _: shown,
         **more,
     )
-    # cyclopts holds a default against the annotation where pydantic is imported: words for one become None
+    # if pydantic is imported, cyclopts checks a default against the annotation: words for one become None
     usual = None if isinstance(default, str) and str not in kinds else default
     kind = annotation | None if usual is None else annotation
     keyword = inspect.Parameter.KEYWORD_ONLY
@@ -62,7 +62,7 @@ def _kinds(annotation: Any) -> list[Any]:
 
 
 def read_numbers(annotation: Any, tokens: Sequence[Token]) -> list[float] | list[int]:
-    """Read numbers that are separated by commas; none in an empty text."""
+    """Read numbers separated by commas; an empty text has none."""
     text = tokens[0].value
     number, words = (float, "numbers") if float in _kinds(annotation) else (int, "whole numbers")
     try:

@@ -1,4 +1,4 @@
-"""What most commands import, loaded once: the process from which ``serve`` forks its calls imports this module."""
+"""Imports that most commands need, loaded once in the process from which ``serve`` forks its calls."""
 
 import clusterproof.commands.application
 import clusterproof.commands.check
@@ -8,4 +8,4 @@ import clusterproof.commands.run
 import clusterproof.commands.show  # noqa: F401 - all of them are imported to be there
 from clusterproof import checker
 
-checker.catalogue()  # imports the papers
+checker.catalogue()  # this imports the papers

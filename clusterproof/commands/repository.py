@@ -1,4 +1,4 @@
-"""The command ``repository``: check the claims, the evidence and the code of a paper's repository (action.yml)."""
+"""The command ``repository``: check the claims, evidence and code of a paper's repository (for action.yml)."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from clusterproof.common import InvalidArgument
 from clusterproof.common.atomic import write_whole
 
 FAILURES = "violated,ill-posed,vacuous"
-"""Verdicts that fail a repository unless it names others."""
+"""Verdicts that fail a repository by default."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """What was found of one thing that was checked.
+    """The result of one check.
 
     Attributes
     ----------
     subject
         A claim, a folder of evidence, or code.
     result
-        The verdict in a word or two.
+        The verdict, in one or two words.
     reason
         One sentence.
     """
@@ -44,14 +44,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Part:
-    """What one command found.
+    """The results of one command.
 
     Attributes
     ----------
     status
         Its exit status.
     rows
-        What it checked.
+        One row for each check.
     brief
         The results in a few words, for the badge.
     """
@@ -73,12 +73,12 @@ def repository(
     summary: str = "",
     badge: str = "",
 ) -> int:
-    """Check a paper's repository: its claims, its stored evidence, and its code. Files of these are executed.
+    """Check a paper's repository: its claims, its stored evidence, and its code. This executes the repository's files.
 
-    Everything is checked, whatever fails first. Claims are searched, whatever is recorded; stored evidence is replayed
-    in exact arithmetic. An option that is given as an empty text counts as left out.
+    All checks run, even if one fails. Claims are always searched, even if verdicts are recorded; stored evidence is
+    replayed in exact arithmetic. An option with an empty value counts as omitted.
 
-    Exit status: 0 if nothing failed, 1 if something did, 2 for bad input.
+    Exit status: 0 if every check passed, 1 if one failed, 2 for bad input.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def repository(
     implementation
         MODULE:NAME or FILE.py:NAME, as for `clusterproof conform`; needs --algorithm.
     algorithm
-        Name of the definition that the implementation is compared with, such as fedavg.
+        Name of the definition with which to compare the implementation, such as fedavg.
     settings
         NAME=VALUE of the definition, such as weighting=clients, separated by spaces.
     fail_on
@@ -107,7 +107,7 @@ def repository(
     outputs = {name: Path(path) for name, path in (("summary", summary), ("badge", badge)) if path}
     terminal.check_outputs(**outputs)
     folder = f"{claims.rstrip('/')}/"
-    terminal.files_in(folder)  # before anything is started
+    terminal.files_in(folder)  # before any command starts
     with tempfile.TemporaryDirectory() as fresh:
         parts = [check_claims(folder, fails, fresh)]
         if evidence:
@@ -144,7 +144,7 @@ def check_claims(folder: str, fails: Set[str], fresh: str) -> Part:
 
 
 def replay_evidence(folder: str, evidence: str, fresh: str) -> Part:
-    """Replay the stored evidence on the claims of a folder; texts that differ from those in ``fresh`` are refused."""
+    """Replay the stored evidence for the claims of a folder; reject texts that differ from those in ``fresh``."""
     status, said, _ = carry_out(["check", folder, "--replay", "--evidence", evidence])
     reason = said or ("the log names each record" if status else "")
     if not status and (changed := changed_claims(Path(evidence), Path(fresh))):
@@ -158,13 +158,13 @@ def replay_evidence(folder: str, evidence: str, fresh: str) -> Part:
 
 
 def changed_claims(stored: Path, fresh: Path) -> list[str]:
-    """Return the claims of a folder of evidence whose text is not the one in another folder, which has it as it is."""
+    """Return the claims of an evidence folder whose text differs from the fresh one in another folder."""
     now = texts_in(fresh)
     return [name for name, text in texts_in(stored).items() if now.get(name) != text]
 
 
 def texts_in(folder: Path) -> dict[str, str]:
-    """Return the texts of a folder of evidence, by claim."""
+    """Return the texts in an evidence folder, by claim."""
     found: dict[str, str] = {}
     for path in sorted(folder.glob("*.json")):
         found |= read_evidence(path.stem, folder).texts
@@ -180,13 +180,13 @@ def compare_code(implementation: str, algorithm: str, settings: Sequence[str]) -
 
 
 def carry_out(tokens: Sequence[str], *, record: bool = False) -> tuple[int, str, Mapping[str, Any] | None]:
-    """Run a command of ours, whose output goes where ours goes.
+    """Run one of our commands with the same standard output.
 
     Returns
     -------
     tuple
-        Exit status; last line of standard error, without the name of this program; what the command wrote for --json if
-        ``record`` asks for it, None if it wrote nothing.
+        Exit status; last line of standard error, without the name of this program; the command's --json record if
+        ``record`` requests it, None if there is none.
     """
     print("$ clusterproof", *tokens, flush=True)
     with tempfile.TemporaryDirectory() as place:
@@ -204,7 +204,7 @@ def carry_out(tokens: Sequence[str], *, record: bool = False) -> tuple[int, str,
 
 
 def table(rows: Sequence[Row], status: int) -> str:
-    """Return the rows as a table in Markdown, whatever signs they have."""
+    """Return the rows as a Markdown table, with special characters escaped."""
     lines = [
         f"### Clusterproof: {'passed' if not status else 'failed'}",
         "",
@@ -216,13 +216,13 @@ def table(rows: Sequence[Row], status: int) -> str:
 
 
 def _cell(text: str) -> str:
-    """Return a text such that Markdown prints it as it is, in a cell."""
+    """Return a text as a table cell that Markdown prints unchanged."""
     escaped = "".join(f"&#{ord(sign)};" if sign in "&<>|*_`[]\\~$@#!" else sign for sign in text)
     return " ".join(escaped.split())
 
 
 def badge_of(parts: Sequence[Part], status: int) -> dict[str, Any]:
-    """Return what shields.io reads from an endpoint (https://shields.io/badges/endpoint-badge)."""
+    """Return the JSON of an endpoint of shields.io (https://shields.io/badges/endpoint-badge)."""
     message = ", ".join(part.brief for part in parts if part.brief)
     return {
         "schemaVersion": 1,

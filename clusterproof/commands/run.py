@@ -39,7 +39,7 @@ FIRST = {
     *("step_size", "momentum", "local_steps", "participation", "proximal", "penalty", "strength", "weight"),
     *("clusters", "clients", "dimension", "condition_number", "separation", "noise", "samples"),
 }
-"""Options that ``--help`` shows, of those that an algorithm has; ``--help-all`` shows the rest, too."""
+"""Options of algorithms that ``--help`` shows; ``--help-all`` shows the others as well."""
 
 
 def run_algorithm(
@@ -64,7 +64,7 @@ def run_algorithm(
     Parameters
     ----------
     algorithm
-        Name of an algorithm, or of a class of the user's.
+        Name of an algorithm, or of the user's own class.
     given
         Settings of the algorithm and of the task.
     task
@@ -85,7 +85,7 @@ def run_algorithm(
         A function of (state, task) to evaluate and store after every round, as FILE.py:NAME or MODULE:NAME; needs
         --out.
     verbose
-        After the page, print theorems that take longer, every hypothesis, and what every symbol means.
+        After the page, also print theorems that take longer, every hypothesis, and the meaning of every symbol.
     plot
         Draw the run beside its theorems to this svg, pdf or png.
     csv
@@ -97,7 +97,7 @@ def run_algorithm(
         _alone(algorithm, everything=True).help_print(["run", algorithm])
         return 0
     from clusterproof.checker.report import tables as report
-    from clusterproof.commands.run_record import record_of  # help needs no theory
+    from clusterproof.commands.run_record import record_of  # help does not need the theory
     from clusterproof.theory.pages.compare import compare
 
     defaults = defaults_of(algorithm, task)
@@ -164,7 +164,7 @@ def run_algorithm(
 
 @contextmanager
 def _naming(own: Mapping[str, str]) -> Iterator[None]:
-    """Name the option of a user-supplied algorithm or measure, by its reference, in errors of its code and checks."""
+    """Name the option of a user's algorithm or measure, by its reference, in errors of its code."""
     try:
         with naming_user_code(own):
             yield
@@ -176,7 +176,7 @@ def _naming(own: Mapping[str, str]) -> Iterator[None]:
 
 
 def _alone(algorithm: str, *, everything: bool = False) -> App:
-    """Return the command line with the command of an algorithm alone."""
+    """Return the command line with only the command of an algorithm."""
     own, runs = App(name="clusterproof", help_format="markdown"), App(name="run")
     own.command(runs)
     add_command(runs, algorithm, everything=everything)
@@ -184,9 +184,9 @@ def _alone(algorithm: str, *, everything: bool = False) -> App:
 
 
 def add_command(to: App, name: str, *, everything: bool = False) -> None:
-    """Add the command that runs an algorithm: the options of its class, those of tasks, and those of every run.
+    """Add the command that runs an algorithm, with options of its class, of tasks, and of every run.
 
-    The options in ``FIRST``, or everything, are shown by its help.
+    Its help shows the options in ``FIRST``, or all options.
     """
     common = {each.name: each for each in options_of(run_algorithm, _defaults_of_runs(name))}
     known = {**common, **{each.name: each for each in _settings_of(name)}}
@@ -207,7 +207,7 @@ def add_command(to: App, name: str, *, everything: bool = False) -> None:
 
 
 def _defaults_of_runs(name: str) -> dict[str, str]:
-    """Return the descriptions of the options whose defaults depend on the algorithm."""
+    """Return the descriptions of options whose defaults depend on the algorithm."""
     page = defaults_of(name)
     on_task = f"by default on the {page.task} task, else"
     words = {"task": f"Name of the task; {page.task} by default."}
@@ -222,7 +222,7 @@ def _defaults_of_runs(name: str) -> dict[str, str]:
 
 
 def _settings_of(name: str) -> Iterator[inspect.Parameter]:
-    """Yield the parameters of an algorithm's class and of all tasks, with what a run uses if they are not given."""
+    """Yield the parameters of an algorithm's class and of all tasks, with the defaults of a run."""
     page, kind = defaults_of(name), synthetic_runs.algorithm_class(name)
     texts = parameter_descriptions(kind)
     step_size = "1 / (L + 2 rho) on quadratics, else 1 / (L + rho)" if name == "fpfc" else "1 / L of the task"
@@ -266,7 +266,7 @@ def run_own(
     algorithm: Annotated[str, Parameter(help=f"Name of an algorithm, or of a class of your own, {HOW}.")],
     *options: Annotated[str, Parameter(allow_leading_hyphen=True, show=False)],
 ) -> Any:
-    """Run a class of the user's."""
+    """Run the user's own class."""
     in_child("algorithm", algorithm)
     require_name("algorithm", algorithm)
     synthetic_runs.algorithm_class(algorithm)

@@ -1,4 +1,4 @@
-"""The record of a run that ``run --json`` writes."""
+"""The record that ``run --json`` writes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def record_of(task: Mixture, trace: Trace, seconds: float, target: str, page: Pa
     seconds
         Duration of the rounds.
     target
-        What the algorithm learns a model for.
+        Object for which the algorithm learns a model, such as a cluster.
     page
         The page of the run.
 
@@ -33,12 +33,12 @@ def record_of(task: Mixture, trace: Trace, seconds: float, target: str, page: Pa
         ``settings``: algorithm, task, rounds, seed and replicates. ``seconds``. ``rows``: meaning of a row of errors, a
         cluster, a model, the pooled model, or the clients of a cluster. ``first_errors``, ``last_errors``: median
         distance to the optimum over replicates (and a cluster's clients), one per row; None if the optima of the task
-        are unknown. ``bound``: of ``bound_claim``, the sharpest whose hypotheses hold, on the last errors, one per row,
-        which holds with probability 1 - ``failure_probability``; None if no claim applies to the run. ``purity``,
-        ``adjusted_rand_index``, ``cluster_count``: medians over replicates, for the final assignments. ``recovered``:
-        number of replicates in which all clients are assigned to their true clusters. ``page``: the facts of the page,
-        with the names of ``theory.pages.facts``: ``task``, ``run``, ``results``, ``theorems``, ``others`` and ``next``.
-        JSON has null for numbers that are not finite.
+        are unknown. ``bound``: bound of ``bound_claim`` on the last errors, one per row, with probability 1 -
+        ``failure_probability``. It is the sharpest one whose hypotheses hold; None if no claim applies to the run.
+        ``purity``, ``adjusted_rand_index``, ``cluster_count``: medians over replicates, for the final assignments.
+        ``recovered``: number of replicates in which all clients are assigned to their true clusters. ``page``: the
+        facts of the page, named as in ``theory.pages.facts``: ``task``, ``run``, ``results``, ``theorems``, ``others``
+        and ``next``. JSON has null for numbers that are not finite.
     """
     count = 0 if trace.errors is None else trace.errors.shape[-1]
     if target == "clusters" and trace.errors is not None and count == task.clusters:
@@ -75,12 +75,13 @@ def record_of(task: Mixture, trace: Trace, seconds: float, target: str, page: Pa
 
 
 def _bound(task: Mixture, trace: Trace) -> tuple[list[float] | None, str | None, float | None]:
-    """Return the sharpest bound on the last errors, one per model, its claim and failure probability; None without."""
+    """Return the sharpest bound on the last errors, one per model, its claim and failure probability, or None.
+    """
     if trace.errors is None:
         return None, None, None
     try:
         claim, allowed, last = sharpest_bounds(task, trace)[0]
-    except Exception:  # none applies, or an error in a claim, which must not discard the run
+    except Exception:  # no claim applies, or a claim has an error, which must not discard the run
         return None, None, None
     if allowed.measured is not None:
         return None, None, None

@@ -1,4 +1,4 @@
-"""The command ``show``: a claim as a page, with its verdict, a counterexample to check by hand, and what repairs it."""
+"""The command ``show``: a claim as a page, with its verdict, a counterexample to check by hand, and its repair."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ JUDGES = {
     "ours": "Ours: no source prints it.",
 }
 LONGEST = 200
-"""Characters of a counterexample up to which it is printed in a line, and its sides in fractions."""
+"""Number of characters up to which a counterexample is printed on one line, and its sides in fractions."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """What a claim's author says of it, besides its verdict.
+    """The author's statements about a claim, without its verdict.
 
     Attributes
     ----------
     id, label, title, text
-        As of ``Claim``.
+        As in ``Claim``.
     words
-        Whose statement it is.
+        Sentence on the source of the claim.
     named
-        What names it on the command line.
+        Its name on the command line.
     repairs
-        Ids and titles of the claims that repair it.
+        Ids and titles of the repaired claims.
     sides
         Both sides at the counterexample in fractions; empty if there are none.
     """
@@ -73,17 +73,17 @@ def show(
     latex: Annotated[bool, Parameter(negative=())] = False,
     json_file: Annotated[Path | None, Parameter("--json")] = None,
 ) -> int:
-    """Show a claim's statement, its verdict, its counterexample and the claim that repairs it.
+    """Show a claim's statement, its verdict, its counterexample and its repair.
 
     Parameters
     ----------
     names
-        Id of a claim, such as cfl-mgd/lemma-2, or of a paper, whose claims are listed; and Python files that state
-        claims; they are executed.
+        Id of a claim, such as cfl-mgd/lemma-2, or name of a paper, whose claims are listed. Also Python files that
+        state claims; they are executed.
     check
         Replay the claim's recorded verdict, or evaluate the claim; --no-check shows the statement only.
     latex
-        Print the claim, its verdict and what decides it in LaTeX, to be pasted into a draft.
+        Print the claim, its verdict and the deciding evidence in LaTeX, for your draft.
     json_file
         Write the verdict, as `check --json` does.
     """
@@ -145,7 +145,7 @@ def show(
 
 
 def told(order: check_child.Order) -> Iterator[tuple[str, Any]]:
-    """Yield what the process of a claim's function says: the claims of a paper, or a page and a verdict."""
+    """Yield the results of the process with the claim's function: a paper's claims, or a page and a verdict."""
     ids, files, of_files = terminal.ids_and_files([*order.ids, *order.files])
     stated = list(chain(*of_files))
     if not ids and len(stated) != 1:
@@ -169,7 +169,7 @@ def told(order: check_child.Order) -> Iterator[tuple[str, Any]]:
             if example is not None:
                 page = replace(page, sides=in_fractions(claim.id, example))
             yield "verdict", (0, verdict)
-        except Exception as error:  # the statement is printed all the same
+        except Exception as error:  # print the statement anyway
             yield "failure", (0, failure_line(error))
     yield "page", page
 
@@ -180,7 +180,7 @@ def _page_of(claim: Claim[..., Any]) -> Page:
         JUDGES[claim.judges] if len(judges) == 1 else "Its lines are of several kinds, as the verdicts say."
     )
     if words == JUDGES["printed"] and not is_of_library(claim.module):
-        words = ""  # nothing is known of the reader's paper
+        words = ""  # the reader's paper is unknown here
     return Page(
         id=claim.id,
         label=claim.label,
@@ -193,7 +193,7 @@ def _page_of(claim: Claim[..., Any]) -> Page:
 
 
 def _with_inconclusive_lines(verdict: Verdict) -> Verdict:
-    """Return a verdict whose reason counts the lines that nothing is concluded about."""
+    """Return a verdict whose reason counts the inconclusive lines."""
     lines = [line for line in verdict.lines if line.name]
     count = sum(line.verdict == "inconclusive" for line in lines)
     if not count or verdict.verdict == "inconclusive":
@@ -203,13 +203,13 @@ def _with_inconclusive_lines(verdict: Verdict) -> Verdict:
 
 
 def _show_text(verdict: Verdict) -> None:
-    """Print the text that the kernel reads: what is proved is proved of it."""
+    """Print the text that the kernel reads; proofs are about this text."""
     if verdict.text:
         print(f"\nThe text that the kernel reads\n{textwrap.indent(verdict.text.rstrip(), '    ')}")
 
 
 def _show_lines(verdict: Verdict, width: int) -> None:
-    """Print the verdict of each line of several."""
+    """Print the verdict on each of several lines."""
     if len(verdict.lines) > 1:
         print("\nVerdicts of the lines")
         for line in verdict.lines:
@@ -221,7 +221,7 @@ def _show_lines(verdict: Verdict, width: int) -> None:
 
 
 def _rests_on(line: Line, text: str) -> str:
-    """Return the evidence of a line in words, or why the kernel replays none."""
+    """Describe the evidence for a line, or why the kernel replays none."""
     if line.evidence is not None:
         rule, digest = line.evidence["rule"], hashlib.sha256(text.encode()).hexdigest()[:12]
         return f"evidence: {rule}, {size_of(line.evidence)} bytes, of the text {digest}"
@@ -237,7 +237,7 @@ def _rests_on(line: Line, text: str) -> str:
 
 
 def _show_counterexample(verdict: Verdict, page: Page, width: int) -> None:
-    """Print the counterexample, its sides in fractions where they are exact, and the code that evaluates it."""
+    """Print the counterexample, its exact sides in fractions, and the code that evaluates it."""
     if verdict.counterexample is None:
         return
     print("\nCounterexample")
@@ -252,12 +252,12 @@ def _show_counterexample(verdict: Verdict, page: Page, width: int) -> None:
         if 0 < len(page.sides) <= LONGEST:
             _print_wrapped(f"    {page.sides}", width)
         print()
-    if points:  # whose definition is longer than what a reader checks
+    if points:  # its definition is too long to check by hand
         check, folder = f"    clusterproof check {page.named}", ""
         if verdict.evidence is None:
             print(f"{check} --json report.json")
             return
-        if verdict.file:  # whose evidence is not shipped
+        if verdict.file:  # its evidence is not shipped
             folder = " --evidence FOLDER"
             print(f"{check}{folder}")
         print(f"{check} --replay{folder}")
@@ -270,7 +270,7 @@ def _is_function(value: object) -> bool:
 
 
 def _show_function(name: str, value: dict[str, Any], width: int) -> None:
-    """Print what a reader checks of a function: start, minimiser, and gradient and value at each point."""
+    """Print a function for a check by hand: start, minimiser, and gradient and value at each point."""
     several = len(value["triplets"]) > 1
     lines = [
         f"{name}: a function on R^{len(value['start'])} through these points, start {_vector(value['start'])}"
@@ -289,7 +289,7 @@ def _vector(entries: Sequence[Any]) -> str:
 
 
 def _print_wrapped(text: str, width: int) -> None:
-    """Print text wrapped to ``width``; a line that is too long is first joined with its continuation line."""
+    """Print text wrapped to ``width``; a line that is too long is first joined with the next one."""
     lines: list[str] = []
     too_long = False
     for line in text.splitlines():

@@ -1,4 +1,4 @@
-"""The command ``sweep``: all combinations of settings and seeds, into one table."""
+"""The command ``sweep``: run all combinations of settings and seeds, and write one table."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def sweep(
     dask: str | None = None,
     code: Annotated[tuple[str, ...], Parameter(negative="")] = (),
 ) -> int:
-    """Run algorithms with all combinations of settings and seeds, and put what is measured into one table.
+    """Run algorithms with all combinations of settings and seeds, and collect the measures in one table.
 
-    Finished runs are stored; rerun the command to resume. Other sweeps reuse the runs that they have in common.
+    Finished runs are stored; rerun the command to resume. Sweeps share runs with equal settings.
 
     Parameters
     ----------
     file
         TOML: command (run or train), measure, rounds, seeds, replicates, every; the tables settings and grid.
     set
-        A value in place of the file's, such as rounds=10 or step_size=0.1; may be repeated.
+        A value that replaces the file's, such as rounds=10 or step_size=0.1; may be repeated.
     parquet
         File for the table; by default none is written.
     csv
@@ -64,7 +64,7 @@ def sweep(
     runs = runs_of(plan, code)
     terminal.check_outputs(out=out, parquet=parquet, csv=csv, plot=plot)
     if plot is not None:
-        from clusterproof.figures.files import file_content  # help needs no figures
+        from clusterproof.figures.files import file_content  # help does not need figures
         from clusterproof.figures.sweep_curves import check_axis, draw
 
         check_axis(plan, runs, str(plot))
@@ -84,7 +84,7 @@ def sweep(
 
 
 def _show_measures(frame: DataFrame, plan: Sweep) -> None:
-    """Print median and range of the measures after the last round, by setting."""
+    """Print median and range of the measures after the last round, for each setting."""
     settings = [name for name in plan.grid if name in frame.columns] or ["algorithm"]
     rows = summarise(frame.filter(frame["round"] == frame["round"].max()), settings, plan.measure)
     print(f"median [least, largest] over {observations(frame) or 'one run'}, after the last round")

@@ -1,4 +1,4 @@
-"""The command ``table``: a paper's experiment beside its printed numbers, and a summary of all stored ones."""
+"""The command ``table``: a paper's experiment beside its printed numbers, and a summary of all stored tables."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ app = App(name="table", help="Reproduce a paper's table.", help_format="markdown
 
 @app.default
 def table(table_id: Annotated[str | None, Parameter(show=False)] = None, /) -> int:
-    """Print the stored results of all tables: the paper's number, ours, the difference that we would have seen.
+    """Print the stored results of all tables: the paper's number, ours, and the difference that we could have detected.
 
-    With a table's name: compute it, `clusterproof table cfl-mgd/table-2 --help`.
+    To compute a table, give its name: see `clusterproof table cfl-mgd/table-2 --help`.
     """
     if table_id is not None:
         check_name("id", table_id, list(TABLES))
@@ -78,7 +78,7 @@ def _command(kind: type[PaperTable]) -> Callable[..., int]:
         seeds
             Number of seeds, 0, 1 and so on.
         out
-            Folder of the finished runs, from which an interrupted table resumes; by default the user's cache.
+            Folder of the finished runs, so that an interrupted table can resume; by default the user's cache.
         parquet
             File for the numbers.
         csv
@@ -94,7 +94,7 @@ def _command(kind: type[PaperTable]) -> Callable[..., int]:
         terminal.check_outputs(out=out, parquet=parquet, csv=csv, plot=plot)
         made = kind.from_values(values_from_texts("set", set))
         if plot is not None:
-            from clusterproof.figures.table_curves import check_rounds  # help needs no figures
+            from clusterproof.figures.table_curves import check_rounds  # help does not need figures
 
             check_rounds(made, str(plot))
         made.check(is_here=dask is None)
@@ -130,7 +130,7 @@ def _draw(frame: DataFrame, table: PaperTable, plot: Path) -> None:
 
 
 def _settings(kind: type[PaperTable]) -> str:
-    """Return what a table is, and its settings with their defaults and meaning."""
+    """Return a table's description, and its settings with their defaults and meanings."""
     described, usual = parameter_descriptions(kind), kind.from_values({})
     by_text: dict[str, list[str]] = {}
     for field in fields(kind):

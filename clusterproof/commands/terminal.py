@@ -1,4 +1,4 @@
-"""Standard output, progress bars and error lines of the commands."""
+"""Standard output, progress bars and error messages of the commands."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from rich.table import Table
 from rich.text import Text
 
 STANDARD_INPUT = "-"
-"""Name of a file that is read from standard input."""
+"""File name that stands for standard input."""
 
 PAUSE = 10.0
-"""Seconds between two lines of progress at first; later a tenth of the time that has passed."""
+"""Seconds between two lines of progress at first; later a tenth of the elapsed time."""
 
 
 def read_integer(_type: Any, tokens: Sequence[Token]) -> int:
-    """Read an integer option; 1.5 is an error, where cyclopts would round it.
+    """Read an integer option; 1.5 is an error, although cyclopts would round it.
 
     Raises
     ------
@@ -67,11 +67,11 @@ def paper_names(_: Any) -> Iterable[str]:
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C in a command that resumes when it is rerun."""
+    """Raised by Ctrl-C in a command that can resume."""
 
 
 class QuietConsole(Console):
-    """A console that raises on a closed pipe and writes plain text if NO_COLOR is set."""
+    """A console that raises an error on a closed pipe and writes plain text if NO_COLOR is set."""
 
     def __init__(self, *, stderr: bool = False, width: int | None = None) -> None:
         plain = bool(os.environ.get("NO_COLOR"))
@@ -83,7 +83,7 @@ class QuietConsole(Console):
 
 
 def console() -> Console:
-    """Return a console for results, as wide as the terminal, or of practically unlimited width in a pipe."""
+    """Return a console for results, as wide as the terminal, or practically unlimited in a pipe."""
     return QuietConsole(width=None if sys.stdout.isatty() else 100_000)
 
 
@@ -132,12 +132,12 @@ def progress(total: int, *, lines: bool = False) -> Iterator[Callable[[int, str]
     total
         Number of steps; if 0, nothing is shown.
     lines
-        Whether a line is written now and then if standard error is not a terminal, also while a step takes longer.
+        Whether to write a line now and then if standard error is not a terminal, even during a long step.
 
     Yields
     ------
     Callable
-        Function of the number of finished steps and a description of the current step.
+        Function to call with the number of finished steps and a description of the current step.
     """
     if not total or not sys.stderr.isatty():
         if total and lines:
@@ -149,7 +149,7 @@ def progress(total: int, *, lines: bool = False) -> Iterator[Callable[[int, str]
     times = (TimeElapsedColumn(), TimeRemainingColumn())
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *times)
     console = QuietConsole(stderr=True)
-    # otherwise the bar would take what is printed along to standard error
+    # otherwise the bar would send printed output to standard error
     with Progress(*columns, console=console, transient=True, redirect_stdout=sys.stdout.isatty()) as bar:
         task = bar.add_task("", total=total)
         yield lambda done, text: bar.update(task, completed=done, description=text)
@@ -157,7 +157,7 @@ def progress(total: int, *, lines: bool = False) -> Iterator[Callable[[int, str]
 
 @contextmanager
 def _step_lines(total: int) -> Iterator[Callable[[int, str], None]]:
-    """Write a line on the finished steps now and then."""
+    """Write a line about the finished steps now and then."""
     started, ended = time.monotonic(), threading.Event()
     state: tuple[int, str] = 0, ""
 
@@ -183,7 +183,7 @@ def _step_lines(total: int) -> Iterator[Callable[[int, str], None]]:
 
 
 def _duration(seconds: float) -> str:
-    """Write a time in the unit that suits it."""
+    """Write a duration in a suitable unit."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
@@ -204,12 +204,12 @@ TABLES = ("out", "parquet", "csv")
 
 
 def check_outputs(*, out: Path | None = None, evidence: Path | None = None, **files: Path | None) -> None:
-    """Check before a computation that what it makes can be written: folders, and files by the names of their options.
+    """Check before a computation that its folders and files, by the names of their options, can be written.
 
     Raises
     ------
     InvalidArgument
-        If two are the same, a file cannot be written, or no picture can have the ending of a plot.
+        If two paths are the same, a file cannot be written, or a plot's suffix is not one of a picture.
     """
     from clusterproof.common.atomic import check_distinct, check_writable
     from clusterproof.common.validation import require
@@ -228,19 +228,17 @@ def check_outputs(*, out: Path | None = None, evidence: Path | None = None, **fi
 
 
 def load(files: Sequence[str]) -> list[list[str]]:
-    """Execute user-supplied files of claims, and return the ids of each file's claims."""
+    """Execute the user's files of claims, and return the ids of each file's claims."""
     from clusterproof.checker import find_claim, load_claims
     from clusterproof.checker.claims.claim import check_repairs
 
     stated = [load_claims(file) for file in dict.fromkeys(files)]
-    check_repairs(
-        find_claim(name) for own in stated for name in own
-    )  # a file may name claims of the next one
+    check_repairs(find_claim(name) for own in stated for name in own)  # a file may use claims of the next one
     return stated
 
 
 def split_names(names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the names that are no files, and the files, those of folders included; none of them is read."""
+    """Separate names into ids and files, including the files in folders; no file is read."""
     names = [each for name in names for each in (files_in(name) if name.endswith("/") else [name])]
     files = [name for name in dict.fromkeys(names) if name.endswith(".py") or name == STANDARD_INPUT]
     return [name for name in names if name not in files], files
@@ -249,21 +247,21 @@ def split_names(names: Sequence[str]) -> tuple[list[str], list[str]]:
 def ids_and_files(
     names: Sequence[str], most: int | None = None, argument: str = "file"
 ) -> tuple[list[str], list[str], list[list[str]]]:
-    """Execute the Python files among names, in any order, in a process of their own.
+    """Execute the Python files among the names, in any order, in a separate process.
 
     Parameters
     ----------
     names
-        Ids of claims, names of files, folders, whose names end in a slash, and - for a file on standard input.
+        Ids of claims, names of files, names of folders with a final slash, and - for a file on standard input.
     most
-        Largest number of names that are no files.
+        Largest number of ids.
     argument
-        What the files are called in messages.
+        Name of the files in messages.
 
     Returns
     -------
     tuple
-        The ids, the files, and the ids of the claims that each file states.
+        The ids, the files, and the ids of each file's claims.
 
     Raises
     ------
@@ -293,12 +291,12 @@ def ids_and_files(
 
 @cache
 def standard_input() -> Path:
-    """Write the text on standard input to a Python file, which goes when this process ends, and return its path.
+    """Write the text on standard input to a temporary Python file, which this process removes, and return its path.
 
     Raises
     ------
     InvalidArgument
-        If standard input is closed, or longer than a file may be.
+        If standard input is closed or too long.
     """
     from clusterproof.common import InvalidArgument
     from clusterproof.files import TEXT
@@ -315,7 +313,7 @@ def standard_input() -> Path:
 
 
 def files_in(folder: str) -> list[str]:
-    """Return the Python files in a folder and below it, without those that begin with an underscore or a dot.
+    """Return the Python files in and below a folder, except names that begin with an underscore or a dot.
 
     Raises
     ------

@@ -45,7 +45,7 @@ app = App(name="train", help="Train networks on image data.", help_flags=[], ver
 
 @app.default
 def train(*tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)]) -> int:
-    """Train networks with the options of what the command line names."""
+    """Train networks, with the options of the data, partition, network and algorithm on the command line."""
     named = dict(_options_in(tokens))
     source = Path(named["config"]) if "config" in named else None
     if is_begun(named.get("resume", "")):
@@ -78,7 +78,7 @@ def train(*tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=Tru
     try:
         status = inner(tokens, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
-        error.command_chain = ("train",)  # for the hint at its help
+        error.command_chain = ("train",)  # for the hint about its help
         if isinstance(error, UnknownOptionError):
             written, _, value = (error.token.keyword or error.token.value).partition("=")
             value = value or dict(pairwise(tokens)).get(written, "")
@@ -101,23 +101,23 @@ def _carry_out(
 ) -> int:
     """Train networks on data divided among clients.
 
-    The options below are those of the named data, partition, network and algorithm: `train --algorithm fpfc --help`.
-    Exit status: 0 when all rounds are done, 2 for bad input, 130 when interrupted; finished rounds are kept.
+    Named data, partitions, networks and algorithms add options: see `train --algorithm fpfc --help`. Exit status: 0
+    when all rounds are done, 2 for bad input, 130 when interrupted; finished rounds are kept.
 
     Parameters
     ----------
     names
-        Of data, partition, network and algorithm.
+        Names of data, partition, network and algorithm.
     stored
-        Sections of the file.
+        Sections of the configuration file.
     source
         The file.
     code
         Names of user-supplied code on the command line, by section.
     given
-        Options of the configuration that the command line has.
+        Options on the command line.
     config
-        TOML or JSON file that other options override.
+        TOML or JSON file; other options override its values.
     resume
         Folder of a run to resume to the same bits.
     out
@@ -152,7 +152,7 @@ def _carry_out(
 
 
 def _train(configuration: Configuration, folder: Path, resume: bool) -> int:
-    """Carry out a run, show its progress, and print its report."""
+    """Train, show the progress, and print the report."""
     from clusterproof.neural import training
 
     rows: list[Mapping[str, Any]] = []
@@ -212,7 +212,7 @@ MEASURED = {
 def describe_training(
     configuration: Configuration, rows: Sequence[Mapping[str, Any]], result: TrainingResult | None
 ) -> str:
-    """Write the report of a run, several lines.
+    """Write the report of a run, in several lines.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def describe_training(
     rows
         Metrics of the rounds of this process.
     result
-        Result of the run; None where it was broken off.
+        Result of the run; None if it was interrupted.
     """
     if result is not None:
         names = list(result.metrics)
@@ -261,7 +261,7 @@ def describe_training(
 
 
 def _options(names: Mapping[str, str], stored: Mapping[str, Any]) -> Iterator[inspect.Parameter]:
-    """Yield the options of a configuration under its names, with the defaults that they have."""
+    """Yield the options of a configuration, with the defaults for the given names."""
     for section, name in names.items():
         custom = f", or {HOW}" if section in OWN else ""
         yield option(section, str | None, name, f"One of {', '.join(KNOWN[section])}{custom}.")
@@ -278,7 +278,7 @@ def _options(names: Mapping[str, str], stored: Mapping[str, Any]) -> Iterator[in
 
 
 def _options_in(tokens: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the options that decide which other options there are."""
+    """Yield the options that determine which other options exist."""
     for name in (*DEFAULTS, "config", "resume"):
         for token, following in zip(tokens, [*tokens[1:], None], strict=True):
             flag, equals, value = token.partition("=")
@@ -289,15 +289,14 @@ def _options_in(tokens: Sequence[str]) -> Iterator[tuple[str, str]]:
 def _overridden(
     stored: Mapping[str, Any], given: Mapping[str, Any], names: Mapping[str, str], source: Path | None
 ) -> dict[str, Any]:
-    """Return the sections of a file with the options that were given.
+    """Return the sections of a file, overridden by the given options.
 
-    Options of the algorithm, network or partition that the file names are left out if another one, which lacks them,
-    was given in its place.
+    If another algorithm, network or partition replaces the file's, options that it lacks are removed.
 
     Raises
     ------
     InvalidArgument
-        If neither of the two has an option of the file.
+        If neither the file's choice nor the new one has an option of the file.
     """
     sections = {name: dict(table) if isinstance(table, dict) else table for name, table in stored.items()}
     for section in ("partition", "network", "algorithm"):
@@ -322,7 +321,7 @@ def _overridden(
 
 @contextmanager
 def _locating(given: Mapping[str, Any], source: Path | None) -> Iterator[None]:
-    """Name the option or the file of what is wrong in a configuration."""
+    """Name the option or the file in errors of a configuration."""
     try:
         yield
     except InvalidArgument as error:
@@ -335,7 +334,7 @@ def _locating(given: Mapping[str, Any], source: Path | None) -> Iterator[None]:
 
 
 def _refuse_option_of_others(flag: str, value: str, names: Mapping[str, str]) -> None:
-    """Say whose option it is that the named partition, network and algorithm lack."""
+    """Name the owners of an option that the chosen partition, network and algorithm lack."""
     for section in ("partition", "network", "algorithm"):
         owners = [name for name in KNOWN[section] if flag in places({**names, section: name})]
         if owners:
@@ -345,9 +344,9 @@ def _refuse_option_of_others(flag: str, value: str, names: Mapping[str, str]) ->
 
 @contextmanager
 def _deferred_interrupt() -> Iterator[Callable[[], bool]]:
-    """Yield a function that returns whether Ctrl-C was pressed; a second one interrupts immediately."""
+    """Yield a function that tells whether Ctrl-C was pressed; a second Ctrl-C interrupts immediately."""
     interrupted = False
-    # the parent of ``in_child`` sends SIGTERM in place of Ctrl-C
+    # the parent of ``in_child`` sends SIGTERM instead of Ctrl-C
     in_its_place = signal.getsignal(signal.SIGTERM) is signal.default_int_handler
     number = signal.SIGTERM if in_its_place else signal.SIGINT
 
