@@ -75,8 +75,7 @@ def record_of(task: Mixture, trace: Trace, seconds: float, target: str, page: Pa
 
 
 def _bound(task: Mixture, trace: Trace) -> tuple[list[float] | None, str | None, float | None]:
-    """Return the sharpest bound on the last errors, one per model, its claim and failure probability, or None.
-    """
+    """Return the sharpest bound on the last errors, one per model, its claim and failure probability, or None."""
     if trace.errors is None:
         return None, None, None
     try:

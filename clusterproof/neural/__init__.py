@@ -1,4 +1,4 @@
-"""Networks that clients train: image data, partitions, networks, the task, and whole training runs.
+"""Neural networks on clients: image data, partitions, networks, the task, and complete training runs.
 
 The public names are imported on first use; ``__init__.pyi`` lists them. A task for the algorithms of
 ``clusterproof.algorithms``::

@@ -1,9 +1,9 @@
 """The folder of a training run: its configuration, its lock, and its checkpoint.
 
-``configuration.json`` holds the configuration and ``checkpoint.safetensors`` the run after a round: its arrays as
-tensors, and all else as one JSON record among the metadata. Both are renamed into their place, so that a file is there
-whole or not at all, and a run that is killed at any moment is resumed to the same bits. Nothing is executed to read
-them.
+``configuration.json`` holds the configuration. ``checkpoint.safetensors`` holds the run after a round: its arrays as
+tensors, and everything else as one JSON record in the metadata. Both files are written under another name and then
+renamed, so each is complete or missing. A run that is killed at any moment therefore resumes with the same bits.
+Reading the files executes no code.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ CONFIGURATION, CHECKPOINT, LOCK = "configuration.json", "checkpoint.safetensors"
 IN_USE = "is in use by another run"
 
 LARGE_CHECKPOINT = 2**28
-"""Bytes of a checkpoint from which on its size is announced."""
+"""Bytes from which on the size of a checkpoint is announced."""
 
 ARRAY = "<array>"
-"""Key of an array's name among plain values."""
+"""Key that marks the name of an array among plain values."""
 
 StateT = TypeVar("StateT", bound=State)
 
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """Everything that is needed to continue after a round.
+    """All data that the run needs to continue after a round.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Checkpoint:
     assignments
         The cluster that each client chose when it last took part, (m,); -1 if never.
     randomness
-        The streams, at their positions.
+        The random streams, at their positions.
     """
 
     rounds: int
@@ -75,15 +75,15 @@ class Checkpoint:
 
 @dataclass(frozen=True, eq=False)
 class Stored:
-    """A checkpoint as it was read.
+    """A checkpoint as read from its file.
 
     Attributes
     ----------
     path
         The file.
     record
-        ``rounds``, ``state``, ``assignments``, ``randomness``, and what was given to ``save_checkpoint``, as plain JSON
-        values; of an array its name.
+        ``rounds``, ``state``, ``assignments``, ``randomness``, and the ``record`` of ``save_checkpoint``, as plain JSON
+        values; for an array, its name.
     arrays
         Arrays by name.
     """
@@ -98,7 +98,7 @@ class Stored:
         Raises
         ------
         InvalidArgument
-            If it is a state of another algorithm.
+            If the checkpoint holds a state of another algorithm.
         """
         try:
             arrays: dict[str, Array] = dict(self.arrays)
@@ -116,40 +116,40 @@ class Stored:
 
 
 def save_checkpoint(folder: Path, now: Checkpoint, record: Mapping[str, Any]) -> None:
-    """Write a checkpoint in place of the previous one.
+    """Replace the previous checkpoint by a new one.
 
     Parameters
     ----------
     folder
         Folder of the run.
     now
-        What is written.
+        The checkpoint to write.
     record
         Further plain JSON values.
 
     Raises
     ------
     InvalidArgument
-        If it cannot be written; the previous one is kept.
+        If the file cannot be written; the previous one is kept.
     """
     from safetensors import numpy
 
     streams = {name: stream.bit_generator.state for name, stream in vars(now.randomness).items()}
     plain, arrays = _taken_apart({**record, **vars(now), "randomness": streams})
-    # to_numpy may give an array of no axes one axis
+    # to_numpy may turn an array without axes into one with one axis
     stored = {
         name: np.ascontiguousarray(to_numpy(array)).reshape(array.shape) for name, array in arrays.items()
     }
     text = json.dumps({**plain, "torch": [name for name, array in arrays.items() if is_torch_array(array)]})
-    # one entry: safetensors writes several in any order
+    # a single entry, since safetensors writes several in any order
     metadata = {"record": f"{digest(stored, text)} {text}"}
     write_whole("out", folder / CHECKPOINT, numpy.save(stored, metadata))
 
 
 def check_space(folder: Path, state: State) -> str:
-    """Require space for checkpoints of a state, and return a sentence on their size, empty if they are small.
+    """Require space for checkpoints of a state, and return a sentence on their size; empty if they are small.
 
-    While a checkpoint is written, it is in memory once more, and the previous one is still on the disk.
+    While a checkpoint is written, a copy is in memory, and the previous checkpoint is still on the disk.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def read_checkpoint(folder: Path) -> Stored | None:
     Raises
     ------
     InvalidArgument
-        If it cannot be read, or is not as it was written.
+        If the file cannot be read, or has changed since it was written.
     """
     from safetensors import SafetensorError, numpy
 
@@ -220,27 +220,28 @@ def stored_configuration(
 
 
 def is_begun(folder: str | os.PathLike[str]) -> bool:
-    """Return whether a folder holds a run, which may have no checkpoint yet."""
+    """Return whether a folder holds a run, possibly without a checkpoint yet."""
     return (Path(folder) / CONFIGURATION).is_file()
 
 
 @contextmanager
 def run_folder(out: str | os.PathLike[str], *, resume: bool) -> Iterator[Path]:
-    """Hold the folder of a run against other processes; a new one is made.
+    """Lock the folder of a run against other processes; make it if it is new.
 
-    What was made is removed again if an error occurs before a first checkpoint is written.
+    If an error occurs before the first checkpoint is written, new files are removed again.
 
     Parameters
     ----------
     out
         The folder.
     resume
-        Whether it may hold a run.
+        Whether the folder may hold a run.
 
     Raises
     ------
     InvalidArgument
-        If it cannot be made or written, is in use, holds a link, or holds something and ``resume`` is False.
+        If the folder cannot be made or written, is in use, or holds a link, or is not empty although ``resume`` is
+        False.
     """
     folder = Path(out)
     if not os.fspath(out):
@@ -253,7 +254,7 @@ def run_folder(out: str | os.PathLike[str], *, resume: bool) -> Iterator[Path]:
     try:
         with _locked(folder):
             _require_free(folder, resume)  # another process may have begun a run in the meantime
-            for path in folder.glob(".clusterproof-*.partial"):  # of a process that was killed
+            for path in folder.glob(".clusterproof-*.partial"):  # left by a process that was killed
                 path.unlink(missing_ok=True)
             yield folder
     except BaseException as error:  # includes KeyboardInterrupt
@@ -268,7 +269,7 @@ def run_folder(out: str | os.PathLike[str], *, resume: bool) -> Iterator[Path]:
 
 
 def laid_out(state: StateT) -> StateT:
-    """Return a state with its arrays as a checkpoint gives them back.
+    """Return a state with its arrays laid out as after reading a checkpoint.
 
     The last bit of a matrix product may depend on the strides and the alignment of its factors, so that a resumed run
     could differ from one that was not interrupted.
@@ -276,7 +277,7 @@ def laid_out(state: StateT) -> StateT:
     Raises
     ------
     TypeError, ValueError
-        If it holds something that cannot be stored.
+        If the state holds a value that cannot be stored.
     """
     plain, arrays = _taken_apart(state)
     made: StateT = _put_together(plain, {key: _laid_out(array) for key, array in arrays.items()}, type(state))
@@ -284,11 +285,11 @@ def laid_out(state: StateT) -> StateT:
 
 
 def is_finite(state: State) -> bool:
-    """Return whether every floating-point number of a state is finite; one device-to-host copy an array."""
+    """Return whether every float of a state is finite; this copies from device to host once per array."""
 
     def holds(array: Array) -> bool:
         namespace = array_namespace(array)
-        # a sum needs no further memory, and is finite only if all numbers are; finite ones may overflow in it
+        # a sum needs no further memory, and is finite only if all numbers are; but finite numbers may overflow in it
         return bool(namespace.isfinite(namespace.sum(array))) or bool(namespace.isfinite(array).all())
 
     with np.errstate(all="ignore"):
@@ -296,7 +297,7 @@ def is_finite(state: State) -> bool:
 
 
 def digest(arrays: Mapping[str, np.ndarray], text: str = "") -> str:
-    """SHA-256 of a text, and of the names, types, shapes and values of arrays."""
+    """Return the SHA-256 of a text and of arrays' names, types, shapes and values."""
     total = hashlib.sha256(text.encode())
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
@@ -306,7 +307,7 @@ def digest(arrays: Mapping[str, np.ndarray], text: str = "") -> str:
 
 
 def _taken_apart(value: Any) -> tuple[Any, dict[str, Array]]:
-    """Separate dataclasses, lists and mappings into plain values, which name their arrays, and those arrays."""
+    """Split dataclasses, lists and mappings into plain values, which name their arrays, and the arrays."""
     arrays: dict[str, Array] = {}
 
     def name_array(part: Any) -> dict[str, str]:
@@ -320,12 +321,12 @@ def _taken_apart(value: Any) -> tuple[Any, dict[str, Array]]:
 
 
 def _put_together(plain: Any, arrays: Mapping[str, Array], kind: Any = Any) -> Any:
-    """Make a value of what ``_taken_apart`` returns; only the classes that annotations name are made.
+    """Build a value from the output of ``_taken_apart``, with the classes that annotations name only.
 
     Raises
     ------
     KeyError, TypeError, ValueError
-        If the values are not those of such a class.
+        If the values do not fit such a class.
     """
     kinds = get_args(kind) or (kind,)
     if isinstance(plain, list):
@@ -356,7 +357,7 @@ def _laid_out(array: Array) -> Array:
 
 
 def _generator_at(position: Any) -> np.random.Generator:
-    """Return a stream at its position."""
+    """Return a random stream at its position."""
     if position["state"]["state"].shape != (4,):
         raise ValueError("a stream's state has four words")
     bits = np.random.SFC64()
@@ -366,7 +367,7 @@ def _generator_at(position: Any) -> np.random.Generator:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Lock a folder by the exclusive lock of an empty database, which dies with its process on every system."""
+    """Lock a folder by the exclusive lock of an empty database, which every system releases when the process ends."""
     connection = None
     try:
         connection = sqlite3.connect(folder / LOCK, timeout=0, isolation_level=None, check_same_thread=False)
@@ -387,13 +388,13 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _require_plain(argument: str, folder: Path) -> None:
-    """Refuse a folder that holds a link, a pipe or a device; it may be a link itself."""
+    """Reject a folder that contains a link, a pipe or a device; the folder itself may be a link."""
     with naming_folder(argument, folder):
         require_plain(argument, *(folder.iterdir() if folder.is_dir() else ()))
 
 
 def _require_free(folder: Path, resume: bool) -> None:
-    """Require a folder without files, or one of a run that may be resumed."""
+    """Require a folder without files, or the folder of a run that may be resumed."""
     with naming_folder("out", folder):
         if folder.exists() and not folder.is_dir():
             raise InvalidArgument("out", os.fspath(folder), "must be a folder", "choose another name")

@@ -1,4 +1,4 @@
-"""Clients' samples on the device that computes: which of them a step uses, and what distorts their images."""
+"""Clients' samples on the computing device: which samples a step uses, and how images are distorted."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from clusterproof.neural.partitions.base import ClientImages
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """What a client uses in a gradient step.
+    """The data for one gradient step of a client.
 
     Attributes
     ----------
     samples
-        Which of its samples, integers (b,).
+        Numbers of the client's samples, integers (b,).
     distortions
-        What distorts their images, (b, 5); None for nothing.
+        Uniform numbers for the distortions, (b, 5); None for none.
     """
 
     samples: np.ndarray
@@ -35,8 +35,8 @@ def draw_steps(
 ) -> list[Step]:
     """Draw the minibatches of a client with ``size`` samples.
 
-    They go batch after batch through random orders of the data: a pass uses each sample once, its last batch may be
-    smaller, and the next pass has a new order. Who has at most ``batch_size`` samples uses all of them in every step.
+    The batches follow random orders of the data. One pass uses each sample once, its last batch may be smaller, and the
+    next pass has a new order. A client with at most ``batch_size`` samples uses all of them in every step.
     """
     batches: list[np.ndarray] = []
     while len(batches) < steps:
@@ -46,7 +46,7 @@ def draw_steps(
 
 
 def groups(plans: Sequence[Sequence[Step]], most: int) -> Iterator[np.ndarray]:
-    """Yield the positions of at most ``most`` participants whose batches have the same sizes, until all were given."""
+    """Yield the positions of at most ``most`` participants with equal batch sizes, until all have been yielded."""
     alike: dict[tuple[int, ...], list[int]] = {}
     for position, plan in enumerate(plans):
         alike.setdefault(tuple(len(step.samples) for step in plan), []).append(position)
@@ -57,7 +57,7 @@ def groups(plans: Sequence[Sequence[Step]], most: int) -> Iterator[np.ndarray]:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Samples.
+    """A batch of samples and their classes.
 
     Attributes
     ----------
@@ -72,20 +72,20 @@ class Batch:
 
 
 class ClientData:
-    """Samples of clients on a device: pixels stay bytes until they are used, and codes stay integers.
+    """Samples of clients on a device; pixels remain bytes until they are used, and codes remain integers.
 
-    The samples of all clients have numbers: those of client 0 come first, then those of client 1, and so on.
+    All samples are numbered: first the samples of client 0, then of client 1, and so on.
 
     Parameters
     ----------
     client_images
         Samples of all clients.
     device, dtype
-        Where, and the type of the scaled images.
+        Device, and type of the scaled images.
     channels_last
         Whether to store the channels of a pixel next to each other (NHWC), as convolutions are fastest.
     preprocessing
-        What is done to images.
+        Preprocessing of images.
     """
 
     def __init__(
@@ -113,12 +113,12 @@ class ClientData:
         )
 
     def numbers(self, client: int, samples: np.ndarray | None = None) -> np.ndarray:
-        """Numbers of some samples of a client (b,), or of all."""
+        """Return the numbers of some, or all, samples of a client, (b,)."""
         samples = np.arange(self.sizes[client]) if samples is None else samples
         return np.asarray(self._first[client] + samples)
 
     def take(self, numbers: np.ndarray, drawn: np.ndarray | None = None) -> Batch:
-        """Samples of some numbers (...), as evaluation sees them or distorted by ``drawn`` (..., 5)."""
+        """Return the samples with some numbers (...), as in evaluation, or distorted by ``drawn`` (..., 5)."""
         flat = torch.from_numpy(numbers.ravel()).to(self._device)
         images = self._pixels.index_select(0, self._rows[flat])
         if images.dtype == torch.uint8:
@@ -133,13 +133,13 @@ class ClientData:
         shape, targets = numbers.shape, self._targets[flat].view(numbers.shape)
         if not self._channels_last:
             return Batch(images.view(*shape, *images.shape[1:]), targets)
-        # by strides, of which a view of (C, H, W) chooses others where C = 1, convolutions choose the faster way
+        # for C = 1 a view of (C, H, W) would have strides with which convolutions are slower
         pixels = images.permute(0, 2, 3, 1).contiguous()
         return Batch(pixels.view(*shape, *pixels.shape[1:]).movedim(-1, -3), targets)
 
 
 NUMBERS = 5
-"""Uniform numbers that the distortion of an image takes: row and column of the crop, flip, brightness, contrast."""
+"""Number of uniform numbers for one distortion: row and column of the crop, flip, brightness, contrast."""
 
 FLIP = 2
 
@@ -147,13 +147,13 @@ FLIP = 2
 def draw_distortions(
     preprocessing: Preprocessing, count: int, generator: np.random.Generator
 ) -> np.ndarray | None:
-    """Draw what distorts the images of a batch.
+    """Draw the uniform numbers that distort the images of a batch.
 
     Returns
     -------
     numpy.ndarray
-        Uniform in [0, 1), (count, 5), whose rows are equal, except for flips, with ``augmentation_per = "batch"``;
-        None where images are not distorted.
+        Uniform in [0, 1), (count, 5). With ``augmentation_per = "batch"`` the rows are equal, except for flips. None if
+        images are not distorted.
     """
     if not preprocessing.random:
         return None
@@ -164,8 +164,8 @@ def draw_distortions(
 
 
 def distorted(images: Tensor, preprocessing: Preprocessing, drawn: Tensor) -> Tensor:
-    """Images (n, C, H, W) in [0, 1] as training sees them, by uniform numbers ``drawn`` (n, 5)."""
-    values = images.movedim(1, -1)  # NHWC, as they are stored for convolutions
+    """Return images (n, C, H, W) in [0, 1] as training sees them, distorted by uniform numbers ``drawn`` (n, 5)."""
+    values = images.movedim(1, -1)  # NHWC, the layout for convolutions
     count, height, width, _ = values.shape
     side = preprocessing.crop
     across = torch.arange(width if side is None else side, device=values.device).expand(count, -1)

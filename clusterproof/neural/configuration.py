@@ -1,7 +1,7 @@
-"""The configuration of a training run: frozen records, made of plain values by section and key.
+"""The configuration of a training run: frozen records, made from plain values by section and key.
 
-The annotations, defaults and docstrings of what a section names are its settings in Python, its options with their help
-on the command line, its keys in a file, and the record that a run leaves.
+A section names a class or function. Its annotations, defaults and docstrings define the settings in Python, the options
+and help on the command line, the keys in a file, and the stored record of a run.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ from clusterproof.neural.partitions.by_name import PARTITIONS
 from clusterproof.settings import checked_settings, from_settings, parameter_types
 
 DEFAULTS = {"data": "digits", "partition": "rotated-groups", "network": "mlp", "algorithm": "cfl-mgd"}
-"""Name of each section where it is left out."""
+"""Default name of each section."""
 
 SECTIONS = (*DEFAULTS, "training")
 """The sections of a configuration."""
 
 CHANGEABLE = ("rounds", "checkpoint_every", "device")
-"""Training settings that a resumed run may change."""
+"""Training settings that may change when a run resumes."""
 
 ALGORITHM_DEFAULTS = {"step_size": 0.1, "momentum": 0.9}
-"""Defaults of parameters that have none in Python; the values of CFL-MGD's experiments on MNIST."""
+"""Default values of parameters without a default in Python, from CFL-MGD's experiments on MNIST."""
 
 NETWORKS: dict[str, dict[str, Any]] = {
     "mlp": {"hidden": list[int]},
     "cnn": {"channels": list[int], "hidden": list[int], "padding": list[int]},
     "resnet-20": {},
 }
-"""Networks and their options, as in ``clusterproof.neural.networks``, which imports torch."""
+"""Networks and their options, as in ``clusterproof.neural.networks``, but without importing torch."""
 
 DESCRIPTIONS = {
     "data_dir": "Folder of the image data; $CLUSTERPROOF_DATA or a cache by default.",
@@ -54,7 +54,7 @@ DESCRIPTIONS = {
     "channels": "Channels of the two convolutions, as 32,64.",
     "padding": "Black pixels around the images before each convolution, as 2,0.",
 }
-"""Of the options that no docstring describes without importing torch."""
+"""Descriptions of options whose docstrings could be read only by importing torch."""
 
 KNOWN: dict[str, Mapping[str, Any]] = {
     "data": DATASETS,
@@ -62,20 +62,20 @@ KNOWN: dict[str, Mapping[str, Any]] = {
     "network": NETWORKS,
     "algorithm": ALGORITHMS,
 }
-"""The sections of a configuration that have a name, and their names."""
+"""Sections with a name, and the names known in each."""
 
 GIVEN = ("data", "seed", "sample_shape", "image_shape", "classes")
-"""Arguments of partitions and networks that come from the other sections."""
+"""Arguments of partitions and networks that other sections give."""
 
 MOST_THREADS = 1024
-"""More than any computer's processors, and what a system lets a process start."""
+"""Largest number of threads: more than any computer's processors, within a system's limit for a process."""
 
 Positive = Annotated[int, Meta(ge=1, le=LARGEST_COUNT)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """Settings of a run apart from its data, partition, network and algorithm.
+    """Settings of a run besides its data, partition, network and algorithm.
 
     Parameters
     ----------
@@ -84,35 +84,35 @@ class Training:
     seed
         Seed of the partition, the starting models and the run. The same seed gives the same bits.
     batch_size
-        Samples of a local gradient; all of a client's by default.
+        Samples of a local gradient; by default all samples of the client.
     local_unit
-        What a local step is: one gradient, or one pass over the client's data.
+        The unit of a local step: one gradient, or one pass over the client's data.
     step_size_decay
         Factor of the step size after each round, in (0, 1].
     evaluate_every
-        Rounds between two evaluations. The last round has one in any case.
+        Rounds between two evaluations. The last round is always evaluated.
     checkpoint_every
-        Rounds between two checkpoints. By default one after every two minutes, or more if writing one takes long. The
-        last round has one in any case.
+        Rounds between two checkpoints. By default two minutes pass between them, or more if writing takes long. The
+        last round always has one.
     test_assignment
-        Data by which a test client chooses its model. ``"train"``: by the loss on the same client's training data;
-        ``"test-loss"``: by that on its labelled test data, as IFCA's public code does. If None, by training data
-        wherever the partition has them.
+        Data by which a test client chooses its model. ``"train"``: by the loss on the same client's training data.
+        ``"test-loss"``: by the loss on its labelled test data, as IFCA's public code does. By default training data, if
+        the partition has them.
     after_local_training
         Also measure after further local training.
     device
-        Where to compute. ``"auto"``: on a GPU where there is one.
+        Where to compute. ``"auto"``: on a GPU if there is one.
     dtype
         Precision of the models.
     engine
-        How clients are trained. The result names what ``"auto"`` has chosen.
+        How clients are trained. The result names the choice of ``"auto"``.
     precision
-        Of the products in local training. ``"tf32"`` and ``"bf16"`` round factors to 11 and 8 bits, and are faster on a
-        GPU.
+        Precision of the products in local training. ``"tf32"`` and ``"bf16"`` round factors to 11 and 8 bits, and are
+        faster on a GPU.
     threads
         Threads of the processor, at most 1024; torch's own number by default.
     client_metrics
-        Also write clients.parquet, a row a client. It has every test client in every evaluated round.
+        Also write clients.parquet, with one row for each test client and evaluated round.
 
     Raises
     ------
@@ -143,7 +143,7 @@ class Training:
 
 @dataclass(frozen=True)
 class Named:
-    """A choice by name.
+    """The choice of a data set, partition, network or algorithm by its name.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ class Named:
         Name of a data set, partition, network or algorithm; or ``MODULE:NAME`` or ``FILE.py:NAME`` of user-supplied
         code.
     options
-        Its options as plain JSON values; those that are left out have their defaults.
+        Its options as plain JSON values; omitted ones have their defaults.
     """
 
     name: str
@@ -160,16 +160,16 @@ class Named:
 
 @dataclass(frozen=True, kw_only=True)
 class Configuration:
-    """All that a training run depends on, see ``configuration_from``.
+    """All settings on which a training run depends, see ``configuration_from``.
 
     Attributes
     ----------
     data
-        The data set; its options are ``data_dir`` and those of ``Preprocessing``.
+        The data set; its options are ``data_dir`` and the fields of ``Preprocessing``.
     partition, network
-        How the data are divided among clients, and the network.
+        The division of the data among clients, and the network.
     algorithm
-        The algorithm; its options are all of its parameters.
+        The algorithm; its options are all its parameters.
     training
         All other settings, such as the number of rounds.
     """
@@ -190,7 +190,7 @@ class Configuration:
 
     @property
     def user_code(self) -> dict[str, str]:
-        """Names of data, network and algorithm, any of which may be user-supplied code, by section."""
+        """User-supplied names of data, network and algorithm, by section."""
         return {section: getattr(self, section).name for section in ("data", "network", "algorithm")}
 
     def make_algorithm(self) -> Algorithm[Any]:
@@ -200,7 +200,7 @@ class Configuration:
             return from_settings(kind, self.algorithm.options, "algorithm.")
 
     def make_preprocessing(self) -> Preprocessing:
-        """Make the record of what is done to images."""
+        """Return the preprocessing of images."""
         options = {key: value for key, value in self.data.options.items() if key != "data_dir"}
         return from_settings(Preprocessing, options, "data.")
 
@@ -264,12 +264,12 @@ def documented(section: str, name: str) -> Any:
 
 
 def descriptions(section: str, name: str) -> dict[str, str]:
-    """Return what a section's options mean, by key."""
+    """Return the descriptions of a section's options, by key."""
     return DESCRIPTIONS | parameter_descriptions(documented(section, name))
 
 
 def default_of(section: str, name: str, key: str) -> Any:
-    """Return the value of an option that is left out; None where it depends on other options."""
+    """Return the default of an option; None if it depends on other options."""
     known = inspect.signature(documented(section, name)).parameters
     default = known[key].default if key in known else None
     if default is inspect.Parameter.empty:
@@ -278,15 +278,15 @@ def default_of(section: str, name: str, key: str) -> Any:
 
 
 def places(names: Mapping[str, str] = DEFAULTS) -> dict[str, tuple[str, str]]:
-    """Return section and key of each option by its name on the command line and in a sweep.
+    """Return section and key of each option, by its name on the command line and in a sweep.
 
-    An option has the name of its key, but an algorithm's ``clusters`` is called ``models``, as ``clusters`` is that
-    of the partition.
+    An option is called like its key. Only an algorithm's ``clusters`` is called ``models``, as ``clusters`` belongs to
+    the partition.
 
     Parameters
     ----------
     names
-        Names of data, partition, network and algorithm by section; those that are left out have their defaults.
+        Names of data, partition, network and algorithm by section; omitted ones have their defaults.
     """
     flat = {section: (section, "name") for section in DEFAULTS}
     for section in SECTIONS:
@@ -296,7 +296,7 @@ def places(names: Mapping[str, str] = DEFAULTS) -> dict[str, tuple[str, str]]:
 
 
 def sections_from(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Sort values by option into sections, such as ``{"algorithm": "ifca", "models": 3, "rounds": 5}``.
+    """Sort option values into sections, such as ``{"algorithm": "ifca", "models": 3, "rounds": 5}``.
 
     Raises
     ------
@@ -318,19 +318,19 @@ SEE_A_RUN = "see the configuration.json that every training run leaves in its fo
 def read_configuration_file(
     path: str | os.PathLike[str], argument: str = "config", remedy: str = SEE_A_RUN
 ) -> dict[str, Any]:
-    """Read the tables of a file, TOML or JSON by its ending, still unchecked.
+    """Read the tables of a TOML or JSON file, by its suffix, without checking them.
 
     Parameters
     ----------
     path
         The file.
     argument, remedy
-        What named the file, and what helps, for messages.
+        Argument that named the file, and remedy, for messages.
 
     Raises
     ------
     InvalidArgument
-        If it cannot be read, or is not TOML or JSON.
+        If the file cannot be read, or is not TOML or JSON.
     """
     kind = "JSON" if Path(path).suffix == ".json" else "TOML"
     try:
@@ -348,19 +348,19 @@ def read_configuration_file(
 
 
 def with_code(sections: Mapping[str, Any], code: Mapping[str, str]) -> dict[str, Any]:
-    """Return the sections of a file with user-supplied code as it was named elsewhere.
+    """Return a file's sections, with user-supplied code only as named elsewhere.
 
     Parameters
     ----------
     sections
-        As they were read.
+        The sections as read.
     code
-        Names by section, such as ``{"algorithm": "mine.py:Mine"}``, in place of those in the file.
+        Names by section, such as ``{"algorithm": "mine.py:Mine"}``, which replace the file's names.
 
     Raises
     ------
     InvalidArgument
-        If the file names other code: a file alone may not have code imported.
+        If the file names other code: a file alone must not cause an import of code.
     """
     tables = dict(sections)
     for section in OWN:
@@ -381,9 +381,9 @@ def named_in(sections: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def names_from(given: Mapping[str, Any]) -> dict[str, str]:
-    """Return the names of data, partition, network and algorithm; those that are not given have their defaults.
+    """Return the names of data, partition, network and algorithm, with defaults for omitted ones.
 
-    Samples of a user's own are divided as they are given.
+    User-supplied data keep their own division among clients.
 
     Raises
     ------
@@ -398,12 +398,12 @@ def names_from(given: Mapping[str, Any]) -> dict[str, str]:
 
 
 def checked_name(section: str, name: Any) -> str:
-    """Return a section's name, the absolute path in that of user-supplied code.
+    """Return a section's name, with the absolute path for user-supplied code.
 
     Raises
     ------
     InvalidArgument
-        If it is unknown, with the nearest known one.
+        If the name is unknown; the message names the nearest one.
     """
     if isinstance(name, str):
         if name in KNOWN[section]:
@@ -421,12 +421,12 @@ def checked_name(section: str, name: Any) -> str:
 
 
 def algorithm_class(name: str) -> type[Algorithm[Any]]:
-    """Return the class of an algorithm by its name, also a user's."""
+    """Return the class of an algorithm, built-in or the user's, by its name."""
     return ALGORITHMS[name] if name in ALGORITHMS else own_algorithm(name)
 
 
 def _plain(section: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options as JSON gives them back, so that a stored configuration equals the one that was stored."""
+    """Return options as JSON returns them, so that a stored configuration equals the original."""
     plain = {}
     for key, value in options.items():
         try:

@@ -1,4 +1,4 @@
-"""Evaluation after a round: accuracy, losses, and the share of clients with their cluster's model."""
+"""Evaluation after a round: accuracy, losses, and the share of clients that have their cluster's model."""
 
 from __future__ import annotations
 
@@ -28,12 +28,11 @@ class Evaluation:
     Attributes
     ----------
     metrics
-        Means over clients: ``accuracy`` of the served models on the test data; ``test_loss`` and
-        ``training_loss``, the least of any model on a test client's data and on that of the round's
-        participants, where the clients choose; ``accuracy_over_samples``, the share of all test samples that are
-        predicted right, a mean weighted by the clients' test samples; ``correct_model``, the share of test clients
-        that are served their cluster's model, one model being matched to each cluster so that most are;
-        ``accuracy_after_local_training`` where asked for.
+        Means over clients: ``accuracy`` of the served models on the test data; ``test_loss`` and ``training_loss``, the
+        least loss of any model on the data of a test client and of a participant, if the clients choose;
+        ``accuracy_over_samples``, the share of all test samples that are predicted correctly; ``correct_model``, the
+        share of test clients that are served their cluster's model, where models are matched to clusters to maximise
+        it; and ``accuracy_after_local_training`` if requested.
     accuracies, assignments
         Accuracy of each test client, and the model that serves it, (m_test,).
     """
@@ -45,7 +44,7 @@ class Evaluation:
 
 @contextmanager
 def evaluation_mode(network: Network) -> Iterator[None]:
-    """Put a network into evaluation mode, and back."""
+    """Put a network into evaluation mode, and restore its mode afterwards."""
     is_training = network.training
     network.eval()
     try:
@@ -68,28 +67,28 @@ def evaluate(
 ) -> Evaluation:
     """Measure the models of a state on the test data, with the network in evaluation mode.
 
-    An algorithm with a model for every client serves each client that one. Otherwise a test client chooses among
-    the models: by the loss on the same client's training data (``"train"``), or by the loss on its labelled
-    test data (``"test-loss"``). Where the algorithm has a personal step and the test data are the training
-    clients' own, the accuracy is that of the models after it. Where the test clients are others than those
-    that have models, they choose among the clusters' means.
+    If the algorithm has a model for every client, each client is served its own. Otherwise a test client chooses among
+    the models: by the loss on the same client's training data (``"train"``), or by the loss on its labelled test data
+    (``"test-loss"``). If the algorithm has a personal step and the test data belong to the training clients, the
+    accuracy is measured after this step. If the test clients have no models of their own, they choose among the
+    clusters' means.
 
     Parameters
     ----------
     algorithm
-        With the step size of the round, for the further training.
+        The algorithm with the round's step size, for the further training.
     task, state
-        Task and state of the algorithm that are measured.
+        The task, and the algorithm's state to measure.
     assignments
-        Last known cluster of every client, (m,); -1 for one that has not taken part.
+        Last known cluster of every client, (m,); -1 for a client that has not taken part.
     test_assignment
         ``"train"`` or ``"test-loss"``.
     seed, done
-        Of the run, and how many rounds led here.
+        Seed of the run, and number of finished rounds.
     after_local_training
-        Measure, too, what every client's model predicts after its next local training.
+        Whether to measure also the accuracy of every client's model after its next local training.
     guard
-        Checks of what the algorithm returns.
+        Checks of the algorithm's return values.
     """
     assert state.clients is not None, "a round led here"
     stream = generator(seed, "evaluation", done)
@@ -145,27 +144,27 @@ def evaluate(
 
 
 def has_groups(algorithm: Algorithm[Any], task: ImageTask) -> bool:
-    """Return whether there are several true clusters, and a method that may find them: else scores mean nothing."""
+    """Return whether there are several true clusters and a method that may find them; otherwise scores mean nothing."""
     return task.clusters > 1 and algorithm.target != "pooled"
 
 
 def share_with_correct_model(chosen: np.ndarray, labels: np.ndarray, clusters: int) -> float:
-    """Share of clients whose model is their cluster's, one model being matched to each so that most are.
+    """Return the share of clients with their cluster's model, if models are matched to clusters to maximise it.
 
     Parameters
     ----------
     chosen, labels
-        Model and true cluster of each, integers (m,); a client without a model has -1.
+        Model and true cluster of each client, integers (m,); -1 for a client without a model.
     clusters
         Number of true clusters.
     """
     model_of = match_models(chosen, labels, int(chosen.max(initial=0)) + 1, clusters)
-    # a cluster without a model has -1, and so has a client: that is not right
+    # a cluster without a model has -1, and so has a client without one: these do not match
     return float(((chosen == model_of[labels]) & (chosen >= 0)).mean())
 
 
 def match_models(assignments: np.ndarray, labels: np.ndarray, models: int, clusters: int) -> np.ndarray:
-    """Match models to true clusters one to one so that most clients are right.
+    """Match models to true clusters one to one, so that as many clients as possible have their cluster's model.
 
     Parameters
     ----------
@@ -177,11 +176,11 @@ def match_models(assignments: np.ndarray, labels: np.ndarray, models: int, clust
     Returns
     -------
     numpy.ndarray
-        The model of each cluster, integers (clusters,); -1 for a cluster that is left without.
+        The model of each cluster, integers (clusters,); -1 for a cluster without a model.
 
     Notes
     -----
-    Hungarian algorithm: of all matchings, one with the largest number of clients on its pairs.
+    The Hungarian algorithm finds a matching with the largest number of clients on its pairs.
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -195,13 +194,13 @@ def match_models(assignments: np.ndarray, labels: np.ndarray, models: int, clust
 
 
 def _means(models: Array, assignments: np.ndarray) -> Array:
-    """Mean model of each cluster, (P, d), of clients' models (m, d)."""
+    """Return the mean model of each cluster, (P, d), from the clients' models (m, d)."""
     _, dense = np.unique(assignments, return_inverse=True)
     groups = like(dense, models)
     return average_by_cluster(models, groups, fallback=0 * models[: int(dense.max()) + 1])
 
 
 def _mean(values: np.ndarray, weights: np.ndarray | None = None) -> float | None:
-    """Mean over clients; None where it is not finite."""
+    """Return the mean over clients; None if it is not finite."""
     mean = float(np.average(values.astype(np.float64), weights=weights))
     return mean if np.isfinite(mean) else None

@@ -1,4 +1,4 @@
-"""What a partition and a network must be for an image task."""
+"""Requirements of an image task on its partition and network."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from clusterproof.neural.networks import NETWORKS, Network
 from clusterproof.neural.partitions.base import ClientImages, Partition
 
 MOST_CHANNELS = 4
-"""Most channels of common images: squares in front of a last axis of so few are channels-last (NHWC)."""
+"""Largest number of channels of common images; square images with such a last axis are channels-last (NHWC)."""
 
 
 def check_images(partition: Partition, network: Network, preprocessing: Preprocessing) -> None:
-    """Require clients with samples that the network takes, or raise ``InvalidArgument``."""
+    """Raise ``InvalidArgument`` unless every client has samples that the network accepts."""
     for half, client_images in (("training", partition.train), ("test", partition.test)):
         empty = np.flatnonzero(np.asarray(client_images.sizes) < 1)
         if len(empty):
@@ -45,12 +45,12 @@ def _check_samples(client_images: ClientImages, network: Network, preprocessing:
 
 
 def checked_device(name: str) -> torch.device:
-    """Return the device of that name, or raise ``InvalidArgument`` if it is not there."""
+    """Return the device with a name; raise ``InvalidArgument`` if it is missing."""
     if name not in ("cpu", "cuda") and not name.startswith("cuda:"):
         raise InvalidArgument("device", name, "must be 'cpu' or 'cuda'", "use 'cpu'")
     try:
         torch.empty(0, device=name)
-    except (RuntimeError, AssertionError) as error:  # torch without CUDA asserts
+    except (RuntimeError, AssertionError) as error:  # torch without CUDA raises AssertionError
         rule = "is not there, or not for this torch"
         raise InvalidArgument("device", name, rule, "use 'cpu'") from error
     return torch.device(name)

@@ -1,6 +1,6 @@
 """Metrics of a training run by columns, in memory and as parquet.
 
-``metrics.parquet`` has a row a round; what is not measured in a round is null.
+``metrics.parquet`` has one row per round; values that were not measured are null.
 
 =========================  =======================================================================================
 ``round``                  from 1
@@ -18,7 +18,7 @@
 ``accuracy_after_...``     mean over clients, in [0, 1], if requested
 =========================  =======================================================================================
 
-``clients.parquet`` has a row a client and evaluated round.
+``clients.parquet`` has one row per test client and evaluated round.
 
 =================  ===============================================================================================
 ``round``          from 1
@@ -70,7 +70,7 @@ INTEGERS = ("round", "participants", "clusters", "client", "cluster", "assignmen
 
 
 class Rows:
-    """Rows of a run, written whole before each checkpoint, so that none is missing after an interruption.
+    """Rows of a run, all written before each checkpoint, so that none is missing after an interruption.
 
     Parameters
     ----------
@@ -79,14 +79,14 @@ class Rows:
     path
         Parquet file; if None, nothing is written.
     rounds
-        Number of rounds done: rows of later rounds in the file, which are carried out again, are left out.
+        Number of finished rounds; rows of later rounds in the file are dropped, since these rounds run again.
     stated
         The ``sum`` that a checkpoint states for these rounds.
 
     Raises
     ------
     InvalidArgument
-        If rounds are done, and the file cannot be read or has other rows.
+        If rounds are finished, but the file cannot be read or has other rows.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Rows:
                 raise InvalidArgument("resume", str(path), rule, REMEDY)
 
     def add(self, rows: Mapping[str, Sequence[Any]]) -> None:
-        """Add rows by columns of equal length; those that are left out are None."""
+        """Add rows by columns of equal length; omitted columns are None."""
         count = len(rows["round"])
         for name, column in self.columns.items():
             column.extend(rows.get(name, [None] * count))
@@ -113,14 +113,14 @@ class Rows:
         Raises
         ------
         InvalidArgument
-            If they cannot be written; the previous file is kept.
+            If the file cannot be written; the previous one is kept.
         """
         if self.path is not None:
             write_whole("out", self.path, parquet_bytes(self._frame()))
 
     @property
     def sum(self) -> str:
-        """SHA-256 of the values apart from ``seconds``, which a checkpoint states."""
+        """Return the SHA-256 of all values except ``seconds``, for the checkpoint."""
         values = self._frame().drop("seconds", strict=False).to_dict(as_series=False)
         return hashlib.sha256(json.dumps(values).encode()).hexdigest()
 
@@ -136,7 +136,7 @@ def read_rows(path: str | os.PathLike[str], columns: Sequence[str], argument: st
     Raises
     ------
     InvalidArgument
-        If it cannot be read, or lacks one of them; the message names the argument and the path.
+        If the file cannot be read, or lacks a column; the message names the argument and the path.
     """
     import polars
 
@@ -149,7 +149,7 @@ def read_rows(path: str | os.PathLike[str], columns: Sequence[str], argument: st
 
 
 def metrics_text(row: Mapping[str, Any]) -> str:
-    """Write the main metrics of a round for a line of progress; empty for a round without an evaluation."""
+    """Write the main metrics of a round for a progress line; empty for a round without an evaluation."""
     if row["accuracy"] is None:
         return ""
     loss = "" if row["training_loss"] is None else f", training loss {row['training_loss']:.4g}"

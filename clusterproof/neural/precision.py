@@ -1,4 +1,4 @@
-"""Lower precision of products in local training, where a GPU is faster in it."""
+"""Lower precision of products in local training, which is faster on a GPU."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 Precision: TypeAlias = Literal["full", "tf32", "bf16"]
 
 BITS = {"full": 24, "tf32": 11, "bf16": 8}
-"""Bits of the significand of a product's factors in single precision."""
+"""Significand bits of a product's factors in single precision."""
 
 
 @contextmanager
@@ -19,14 +19,14 @@ def products_in(precision: Precision, device: str) -> Iterator[None]:
     Parameters
     ----------
     precision
-        ``"tf32"`` has an effect on a GPU alone.
+        Name of the precision; ``"tf32"`` has an effect on a GPU only.
     device
         Type of the device, such as ``"cuda"``.
     """
-    import torch  # not by a command that only names a precision
+    import torch  # imported here, so that a command that only names a precision does not import torch
 
     if precision == "bf16":
-        # without the cache, which keeps the rounded parameters of the first step
+        # without the cache, which would keep the rounded parameters of the first step
         with torch.autocast(device, torch.bfloat16, cache_enabled=False):
             yield
     elif precision == "tf32":
@@ -44,7 +44,7 @@ def products_in(precision: Precision, device: str) -> Iterator[None]:
 
 
 def precision_in_words(precision: Precision) -> str:
-    """Say what a precision changes; empty for the full one."""
+    """Describe the effect of a precision; empty for full precision."""
     if precision == "full":
         return ""
     return (

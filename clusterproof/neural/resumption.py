@@ -1,4 +1,4 @@
-"""What a resumed training run must have in common with the run that was begun."""
+"""Conditions that a resumed training run must share with the original run."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ OTHER_SAMPLES = "gives the clients other samples than when the run was begun"
 def record_of(
     configuration: Configuration, partition: Partition, choices: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return what a resumed run must have in common with the run that was begun, as plain JSON values.
+    """Return the facts that a resumed run must share with the original run, as plain JSON values.
 
     Parameters
     ----------
     configuration, partition
-        Of the run.
+        Configuration and partition of the run.
     choices
-        What the run has chosen where its configuration leaves it open.
+        The run's choices for settings that its configuration leaves open.
     """
     halves = {"train": partition.train, "test": partition.test}
     names = ("pixels", "indices", "targets", "sizes", "labels")
@@ -48,7 +48,7 @@ def record_of(
 
 
 def kept_choices(configuration: Configuration, stored: Stored) -> tuple[dict[str, Any], list[str]]:
-    """Require the settings of a stored run; return its choices, and a remark if the device is another."""
+    """Require the settings of a stored run; return its choices, and a remark if the device differs."""
     was, now = (_without_folders(each) for each in (stored.record["configuration"], configuration.sections))
     for section in now:
         for key in {**was.get(section, {}), **now[section]}:
@@ -68,7 +68,7 @@ def kept_choices(configuration: Configuration, stored: Stored) -> tuple[dict[str
 
 
 def require_same(configuration: Configuration, stored: Stored, record: Mapping[str, Any]) -> list[str]:
-    """Require the code, the data and the clients of a stored run; return a remark if versions are others."""
+    """Require the code, the data and the clients of a stored run; return a remark if versions differ."""
     remedy = "bring it back as it was, or start another run"
     for section in stored.record["code"] | record["code"]:
         was, now = (each["code"].get(section, {}) for each in (stored.record, record))
@@ -83,7 +83,7 @@ def require_same(configuration: Configuration, stored: Stored, record: Mapping[s
 
 
 def _without_folders(sections: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Replace the paths of files of code by the files' names: where they lie has no effect on a run."""
+    """Replace the paths of code files by the files' names, since their folders do not affect a run."""
     return {
         section: {key: os.path.basename(value) if key == "name" else value for key, value in table.items()}
         for section, table in sections.items()

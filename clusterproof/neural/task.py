@@ -1,4 +1,4 @@
-"""Real images, divided among clients, as a task for the algorithms."""
+"""Real images that are divided among clients, as a task for the algorithms."""
 
 from __future__ import annotations
 
@@ -25,23 +25,24 @@ from clusterproof.neural.partitions.base import ClientImages, Partition
 from clusterproof.neural.precision import BITS, Precision, products_in
 
 TOGETHER = {"cpu": 4096, "cuda": 16384}
-"""Samples whose scores under one model are computed in one product, by device."""
+"""Number of samples that are scored together under one model, by device."""
 
 CONVOLVED = 64
-"""Images that a CPU convolves at a time: 500 took it 1.2 to 1.7 times as long on two convolutions of 64 channels."""
+"""Number of images that a CPU convolves at a time; 500 were 1.2 to 1.7 times slower on two convolutions of 64
+channels."""
 
 exact = torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False)
-"""Decorator of what convolves on a GPU: in full precision, and alike in every run."""
+"""Decorator for convolutions on a GPU: in full precision, with equal results in every run."""
 
 
 @dataclass(frozen=True)
 class Scores:
-    """How every model does on every test holder.
+    """The scores of every model on every test holder.
 
     Attributes
     ----------
     losses, accuracies
-        Mean cross-entropies and shares of right predictions, (m_test, P).
+        Mean cross-entropies and shares of correct predictions, (m_test, P).
     """
 
     losses: Tensor
@@ -52,20 +53,19 @@ class Scores:
 class ImageTask(Task):
     """Clients that minimise a network's mean cross-entropy on their images.
 
-    Models and points are tensors (P, d) and (k, d), clients integer tensors (k,), without replicate axes; else as in
-    ``algorithms.Task``.
+    Models and points are tensors (P, d) and (k, d), clients integer tensors (k,), without replicate axes; otherwise as
+    in ``algorithms.Task``.
 
     Parameters
     ----------
     partition
         Images of each client.
     network
-        What is trained.
+        The network to train.
     batch_size
-        Samples of a gradient; all of a client's where None or where it has fewer. ``losses`` always uses
-        all of them.
+        Samples of a gradient; all samples of the client if None or if it has fewer. ``losses`` always uses all of them.
     local_unit
-        What a local step is: one gradient ``"step"`` on the next batch of random orders of the client's data, or
+        The unit of a local step: one gradient ``"step"`` on the next batch of random orders of the client's data, or
         one ``"epoch"``, a whole pass, with as many steps as the client has batches.
     device, dtype
         Where to compute and in which precision, ``"float32"`` or ``"float64"``.
@@ -74,19 +74,19 @@ class ImageTask(Task):
     precision
         ``"tf32"`` or ``"bf16"`` for local steps in lower precision, see ``clusterproof.neural.precision``.
     preprocessing
-        What is done to images. A gradient of training sees them distorted; where an algorithm chooses models
-        by the losses of the batch whose gradients it takes, so does the choice.
+        Preprocessing of images. Training gradients see distorted images. If an algorithm chooses models by the losses
+        of its gradient batches, so does the choice.
 
     Raises
     ------
     InvalidArgument
-        If an argument is out of range, network and partition do not fit, a client has no samples, or the device is
+        If an argument is out of range, network and partition do not match, a client has no samples, or the device is
         missing.
 
     Notes
     -----
-    A generator is used on the host, client by client: every engine and device has the same minibatches. Another
-    engine, device or number of torch's threads may add in another order.
+    The generator is used on the host, client by client, so every engine and device has the same minibatches. Another
+    engine, device or number of torch's threads may add numbers in another order.
     """
 
     partition: Partition
@@ -114,7 +114,7 @@ class ImageTask(Task):
         check_images(self.partition, self.network, self.preprocessing)
         engine = choose_engine(self.engine, self.network, self._device.type)
         object.__setattr__(self, "chosen_engine", engine)
-        _ = self._train  # now, not in the first round
+        _ = self._train  # here, so that errors do not wait for the first round
 
     @property
     def clusters(self) -> int:
@@ -164,7 +164,7 @@ class ImageTask(Task):
         Raises
         ------
         InvalidArgument
-            If replicates are asked for.
+            If replicates are requested.
         """
         if shape:
             rule = "is a number of runs in one, and networks are trained one run at a time"
@@ -174,7 +174,7 @@ class ImageTask(Task):
 
     @exact
     def losses(self, models: Tensor, clients: Tensor, generator: np.random.Generator) -> Tensor:
-        """Mean losses of models (P, d) on all of each client's training data: (k, P)."""
+        """Return the mean losses (k, P) of models (P, d) on all training data of each client."""
         return self._scores(models, to_numpy(clients), self._train).losses
 
     @exact
@@ -184,12 +184,12 @@ class ImageTask(Task):
 
     @exact
     def accuracies(self, points: Tensor, clients: Tensor) -> Tensor:
-        """Share of each client's test data that its point (k, d) predicts right, (k,).
+        """Return the share of each client's test data that its point (k, d) predicts correctly, (k,).
 
         Raises
         ------
         InvalidArgument
-            If the partition's test data are not the training clients'.
+            If the partition's test data belong to other clients than the training data.
         """
         if not self.partition.paired:
             rule = "has test data of other clients than it trains"
@@ -201,7 +201,7 @@ class ImageTask(Task):
 
     @exact
     def gradients(self, points: Tensor, clients: Tensor, generator: np.random.Generator) -> Tensor:
-        """Gradients at the clients' points (k, d), on a batch of each: (k, d)."""
+        """Return the gradients at the clients' points (k, d), on one batch of each client: (k, d)."""
         gradients = torch.empty_like(points, memory_format=torch.contiguous_format)
         for rows, batch in self._batches(clients, generator):
             gradients[rows], _ = self.chosen_engine.gradients(points[rows], batch)
@@ -211,7 +211,7 @@ class ImageTask(Task):
     def losses_and_gradients(
         self, models: Tensor, clients: Tensor, generator: np.random.Generator
     ) -> tuple[Tensor, Tensor]:
-        """Losses (k, P) and gradients (k, P, d) of models (P, d) on one batch a client."""
+        """Return losses (k, P) and gradients (k, P, d) of models (P, d) on one batch of each client."""
         losses = models.new_empty(len(clients), len(models))
         gradients = models.new_empty(*losses.shape, self.dimension)
         for rows, batch in self._batches(clients, generator):
@@ -224,7 +224,7 @@ class ImageTask(Task):
     def hessian_products(
         self, points: Tensor, directions: Tensor, clients: Tensor, generator: np.random.Generator
     ) -> Tensor:
-        """Hessians of the clients' losses at points times directions, on a batch of each, all (k, d)."""
+        """Return the clients' Hessians at points times directions, on one batch of each client, all (k, d)."""
         products = torch.empty_like(points, memory_format=torch.contiguous_format)
         for rows, batch in self._batches(clients, generator):
             products[rows] = self.chosen_engine.hessian_products(points[rows], directions[rows], batch)
@@ -234,9 +234,9 @@ class ImageTask(Task):
     def gradient_sums(
         self, models: Tensor, clients: Tensor, assignments: Tensor, generator: np.random.Generator
     ) -> Tensor:
-        """Sums of the gradients of each cluster's participants at its model, on a batch of each: (P, d).
+        """Return the sum of the gradients of each cluster's participants at its model, on one batch of each: (P, d).
 
-        The members' samples are taken as one batch, so that no client's gradient is stored.
+        The members' samples form one batch, so no client's gradient is stored.
         """
         indices, chosen = to_numpy(clients), to_numpy(assignments)
         sums = torch.zeros_like(models, memory_format=torch.contiguous_format)
@@ -266,7 +266,7 @@ class ImageTask(Task):
         anchors: Tensor | None = None,
         corrections: Tensor | None = None,
     ) -> Trained:
-        """Carry out local steps, each of them a ``local_unit``, see ``Task.local_steps``."""
+        """Carry out local steps, each of them one ``local_unit``, see ``Task.local_steps``."""
         trained = points.clone(memory_format=torch.contiguous_format)
         carried = None if buffers is None else buffers.clone(memory_format=torch.contiguous_format)
         if carried is None and descent.momentum:
@@ -312,7 +312,7 @@ class ImageTask(Task):
     def _work(
         self, clients: np.ndarray, descent: Descent, generator: np.random.Generator
     ) -> Iterator[tuple[slice | np.ndarray, LocalWork]]:
-        """Draw what participants (k,) train on, and yield the local training of some after others."""
+        """Draw the training data of participants (k,), and yield the local training of some participants at a time."""
         steps = descent.steps if isinstance(descent.steps, int) else to_numpy(descent.steps)[:, 0]
         steps = np.broadcast_to(steps, clients.shape)
         batch_size = 1 if descent.reshuffled else self._batch_size
@@ -321,12 +321,12 @@ class ImageTask(Task):
         plans = self._draw(clients, steps, batch_size, generator)
         for rows in groups(plans, self.chosen_engine.most[self._device.type]):
             work = LocalWork(descent, self._train, clients[rows], [plans[row] for row in rows])
-            # a slice makes views, in which clients are trained without a copy
+            # a slice makes views, so clients are trained without a copy
             together = rows[-1] - rows[0] == len(rows) - 1
             yield (slice(rows[0], rows[-1] + 1) if together else rows), work
 
     def _batches(self, clients: Tensor, generator: np.random.Generator) -> Iterator[tuple[np.ndarray, Batch]]:
-        """Draw a batch for each participant (k,), and yield those of some after others, with their rows."""
+        """Draw a batch for each participant (k,), and yield the batches of some at a time, with their rows."""
         indices = to_numpy(clients)
         plans = self._single_steps(indices, generator)
         for rows in groups(plans, self.chosen_engine.most[self._device.type]):
@@ -371,7 +371,7 @@ class ImageTask(Task):
         return Scores(*means)
 
     def _parts(self, count: int) -> Iterator[slice]:
-        """Yield slices of ``count`` samples that a device computes at a time."""
+        """Yield slices of ``count`` samples for one pass on the device."""
         on_cpu = self._device.type == "cpu"
         size = CONVOLVED if self.network.convolutional and on_cpu else TOGETHER[self._device.type]
         for first in range(0, count, size):

@@ -1,4 +1,4 @@
-"""Train networks: rounds of an algorithm on images, measured, stored, and resumed to the same bits."""
+"""Train networks: rounds of an algorithm on images, measured, stored, and resumed with the same bits."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ from clusterproof.running import adjusted_rand_index, cluster_count, purity
 from clusterproof.running.contract import Guard, copy_arrays, is_custom
 
 INTERVAL = 120.0
-"""Seconds between two checkpoints, if the configuration states no number of rounds."""
+"""Seconds between two checkpoints if the configuration states no number of rounds."""
 
 LARGEST_SHARE = 0.05
-"""Largest share of the time that is spent on writing checkpoints, if the configuration states no number of rounds."""
+"""Largest share of time for writing checkpoints if the configuration states no number of rounds."""
 
 DIVERGED = 10
-"""Multiple of a guess's training loss above which a run has diverged."""
+"""Multiple of the training loss of random guessing above which a run has diverged."""
 
 QUICK = 1.0
-"""Seconds of a round on a CPU up to which a user's code is checked for repeating."""
+"""Largest number of seconds of a CPU round for which a user's code is run twice as a check."""
 
 Progress: TypeAlias = Callable[[Mapping[str, Any]], None]
 """Function called with the metrics of each round."""
@@ -73,8 +73,8 @@ class TrainingResult:
     Attributes
     ----------
     metrics, clients
-        Columns of ``clusterproof.neural.metrics``: a row a round; a row a client and evaluated round, none unless
-        ``client_metrics`` was set. None where nothing was measured.
+        Columns of ``clusterproof.neural.metrics``: one row per round, and one row per client and evaluated round if
+        ``client_metrics`` was set. None marks values that were not measured.
     state
         State of the algorithm after the last round.
     assignments
@@ -89,8 +89,8 @@ class TrainingResult:
     complete
         Whether all rounds are done.
     remarks
-        What a reader of the result should know, one line each: differences from the run that a resumed one continues,
-        models without clients, and user-supplied code that does not repeat itself.
+        Remarks for the reader, one line each: differences between a resumed run and its beginning, models without
+        clients, and user-supplied code that is not deterministic.
     """
 
     metrics: Mapping[str, list[Any]]
@@ -106,12 +106,12 @@ class TrainingResult:
 
 @dataclass(frozen=True, eq=False)
 class Assembly:
-    """What a configuration describes.
+    """The objects that a configuration describes.
 
     Attributes
     ----------
     algorithm, task, guard
-        What is trained on what, and checks of the algorithm's answers.
+        The algorithm, its task, and checks of the algorithm's results.
     choices
         As in ``TrainingResult``.
     """
@@ -134,32 +134,33 @@ def train(
 ) -> TrainingResult:
     """Train as configured, or resume a run.
 
-    On a CPU, interrupting or killing a run and resuming it any number of times does not change its models and metrics
-    (except for seconds), bit for bit.
+    On a CPU, a run that is interrupted or killed and resumed any number of times gives the same models and metrics
+    (except seconds), bit for bit.
 
     Parameters
     ----------
     configuration
-        Configuration of the run. To resume, pass that of ``checkpoint.stored_configuration``; the number of rounds may
-        be increased, and the checkpoint interval and the device changed. On another device the results are not the
-        same bit for bit.
+        Configuration of the run. To resume, pass the one from ``checkpoint.stored_configuration``. You may increase the
+        number of rounds, and change the checkpoint interval and the device. On another device the last bits of the
+        results may differ.
     out
         Folder of the run, which must be new or empty. If None, nothing is stored.
     resume
         Continue the run in ``out``, or begin it if there is none.
     progress
-        Called with the metrics of each round, after it.
+        Function to call after each round, with its metrics.
     stop
-        Called after each round; if it returns True, a checkpoint is written and the run ends early.
+        Function to call after each round; if it returns True, a checkpoint is written and the run ends.
     announce
-        Called with what a user should know at once: a remark as soon as it is made, and the size of large checkpoints.
+        Function to call with urgent information: each remark, and the size of large checkpoints.
 
     Raises
     ------
     InvalidArgument
-        If something is out of range, missing or cannot be written; if a number of the run is not finite, with the
-        round; if a resumed run has other settings, code, data or clients' samples; if user-supplied code raises an
-        error, with its file and line, or a user's algorithm returns an invalid value. The last checkpoint is kept.
+        If a value is out of range or missing, or a file cannot be written. If a number of the run is not finite; the
+        message names the round. If a resumed run has other settings, code, data or clients' samples. If user-supplied
+        code raises an error (the message names file and line), or returns an invalid value. The last checkpoint is
+        kept.
     """
     hold = nullcontext() if out is None else run_folder(out, resume=resume)
     with naming_user_code(configuration.user_code), _memory_errors(), hold as folder:
@@ -208,12 +209,12 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
     configuration
         Configuration of the run.
     choices
-        Choices of an earlier assembly, which are kept.
+        Choices of an earlier assembly, to be kept.
 
     Raises
     ------
     InvalidArgument
-        If something does not fit together, is missing or is too large; the argument is named as ``section.key``.
+        If parts do not match, are missing or are too large; the message names the argument as ``section.key``.
     """
     training, algorithm = configuration.training, configuration.make_algorithm()
     present = "cuda" if torch.cuda.is_available() else "cpu"
@@ -273,12 +274,12 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
 
 
 def lost_clusters(algorithm: Algorithm[Any], state: State, clusters: Sequence[int]) -> list[str]:
-    """Return a sentence on models that no client has chosen any more; none if all are in use.
+    """Return a sentence about models that no client chooses any more; empty if all are in use.
 
     Parameters
     ----------
     algorithm, state
-        Algorithm and its state after the last round.
+        The algorithm and its state after the last round.
     clusters
         Number of models with clients after each round.
     """
@@ -294,12 +295,12 @@ def lost_clusters(algorithm: Algorithm[Any], state: State, clusters: Sequence[in
 
 
 def divergence(losses: Sequence[float | None], classes: int) -> list[str]:
-    """Return a sentence on a run that has diverged, by its last training loss; none otherwise.
+    """Return a sentence if a run has diverged, judged by its last training loss; empty otherwise.
 
     Parameters
     ----------
     losses
-        Training loss after each round; None where it was not measured.
+        Training loss after each round; None if not measured.
     classes
         Number of classes: a network that gives all of them the same score has the loss log(classes).
     """
@@ -314,7 +315,7 @@ def divergence(losses: Sequence[float | None], classes: int) -> list[str]:
 
 
 def _start(seed: int, run: Assembly) -> Checkpoint:
-    """Draw the starting models; algorithms of one seed share them, their participants and their samples."""
+    """Draw the starting models; algorithms with equal seeds share models, participants and samples."""
     algorithm, task, guard = run.algorithm, run.task, run.guard
     randomness = Randomness.from_seed(seed, "image")
     models = algorithm.draw_models(task, (), randomness)
@@ -327,24 +328,24 @@ def _start(seed: int, run: Assembly) -> Checkpoint:
 
 
 def _unrepeated(configuration: Configuration, run: Assembly, before: Checkpoint, after: Checkpoint) -> str:
-    """Return a sentence on user-supplied code that gives a round other bits when it is carried out again.
+    """Return a sentence about user-supplied code whose second run of a round gives other bits.
 
     Such code draws from a global generator or counts in a global variable.
 
     Parameters
     ----------
     configuration, run
-        Of the run.
+        Configuration and assembly of the run.
     before, after
         Checkpoints before the round, with the streams at their positions then, and after it.
     """
-    if getattr(run.algorithm, "reuse_memory", False):  # the state before is overwritten
+    if getattr(run.algorithm, "reuse_memory", False):  # the earlier state is overwritten
         return ""
     algorithm = _decayed(run.algorithm, configuration.training.step_size_decay, before.rounds)
     try:
         with np.errstate(all="ignore"):
             again = copy_arrays(algorithm.step(before.state, run.task, before.randomness))
-    except Exception:  # the first time there was none
+    except Exception:  # at the first time there was none
         again = {}
     first = copy_arrays(after.state)
     if first.keys() == again.keys() and all(
@@ -369,13 +370,13 @@ def _continue(
     stop: Callable[[], bool] | None,
     remark: Callable[[str], None],
 ) -> Checkpoint:
-    """Carry out the remaining rounds, and store checkpoints and rows; the first one of a user's code is repeated."""
+    """Run the remaining rounds, and store checkpoints and rows; repeat a user's first round as a check."""
     training, stopped, kept = configuration.training, False, now.rounds
     due = time.monotonic() + INTERVAL
     is_users = any(is_own(section, name) for section, name in configuration.user_code.items())
     unchecked = is_users and run.choices["device"] == "cpu"
     before = torch.get_num_threads()
-    torch.set_num_threads(run.choices["threads"])  # which determine the order of additions
+    torch.set_num_threads(run.choices["threads"])  # threads determine the order of additions
     try:
         while now.rounds < training.rounds and not stopped:
             last = replace(now, randomness=copy.deepcopy(now.randomness)) if unchecked else now
@@ -389,7 +390,7 @@ def _continue(
             is_due = time.monotonic() >= due if every is None else done % every == 0
             if folder is not None and (is_due or done == training.rounds or stopped):
                 began = time.monotonic()
-                for table in rows:  # before the checkpoint, which leaves later rows out
+                for table in rows:  # before the checkpoint, which drops later rows
                     table.write()
                 save_checkpoint(folder, now, {**record, "rows": [table.sum for table in rows]})
                 kept, ended = done, time.monotonic()
@@ -411,7 +412,7 @@ def _continue(
 def _advance(
     configuration: Configuration, run: Assembly, now: Checkpoint, rows: tuple[Rows, Rows]
 ) -> Checkpoint:
-    """Carry out a round, and add its metrics."""
+    """Run one round, and add its metrics."""
     training, task, guard = configuration.training, run.task, run.guard
     done = now.rounds + 1
     algorithm = _decayed(run.algorithm, training.step_size_decay, now.rounds)
@@ -427,9 +428,9 @@ def _advance(
             guard.check_unwritten(now.state, copies)
         state = _laid_out(guard.name, after)
     except InvalidArgument as error:
-        if error.argument == "local_unit":  # the algorithm asks for single gradients
+        if error.argument == "local_unit":  # the algorithm needs single gradients
             raise InvalidArgument("training.local_unit", error.value, error.rule, error.remedy) from error
-        if error.argument != "step_size":  # which means that a client's model was not finite
+        if error.argument != "step_size":  # a client's model was not finite
             raise
     seconds = time.perf_counter() - started
     if state is None or not is_finite(state):
@@ -492,7 +493,7 @@ def _laid_out(name: str, state: State) -> State:
 
 
 def _decayed(algorithm: Algorithm[Any], decay: float, rounds: int) -> Algorithm[Any]:
-    """Return the algorithm with the step size that it has after some rounds."""
+    """Return the algorithm with its step size after some rounds."""
     if decay == 1:
         return algorithm
     step_size: float = algorithm.settings["step_size"] * decay**rounds
@@ -503,7 +504,7 @@ def _decayed(algorithm: Algorithm[Any], decay: float, rounds: int) -> Algorithm[
 
 
 def _rows(configuration: Configuration, folder: Path | None, stored: Stored | None) -> tuple[Rows, Rows]:
-    """Return the metrics of the rounds so far, and those of the clients, which must be those of the checkpoint."""
+    """Return the metrics of the rounds so far, and of the clients; both must match the checkpoint."""
     rounds, sums = (0, ("", "")) if stored is None else (stored.record["rounds"], stored.record["rows"])
     paths = [None if folder is None else folder / name for name in (METRICS, CLIENTS)]
     if not configuration.training.client_metrics:
@@ -512,16 +513,16 @@ def _rows(configuration: Configuration, folder: Path | None, stored: Stored | No
 
 
 def _refuse(asked: Mapping[str, Any], rule: str, remedy: str) -> None:
-    """Raise ``InvalidArgument`` for the first argument that has a value."""
+    """Raise ``InvalidArgument`` for the first argument with a value."""
     for argument, value in asked.items():
         if value is not None:
             raise InvalidArgument(argument, value, rule, remedy)
 
 
 def _check_memory(algorithm: Algorithm[Any], dimension: int, clients: int, clusters: int, dtype: str) -> None:
-    """Refuse a network whose models alone cannot fit into memory."""
+    """Reject a network whose models alone do not fit into memory."""
     models = {"pooled": 1, "clients": clients}.get(algorithm.target, clusters)
-    # the models before and after a round, and the bounds that starting points are drawn between
+    # the models before and after a round, and the bounds between which starting points are drawn
     needed = dimension * (2 * models * np.dtype(dtype).itemsize + 16)
     present = free_memory()
     if needed > present:
@@ -549,7 +550,7 @@ def _naming(section: str) -> Iterator[None]:
 
 @contextmanager
 def _memory_errors() -> Iterator[None]:
-    """Raise torch's errors of memory as ``MemoryError``."""
+    """Raise torch's memory errors as ``MemoryError``."""
     try:
         yield
     except RuntimeError as error:

@@ -1,4 +1,4 @@
-"""A user's ``torch.nn.Module`` as a network: a function of one vector of parameters."""
+"""A user's ``torch.nn.Module`` as a network whose parameters are one vector."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from clusterproof.neural.data.images import Images
 from clusterproof.neural.networks import Network
 
 GIVEN = ("sample_shape", "classes")
-"""Arguments that a class or function that makes a module is given if it has parameters of these names."""
+"""Arguments that a module's maker gets if it has parameters of these names."""
 
 TRIED = 4
-"""Samples that a module is tried on."""
+"""Number of samples on which a module is tried."""
 
 
 class ModuleNetwork(Network):
-    """A module whose scores depend on its parameters and the samples alone.
+    """A module whose scores depend only on its parameters and the samples.
 
     Parameters
     ----------
     name, options
         Its name in configurations, and the options that it was made with.
     make
-        Makes the module, initialised from PyTorch's generator.
+        Function that makes the module, initialised from PyTorch's generator.
     samples, classes
-        A few samples (b, ...) to try it on, and the number of scores that it must return.
+        A few samples (b, ...) for a trial, and the required number of scores.
 
     Raises
     ------
@@ -44,7 +44,7 @@ class ModuleNetwork(Network):
 
     Notes
     -----
-    Buffers and parameters with ``requires_grad = False`` are those of the first module, the same for all models.
+    All models share the first module's buffers and parameters with ``requires_grad = False``.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class ModuleNetwork(Network):
 
     @cached_property
     def vectorises(self) -> bool:  # type: ignore[override]  # computed on first use, a constant elsewhere
-        """Whether ``torch.func.vmap`` takes the module and its gradient."""
+        """Whether ``torch.func.vmap`` accepts the module and its gradient."""
 
         def loss(parameters: dict[str, Tensor], batch: Tensor) -> Tensor:
             return self.function(parameters, batch).logsumexp(-1).sum()
@@ -76,7 +76,7 @@ class ModuleNetwork(Network):
         twice = {name: torch.stack([value.detach()] * 2) for name, value in self.trained_parameters().items()}
         try:
             torch.func.vmap(torch.func.grad(loss))(twice, torch.stack([self.samples] * 2))
-        except Exception:  # whatever keeps a user's module from it
+        except Exception:  # any reason in a user's module
             return False
         return True
 
@@ -85,7 +85,7 @@ class ModuleNetwork(Network):
         return {name: value for name, value in self.named_parameters() if value.requires_grad}
 
     def constants(self, like: Tensor) -> dict[str, Tensor]:
-        """Buffers and frozen parameters by name, floating ones of the type of ``like``."""
+        """Return buffers and frozen parameters by name; floating ones get the type of ``like``."""
         values = dict(self.named_buffers())
         values |= {name: value for name, value in self.named_parameters() if not value.requires_grad}
         return {
@@ -94,13 +94,13 @@ class ModuleNetwork(Network):
         }
 
     def draw_model(self, generator: np.random.Generator) -> np.ndarray:
-        """Draw a model as the module starts, (d,), from one seed of the generator."""
+        """Draw a model from the module's initialisation, (d,), with one seed from the generator."""
         module = initialised(self.make, int(generator.integers(2**63)))
         values = [value.detach() for value in module.parameters() if value.requires_grad]
         return np.concatenate([value.numpy().ravel() for value in values])
 
     def forward(self, images: Tensor) -> Tensor:
-        """Scores (b, classes) of samples (b, ...)."""
+        """Return the scores (b, classes) of samples (b, ...)."""
         scores: Tensor = self.module(images)
         return scores
 
@@ -110,7 +110,7 @@ class ModuleNetwork(Network):
         def refuse(rule: str, remedy: str) -> InvalidArgument:
             return InvalidArgument("network.name", self.name, rule, remedy)
 
-        if not self.dimension:  # torch refuses to give the size of a parameter that is made by the first call
+        if not self.dimension:  # torch cannot give the size of a parameter that the first call makes
             raise refuse("has no parameters that are trained", "add some")
         module, count = copy.deepcopy(self.module), len(self.samples)
         before = {name: value.clone() for name, value in module.named_buffers()}
@@ -132,7 +132,7 @@ class ModuleNetwork(Network):
         if not torch.allclose(alone, scores, rtol=1e-3, atol=1e-3 * float(scores.detach().abs().max())):
             rule = "gives a sample other scores in company than alone: a client's loss would depend on its batches"
             raise refuse(rule, "normalise a sample by itself, as GroupNorm and LayerNorm do")
-        # torch refuses parameters on which the scores do not depend
+        # torch rejects parameters that do not affect the scores
         torch.autograd.grad(self(self.samples).sum(), list(self.trained_parameters().values()))
 
 
@@ -142,11 +142,11 @@ def own_network(name: str, images: Images, options: Mapping[str, Any]) -> Networ
     Parameters
     ----------
     name
-        See ``references``. A ``torch.nn.Module`` class or a function that gives a module, called with the
-        options, and with ``sample_shape`` and ``classes`` if it has parameters of these names; or a module,
-        whose layers are initialised again by their ``reset_parameters``; or a subclass of ``Network``.
+        A reference, see ``references``, to one of these: A ``torch.nn.Module`` class or a function that gives a module,
+        called with the options, and with ``sample_shape`` and ``classes`` if it has parameters of these names; or a
+        module, whose layers are initialised again by their ``reset_parameters``; or a subclass of ``Network``.
     images
-        The training data, of which a few are tried.
+        The training data, for a trial with a few samples.
     options
         Further arguments.
 
@@ -170,12 +170,12 @@ def own_network(name: str, images: Images, options: Mapping[str, Any]) -> Networ
 def maker(
     name: str, given: Any, shape: tuple[int, ...], classes: int, options: Mapping[str, Any]
 ) -> Callable[[], nn.Module]:
-    """Return the function without arguments that makes a module.
+    """Return a function without arguments that makes a module.
 
     Raises
     ------
     InvalidArgument
-        If the object is neither a module nor makes one; when it is called, if that raises an error.
+        If the object is neither a module nor makes one, or if the call of the function raises an error.
     """
     if isinstance(given, nn.Module):
         return lambda: _initialised_again(name, given)
@@ -199,7 +199,7 @@ def maker(
 
 
 def initialised(make: Callable[[], nn.Module], seed: int) -> nn.Module:
-    """Make a module with PyTorch's generator at a seed, and leave the generator unchanged."""
+    """Make a module with PyTorch's generator at a seed, and restore the generator."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return make()
@@ -209,7 +209,7 @@ def _initialised_again(name: str, module: nn.Module) -> nn.Module:
     """Copy a module and initialise its layers again."""
     twin = copy.deepcopy(module)
     layers: dict[nn.Module, None] = {}
-    # children first, as constructors do: nn.MultiheadAttention then sets the bias of its output layer to 0
+    # children first, as in constructors: nn.MultiheadAttention then sets the bias of its output layer to 0
     twin.apply(layers.setdefault)
     for layer in layers:
         if next(layer.parameters(recurse=False), None) is None:

@@ -1,4 +1,4 @@
-"""User-supplied code by its name, ``MODULE:NAME`` or ``FILE.py:NAME``: importing it, its errors, and its sums."""
+"""User-supplied code by its name, ``MODULE:NAME`` or ``FILE.py:NAME``: its import, its errors, and its digests."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from clusterproof.methods import METHODS
 from clusterproof.user_files import digests_of, is_of, load_file, load_named
 
 OWN = ("data", "network", "algorithm", "measure")
-"""Sections of a configuration, and the measures of ``run``, that take user-supplied code."""
+"""Sections of a configuration, and the measures of ``run``, that accept user-supplied code."""
 
 HOW = "MODULE:NAME or FILE.py:NAME"
 
 LONGEST_ERROR = 300
-"""Characters of a user's error that a message quotes."""
+"""Largest number of characters that a message quotes from a user's error."""
 
 
 def require_name(argument: str, reference: str) -> None:
-    """Refuse a file without the name of an object in it, and say which one is the last that it defines."""
+    """Reject a file without the name of an object in it, and suggest the last one that it defines."""
     if reference.endswith(".py"):
         names = _defined_in(reference)
         remedy = f"write, for example, {reference}:{names[-1]}" if names else "name the object after a colon"
@@ -42,7 +42,7 @@ def require_name(argument: str, reference: str) -> None:
 
 
 def _defined_in(file: str) -> list[str]:
-    """Return the names of the classes and functions of a file, which is not executed."""
+    """Return the names of the classes and functions in a file, without executing it."""
     try:
         tree = ast.parse(read_file(file, TEXT))
     except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
@@ -51,12 +51,12 @@ def _defined_in(file: str) -> list[str]:
 
 
 def is_reference(name: str) -> bool:
-    """Return whether a name gives the place of an object, which no built-in name does."""
+    """Return whether a name states where an object is, as no built-in name does."""
     return ":" in name
 
 
 def is_own(section: str, name: str) -> bool:
-    """Return whether a name is that of user-supplied code."""
+    """Return whether a name belongs to user-supplied code."""
     return section in OWN and is_reference(name)
 
 
@@ -67,19 +67,19 @@ def settled(reference: str) -> str:
 
 
 def load_own(section: str, name: str) -> Any:
-    """Import the object of a name, from the working folder, too; a file may import its neighbours.
+    """Import an object by its name, also from the working folder; a file may import its neighbours.
 
     Parameters
     ----------
     section
         One of ``OWN``.
     name
-        As on the command line.
+        Name as on the command line.
 
     Raises
     ------
     InvalidArgument
-        If it cannot be imported, or has no such name; the argument is ``section.name``.
+        If the import fails, or the name does not exist; the argument is ``section.name``.
     """
     place, _, attribute = name.rpartition(":")
     argument = f"{section}.name"
@@ -101,12 +101,12 @@ def own_algorithm(name: str) -> type[Algorithm[Any]]:
     Parameters
     ----------
     name
-        See ``references``; that of a concrete subclass of ``Algorithm``, a frozen dataclass, or of a method.
+        A reference, see ``references``, to a concrete subclass of ``Algorithm``, a frozen dataclass, or to a method.
 
     Raises
     ------
     InvalidArgument
-        If it cannot be imported, is not such a class, or does not annotate the class of its states.
+        If the import fails, the object is no such class, or it does not annotate the class of its states.
     """
     kind = load_own("algorithm", name)
     if inspect.isfunction(kind) and kind in METHODS:
@@ -133,12 +133,12 @@ def own_algorithm(name: str) -> type[Algorithm[Any]]:
 
 
 def keyword_types(kind: Callable[..., Any]) -> dict[str, Any]:
-    """Annotations of the arguments of a class or function, by name; Any if there is none.
+    """Return the annotations of the arguments of a class or function, by name; Any for missing ones.
 
     Parameters
     ----------
     kind
-        Of a dataclass, its fields; of another class, the arguments of its constructor.
+        A dataclass gives its fields, another class the arguments of its constructor.
     """
     if is_dataclass(kind):
         names = [field.name for field in fields(kind) if field.init]
@@ -156,16 +156,16 @@ def keyword_types(kind: Callable[..., Any]) -> dict[str, Any]:
 
 
 def user_error(section: str, name: str, error: BaseException, rule: str = "raised") -> InvalidArgument:
-    """Make the one-line error of user-supplied code, with file and line of its innermost call if there is one.
+    """Return a one-line error for user-supplied code, with file and line of its innermost call if there is one.
 
     Parameters
     ----------
     section, name
-        What names the code.
+        Section and name of the code.
     error
-        What it has raised.
+        Error that the code raised.
     rule
-        Begin of the message.
+        Beginning of the message.
     """
     text = " ".join(f"{type(error).__name__}: {error_text(error)}".split())
     text = text if len(text) <= LONGEST_ERROR else f"{text[:LONGEST_ERROR]} ..."
@@ -180,12 +180,12 @@ def user_error(section: str, name: str, error: BaseException, rule: str = "raise
 def naming_user_code(names: Mapping[str, str]) -> Iterator[None]:
     """Raise errors of user-supplied code as ``InvalidArgument``, and others unchanged.
 
-    An error belongs to the code that has the innermost call in its traceback.
+    An error belongs to the code with the innermost call in its traceback.
 
     Parameters
     ----------
     names
-        Those of data, network and algorithm, by section; built-in ones have no user-supplied code.
+        Names of data, network and algorithm, by section; built-in names have no user-supplied code.
     """
     try:
         yield
@@ -200,7 +200,7 @@ def naming_user_code(names: Mapping[str, str]) -> Iterator[None]:
 
 
 def _lines(section: str, name: str, error: BaseException) -> list[tuple[int, str, int]]:
-    """Calls of user-supplied code in a traceback: depth, file and line of each."""
+    """Return the calls of user-supplied code in a traceback: depth, file and line of each."""
     if not is_own(section, name):
         return []
     place = name.rpartition(":")[0]
@@ -214,12 +214,12 @@ def _lines(section: str, name: str, error: BaseException) -> list[tuple[int, str
 
 
 def code_sums(names: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Return the SHA-256 of each file of user-supplied code, by section and path, with what it imports from beside it.
+    """Return the SHA-256 of each file of user-supplied code and of its imported neighbours, by section and path.
 
     Parameters
     ----------
     names
-        Names of data, network and algorithm by section; of built-in ones there is no sum.
+        Names of data, network and algorithm by section; built-in ones have no digest.
     """
     sums = {}
     for section, name in names.items():
@@ -238,7 +238,7 @@ def code_sums(names: Mapping[str, str]) -> dict[str, dict[str, str]]:
 def import_place(place: str) -> ModuleType:
     """Import a module by its name, or from a file ``FILE.py``; both may import their neighbours.
 
-    From then on this process notes which files it opens, see ``opened_files``.
+    From then on this process records the files that it opens, see ``opened_files``.
     """
     watch()
     return load_file(place) if place.endswith(".py") else load_named(place)

@@ -1,4 +1,4 @@
-"""User-supplied data as a data set: samples of any shape, in one list or client by client."""
+"""User-supplied data as a data set: samples of any shape, in one list or by client."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ FORM = (
 KEYS = ("train", "test", "clusters", "classes")
 
 FLOATING = (np.float16, np.float32, np.float64)
-"""Types of floating numbers that NumPy and PyTorch both have."""
+"""Types of floats that NumPy and PyTorch share."""
 
 
 class _Unsuitable(Exception):
-    """Rule that user-supplied data break, and remedy."""
+    """The rule that user-supplied data break, and the remedy."""
 
 
 def read_own(name: str) -> ImageSet:
@@ -32,18 +32,17 @@ def read_own(name: str) -> ImageSet:
     Parameters
     ----------
     name
-        See ``references``. The object, or what it returns when it is called, is an ``ImageSet`` or a mapping:
-        ``train`` and ``test``, each a pair of samples (n, ...) and labels (n,), or a data set of PyTorch
-        whose items are such pairs, or a list of those, one a client, of any sizes; ``clusters``, the true
-        cluster of each client, from 0 on, one cluster by default; ``classes``, by default the largest label
-        and one. Samples of type uint8 are 0 to 255 and divided by 255 before use; floating numbers are used
-        unchanged, those of a type that PyTorch lacks as float64; other integers are codes, which only a
-        user-supplied network takes.
+        A reference, see ``references``. The object, or its return value when called, is an ``ImageSet`` or a mapping:
+        ``train`` and ``test``, each a pair of samples (n, ...) and labels (n,), or a data set of PyTorch whose items
+        are such pairs, or a list of such pairs or sets, one per client, of any sizes; ``clusters``, the true cluster of
+        each client, from 0 on, one cluster by default; ``classes``, by default the largest label plus one. Samples of
+        type uint8 are 0 to 255 and divided by 255 before use; floats are used unchanged, except that a type that
+        PyTorch lacks becomes float64. Other integers are codes, which only a user-supplied network accepts.
 
     Raises
     ------
     InvalidArgument
-        If the object cannot be imported or called, or its value is not of that form.
+        If the object cannot be imported or called, or its value has another form.
     """
     data = load_own("data", name)
     try:
@@ -68,7 +67,7 @@ def read_own(name: str) -> ImageSet:
 
 
 def _convert(data: Any) -> tuple[Images, Images, Owners | None]:
-    """Both halves of a mapping of the form of ``read_own``, and the clients' samples if it is divided."""
+    """Return both halves of a mapping as in ``read_own``, and the clients' samples if it is divided."""
     if not isinstance(data, Mapping) or not {"train", "test"} <= set(data):
         raise _Unsuitable(f"must be {FORM}", f"give that, not a {type(data).__name__}")
     unknown = sorted(set(map(str, data)) - set(KEYS))
@@ -76,7 +75,7 @@ def _convert(data: Any) -> tuple[Images, Images, Owners | None]:
         raise _Unsuitable(f"has the key {unknown[0]!r}", f"leave it out; there are {', '.join(KEYS)}")
     divided = _is_divided(data["train"])
     if divided != _is_divided(data["test"]):
-        raise _Unsuitable("must have both halves client by client, or neither", "divide the other, too")
+        raise _Unsuitable("must have both halves client by client, or neither", "divide the other as well")
     if not divided and data.get("clusters") is not None:
         raise _Unsuitable("has `clusters`, but no clients", "divide the halves client by client")
     train, test = (
@@ -97,7 +96,7 @@ def _convert(data: Any) -> tuple[Images, Images, Owners | None]:
 
 
 def _is_divided(half: Any) -> bool:
-    """Return whether a half is a list of pairs or data sets, and not a pair of arrays itself."""
+    """Return whether a half is a list of pairs or data sets, rather than one pair of arrays."""
     if not isinstance(half, list | tuple) or not half or any(hasattr(part, "shape") for part in half):
         return False
     return len(half) != 2 or all(map(_is_data, half))
@@ -113,13 +112,13 @@ def _is_data(part: Any) -> bool:
 
 
 def _pair(half: str, data: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Samples (n, ...) and labels (n,) as arrays."""
+    """Return samples (n, ...) and labels (n,) as arrays."""
     try:
         if not isinstance(data, list | tuple):  # a data set of PyTorch
             items = [data[index] for index in range(len(data))]
             data = ([to_numpy(unmasked(item[0])) for item in items], [int(item[1]) for item in items])
         samples, labels = (to_numpy(unmasked(part)) for part in data)
-    except Exception as error:  # ragged lists, or any error of a user's data set
+    except Exception as error:  # lists of unequal lengths, or any error of a user's data set
         rule = f"must have samples of one shape and labels in `{half}` ({type(error).__name__}: {error})"
         raise _Unsuitable(" ".join(rule.split()), "give arrays of one shape, without a mask") from error
     if labels.ndim != 1 or samples.ndim < 2 or len(samples) != len(labels) or not len(labels):
@@ -130,7 +129,7 @@ def _pair(half: str, data: Any) -> tuple[np.ndarray, np.ndarray]:
     if samples.dtype == bool:
         samples = samples.astype(np.float32)
     elif np.issubdtype(samples.dtype, np.floating) and samples.dtype.newbyteorder("=") not in FLOATING:
-        with np.errstate(over="ignore"):  # too large numbers are refused as not finite
+        with np.errstate(over="ignore"):  # numbers that are too large are later rejected as not finite
             samples = samples.astype(np.float64)
     if not np.issubdtype(labels.dtype, np.integer) or labels.min() < 0:
         raise _Unsuitable(f"must have whole numbers from 0 on as labels in `{half}`", "number the classes")
@@ -141,7 +140,7 @@ def _pair(half: str, data: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _join(pairs: Sequence[tuple[np.ndarray, np.ndarray]], classes: int) -> Images:
-    """Samples of all clients in one array."""
+    """Return the samples of all clients as one array."""
     samples = np.concatenate([samples for samples, _ in pairs])
     if samples.dtype.kind in "iu" and samples.dtype != np.uint8:
         samples = samples.astype(np.int64)
@@ -149,7 +148,7 @@ def _join(pairs: Sequence[tuple[np.ndarray, np.ndarray]], classes: int) -> Image
 
 
 def _owners(train: Sequence[Any], test: Sequence[Any], clusters: Any) -> Owners:
-    """Client of each sample, and cluster of each client."""
+    """Return the client of each sample, and the cluster of each client."""
     if len(train) != len(test):
         rule = f"must have the same clients in both halves, not {len(train)} and {len(test)}"
         raise _Unsuitable(rule, "give test data of every client")

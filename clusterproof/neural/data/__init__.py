@@ -1,1 +1,1 @@
-"""Real image data: which sets there are, how they are fetched, verified and read."""
+"""Real image data: the available sets, and how they are fetched, verified and read."""

@@ -1,4 +1,4 @@
-"""The data sets as ``catalogue.json`` has them: their files with SHA-256 and mirrors, and their licences."""
+"""The data sets in ``catalogue.json``: their files with SHA-256 and mirrors, and their licences."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Dataset:
     licence
         Licence in words.
     files
-        Its files; empty if an installed package contains the data.
+        The files; empty if an installed package contains the data.
     archive
         Archive in which the files were published, if any.
     optional
-        Names of files without which the set can still be made, in part.
+        Names of files without which a part of the set can still be made.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Dataset:
     optional: frozenset[str] = frozenset()
 
     def read(self, contents: Mapping[str, bytes]) -> ImageSet:
-        """Make the data set from the files' contents by name."""
+        """Make the data set from the contents of its files by name."""
         return READERS[self.name](contents)
 
 

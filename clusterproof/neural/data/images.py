@@ -1,4 +1,4 @@
-"""Labelled images, as every data set and every partition has them."""
+"""Labelled images, the common format of data sets and partitions."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Images:
     Attributes
     ----------
     pixels
-        uint8, (N, C, H, W): 0 to 255; channels in the order red, green, blue. User-supplied samples may have any
-        shape (N, ...), and be floating numbers, or integers that are codes.
+        uint8, (N, C, H, W): 0 to 255; channels in the order red, green, blue. User-supplied samples may have any shape
+        (N, ...), and be floats or integer codes.
     labels
         int64, (N,), from 0 to ``classes`` - 1.
     classes
@@ -30,7 +30,7 @@ class Images:
         return len(self.labels)
 
     def take(self, rows: np.ndarray) -> Images:
-        """The images in the given rows, in that order."""
+        """Return the images in the given rows, in that order."""
         return Images(self.pixels[rows], self.labels[rows], self.classes)
 
 
@@ -53,16 +53,16 @@ class Owners:
 
 @dataclass(frozen=True, eq=False)
 class ImageSet:
-    """A data set with its halves for training and for testing.
+    """A data set with a training half and a test half.
 
     Attributes
     ----------
     name
-        Key of ``clusterproof.neural.data.loading.DATASETS``, or what names a user's own data.
+        Key of ``clusterproof.neural.data.loading.DATASETS``, or the reference of a user's own data.
     train, test
         Disjoint halves.
     note
-        What is not as it was published; empty where nothing is.
+        Differences from the published set; empty if there are none.
     owners
         Client of each sample, if the data are divided among clients.
     """

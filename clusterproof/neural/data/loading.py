@@ -1,4 +1,4 @@
-"""Reading the image data sets."""
+"""Read and fetch the image data sets."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ ENVIRONMENT = "CLUSTERPROOF_DATA"
 
 
 def data_folder(data_dir: str | os.PathLike[str] | None = None) -> Path:
-    """The folder in which each data set has a folder of its own.
+    """Return the folder that contains a folder for each data set.
 
     Parameters
     ----------
     data_dir
-        If None, the environment variable CLUSTERPROOF_DATA, else the user's cache.
+        By default the environment variable CLUSTERPROOF_DATA, else the user's cache.
 
     Raises
     ------
     InvalidArgument
-        If nothing names a folder, and the user has no home directory.
+        If no folder is given, and the user has no home directory.
     """
     if data_dir is not None:
         return Path(data_dir)
@@ -52,19 +52,19 @@ def data_folder(data_dir: str | os.PathLike[str] | None = None) -> Path:
 
 
 def load(name: str, data_dir: str | os.PathLike[str] | None = None) -> ImageSet:
-    """Read a data set; every byte's SHA-256 is compared before it is used.
+    """Read a data set, after comparing the SHA-256 of every file.
 
     Parameters
     ----------
     name
-        Key of ``DATASETS``, or that of a user's own data, see ``clusterproof.neural.custom.samples.read_own``.
+        Key of ``DATASETS``, or a reference to the user's own data, see ``clusterproof.neural.custom.samples.read_own``.
     data_dir
-        As for ``data_folder``; the files lie in its folder ``name``.
+        As for ``data_folder``; the files are in its folder ``name``.
 
     Raises
     ------
     InvalidArgument
-        If there is no such set, or a file is missing, altered or not readable.
+        If there is no such set, or a file is missing, altered or unreadable.
     """
     if isinstance(name, str) and name not in DATASETS and is_own("data", name):
         if data_dir is not None:
@@ -86,7 +86,7 @@ def load(name: str, data_dir: str | os.PathLike[str] | None = None) -> ImageSet:
 
 
 def sources(dataset: Dataset, folder: Path) -> list[PublishedFile]:
-    """The files that a set is read from: its own, or the archive where that is all there is."""
+    """Return the files from which a set is read: its own files, or the archive if only that is present."""
     whole = all(os.path.exists(folder / file.name) for file in dataset.files)
     archive = dataset.archive
     if archive is not None and not whole and os.path.exists(folder / archive.name):
@@ -97,24 +97,24 @@ def sources(dataset: Dataset, folder: Path) -> list[PublishedFile]:
 def fetch(
     dataset: Dataset, folder: Path, show: Callable[[int, str], None] = lambda *_: None
 ) -> Iterator[str]:
-    """Bring a data set's files into a folder; what is whole there already is kept.
+    """Download a data set's files into a folder; keep complete ones.
 
-    Each file is written beside its place and renamed when its SHA-256 is as published. An archive
-    is removed after its files have been taken out.
+    Each file is written under another name and renamed once its SHA-256 is as published. An archive is removed after
+    extraction.
 
     Parameters
     ----------
     dataset
-        What is known about it.
+        Description of the data set.
     folder
-        Made if it is missing.
+        Folder for the files; created if missing.
     show
-        Takes the percentage of the file under way and its name.
+        Function to call with the percentage and the name of the current file.
 
     Yields
     ------
     str
-        What was done, a line for each file.
+        One line on each file.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def fetch(
     needed = [file for file in dataset.files if fault(folder / file.name, file) is not None]
     with naming_folder("data_dir", folder):
         folder.mkdir(parents=True, exist_ok=True)
-        if needed:  # a folder that cannot be written is no mirror's fault
+        if needed:  # a folder that cannot be written is not the mirror's fault
             TemporaryFile(dir=folder).close()
     yield from (f"{file.name}: here, whole" for file in dataset.files if file not in needed)
     if needed and dataset.archive is not None:

@@ -1,4 +1,4 @@
-"""What is done to images before a network sees them: in training by chance, in evaluation always alike."""
+"""Preprocessing of images before a network sees them: random in training, fixed in evaluation."""
 
 from __future__ import annotations
 
@@ -18,26 +18,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Preprocessing:
-    """What is done to images, in this order: crop, flip, brightness, contrast, standardisation.
+    """Preprocessing of images, in this order: crop, flip, brightness, contrast, standardisation.
 
-    A gradient of training distorts every image independently. Evaluation, and the losses by which clients choose
-    their model, see the central crop, neither flipped nor changed, and standardised where training is.
+    Each training gradient distorts every image independently. Evaluation, and the losses by which clients choose their
+    model, use the central crop without flips or changes, and standardise if training does.
 
     Parameters
     ----------
     crop
-        Side of a random square crop; whole images by default. Evaluation has the central one.
+        Side of a random square crop; whole images by default. Evaluation uses the central crop.
     flip
         Flip each image from left to right with probability 1/2.
     brightness
-        Half width of a uniform addition to all pixels. These are in [0, 1].
+        Half width of a uniform number that is added to all pixels, which are in [0, 1].
     contrast
-        Half width of a uniform factor of the distances from the mean. The factor is around 1, the mean a channel's.
+        Half width, around 1, of a uniform factor for the distances from the channel's mean.
     standardise
-        Bring each image to mean 0 and standard deviation 1. The latter counts as at least one over the root of the
-        number of pixels.
+        Give each image mean 0 and standard deviation 1. The standard deviation counts as at least one over the root of
+        the number of pixels.
     augmentation_per
-        What has a crop of its own: each image, or each batch. So have brightness and contrast; flips are each image's.
+        Unit that shares a crop, brightness and contrast: each image, or each batch. Flips are always drawn for each
+        image.
 
     Raises
     ------
@@ -46,9 +47,9 @@ class Preprocessing:
 
     Notes
     -----
-    IFCA's public code for CIFAR-10 has crops of 24, flips, contrast 0.8 and standardised images, with one
-    crop and contrast a batch. Its brightness, up to 63 on pixels in [0, 1], is undone by the standardisation.
-    It also chooses models by the loss on distorted images.
+    IFCA's public code for CIFAR-10 has crops of 24, flips, contrast 0.8 and standardised images, with one crop and
+    contrast per batch. The standardisation undoes its brightness, which is up to 63 on pixels in [0, 1]. It also
+    chooses models by the loss on distorted images.
     """
 
     crop: Annotated[int, Meta(ge=1)] | None = None
@@ -64,31 +65,31 @@ class Preprocessing:
 
     @property
     def random(self) -> bool:
-        """Whether training sees other images than evaluation."""
+        """Whether training images differ from evaluation images."""
         return bool(self.crop is not None or self.flip or self.brightness or self.contrast)
 
     @property
     def nothing(self) -> bool:
-        """Whether images stay as they are."""
+        """Whether images stay unchanged."""
         return not (self.random or self.standardise)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What is not left out, as plain JSON values."""
+        """Settings that differ from the defaults, as plain JSON values."""
         left_out = {entry.name: entry.default for entry in fields(self)}
         return {key: value for key, value in asdict(self).items() if value != left_out[key]}
 
     def shape(self, stored: tuple[int, ...]) -> tuple[int, ...]:
-        """Shape of what a network sees of samples of a stored shape."""
+        """Return the shape that a network sees for samples of a stored shape."""
         return tuple(stored) if self.crop is None else (stored[0], self.crop, self.crop)
 
     def check(self, pixels: np.ndarray) -> None:
-        """Require samples (N, ...) that this can be done to.
+        """Require samples (N, ...) that this preprocessing can be applied to.
 
         Raises
         ------
         InvalidArgument
-            If they are no images, codes, or smaller than the crop.
+            If the samples are no images, are codes, or are smaller than the crop.
         """
         if self.nothing:
             return
@@ -105,7 +106,7 @@ class Preprocessing:
 
 
 def central(images: Any, crop: int | None) -> Any:
-    """Give the central square of images (..., height, width), arrays or tensors; whole ones where None."""
+    """Return the central square of images (..., height, width), arrays or tensors; whole images if None."""
     if crop is None:
         return images
     top, left = ((size - crop) // 2 for size in images.shape[-2:])
@@ -113,13 +114,13 @@ def central(images: Any, crop: int | None) -> Any:
 
 
 def undistorted(samples: Tensor, preprocessing: Preprocessing, lead: int = 2) -> Tensor:
-    """Samples (..., C, H, W), or of other shapes after ``lead`` axes, as evaluation sees them."""
+    """Return samples (..., C, H, W), or of other shapes after ``lead`` axes, as evaluation sees them."""
     samples = central(samples, preprocessing.crop)
     return standardised(samples, lead) if preprocessing.standardise else samples
 
 
 def standardised(samples: Tensor, lead: int = 2) -> Tensor:
-    """Samples, each a point of the first ``lead`` axes, with mean 0 and standard deviation 1.
+    """Return samples with mean 0 and standard deviation 1; the first ``lead`` axes number the samples.
 
     The standard deviation counts as at least one over the root of the number of entries.
     """

@@ -1,4 +1,4 @@
-"""Published files: their SHA-256 and mirrors, their content, and fetching them."""
+"""Published files: their SHA-256 and mirrors, their contents, and their download."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from clusterproof.common.validation import InvalidArgument, require
 from clusterproof.files import LARGE, open_regular
 
 TIMEOUT = 30
-"""Seconds without an answer after which a mirror is given up."""
+"""Seconds without an answer after which the next mirror is tried."""
 
 
 class MirrorsFailed(RuntimeError):
-    """No mirror gave the file that was published; the message is one line."""
+    """Raised if no mirror gives the published file; the message is one line."""
 
 
 @dataclass(frozen=True)
 class PublishedFile:
-    """A file as it was published.
+    """A file as published.
 
     Attributes
     ----------
     name
-        Its name.
+        Name of the file.
     sha256
-        Of its content, in hexadecimal.
+        SHA-256 of its content, in hexadecimal.
     urls
-        Where it can be fetched, in the order in which to try; empty where it comes in an archive.
+        Its addresses, in the order of attempts; empty if it comes in an archive.
     """
 
     name: str
@@ -43,7 +43,7 @@ class PublishedFile:
 
 @dataclass(frozen=True)
 class Archive(PublishedFile):
-    """A zip file (by its name), or else a gzipped tar file, in which files were published.
+    """An archive in which files were published: a zip file, by its name, or else a gzipped tar file.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Archive(PublishedFile):
 
 
 def fault(path: Path, file: PublishedFile) -> str | None:
-    """Describe what is wrong with a file; None if it is whole."""
+    """Describe the fault of a file; None if it is intact."""
     try:
         with open_regular(path, LARGE) as content:
             found = hashlib.file_digest(content, "sha256").hexdigest()
@@ -67,7 +67,7 @@ def fault(path: Path, file: PublishedFile) -> str | None:
 
 
 def require_whole(path: Path, file: PublishedFile, data: str) -> None:
-    """Raise ``InvalidArgument``, which names the data set and how to fetch it, unless a file is as published."""
+    """Raise ``InvalidArgument`` with the data set and how to fetch it, unless a file is as published."""
     if (wrong := fault(path, file)) is not None:
         remedy = (
             f"run `clusterproof data fetch {data}`, or name its folder by --data-dir or CLUSTERPROOF_DATA"
@@ -78,30 +78,30 @@ def require_whole(path: Path, file: PublishedFile, data: str) -> None:
 
 
 def read_members(path: Path, archive: Archive, files: Sequence[PublishedFile]) -> dict[str, bytes]:
-    """Read files from an archive that is as published; content by the files' names."""
+    """Read files from an intact archive; return their contents by name."""
     members = {archive.folder + file.name: file.name for file in files}
     if archive.name.endswith(".zip"):
         with zipfile.ZipFile(path) as whole:
             return {name: whole.read(member) for member, name in members.items()}
     contents = {}
     with tarfile.open(path) as tar:
-        for entry in tar:  # in the order of the file, which is decompressed once
+        for entry in tar:  # in the order of the archive, which is decompressed once
             if entry.name in members and (content := tar.extractfile(entry)) is not None:
                 contents[members[entry.name]] = content.read()
     return contents
 
 
 def retrieve(file: PublishedFile, folder: Path, show: Callable[[int, str], None]) -> str:
-    """Fetch a file from the first mirror that gives it as published, and return that mirror's host.
+    """Fetch a file from the first mirror that gives it as published, and return the mirror's host.
 
     Parameters
     ----------
     file
         The file, with its mirrors.
     folder
-        Where it is put; a file of its name is replaced once the new one is whole.
+        Folder for the file; an existing file of this name is replaced once the new one is complete.
     show
-        Takes the percentage that has arrived and the file's name.
+        Function to call with the percentage so far and the file's name.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def retrieve(file: PublishedFile, folder: Path, show: Callable[[int, str], None]
     """
     pooch = require("data", file.name, "pooch")
     pooch.get_logger().setLevel("ERROR")
-    # identity: a server that declares a .gz file to be merely encoded would have it unpacked on the way
+    # identity: otherwise a server that declares a .gz file as encoded would have it decompressed in transit
     options = {"timeout": TIMEOUT, "headers": {"Accept-Encoding": "identity"}, "chunk_size": 2**16}
     failures = []
     for url in file.urls:
@@ -132,7 +132,7 @@ def retrieve(file: PublishedFile, folder: Path, show: Callable[[int, str], None]
 
 
 class _Percentage:
-    """Progress bar in the interface of pooch, as a percentage."""
+    """Progress bar in pooch's interface that reports a percentage."""
 
     def __init__(self, show: Callable[[int, str], None], name: str) -> None:
         self.show, self.name = show, name

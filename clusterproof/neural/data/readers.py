@@ -1,6 +1,6 @@
-"""The published files of each data set: digits of scikit-learn, gzipped idx files, and CIFAR-10's binary records.
+"""Readers of the published files: digits of scikit-learn, gzipped idx files, and CIFAR-10's binary records.
 
-The SHA-256 of every file, or of the archive that holds it, was compared with the published one: formats are not
+The SHA-256 of every file, or of the archive that holds it, was compared with the published one, so formats are not
 checked again.
 """
 
@@ -18,13 +18,13 @@ from clusterproof.common.validation import InvalidArgument, install
 from clusterproof.neural.data.images import Images, ImageSet
 
 TRAINING = 1440
-"""Images for training; the other 357 are for testing."""
+"""Number of training images; the other 357 are for testing."""
 
 
 def read_digits(_: Mapping[str, bytes]) -> ImageSet:
-    """Read the digits, their grey values 0 to 16 spread over 0 to 255.
+    """Read the digits, with their grey values 0 to 16 scaled to 0 to 255.
 
-    The 1797 images are one list; a fixed permutation divides it.
+    The 1797 images are one list, which a fixed permutation divides.
     """
     table = _table()
     pixels = np.rint(table[:, :-1].reshape(-1, 1, 8, 8) * (255 / 16)).astype(np.uint8)
@@ -35,7 +35,7 @@ def read_digits(_: Mapping[str, bytes]) -> ImageSet:
 
 
 def _table() -> np.ndarray:
-    """Grey values and labels, (1797, 65): read from scikit-learn's file, since importing it takes seconds."""
+    """Return grey values and labels, (1797, 65), read from scikit-learn's file, since importing it takes seconds."""
     found = importlib.util.find_spec("sklearn")
     if found is None or found.origin is None:
         raise InvalidArgument("data", "digits", "needs sklearn, which has its images", install("run"))
@@ -43,7 +43,7 @@ def _table() -> np.ndarray:
 
 
 def read_idx(content: bytes, shape: tuple[int, ...]) -> np.ndarray:
-    """Read a gzipped idx file of unsigned bytes, as of MNIST, Fashion-MNIST and EMNIST.
+    """Read a gzipped idx file of unsigned bytes, the format of MNIST, Fashion-MNIST and EMNIST.
 
     An idx file begins with two zero bytes, a type code, the number of dimensions and each size as a
     32-bit big-endian integer; the elements follow in C order. http://yann.lecun.com/exdb/mnist
@@ -53,7 +53,7 @@ def read_idx(content: bytes, shape: tuple[int, ...]) -> np.ndarray:
     content
         The file's bytes.
     shape
-        Of the result, as many axes as in the file; one size may be -1.
+        Shape of the result, with as many axes as in the file; one size may be -1.
     """
     values = np.frombuffer(gzip.decompress(content), dtype=np.uint8, offset=4 + 4 * len(shape))
     return values.reshape(shape)
@@ -74,14 +74,14 @@ def read_records(content: bytes) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _read_half(contents: Mapping[str, bytes], half: str, classes: int, *, transposed: bool = False) -> Images:
-    """Read the file of images and the file of labels of one half.
+    """Read the image file and the label file of one half.
 
     Parameters
     ----------
     half
-        How both files' names begin.
+        Common beginning of both files' names.
     transposed
-        Whether the file has rows and columns exchanged, which is undone.
+        Whether rows and columns are exchanged in the file; the result has them in the usual order.
     """
     pixels = read_idx(contents[f"{half}-images-idx3-ubyte.gz"], (-1, 28, 28))
     labels = read_idx(contents[f"{half}-labels-idx1-ubyte.gz"], (-1,))
@@ -90,7 +90,7 @@ def _read_half(contents: Mapping[str, bytes], half: str, classes: int, *, transp
 
 
 def idx_set(name: str) -> Callable[[Mapping[str, bytes]], ImageSet]:
-    """Make the reader of a set that is published as MNIST is."""
+    """Return the reader of a set that is published in MNIST's format."""
 
     def read(contents: Mapping[str, bytes]) -> ImageSet:
         train = _read_half(contents, "train", 10)
@@ -100,7 +100,7 @@ def idx_set(name: str) -> Callable[[Mapping[str, bytes]], ImageSet]:
 
 
 def read_cifar10(contents: Mapping[str, bytes]) -> ImageSet:
-    """CIFAR-10 from the six files of its binary version."""
+    """Read CIFAR-10 from the six files of its binary version."""
     parts = [read_records(contents[f"data_batch_{number}.bin"]) for number in range(1, 6)]
     halves = (
         (np.concatenate(arrays) for arrays in zip(*parts, strict=True)),
@@ -111,7 +111,7 @@ def read_cifar10(contents: Mapping[str, bytes]) -> ImageSet:
 
 
 def read_emnist(contents: Mapping[str, bytes]) -> ImageSet:
-    """EMNIST ByMerge; where its training half is not there, the test half is divided."""
+    """Read EMNIST ByMerge; if its training half is missing, divide the test half."""
     test = _read_half(contents, "emnist-bymerge-test", 47, transposed=True)
     if "emnist-bymerge-train-images-idx3-ubyte.gz" not in contents:
         order = generator(0, "emnist").permutation(len(test))
@@ -132,4 +132,4 @@ READERS: dict[str, Callable[[Mapping[str, bytes]], ImageSet]] = {
     "cifar10": read_cifar10,
     "emnist": read_emnist,
 }
-"""Functions that make a data set from the files' contents by name."""
+"""Functions that make a data set from the contents of its files by name."""

@@ -1,4 +1,4 @@
-"""Gradients and local training of many clients: one interface, two ways to compute."""
+"""Gradients and local training of many clients: one interface with two implementations."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ ENGINES: dict[str, type[Engine]] = {kind.name: kind for kind in (VmapEngine, Ser
 
 
 LARGEST_BATCHED = 50_000
-"""Parameters of a network above which a CPU trains clients faster one after the other: their models fill its cache."""
+"""Number of parameters above which a CPU trains clients faster one by one, since their models fill its cache."""
 
 
 def choose_engine(name: str, network: Network, device: str) -> Engine:
-    """Make an engine by name, or the one that is fastest.
+    """Make an engine by name, or the fastest one.
 
     Parameters
     ----------
     name
         One of ``ENGINES``, or ``"auto"``: ``"serial"`` on a CPU for convolutions and for more than ``LARGEST_BATCHED``
-        parameters, and for networks that ``torch.func.vmap`` does not take; ``"vmap"`` otherwise.
+        parameters, and for networks that ``torch.func.vmap`` does not accept; ``"vmap"`` otherwise.
     network, device
-        Which network, on ``"cpu"`` or ``"cuda"``.
+        The network, and ``"cpu"`` or ``"cuda"``.
 
     Raises
     ------
     InvalidArgument
-        If there is no such engine, or it does not take the network.
+        If there is no such engine, or it does not accept the network.
     """
     check_choice("engine", name, ("auto", *ENGINES), remedy="'auto' chooses by network and device")
     if name == "auto":

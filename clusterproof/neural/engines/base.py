@@ -1,4 +1,4 @@
-"""What an engine computes for some clients at a time: gradients, products with Hessians, local training."""
+"""Operations of an engine on several clients at a time: gradients, Hessian products, local training."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from clusterproof.neural.client_data import Batch, ClientData, Step
 from clusterproof.neural.networks import Network
 
 TAKEN = 2**18
-"""Numbers of samples that are taken for several steps of a client together, about what a core's cache holds."""
+"""Number of samples that are gathered for several steps of a client together, about a core's cache size."""
 
 
 @dataclass(frozen=True, eq=False)
 class LocalWork:
-    """Local training of k clients whose batches have the same sizes.
+    """Local training of k clients with equal batch sizes.
 
     Attributes
     ----------
     descent
-        The recursion of a step; the number of steps is that of ``plans``.
+        The recursion of a step; ``plans`` gives the number of steps.
     data, clients
-        Whose data, and the clients' indices (k,).
+        The clients' data, and their indices (k,).
     plans
-        What each client uses in each step.
+        The data of each client in each step.
     """
 
     descent: Descent
@@ -41,7 +41,7 @@ class LocalWork:
 
     @property
     def steps(self) -> int:
-        """Gradient steps of each client."""
+        """Number of gradient steps of each client."""
         return len(self.plans[0])
 
     @property
@@ -54,7 +54,7 @@ class LocalWork:
         )
 
     def batches(self) -> Iterator[Batch]:
-        """Samples of each step."""
+        """Yield the samples of each step."""
         if self.steps and self.whole:
             whole = self.batch(0)
             yield from (whole for _ in range(self.steps))
@@ -64,11 +64,11 @@ class LocalWork:
             yield from (self.batch(step) for step in range(self.steps))
 
     def batch(self, step: int) -> Batch:
-        """Samples of a step, (k, b)."""
+        """Return the samples of a step, (k, b)."""
         return self._take([[plan[step]] for plan in self.plans])
 
     def _batches_of_one(self) -> Iterator[Batch]:
-        """Samples of each step of the only client, of which several steps' are taken at a time."""
+        """Yield the samples of each step of a single client, gathered for several steps at a time."""
         (plan,) = self.plans
         together = max(1, TAKEN // max(1, len(plan[0].samples) * self.data.sample_size)) if plan else 1
         for first in range(0, len(plan), together):
@@ -79,7 +79,7 @@ class LocalWork:
                 yield Batch(both.images[:, start:end], both.targets[:, start:end])
 
     def _take(self, steps: Sequence[Sequence[Step]]) -> Batch:
-        """Samples of some steps of each client one after the other, (k, n)."""
+        """Return the samples of some steps of each client in succession, (k, n)."""
         numbers, drawn = [], []
         for client, own in zip(self.clients.tolist(), steps, strict=True):
             numbers.append(np.concatenate([self.data.numbers(client, step.samples) for step in own]))
@@ -89,19 +89,19 @@ class LocalWork:
 
 
 class Engine(ABC):
-    """Gradients and local training of clients that have the same network.
+    """Gradients and local training of clients with the same network.
 
     Parameters
     ----------
     network
-        Which network.
+        The network.
     """
 
     name: ClassVar[str]
     """Name in configurations."""
 
     most: ClassVar[dict[str, int]]
-    """Clients at a time at most, by device."""
+    """Largest number of clients at a time, by device."""
 
     def __init__(self, network: Network) -> None:
         self.network = network
@@ -110,26 +110,26 @@ class Engine(ABC):
     def tensor_gradients(
         self, parameters: dict[str, Tensor], batch: Batch
     ) -> tuple[Sequence[Tensor], Tensor]:
-        """Gradients (k, ...) of the clients' losses on a batch (k, b), in each parameter, and the losses (k,).
+        """Return gradients (k, ...) of the clients' losses on a batch (k, b) in each parameter, and the losses (k,).
 
-        ``parameters`` (k, ...) has those of each client's point, by name.
+        ``parameters`` (k, ...) contains the parameters of each client's point, by name.
         """
 
     def gradients(self, points: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Gradients (k, d) of the clients' losses on a batch (k, b) at points (k, d), and the losses (k,)."""
+        """Return gradients (k, d) of the clients' losses on a batch (k, b) at points (k, d), and the losses (k,)."""
         gradients, losses = self.tensor_gradients(self.network.views(points), batch)
         return torch.cat([gradient.flatten(1) for gradient in gradients], dim=1), losses
 
     @abstractmethod
     def hessian_products(self, points: Tensor, directions: Tensor, batch: Batch) -> Tensor:
-        """Hessians of the clients' losses on a batch (k, b) at points times directions, all (k, d)."""
+        """Return the Hessians of the clients' losses on a batch (k, b) at points times directions, all (k, d)."""
 
     def loss(self, parameters: dict[str, Tensor], images: Tensor, targets: Tensor) -> Tensor:
-        """Mean cross-entropy of one model on samples (b, ...)."""
+        """Return the mean cross-entropy of one model on samples (b, ...)."""
         return cross_entropy(self.network.function(parameters, images), targets)
 
     def gradient_sum(self, model: Tensor, batch: Batch, weights: Tensor) -> Tensor:
-        """Gradient of the sum of weights times the losses of samples (n,) at a model (d,)."""
+        """Return the gradient of the weighted sum of the losses of samples (n,) at a model (d,)."""
         parameters = leaves(self.network, model)
         scores = self.network.function(parameters, batch.images)
         loss = weights @ cross_entropy(scores, batch.targets, reduction="none")
@@ -148,12 +148,12 @@ class Engine(ABC):
         Parameters
         ----------
         points, buffers
-            Where the clients start and then where they end, (k, d); buffers only if there is momentum or they are
-            carried from round to round.
+            The clients' starting points, replaced by their final points, (k, d). Buffers exist only with momentum or if
+            they persist between rounds.
         anchors
-            Of the proximal term, (k, d); None without it.
+            Anchors of the proximal term, (k, d); None without it.
         corrections
-            What is added to the gradients, (k, d); nothing if None.
+            Vectors that are added to the gradients, (k, d), or None.
         work
             Batches and coefficients.
         """
@@ -177,12 +177,12 @@ class Engine(ABC):
         work: LocalWork,
         sums: tuple[Tensor, Tensor | None],
     ) -> None:
-        """Train locally from the clusters' models, and add where the clients end to the clusters' sums, in place.
+        """Train locally from the clusters' models, and add the clients' final points to the clusters' sums, in place.
 
         Parameters
         ----------
         models, buffers
-            Of the server, (P, d); clients start without momentum if ``buffers`` is None.
+            Models and buffers of the server, (P, d); clients start without momentum if ``buffers`` is None.
         assignments
             Clusters of the clients, (k,).
         weights
@@ -190,7 +190,7 @@ class Engine(ABC):
         work
             Batches and coefficients.
         sums
-            Of the points and of the buffers over each cluster's clients, (P, d); the second is None where clients
+            Sums of the points and of the buffers over each cluster's clients, (P, d); the second is None if clients
             have no buffers.
         """
         points = models[assignments]
@@ -214,7 +214,7 @@ def descend(
     gradients: Tensor,
     descent: Descent,
 ) -> None:
-    """Take a local step in place, from gradients that are overwritten; all of one shape."""
+    """Take a local step in place, overwriting the gradients; all arrays have one shape."""
     if corrections is not None:
         gradients.add_(corrections)
     if anchors is not None:
@@ -224,6 +224,6 @@ def descend(
 
 
 def leaves(network: Network, model: Tensor) -> dict[str, Tensor]:
-    """Parameters of a model (d,) by name, in its memory, at which autograd ends."""
-    # not `detach`, which shares the count of changes: a leaf changes in place between two steps
+    """Return the parameters of a model (d,) by name as leaves for autograd, in the model's memory."""
+    # not `detach`, which shares the count of changes, because a leaf changes in place between two steps
     return {name: view.data.requires_grad_() for name, view in network.views(model).items()}

@@ -1,4 +1,4 @@
-"""Engines of any network, by automatic differentiation: all clients of a call in one pass, or one after the other."""
+"""Engines for any network, by automatic differentiation: all clients in one pass, or one after the other."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clusterproof.neural.networks import Network
 
 
 class VmapEngine(Engine):
-    """Engine of any network that ``torch.func.vmap`` takes, on any device."""
+    """Engine for any network that ``torch.func.vmap`` accepts, on any device."""
 
     name: ClassVar[str] = "vmap"
     most: ClassVar[dict[str, int]] = {"cpu": 16, "cuda": 128}
@@ -24,20 +24,20 @@ class VmapEngine(Engine):
     def tensor_gradients(
         self, parameters: dict[str, Tensor], batch: Batch
     ) -> tuple[Sequence[Tensor], Tensor]:
-        """Gradients and losses, see ``Engine.tensor_gradients``."""
+        """Return gradients and losses, see ``Engine.tensor_gradients``."""
         gradients, losses = torch.func.vmap(torch.func.grad_and_value(self.loss))(
             parameters, batch.images, batch.targets
         )
         return list(gradients.values()), losses
 
     def hessian_products(self, points: Tensor, directions: Tensor, batch: Batch) -> Tensor:
-        """Products with Hessians, see ``Engine.hessian_products``."""
+        """Return products with Hessians, see ``Engine.hessian_products``."""
 
         def derivative_along(point: Tensor, direction: Tensor, images: Tensor, targets: Tensor) -> Tensor:
             gradient = torch.func.grad(lambda at: self.loss(self.network.views(at), images, targets))(point)
             return torch.dot(gradient, direction)
 
-        # backward twice: forward over backward asks for rules that torch still compiles in a deprecated way
+        # backward twice, since torch still compiles some rules of forward over backward in a deprecated way
         products: Tensor = torch.func.vmap(torch.func.grad(derivative_along))(
             points, directions, batch.images, batch.targets
         )
@@ -45,7 +45,7 @@ class VmapEngine(Engine):
 
 
 class SerialEngine(Engine):
-    """Engine of any network, which is given one client at a time.
+    """Engine for any network that processes one client at a time.
 
     It trains a copy of the network whose parameters are views of the client's point, so that
     ``torch.func.functional_call`` need not exchange them in each step.
@@ -69,7 +69,7 @@ class SerialEngine(Engine):
     def tensor_gradients(
         self, parameters: dict[str, Tensor], batch: Batch
     ) -> tuple[Sequence[Tensor], Tensor]:
-        """Gradients and losses, see ``Engine.tensor_gradients``."""
+        """Return gradients and losses, see ``Engine.tensor_gradients``."""
         held = self._hold({name: value[0] for name, value in parameters.items()})
         self._bound = None
         gradients, loss = self._gradients(held, batch)
@@ -100,7 +100,7 @@ class SerialEngine(Engine):
     ) -> None:
         """Train one client from its cluster's model, see ``Engine.train_clusters``.
 
-        All clients are trained in the same memory, to which the copy of the network is bound once.
+        All clients train in the same memory, to which the copy of the network is bound once.
         """
         cluster, with_buffer = int(assignments), sums[1] is not None
         if (self._own.shape[1], self._own.dtype, self._own.device) != (
@@ -123,7 +123,7 @@ class SerialEngine(Engine):
             sums[1][cluster].add_(self._buffer, alpha=factor)
 
     def hessian_products(self, points: Tensor, directions: Tensor, batch: Batch) -> Tensor:
-        """Products with Hessians, see ``Engine.hessian_products``."""
+        """Return products with Hessians, see ``Engine.hessian_products``."""
         parameters = leaves(self.network, points[0])
         inputs = list(parameters.values())
         loss = self.loss(parameters, batch.images[0], batch.targets[0])
@@ -169,6 +169,6 @@ class SerialEngine(Engine):
         return held
 
     def _gradients(self, held: Sequence[Tensor], batch: Batch) -> tuple[Sequence[Tensor], Tensor]:
-        """Gradients of the client's loss in the parameters that the copy holds, and the loss."""
+        """Return the gradients of the client's loss in the copy's parameters, and the loss."""
         loss = cross_entropy(self._module(batch.images[0]), batch.targets[0])
         return torch.autograd.grad(loss, held), loss

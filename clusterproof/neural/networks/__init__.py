@@ -1,4 +1,4 @@
-"""Networks that clients train: a perceptron, the papers' convolutional networks and ResNet-20."""
+"""Networks for clients: a perceptron, the papers' convolutional networks and ResNet-20."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def network(name: str, image_shape: tuple[int, ...], classes: int, **options: An
     name
         ``"mlp"``, ``"cnn"`` or ``"resnet-20"``.
     image_shape, classes
-        Of the data.
+        Shape and number of classes of the data.
     options
-        Lists of numbers: ``hidden`` of the perceptron and of the convolutional network, ``channels`` and
-        ``padding`` of the latter.
+        Lists of numbers: ``hidden`` for the perceptron and the convolutional network, ``channels`` and ``padding`` for
+        the convolutional network.
 
     Raises
     ------
     InvalidArgument
-        If there is no such network, or it has no such option.
+        If there is no such network, or the network has no such option.
     """
     check_choice("network", name, tuple(NETWORKS), remedy="'mlp' is the smallest")
     kind = NETWORKS[name]

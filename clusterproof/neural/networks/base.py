@@ -1,4 +1,4 @@
-"""Networks as modules whose parameters are one vector: layout, initial distribution, scores of classes."""
+"""Networks as modules whose parameters are one vector: layout, initial distribution, and scores of classes."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from clusterproof.common.validation import InvalidArgument, check_count
 
 
 class Network(nn.Module, ABC):
-    """A classifier whose parameters are given as a vector of d numbers.
+    """A classifier whose parameters are a vector of d numbers.
 
-    The values of the module's own parameters are never read: in the networks of this package they are on the
-    device ``"meta"``, which stores shapes only.
+    The values of the module's own parameters are never read. In this package's networks they are on the device
+    ``"meta"``, which stores shapes only.
 
     Parameters
     ----------
     image_shape
-        Channels, height and width; any shape of samples that are no images.
+        Channels, height and width; for samples that are not images, any shape.
     classes
         Number of classes, at least 2.
 
@@ -39,13 +39,13 @@ class Network(nn.Module, ABC):
     """Name in configurations."""
 
     convolutional: ClassVar[bool] = False
-    """Whether the network needs images (C, H, W), and is fastest with channels-last memory format."""
+    """Whether the network needs images (C, H, W), and is fastest with the channels-last memory format."""
 
     vectorises: bool = True
     """Whether the network works under ``torch.func.vmap``."""
 
     options: Mapping[str, Any] = {}
-    """What it was made with apart from the shape and the classes, as plain JSON values."""
+    """Options of the network besides shape and classes, as plain JSON values."""
 
     def __init__(self, image_shape: tuple[int, ...], classes: int) -> None:
         super().__init__()
@@ -59,24 +59,24 @@ class Network(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, images: Tensor) -> Tensor:
-        """Scores (b, classes) of images (b, C, H, W)."""
+        """Return the scores (b, classes) of images (b, C, H, W)."""
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Name and options, from which the network can be recreated, given image shape and classes."""
+        """Name and options, which recreate the network for a given image shape and number of classes."""
         return {"network": self.name, **self.options}
 
     def trained_parameters(self) -> dict[str, Tensor]:
-        """The parameters that are entries of the vector, by name."""
+        """Return the parameters that are entries of the vector, by name."""
         return dict(self.named_parameters())
 
     def constants(self, like: Tensor) -> dict[str, Tensor]:
-        """Further tensors that the forward pass reads, with the dtype and on the device of ``like``."""
+        """Return further tensors of the forward pass, with the type and device of ``like``."""
         return {}
 
     @cached_property
     def shapes(self) -> dict[str, torch.Size]:
-        """Shapes of the tensors that follow each other in the vector, each in row-major order, by name."""
+        """Shapes of the vector's consecutive tensors, each in row-major order, by name."""
         return {name: value.shape for name, value in self.trained_parameters().items()}
 
     @property
@@ -85,11 +85,11 @@ class Network(nn.Module, ABC):
         return sum(shape.numel() for shape in self.shapes.values())
 
     def views(self, points: Tensor) -> dict[str, Tensor]:
-        """Return views of points (..., d) as tensors (..., *shape) by name."""
+        """Return views of points (..., d) as tensors (..., *shape), by name."""
         return split(points, self.shapes)
 
     def function(self, parameters: dict[str, Tensor], images: Tensor) -> Tensor:
-        """Scores (b, classes) of one model on images (b, C, H, W)."""
+        """Return the scores (b, classes) of one model on images (b, C, H, W)."""
         constants = self.constants(next(iter(parameters.values())))
         scores: Tensor = torch.func.functional_call(self, {**constants, **parameters}, (images,))
         return scores
@@ -104,10 +104,10 @@ class Network(nn.Module, ABC):
         return models.reshape(*shape, self.dimension)
 
     def draw_model(self, generator: np.random.Generator) -> np.ndarray:
-        """Draw a model from PyTorch's default initial distribution, (d,), by d draws in double precision.
+        """Draw a model from PyTorch's default initial distribution, (d,), with d draws in double precision.
 
-        Linear and convolution layers start with weights and biases uniform within 1 / sqrt(fan-in), to
-        which ``kaiming_uniform_(a=sqrt(5))`` amounts; normalisations with ones and zeros.
+        Linear and convolution layers start with weights and biases uniform within 1 / sqrt(fan-in), as with
+        ``kaiming_uniform_(a=sqrt(5))``. Normalisations start with ones and zeros.
         """
         bounds = []
         for name, shape in self.shapes.items():
@@ -123,7 +123,7 @@ class Network(nn.Module, ABC):
 
 
 def perceptron(widths: Sequence[int]) -> nn.Sequential:
-    """Linear layers between these widths, with ReLU between them."""
+    """Return linear layers between these widths, with ReLU between the layers."""
     layers: list[nn.Module] = []
     for inputs, outputs in pairwise(widths):
         layers += [nn.Linear(inputs, outputs, device="meta"), nn.ReLU()]
@@ -131,7 +131,7 @@ def perceptron(widths: Sequence[int]) -> nn.Sequential:
 
 
 def split(points: Tensor, shapes: Mapping[str, torch.Size]) -> dict[str, Tensor]:
-    """Return the views (..., *shape) by name of the tensors that follow each other in vectors (..., n)."""
+    """Return views (..., *shape), by name, of the consecutive tensors in vectors (..., n)."""
     parts = torch.split(points, [shape.numel() for shape in shapes.values()], dim=-1)
     named = zip(shapes.items(), parts, strict=True)
     return {name: part.view(*points.shape[:-1], *shape) for (name, shape), part in named}

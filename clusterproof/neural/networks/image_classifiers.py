@@ -20,11 +20,10 @@ class MLP(Network):
     Parameters
     ----------
     image_shape, classes
-        As of every network.
+        As for every network.
     hidden
-        Widths of the hidden layers. One of 200 is that of CFL-MGD and of IFCA's published code for MNIST;
-        two are the "three fully-connected layers" of GL-CFL, widths unstated; none is a softmax
-        regression.
+        Widths of the hidden layers. CFL-MGD, and IFCA's published code for MNIST, have one layer of width 200. GL-CFL
+        has two, its "three fully-connected layers", without stated widths. No hidden layer gives softmax regression.
 
     Raises
     ------
@@ -43,7 +42,7 @@ class MLP(Network):
         self.layers = perceptron((math.prod(image_shape), *hidden, classes))
 
     def forward(self, images: Tensor) -> Tensor:
-        """Scores (b, classes) of images (b, C, H, W)."""
+        """Return the scores (b, classes) of images (b, C, H, W)."""
         scores: Tensor = self.layers(images.flatten(1))
         return scores
 
@@ -57,9 +56,9 @@ class CNN(Network):
     Parameters
     ----------
     image_shape, classes
-        As of every network; without padding, images of at least 16x16.
+        As for every network; without padding, images must be at least 16x16.
     channels
-        Of the two convolutions.
+        Channels of the two convolutions.
     hidden
         Widths of the linear layers before the last.
     padding
@@ -72,11 +71,10 @@ class CNN(Network):
 
     Notes
     -----
-    CFL-MGD has two convolutions and two linear layers and states no widths; the defaults (32, 64) and
-    (512,) are those of FedAvg's network (McMahan et al., 2017), in the unpadded form that is common in
-    public code. ``channels=(6, 16), hidden=(120, 84)`` is LeNet-5: SoFL's two convolutions and three linear
-    layers. FPFC's public code has ``channels=(6, 16), hidden=(), padding=(2, 0)``. GL-CFL has two
-    convolutions, widths unstated.
+    CFL-MGD has two convolutions and two linear layers and states no widths. The defaults (32, 64) and (512,) come from
+    FedAvg's network (McMahan et al., 2017), in the unpadded form that is common in public code. ``channels=(6, 16),
+    hidden=(120, 84)`` is LeNet-5: SoFL's two convolutions and three linear layers. FPFC's public code has
+    ``channels=(6, 16), hidden=(), padding=(2, 0)``. GL-CFL has two convolutions, without stated widths.
     """
 
     name = "cnn"
@@ -121,10 +119,10 @@ class CNN(Network):
         self.options = {"channels": list(channels), "hidden": list(hidden), "padding": list(padding)}
 
     def forward(self, images: Tensor) -> Tensor:
-        """Scores (b, classes) of images (b, C, H, W)."""
+        """Return the scores (b, classes) of images (b, C, H, W)."""
         values = images
         for convolution in self.convolutions:
-            # ReLU after pooling gives the same values and gradients, on a quarter of the numbers
+            # ReLU after pooling gives equal values and gradients, on a quarter of the numbers
             values = torch.relu(max_pool2d(convolution(values), 2))
         scores: Tensor = self.layers(values.flatten(1))
         return scores
@@ -141,16 +139,15 @@ class ResNet20(Network):
     Parameters
     ----------
     image_shape, classes
-        As of every network.
+        As for every network.
 
     Notes
     -----
-    He et al. (2016), section 4.2, with their shortcuts without parameters. Batch normalisation is
-    replaced by group normalisation, eight channels a group: running statistics are no parameters, so
-    neither averaging nor a gradient step says what becomes of them, those of a model that many clients
-    try out belong to none of its clusters, and statistics of the batch make a client's loss depend on
-    how its data are cut into batches, without a meaning for a batch of one. CFL-MGD ran FedBCD with
-    this network.
+    He et al. (2016), section 4.2, with their shortcuts without parameters. Group normalisation, with eight channels per
+    group, replaces batch normalisation for three reasons. Running statistics are no parameters, so neither averaging
+    nor a gradient step defines their update. If many clients try out a model, its statistics belong to none of the
+    clusters. Batch statistics make a client's loss depend on the division of its data into batches, and have no meaning
+    for a batch of one. CFL-MGD ran FedBCD with this network.
     """
 
     name = "resnet-20"
@@ -175,20 +172,20 @@ class ResNet20(Network):
 
 
 class NormalisedConvolution(nn.Conv2d):
-    """A 3x3 convolution without bias, and group normalisation of its values."""
+    """A 3x3 convolution without bias, followed by group normalisation."""
 
     def __init__(self, inputs: int, outputs: int, stride: int = 1) -> None:
         super().__init__(inputs, outputs, 3, stride=stride, padding=1, bias=False, device="meta")
         self.norm = nn.GroupNorm(outputs // CHANNELS_PER_GROUP, outputs, device="meta")
 
     def forward(self, values: Tensor) -> Tensor:
-        """Normalised values of (b, C, H, W)."""
+        """Return the normalised values of (b, C, H, W)."""
         normalised: Tensor = self.norm(super().forward(values))
         return normalised
 
 
 class Block(nn.Module):
-    """Two convolutions and a shortcut, which halves the sides where channels are added."""
+    """Two convolutions and a shortcut; if channels are added, the sides are halved."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -197,6 +194,6 @@ class Block(nn.Module):
         self.second = NormalisedConvolution(outputs, outputs)
 
     def forward(self, values: Tensor) -> Tensor:
-        """Values (b, outputs, H', W') of (b, inputs, H, W)."""
+        """Return values (b, outputs, H', W') of (b, inputs, H, W)."""
         shortcut = pad(values[:, :, ::2, ::2], (0, 0, 0, 0, 0, self.added)) if self.added else values
         return torch.relu(self.second(torch.relu(self.first(values))) + shortcut)

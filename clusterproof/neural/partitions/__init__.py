@@ -1,1 +1,1 @@
-"""The papers' ways to divide a data set among clients, one recipe a file."""
+"""The papers' ways to divide a data set among clients, one recipe per function."""

@@ -1,4 +1,4 @@
-"""Partitions: the record of each client's images, what every recipe shares, and the data set's own division."""
+"""Partitions: the record of each client's images, helpers of the recipes, and the data set's own division."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from clusterproof.settings import checked_settings, parameter_types
 
 @dataclass(frozen=True, eq=False)
 class ClientImages:
-    """The images of m clients, each distinct image stored once.
+    """The images of m clients, with each distinct image stored once.
 
     Attributes
     ----------
@@ -27,9 +27,9 @@ class ClientImages:
     indices
         int64, (m, n_max): the rows of ``pixels`` that each client holds; 0 beyond its size.
     targets
-        int64, (m, n_max): its labels, after a shift or swap; 0 beyond its size.
+        int64, (m, n_max): the client's labels, after a shift or swap; 0 beyond its size.
     sizes
-        int64, (m,): how many of the columns are real.
+        int64, (m,): the number of images of each client.
     labels
         int64, (m,): each client's true cluster.
     """
@@ -50,15 +50,15 @@ class Partition:
     name
         Key of ``clusterproof.neural.partitions.by_name.PARTITIONS``.
     settings
-        Plain JSON, enough to make the partition again: the data set, the recipe, the seed and
-        every option, defaults filled in; and the data set's note, if it has one.
+        Plain JSON from which the partition can be made again: the data set and its note, the recipe, the seed and every
+        option, defaults included.
     clusters, classes
         Number of true clusters and of labels.
     train, test
-        What is trained and tested on.
+        Training and test images.
     paired
-        Whether test holder i is train client i, so that a client's assignment by its training data
-        determines the model that it is tested with; else the test holders are other clients.
+        Whether test holder i is training client i. Then a client's assignment by its training data determines the model
+        with which it is tested. Otherwise the test holders are other clients.
     """
 
     name: str
@@ -71,28 +71,28 @@ class Partition:
 
 
 Division: TypeAlias = tuple[Sequence[ClientImages], dict[str, Any]]
-"""What a recipe returns: what is trained on and what is tested on; and the options that it has filled in."""
+"""Return value of a recipe: training and test images, and the options that it filled in."""
 
 PARTITIONS: dict[str, Callable[..., Partition]] = Registry("The recipes by their names on the command line.")
-"""The recipes by their names on the command line; a module of this folder adds its own by ``recipe``."""
+"""The recipes by their names on the command line; modules in this folder add theirs by ``recipe``."""
 
 
 def recipe(function: Callable[..., Division], *, paired: bool = True) -> Callable[..., Partition]:
-    """Make a function of a data set and a seed a partition; its name, with dashes, is the partition's.
+    """Register a function of a data set and a seed as a partition, under the function's name with dashes.
 
     Options are checked by their annotations, ranges included.
 
     Parameters
     ----------
     function
-        Called with an ``ImageSet``, ``seed=`` and its options, all of them keywords with defaults.
+        Function of an ``ImageSet``, ``seed=`` and options, which are keywords with defaults.
     paired
-        Of the partition.
+        As in ``Partition``.
 
     Raises
     ------
     InvalidArgument
-        If there is a partition of that name.
+        If there is already a partition of that name.
     """
     name = function.__name__.replace("_", "-")
     if name in PARTITIONS:
@@ -142,20 +142,20 @@ def gather_images(
     Parameters
     ----------
     images
-        As published.
+        The published images.
     rows
         For each client the rows of ``images`` that it holds, at least one client with one row.
     labels
         True cluster of each client, (m,).
     turns
-        For each cluster the quarter turns, counterclockwise, of its images, 0 to 3; none by default.
+        For each cluster the number of counterclockwise quarter turns of its images, 0 to 3; by default none.
     relabel
-        For each cluster and class the label in its place, (clusters, classes); none by default.
+        For each cluster and class the new label, (clusters, classes); by default unchanged.
 
     Raises
     ------
     InvalidArgument
-        If samples that are no square images are to be turned.
+        If samples that are not square images should be turned.
     """
     shape = images.pixels.shape
     if turns is not None and np.any(turns) and (len(shape) != 4 or shape[2] != shape[3]):
@@ -180,26 +180,26 @@ def gather_images(
 
 
 def _padded(values: np.ndarray, real: np.ndarray) -> np.ndarray:
-    """Lay values out row by row where ``real`` is True, zeros elsewhere."""
+    """Arrange values row by row where ``real`` is True, with zeros elsewhere."""
     table = np.zeros(real.shape, dtype=np.int64)
     table[real] = values
     return table
 
 
 def whole_parts(proportions: np.ndarray, total: int) -> np.ndarray:
-    """Whole numbers that add up to ``total``, each within one of its proportion of it.
+    """Return whole numbers with sum ``total``, each within one of its proportion.
 
     Parameters
     ----------
     proportions
-        (k,), adding up to 1.
+        (k,), with sum 1.
     total
         A non-negative integer.
 
     Returns
     -------
     numpy.ndarray
-        (k,), the largest remainders rounded up.
+        (k,), with the largest remainders rounded up.
     """
     exact = proportions * total
     parts: np.ndarray = np.floor(exact).astype(np.int64)
@@ -221,9 +221,9 @@ def divide_classes(images: Images, proportions: np.ndarray, draw: np.random.Gene
     images
         A half of a data set.
     proportions
-        Of each class, (classes, m), each row adding up to 1.
+        Proportions of each class, (classes, m), where each row has sum 1.
     draw
-        Decides which images a client gets, and their order.
+        Random generator that decides which images a client gets, and their order.
 
     Returns
     -------
@@ -240,9 +240,9 @@ def divide_classes(images: Images, proportions: np.ndarray, draw: np.random.Gene
 
 @recipe
 def given(data: ImageSet, *, seed: int) -> Division:  # noqa: ARG001 - every recipe has a seed
-    """Leave every sample to the client that the data set names, for training and for testing.
+    """Keep the data set's own division among clients, for training and for testing.
 
-    Nothing is drawn. It is the default for user-supplied data.
+    Nothing is drawn. This is the default for user-supplied data.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The partitions by name."""
+"""Access to the partitions by name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clusterproof.common.validation import check_choice
 from clusterproof.neural.data.images import ImageSet
 from clusterproof.neural.partitions.base import PARTITIONS, Partition
 
-modules_below("clusterproof.neural.partitions")  # a module with a recipe adds it to PARTITIONS
+modules_below("clusterproof.neural.partitions")  # modules with recipes add them to PARTITIONS
 PARTITIONS.update({name: PARTITIONS.pop(name) for name in sorted(PARTITIONS)})
 
 
@@ -23,9 +23,9 @@ def partition(name: str, data: ImageSet, /, *, seed: int, **options: Any) -> Par
     data
         The data set.
     seed
-        Non-negative; the same gives the same bits.
+        Non-negative integer; equal seeds give equal bits.
     options
-        Of the recipe.
+        Options of the recipe.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Groups of clients: rotated images, shifted labels, and clients of unequal sizes (CFL-MGD's and SoFL's partitions)."""
+"""Groups of clients: rotated images, shifted labels, and unequal sizes (CFL-MGD's and SoFL's partitions)."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ Count = Annotated[int, Meta(ge=1, le=LARGEST_COUNT)]
 Shifts = Sequence[Annotated[int, Meta(ge=0, le=LARGEST_COUNT)]]
 
 CLIENTS = 20
-"""Clients of SoFL in all, wherever the number of clusters divides it."""
+"""Total number of clients in SoFL, if the number of clusters divides it."""
 
 FLOOR = 0.1
-"""The least part of an equal share that a client gets under Dirichlet sizes."""
+"""Least share, relative to an equal share, of a client under Dirichlet sizes."""
 
 IMAGES = {"cifar10": 20_000}
-"""Images of SoFL in all; 10000 of other sets."""
+"""Total number of images in SoFL; 10000 for other sets."""
 
 ROTATIONS = {"cifar10": (2, 500), "digits": (4, 40)}
-"""CFL-MGD's clusters and images a client; (4, 100) for other sets. The paper says so for MNIST and CIFAR-10; that
-of the digits is ours."""
+"""CFL-MGD's clusters and images per client; (4, 100) for other sets. MNIST and CIFAR-10 follow the paper; the digits
+are our choice."""
 
 
 @partial(recipe, paired=False)
@@ -42,29 +42,28 @@ def rotations(
 ) -> Division:
     """Rotate the whole set by each of P angles, then divide each copy among m / P clients.
 
-    For each of the rotations by k 360/P degrees, a fresh permutation of all training images is cut
-    into clients of n, so that m n = P N and each image is held exactly once in each rotation. The
-    test clients are others: for each rotation the unshuffled test images in chunks of n,
-    m_test = P N_test / n.
+    For each rotation by k 360/P degrees, a fresh permutation of all training images is cut into clients with n images.
+    So m n = P N, and each image occurs exactly once in each rotation. The test clients are separate: for each rotation
+    they hold chunks of n of the unshuffled test images, m_test = P N_test / n.
 
-    Source: CFL-MGD, section 6.1: MNIST with P = 4, m = 2400, n = 100; CIFAR-10 with P = 2 (0 and
-    180 degrees), m = 200, n = 500; m_test = 10000 P / n. The paper leaves out how the images of a
-    rotation are divided (here: at random, by a permutation for each rotation) and the order of the
-    test images (here: as published). Its mn = 60000 P does not fit CIFAR-10, whose 50000 images
-    give m n = 100000 = 50000 P. Where n does not divide the number of images, the rest is not held.
+    Source: CFL-MGD, section 6.1: MNIST with P = 4, m = 2400, n = 100; CIFAR-10 with P = 2 (0 and 180 degrees), m = 200,
+    n = 500; m_test = 10000 P / n. The paper omits how the images of a rotation are divided (here: at random, by a
+    permutation for each rotation) and the order of the test images (here: as published). Its mn = 60000 P does not fit
+    CIFAR-10, whose 50000 images give m n = 100000 = 50000 P. If n does not divide the number of images, the remainder
+    is not used.
 
     Parameters
     ----------
     data
         The data set.
     seed
-        Of the permutations.
+        Seed of the permutations.
     clusters
         Number of true clusters (P), 1, 2 or 4; the paper's by default.
     clients
-        Number of clients (m), a multiple of P; by default as many as there are images for.
+        Number of clients (m), a multiple of P; by default as many as the images allow.
     samples
-        Samples of a client (n); by default what ``clients`` leaves, or the paper's.
+        Samples of a client (n); by default as many as ``clients`` allows, or the paper's number.
 
     Raises
     ------
@@ -101,7 +100,7 @@ def rotations(
 
 
 def quarter_turns(clusters: int) -> list[int]:
-    """The quarter turns of each cluster's images, evenly spread over the full turn.
+    """Return the quarter turns of each cluster's images, evenly spread over the full turn.
 
     Raises
     ------
@@ -126,18 +125,18 @@ def rotated_groups(
 ) -> Division:
     """Rotate the images of each of K groups of clients by k 360/K degrees.
 
-    Source: SoFL, section 5.1.1, "feature distribution skew": K = 4 with 0, 90, 180 and 270 degrees.
-    For K = 2 the angles are not printed; here 0 and 180, as its Fig. 6 shows. What else the paper
-    leaves out stands with ``_make_groups``, which draws them.
+    Source: SoFL, section 5.1.1, "feature distribution skew": K = 4 with 0, 90, 180 and 270 degrees. For K = 2 the
+    angles are not printed; here they are 0 and 180, as in its Fig. 6. ``_make_groups``, which draws the groups, names
+    further omissions of the paper.
 
     Parameters
     ----------
     clusters
         Number of true clusters (K), 1, 2 or 4.
     clients_per_cluster
-        Number of clients of a cluster; 20 in all by default. Their number is rounded up.
+        Number of clients of a cluster; by default 20 clients in total, rounded up.
     images
-        Total number of images; as many as the paper takes by default. At most those of the training half.
+        Total number of images; by default the paper's number. At most the size of the training half.
     share
         Whether a group gets its "split" of the images or the "full" set.
 
@@ -163,20 +162,19 @@ def label_shift(
 ) -> Division:
     """Replace the labels y of group k by (y + s_k) mod C.
 
-    Source: SoFL, section 5.1.1, "label distribution skew": s = 0, 2, 4, 6 for K = 4. It prints
-    "label = label + i % 10", read here as (label + i) mod 10, or labels beyond 9 would arise. Its
-    Table 4 has K = 2 and K = 8 too, without their shifts: of 10 labels only five even shifts are
-    distinct. Here s_k = 2 k while that is below C, else s_k = k. What else the paper leaves out stands
-    with ``_make_groups``, which draws them.
+    Source: SoFL, section 5.1.1, "label distribution skew": s = 0, 2, 4, 6 for K = 4. It prints "label = label + i %
+    10", read here as (label + i) mod 10, since labels beyond 9 would arise otherwise. Its Table 4 also has K = 2 and K
+    = 8, without their shifts; only five even shifts of 10 labels are distinct. Here s_k = 2 k if all are below C, else
+    s_k = k. ``_make_groups``, which draws the groups, names further omissions of the paper.
 
     Parameters
     ----------
     clusters
         Number of true clusters (K), at most the number of classes.
     clients_per_cluster
-        Number of clients of a cluster; 20 in all by default. Their number is rounded up.
+        Number of clients of a cluster; by default 20 clients in total, rounded up.
     images
-        Total number of images; as many as the paper takes by default. At most those of the training half.
+        Total number of images; by default the paper's number. At most the size of the training half.
     share
         Whether a group gets its "split" of the images or the "full" set.
     shifts
@@ -205,12 +203,11 @@ def quantity(
 ) -> Division:
     """Shift labels as ``label_shift`` does, and draw the clients' sizes from a Dirichlet law.
 
-    Source: SoFL, section 5.1.1 and Table 5, with phi = 0.5, 1 and 10 (also printed as alpha) at K = 4.
-    The paper leaves out whether the law is over all 20 clients or inside each group, and what
-    happens to a client without data. Here: inside each group, so that groups stay of equal size, and
-    nobody gets less than a tenth of an equal share (2 % of the images of a group of five): who would
-    is raised to it at the others' expense, in proportion. Whether the skewed features are meant too is
-    open; Table 5's FedAvg, near 25 %, is that of shifted labels.
+    Source: SoFL, section 5.1.1 and Table 5, with phi = 0.5, 1 and 10 (also printed as alpha) at K = 4. The paper omits
+    whether the law covers all 20 clients or each group, and what happens to a client without data. Here the law covers
+    each group, so groups keep equal sizes. No client gets less than a tenth of an equal share (2 % of the images of a
+    group of five): smaller shares are raised to it, at the others' expense in proportion. It is open whether the paper
+    also skews features; the FedAvg of its Table 5, near 25 %, fits shifted labels.
 
     Parameters
     ----------
@@ -219,9 +216,9 @@ def quantity(
     clusters
         Number of true clusters (K), at most the number of classes.
     clients_per_cluster
-        Number of clients of a cluster; 20 in all by default. Their number is rounded up.
+        Number of clients of a cluster; by default 20 clients in total, rounded up.
     images
-        Total number of images; as many as the paper takes by default. At most those of the training half.
+        Total number of images; by default the paper's number. At most the size of the training half.
     share
         Whether a group gets its "split" of the images or the "full" set.
     shifts
@@ -250,10 +247,10 @@ def _make_groups(
     shifts: Sequence[int] | None = None,
     concentration: float | None = None,
 ) -> Division:
-    """Draw training images, give them to groups, and divide each group's among its clients.
+    """Draw training images, give them to groups, and divide each group's images among its clients.
 
-    SoFL, section 5.1.1: 10000 images of MNIST, 20000 of CIFAR-10; with 4 groups 5 clients each,
-    20 in all; inside each client 0.8 : 0.2 for training and testing. The paper leaves out
+    SoFL, section 5.1.1: 10000 images of MNIST, 20000 of CIFAR-10; 4 groups of 5 clients, 20 in total; each client
+    divides its images 0.8 : 0.2 for training and testing. The paper omits
 
     - which images: here drawn at random from the published training half;
     - whether each group gets all of them or its share: ``share``;
@@ -263,23 +260,23 @@ def _make_groups(
     Parameters
     ----------
     name
-        Of the recipe.
+        Name of the recipe.
     data, seed
         The data set, and the seed of every draw.
     clusters
         Number of groups.
     clients_per_cluster
-        By default as many as make 20 in all, rounded up.
+        By default 20 clients in total, rounded up.
     images
-        Images in all, at most those of the training half; the paper's number by default.
+        Total number of images, at most the size of the training half; by default the paper's number.
     share
         "split": a group gets its equal part of the images; "full": each group gets all of them.
     turns
         Quarter turns of each group's images, see ``gather_images``.
     shifts
-        Of each group's labels.
+        Shifts of each group's labels.
     concentration
-        Of a Dirichlet law of the clients' sizes inside each group; None: equal sizes.
+        Concentration of a Dirichlet law of the clients' sizes inside each group; None for equal sizes.
 
     Raises
     ------
@@ -318,7 +315,7 @@ def _make_groups(
 
 
 def draw_shares(draw: np.random.Generator, clients: int, concentration: float | None) -> np.ndarray:
-    """Proportions of a group's images, (clients,), none below ``FLOOR`` of the equal share."""
+    """Return the proportions of a group's images, (clients,), none below ``FLOOR`` of the equal share."""
     if concentration is None:
         return np.full(clients, 1 / clients)
     proportions = draw.dirichlet(np.full(clients, concentration))
@@ -326,14 +323,14 @@ def draw_shares(draw: np.random.Generator, clients: int, concentration: float | 
     raised = np.zeros(clients, dtype=bool)
     while (low := (proportions < least) & ~raised).any():
         raised |= low
-        # what the raised ones take is taken from the others in proportion, who may fall below in turn
+        # raised shares are taken from the others in proportion, which may bring further ones below the floor
         proportions[~raised] *= (1 - least * raised.sum()) / proportions[~raised].sum()
         proportions[raised] = least
     return proportions
 
 
 def _choose_shifts(shifts: Sequence[int] | None, clusters: int, data: ImageSet) -> list[int]:
-    """Fill in the shifts, or check those that are given.
+    """Return the default shifts, or check given ones.
 
     Raises
     ------

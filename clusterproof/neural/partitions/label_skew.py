@@ -1,4 +1,4 @@
-"""Label skew: partitions in which clients have some classes only, more of some, or other labels; and none of these."""
+"""Label skew: clients have only some classes, more of some classes, or other labels. Also a division without skew."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Count = Annotated[int, Meta(ge=1, le=LARGEST_COUNT)]
 Concentration = Annotated[float, Meta(ge=1e-3, le=1e6)]
 
 TRIES = 200
-"""Draws of the proportions before the partition is refused."""
+"""Number of draws of the proportions before an error."""
 
 SWAPS, LAST = 4, 8
 """Clusters of ``label_swap``; cluster p swaps the labels p and LAST - p."""
@@ -35,9 +35,9 @@ _DROPPED_OF_10: tuple[tuple[int, ...], ...] = ((7, 9), (5, 8), (8, 9), (1, 8))
 
 @recipe
 def iid(data: ImageSet, *, seed: int, clients: Count = 20) -> Division:
-    """Divide the shuffled training and test halves into equal parts: all clients have one distribution.
+    """Divide the shuffled training and test halves into equal parts, so that all clients have one distribution.
 
-    Sizes differ by one sample at most. There is one true cluster, so that the purity has no meaning.
+    Sizes differ by at most one sample. There is one true cluster, so the purity has no meaning.
 
     Parameters
     ----------
@@ -68,15 +68,15 @@ def dirichlet(
     concentration: Concentration = 0.5,
     least_samples: Count = 10,
 ) -> Division:
-    """Divide each class among all clients in proportions drawn from a Dirichlet law: label skew.
+    """Divide each class among all clients in proportions from a Dirichlet law: label skew.
 
-    Source: Yurochkin et al. 2019, Bayesian nonparametric federated learning (restated), and public code after it:
-    for each class the proportions over the m clients are Dirichlet(alpha, ..., alpha), and all of them are drawn
-    again until every client has ``least_samples``. The law of Hsu et al. 2019 (restated) differs: there each client
-    draws its frequencies of the classes, and all clients have equally many samples.
+    Source: Yurochkin et al. 2019, Bayesian nonparametric federated learning (restated), and public code after it: for
+    each class the proportions over the m clients are Dirichlet(alpha, ..., alpha), and all are drawn again until every
+    client has ``least_samples``. The law of Hsu et al. 2019 (restated) differs: each client draws its class
+    frequencies, and all clients have equally many samples.
 
-    A client's share of each class is the same in the test half, so that it is tested on its own frequencies. There
-    is one true cluster, so that the purity has no meaning.
+    A client has the same share of each class in the test half, so it is tested with its own frequencies. There is one
+    true cluster, so the purity has no meaning.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def dirichlet(
     concentration
         Concentration of the Dirichlet law (alpha); the smaller, the fewer classes a client has. 0.1 and 0.5 are common.
     least_samples
-        Training samples that every client has at least; each has a test sample, too.
+        Least number of training samples of a client; each client also has a test sample.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def dirichlet(
 
 
 def _in_one_cluster(data: ImageSet, halves: Sequence[Sequence[np.ndarray]]) -> list[ClientImages]:
-    """Gather the rows of every client in both halves."""
+    """Gather the rows of every client in both halves, with one true cluster."""
     labels = np.zeros(len(halves[0]), dtype=np.int64)
     images = (data.train, data.test)
     return [gather_images(half, rows, labels) for half, rows in zip(images, halves, strict=True)]
@@ -119,21 +119,20 @@ def label_swap(
     concentration: Concentration = 1.0,
     test: Literal["same", "independent"] = "same",
 ) -> Division:
-    """Divide each class in Dirichlet proportions; in cluster p, labels p and 8 - p change places.
+    """Divide each class in Dirichlet proportions; in cluster p, exchange the labels p and 8 - p.
 
-    Source: FPFC's abstract says of MNIST and Fashion-MNIST only "we follow the procedures in CFL"; the
-    rest is in the authors' code (their folder for label swaps): 20 clients in 4 clusters of 5; for each
-    class the proportions over all clients are drawn from a Dirichlet law with concentration 1; every
-    image of both published halves is held by exactly one client; p = 0, ..., 3. The code draws the
-    test half's proportions again, so that a client is tested on other frequencies of labels than it is
-    trained on: ``test="independent"``. Here the test half has the same proportions by default.
+    Source: FPFC's abstract says of MNIST and Fashion-MNIST only "we follow the procedures in CFL"; the rest is in the
+    authors' code (their folder for label swaps): 20 clients in 4 clusters of 5; for each class the proportions over all
+    clients are drawn from a Dirichlet law with concentration 1; every image of both published halves is held by exactly
+    one client; p = 0, ..., 3. The code draws new proportions for the test half, so training and test frequencies of
+    labels differ: ``test="independent"``. Here the test half has the same proportions by default.
 
     Parameters
     ----------
     data
         A set with at least 9 classes.
     seed
-        Of every draw.
+        Seed of every draw.
     clients
         Number of clients (m), a multiple of 4.
     concentration
@@ -144,7 +143,7 @@ def label_swap(
     Raises
     ------
     InvalidArgument
-        If an argument breaks its rule, or a client is left without training or test images.
+        If an argument breaks its rule, or a client gets no training or test images.
     """
     if data.train.classes <= LAST:
         rule = f"must have at least {LAST + 1} classes, not {data.train.classes}"
@@ -171,39 +170,38 @@ def label_swap(
 
 @recipe
 def classes(data: ImageSet, *, seed: int, clients_per_cluster: Count | None = None) -> Division:
-    """Give each class in equal parts to the clusters that have it, and these to their clients.
+    """Give each class in equal parts to the clusters that have it, and each cluster's images to its clients.
 
     Source: GL-CFL, section III-A1. With 10 classes, 4 clusters of 20 devices and 8 classes each; with
     EMNIST's 47 (ByMerge), 8 clusters of 25 devices and 40 classes each. "The data samples of each
     cluster will be further distributed to its devices equally and randomly."
 
-    For MNIST the paper prints A = {0, 1, 2, 3, 4, 5, 6, 8} with 17500 images and
-    B = {0, 1, 2, 3, 4, 6, 7, 9} with 14500; C and D are in a figure only, and how a class is shared is
-    left out. The totals answer both: if each class, of 6000 images, is divided equally among the
-    clusters that have it, they come out for 48 of the 2025 choices of C's and D's two missing classes, and
-    these are alike: C and D both lack one of {5, 8}; one of them lacks one of {7, 9}, the other a
-    class that A and B share. Here C lacks 8 and 9, D lacks 1
-    and 8. Fashion-MNIST has exactly 6000 images a class and gives 17500, 14500, 13500 and 14500;
-    MNIST, whose classes have 5421 to 6742, gives these within 2 %. The splits of Fashion-MNIST and
-    CIFAR-10, in the figure only too, are taken to be the same.
+    For MNIST the paper prints A = {0, 1, 2, 3, 4, 5, 6, 8} with 17500 images and B = {0, 1, 2, 3, 4, 6, 7, 9} with
+    14500; C and D are in a figure only, and the division of a class is not stated. The totals answer both questions.
+    Suppose that each class, of 6000 images, is divided equally among the clusters that have it. Then 48 of the 2025
+    choices of C's and D's two missing classes give the totals, and all are alike: C and D both lack one of {5, 8}; one
+    of them lacks one of {7, 9}, the other a class that A and B share. Here C lacks 8 and 9, D lacks 1 and 8.
+    Fashion-MNIST has exactly 6000 images a class and gives 17500, 14500, 13500 and 14500; MNIST, whose classes have
+    5421 to 6742, gives these within 2 %. The splits of Fashion-MNIST and CIFAR-10, also in the figure only, are assumed
+    to be the same.
 
-    EMNIST's missing classes are not printed. Here each cluster lacks the next 7 of a fixed random
-    order of the 47, and when it ends, of another one. The published test half is divided by the same
-    rule, so that a device is tested on images of its own classes.
+    EMNIST's missing classes are not printed. Here each cluster lacks the next 7 in a fixed random order of the 47; when
+    the order ends, another one follows. The published test half is divided by the same rule, so that a device is tested
+    on images of its own classes.
 
     Parameters
     ----------
     data
         A set with 10 or 47 classes.
     seed
-        Of the division; who lacks which classes does not depend on it.
+        Seed of the division; the missing classes do not depend on it.
     clients_per_cluster
         Number of clients of a cluster; the paper's by default.
 
     Raises
     ------
     InvalidArgument
-        If the set has another number of classes or the images do not suffice.
+        If the set has another number of classes, or too few images.
     """
     if data.train.classes not in (10, 47):
         rule = f"must have 10 or 47 classes, not {data.train.classes}"
@@ -218,7 +216,7 @@ def classes(data: ImageSet, *, seed: int, clients_per_cluster: Count | None = No
 
 
 def _dropped_of_47() -> tuple[tuple[int, ...], ...]:
-    """For each of 8 clusters the 7 classes of 47 that it lacks: each class lacks one or two clusters."""
+    """Return for each of 8 clusters the 7 classes of 47 that it lacks; each class is missing in one or two clusters."""
     draw = generator(0, "partition", "classes", "emnist")
     order = list(draw.permutation(47))
     later = list(draw.permutation(47))
@@ -235,7 +233,7 @@ def _divide_among_clusters(
         holders = [cluster for cluster in range(clusters) if label not in dropped[cluster]]
         found = draw.permutation(np.flatnonzero(images.labels == label))
         parts = whole_parts(np.full(len(holders), 1 / len(holders)), len(found))
-        # the images that are left over by an equal division go to random holders
+        # the remaining images after an equal division go to random holders
         for cluster, part in zip(draw.permutation(holders), cut(found, parts), strict=True):
             shares[cluster].append(part)
     rows: list[np.ndarray] = []
