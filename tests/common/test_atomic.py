@@ -72,5 +72,5 @@ def test_two_arguments_may_name_one_special_file_and_no_other(tmp_path: Path) ->
     (tmp_path / "link").symlink_to("file")
     check_distinct(json=Path(os.devnull), plot=Path(os.devnull), out=None)
     check_distinct(json=tmp_path / "file", plot=tmp_path / "other")
-    with pytest.raises(InvalidArgument, match=r"plot is .*link', but it must not be that of --json too"):
+    with pytest.raises(InvalidArgument, match=r"plot is .*link', but it must differ from --json"):
         check_distinct(json=tmp_path / "file", plot=tmp_path / "link")
