@@ -149,7 +149,7 @@ def _rest(one: Rest, facts: Facts) -> list[str]:
         )
     said = [f"{where}, exactly."]
     if one.assumes:
-        return [*said, f"The run is without {joined(list(one.assumes))}."]
+        return [*said, f"The fixed point assumes {joined(list(one.assumes))}, unlike the run."]
     if one.factor is not None and one.factor >= 1:
         return [
             *said,
@@ -186,7 +186,7 @@ def _rate(one: Rate, facts: Facts) -> list[str]:
         said.append(f"After many rounds the exact factor is {one.limit:.4f}.")
     if one.root_mean_square is not None:
         said.append(
-            f"That of the root mean square error, rare coins included, is exactly {one.root_mean_square:.4f}."
+            f"The factor of the root mean square error, including rare coins, is exactly {one.root_mean_square:.4f}."
         )
     if one.remedy:
         said.append(f"Try {one.remedy}.")
@@ -225,11 +225,11 @@ def _law(one: Law, facts: Facts) -> list[str]:
         its = "its" if facts.run.runs == 1 else "their"
         return [f"The {follow} {_followed(one, its)}."]
     if one.kind == "law" and facts.run.runs == 1:
-        times = f"it is {one.noise or 0.0:.3g} times as far from the mean path as its noise takes it"
+        times = f"it is {one.noise or 0.0:.3g} times as far from the mean path as its noise explains"
         return [f"The run does not follow the exact law of the settings: {times}."]
     if one.kind == "law":
         parts = ["its mean path differs (step, momentum, weights)"] * one.path_differs
-        parts += [f"its noise is {one.noise or 0.0:.3f} times what it should be"] * one.noise_differs
+        parts += [f"its noise is {one.noise or 0.0:.3f} times the expected noise"] * one.noise_differs
         return [f"The {runs} not follow the exact law of the settings: {joined(parts)}."]
     if one.round is not None:
         away = short(one.distance or 0.0)

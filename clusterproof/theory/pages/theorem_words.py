@@ -149,7 +149,7 @@ def _first(one: Outcome, told: dict[str, Any]) -> str:
     times = (
         ""
         if one.ratio is None or one.reason == "rounding"
-        else f", {short(one.ratio, 2)} times what is measured"
+        else f", {short(one.ratio, 2)} times the measured value"
     )
     return f"{quantity} may be up to {short(one.allowed)} at the end{times}."
 

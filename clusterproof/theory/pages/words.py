@@ -119,7 +119,7 @@ def run_sentences(facts: Facts) -> list[str]:
     )
     if run.runs > 1:
         said.append(
-            "All runs start from the same models." if run.same_start else "Every run has a start of its own."
+            "All runs start from the same models." if run.same_start else "Every run has its own start."
         )
     return said
 
@@ -155,7 +155,7 @@ def _theorems(facts: Facts, told: Told) -> Iterator[str]:
     yield theorem_table(facts.theorems)
     legend = []
     if any(one.ratio is not None for one in facts.theorems):
-        legend += ["Measured: what 95 % of the runs stay below at the end."] * (facts.run.runs >= FEWEST_RUNS)
+        legend += ["Measured: 95 % of the runs stay below this at the end."] * (facts.run.runs >= FEWEST_RUNS)
         legend.append("Ratio: allowed/measured.")
     legend.append(table("abouts").get(facts.run.algorithm, ""))
     legend += ["With --verbose every theorem has a paragraph."] * (told != "all")
