@@ -332,6 +332,8 @@ class Exporter:
         so_far: dict[str, Any] = {}
         found: list[Quantity] = []
         for name, allowed in self.ranges.items():
+            if type(allowed) is OfClass:
+                continue
             if type(allowed) is Tuples:
                 length = value_of(allowed.length, so_far)
                 places = range(length) if type(length) is int else ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
@@ -9,6 +10,7 @@ from typing import Any, Protocol
 
 from clusterproof.checker.export.expressions import Expression, sides_of
 from clusterproof.checker.export.formulas import Exporter, Formulas
+from clusterproof.checker.export.latex_space import ranges_of
 from clusterproof.checker.kernel import printed
 from clusterproof.checker.kernel.evaluation import Refused
 from clusterproof.checker.kernel.numbers import read
@@ -57,7 +59,9 @@ class Described(Protocol):
 
 def text_of(text: str) -> str:
     """Return a text with LaTeX's own characters escaped."""
-    escaped = "".join(SPECIAL.get(c, c) for c in text)
+    raised = re.split(r"\^(-?[\w*]+|\([^()\n]*\))", text)
+    parts = ["".join(SPECIAL.get(c, c) for c in part) for part in raised]
+    escaped = "".join(rf"\textsuperscript{{{part}}}" if k % 2 else part for k, part in enumerate(parts))
     return re.sub(r"[^\x00-\x7f]", lambda found: f"[U+{ord(found[0]):04X}]", escaped)
 
 
@@ -70,6 +74,9 @@ def body(claim: Described, text: str, record: Mapping[str, Any], word: str) -> s
     """Return what may be pasted into a draft: the claim in a theorem environment, and what decides it."""
     line = printed(record["statement"], record["line"])
     parts = [*_stated(claim, line), rf"\noindent\textbf{{{word.capitalize()}.}}"]
+    exporter = Exporter(text, record["statement"])
+    if record["rule"] != "instance" and exporter.ranges:
+        parts += ["Proved for:", *ranges_of(exporter, _symbol, _math, text_of)]
     try:
         parts += list(_evidence(text, record))
     except (Refused, TypeError, AttributeError, KeyError):
@@ -147,7 +154,13 @@ def _evidence(text: str, record: Mapping[str, Any]) -> Iterator[str]:
         yield SHOWN[rule]
         if rule in ("signs", "squares"):
             exporter = Exporter(text, record["statement"], record)
-            yield from _formula(next(exporter.paths(record["line"], next(exporter.cases()))))
+            reached = (
+                each
+                for each in exporter.paths(record["line"], next(exporter.cases()))
+                if each.sides is not None
+            )
+            for formulas in itertools.islice(reached, 1):
+                yield from _formula(formulas)
 
 
 def _counterexample(exporter: Exporter, record: Mapping[str, Any]) -> Iterator[str]:

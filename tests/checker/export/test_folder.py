@@ -156,6 +156,21 @@ def test_each_page_is_set_by_latex(out: Path) -> None:
         assert run.returncode == 0, f"{page.parent.name}: {run.stdout[-600:]}"
 
 
+def test_the_page_says_for_which_ranges_a_line_is_proved(found: list[Decided], out: Path) -> None:
+    """Also where the hypotheses of the paper are wider."""
+    steps = (out / "fedlin_every_loss" / "statement.tex").read_text()
+    assert r"\item $\mathit{steps}$ is one of $1$, $2$, $3$" in steps
+    share = (out / "cfl_mgd_theorem_1_A38" / "statement.tex").read_text()
+    assert r"\item every number with $1 \le \mathit{root\_of\_kappa}$" in share
+    for page in out.glob("*/statement.tex"):
+        assert r"\textasciicircum" not in page.read_text()
+    pages = [
+        (out / name / "statement.tex").read_text() for name in folder_names([each.name for each in found])
+    ]
+    for each, page_of in zip(found, pages, strict=True):
+        assert (each.record["rule"] == "instance") or "Proved for:" in page_of
+
+
 def test_a_verdict_is_pasted_into_a_draft() -> None:
     verdict = checker.check("cfl-mgd/per-step-contraction")
     assert verdict.lines[0].evidence is not None
