@@ -167,7 +167,7 @@ def test_the_page_says_for_which_ranges_a_line_is_proved(found: list[Decided], o
         (out / name / "statement.tex").read_text() for name in folder_names([each.name for each in found])
     ]
     for each, page_of in zip(found, pages, strict=True):
-        assert (each.record["rule"] == "instance") or "Proved for:" in page_of
+        assert each.record["rule"] in ("instance", "exhausted") or "Proved for:" in page_of
 
 
 def test_a_verdict_is_pasted_into_a_draft() -> None:
