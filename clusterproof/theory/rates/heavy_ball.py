@@ -7,9 +7,11 @@ from fractions import Fraction
 
 from clusterproof.common.calls import checked
 from clusterproof.common.validation import check_choice, check_number
-from clusterproof.theory.rates import quadratics, smooth_losses
+from clusterproof.theory.rates import quadratics
+from clusterproof.theory.rates.lyapunov_search import Search
 from clusterproof.theory.rates.outcome import HeavyBallRate, NoRate
 from clusterproof.theory.rates.parameters import Parameters, exact
+from clusterproof.theory.rates.smooth_losses import proved
 
 RATE_DIGITS = 7
 """Rates on smooth functions are multiples of 10^-7 (finer where 1 - r is below 10^-4)."""
@@ -141,7 +143,7 @@ class _Prover:
 
     def __init__(self, parameters: Parameters, *, disturbance: bool, norm: bool = False) -> None:
         self.parameters, self.disturbance = parameters, disturbance
-        self.search = smooth_losses.Search(parameters, disturbance=disturbance, norm=norm)
+        self.search = Search(parameters, disturbance=disturbance, norm=norm)
 
     def least(self, quadratic_rate: Fraction) -> HeavyBallRate | None:
         """Find the least rate that is proved, up to the resolution.
@@ -184,7 +186,7 @@ class _Prover:
     def prove(self, rate: Fraction) -> HeavyBallRate | None:
         """Return the rate with the smallest prefactor that is proved."""
         for candidate in self.search.candidates(rate):
-            found = smooth_losses.proved(self.parameters, rate, *candidate, disturbance=self.disturbance)
+            found = proved(self.parameters, rate, *candidate, disturbance=self.disturbance)
             if found is not None:
                 return found
         return None

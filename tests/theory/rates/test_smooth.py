@@ -14,7 +14,8 @@ from tiers import slow_after
 from clusterproof.checker.search.semidefinite import minimum
 from clusterproof.theory.exact.heavy_ball import spectral_rate
 from clusterproof.theory.rates import HeavyBallRate, heavy_ball_at, heavy_ball_rate
-from clusterproof.theory.rates.smooth_losses import Numbers, SmoothRate
+from clusterproof.theory.rates.energy import Numbers
+from clusterproof.theory.rates.smooth_losses import SmoothRate
 
 
 def smooth(momentum: object, condition: object, proportion: object, **options: bool) -> SmoothRate:

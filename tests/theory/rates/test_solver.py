@@ -11,7 +11,7 @@ import pytest
 from claims_of_rates import why_not
 
 from clusterproof.theory.rates import HeavyBallRate, NoRate, heavy_ball_at, heavy_ball_rate
-from clusterproof.theory.rates.smooth_losses import Search
+from clusterproof.theory.rates.lyapunov_search import Search
 
 pytestmark = pytest.mark.slow(reason="solves many semidefinite programs")
 
