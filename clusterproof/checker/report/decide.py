@@ -183,7 +183,7 @@ def _line(
     if worst is not None:
         doubts = [] if proof else sentences.doubts_of_worst(worst, findings.instances)
         if worst.at or worst.family:
-            drawn = f"; of drawn ones it {reason}" if findings.instances else ""
+            drawn = f"; on drawn functions it {reason}" if findings.instances else ""
             reason = sentences.of_worst(worst, tried.space, proved=proof is not None) + drawn
     verdict = Kind.CONSISTENT if shown is None else shown[0]
     if doubts:

@@ -162,7 +162,10 @@ def holds(tried: Tried, findings: Findings, name: str, proof: str | None) -> str
         count = f"{findings.instances - unclear or 'none'} of {whole}"
     text = f"holds at {count} over the real numbers" if findings.all_hold else f"holds on {count}"
     if coverage.looked_at > findings.instances:
-        text += f", those that few repetitions speak against most of {coverage.looked_at}"
+        text = (
+            f"not refuted: the {findings.instances} most suspicious of {coverage.looked_at} instances were repeated"
+            " in full, and none breaks the bound"
+        )
     if proof == "exhausted":
         text += ", in exact arithmetic"
     elif proof == "signs":
@@ -212,12 +215,12 @@ def of_worst(worst: WorstCase, space: Space, *, proved: bool) -> str:
         names = [written(n) for n, allowed in space.ranges.items() if not isinstance(allowed, OfClass)]
         where = "their ranges" if len(names) > 1 else "its range"
         return (
-            f"proved for every function of the class and every value of {', '.join(names)} in {where}, by exact"
-            " multipliers that are quotients of these"
+            f"proved for every function of the class and every value of {', '.join(names)} in {where} (exact"
+            " multipliers, quotients of these)"
         )
     if proved:
         where = f" at {plural('setting', settings)} of {', '.join(others)}" if others else ""
-        text = f"proved for every function of the class, by exact multipliers of its conditions{where}"
+        text = f"proved for every function of the class{where} (exact multipliers)"
     else:
         above = " by more than 1e-6 of it" if worst.ratio is not None and worst.ratio > 1 else ""
         tried = f" at the {settings} settings of {', '.join(others)} that were tried" if others else ""
@@ -233,9 +236,9 @@ def of_worst(worst: WorstCase, space: Space, *, proved: bool) -> str:
         if worst.not_shown:
             text += f"; there is no proof of every value: {worst.not_shown}"
     if worst.ratio is not None:
-        text += (
-            f"; the {'worst case' if worst.complete else 'largest found'} is {worst.ratio:.7g} of the bound"
-        )
+        largest = "worst case" if worst.complete else "largest found"
+        text += f"; the {largest} attains the bound" * (abs(worst.ratio - 1) <= ROUNDING)
+        text += f"; the {largest} is {worst.ratio:.7g} of the bound" * (abs(worst.ratio - 1) > ROUNDING)
     return text
 
 

@@ -59,7 +59,7 @@ def test_the_instances_that_few_repetitions_looked_at_are_counted_beside_those_t
 
     verdict = decided(tail, evaluations=40)
     assert verdict.instances is not None
-    start = f"holds on {verdict.instances} instances, those that few repetitions speak against most of 40; "
+    start = f"not refuted: the {verdict.instances} most suspicious of 40 instances "
     assert verdict.reason.startswith(start)
 
 
