@@ -143,11 +143,14 @@ class Recorded:
         said = []
         if self.records:
             versions = ", ".join(dict.fromkeys(str(each["version"]) for each in self.records.values()))
-            said.append(
-                f"From records of Clusterproof {versions}: the kernel proved {self.counts['shown']} of "
-                f"{plural('line', self.counts.total())} again, {self.counts['again']} were evaluated again at an "
-                f"instance, and {self.counts['recorded']} are only recorded. To search again, add --search."
-            )
+            shown, total = self.counts["shown"], self.counts.total()
+            lines = plural("line", total) if shown == total else f"{shown} of {plural('line', total)}"
+            parts = [f"The kernel proved {lines} again, from evidence that Clusterproof {versions} stored."]
+            if again := self.counts["again"]:
+                parts.append(f"The recorded instances of {plural('line', again)} were evaluated again.")
+            if recorded := self.counts["recorded"]:
+                parts.append(f"The verdicts on {plural('line', recorded)} are read from the record.")
+            said.append(" ".join([*parts, "To search again, add --search."]))
         if self.old:
             first, further = self.old[:NAMED], len(self.old) - NAMED
             named = ", ".join(first) + (f" and {further} more" if further > 0 else "")
