@@ -1,1 +1,1 @@
-"""Tables of papers, sweeps and training over several seeds: lists of units that one runner computes and stores."""
+"""Tables of papers, sweeps, and training over several seeds: units that one runner computes and stores."""

@@ -1,4 +1,4 @@
-"""Comparison of a printed number with reproduced ones: Welch's test, and the difference that it would have shown."""
+"""Compare a printed number with reproduced ones by Welch's test, and compute the difference that it could detect."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import numpy as np
 import scipy  # its parts are loaded on first use
 
 CONFIDENCE = 0.95
-"""Confidence of the interval within which a difference is attributed to chance."""
+"""Confidence of the interval within which chance explains a difference."""
 
 POWER = 0.8
-"""Probability with which the test shows a difference of the reported size."""
+"""Probability with which the test detects a difference of the reported size."""
 
 HALF_A_POINT = 0.5
-"""Difference of two accuracies in percent that is taken as none."""
+"""Difference of two accuracies in percentage points that counts as none."""
 
 INFORMATIVE = 0.1
-"""Share of the printed number above which the smallest difference that would have been shown says nothing."""
+"""Share of the printed number above which the smallest detectable difference is not informative."""
 
 TOO_FEW = "too few runs to say"
 
 SLICES = 1000
-"""Number of equally likely values by which the distribution of a variance is approximated."""
+"""Number of equally likely values that approximate the distribution of a variance."""
 
 RULE = (
     "not reproduced: Welch's test at 95 % shows a difference; compatible to d: it shows none, and d is the smallest "
@@ -45,15 +45,15 @@ class Printed:
     value
         The number.
     spread
-        Standard deviation over the paper's runs; None if it is not printed.
+        Standard deviation over the paper's runs; None if not printed.
     runs
-        Number of runs of the mean; 1 if it is not stated.
+        Number of runs behind the mean; 1 if not stated.
     population
         Whether the denominator of the spread is the number of runs n instead of n - 1.
     digit
-        Unit of the last printed digit; differences up to half of it are ignored.
+        Unit of the last printed digit; the test ignores differences up to half of it.
     negligible
-        Difference that is taken as none, such as ``HALF_A_POINT``.
+        Difference that counts as none, such as ``HALF_A_POINT``.
     """
 
     value: float
@@ -64,7 +64,7 @@ class Printed:
     negligible: float = 0.0
 
     def variance(self, default: float | None) -> float | None:
-        """Return the unbiased variance of a single run; ``default`` if no usable spread is printed."""
+        """Return the unbiased variance of a single run; ``default`` if the paper prints no usable spread."""
         if self.spread is None or (self.population and self.runs < 2):
             return default
         return self.spread**2 * (self.runs / (self.runs - 1) if self.population else 1)
@@ -72,9 +72,9 @@ class Printed:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Reproduced values, one per seed and at least one, and the printed number.
+    """Reproduced values, at least one and one per seed, and the printed number.
 
-    ``variances`` are the squared standard errors of our mean and of the printed one, None if neither spread is known.
+    ``variances`` are the squared standard errors of our mean and of the printed one; None if neither spread is known.
     """
 
     values: tuple[float, ...]
@@ -108,13 +108,13 @@ class Comparison:
             return seeds - 1.0
         if seeds == 1:  # ... from the paper's runs
             return runs - 1.0
-        # Welch and Satterthwaite; a spread over an unknown number of runs is treated as exact
+        # Welch and Satterthwaite; a spread over an unknown number of runs counts as exact
         parts = ours**2 / (seeds - 1) + (theirs**2 / (runs - 1) if runs > 1 else 0.0)
         return (ours + theirs) ** 2 / parts if parts else 0.0
 
     @cached_property
     def allowed(self) -> float | None:
-        """Largest difference that is attributed to chance: half of Welch's interval, or of the last printed digit."""
+        """Largest difference that chance explains: half of Welch's interval, or of the last printed digit."""
         if self.variances is None or not self.freedom:
             return None
         quantile = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, self.freedom))
@@ -122,16 +122,16 @@ class Comparison:
 
     @cached_property
     def detectable(self) -> float | None:
-        """Smallest true difference that is shown with probability ``POWER``; None if there is no test.
+        """Smallest true difference that the test detects with probability ``POWER``; None if there is no test.
 
-        The variances are assumed to be the estimated ones.
+        The estimated variances count as the true ones.
         """
         if self.allowed is None or self.variances is None or not self.freedom:
             return None
         error = math.sqrt(sum(self.variances))
         if error == 0:
             return self.allowed
-        # over the law of the estimated variance, in slices of equal probability
+        # over the distribution of the estimated variance, in slices of equal probability
         shares = (np.arange(SLICES) + 0.5) / SLICES
         ratios = np.sqrt(scipy.stats.chi2.ppf(shares, self.freedom) / self.freedom)
         thresholds = self.allowed / error * ratios
@@ -144,7 +144,7 @@ class Comparison:
 
     @property
     def word(self) -> str:
-        """By ``RULE``: reproduced, compatible, not reproduced or too few; empty if there is no test."""
+        """Result by ``RULE``: reproduced, compatible, not reproduced or too few; empty if there is no test."""
         allowed, detectable, variances = self.allowed, self.detectable, self.variances
         if allowed is None or detectable is None or variances is None:
             return ""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from polars import DataFrame
 
 RESULTS = Path(__file__).with_name("results")
-"""Stored results, a parquet file for each table and its settings."""
+"""Stored results: a parquet file for each table, and its settings."""
 
 COLUMNS = {
     "table": "String",
@@ -30,12 +30,15 @@ COLUMNS = {
     "round": "Int64",
     "value": "Float64",
 }
-"""Polars' types of the columns of a table's numbers: ``settings`` are those that differ from the defaults, as JSON;
-``version`` is that of the program; ``round`` is null for the table's numbers, which are those after the last round."""
+"""Polars' types of the columns of a table's numbers.
+
+``settings`` holds the settings that differ from the defaults, as JSON, and ``version`` the program's version. ``round``
+is null for the table's own numbers, which belong to the last round.
+"""
 
 
 class Number(NamedTuple):
-    """A measured number: ``column`` of the table, and its round where it is not the last one's."""
+    """A measured number: its ``column`` in the table, and its round unless it is the last one."""
 
     column: str
     value: float
@@ -49,13 +52,13 @@ class Row:
     Attributes
     ----------
     method, column
-        Method, and what was measured.
+        Method, and measured quantity.
     values
-        One for each seed.
+        One value for each seed.
     printed
-        The paper's number, if it has one.
+        The paper's number, if it prints one.
     judged
-        Whether the runs are those of the paper.
+        Whether the runs have the paper's settings.
     """
 
     method: str
@@ -66,7 +69,7 @@ class Row:
 
     @property
     def cells(self) -> list[str]:
-        """Cells under ``HEADERS``: the last two are the difference that would have been shown, and the word."""
+        """Cells under ``HEADERS``; the last two are the detectable difference and the result."""
         from statistics import mean, stdev
 
         digits = 3 if self.column.endswith(("index", "purity")) else 2
@@ -87,7 +90,7 @@ class Row:
 
 
 HEADERS = ("method", "measured", "paper", "ours", "seeds", "shown from", "word")
-"""Of ``Row.cells``."""
+"""Headings of ``Row.cells``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,11 +100,11 @@ class PaperTable(ABC):
     Attributes
     ----------
     id, title, source
-        Identifier, such as ``"cfl-mgd/table-2"``; title in one line; where the paper has it.
+        Identifier, such as ``"cfl-mgd/table-2"``; title in one line; place in the paper.
     by_data
         Defaults that a data set changes.
     published
-        Settings that the paper prints: with other values, no word compares a row with the paper.
+        Settings that the paper prints; with other values, no row is compared with the paper.
     """
 
     id: ClassVar[str]
@@ -112,7 +115,7 @@ class PaperTable(ABC):
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> PaperTable:
-        """Make the table with some settings; the others have the defaults of its data set.
+        """Make the table with some settings; the others get the defaults of its data set.
 
         Raises
         ------
@@ -132,15 +135,15 @@ class PaperTable(ABC):
 
     @property
     def judged(self) -> bool:
-        """Whether the settings that the paper prints are the paper's."""
+        """Whether the printed settings have the paper's values."""
         return not set(self.changes) & set(self.published)
 
     def judges(self, method: str) -> bool:
-        """Return whether a method's runs are those of the paper."""
+        """Return whether a method's runs have the paper's settings."""
         return self.judged
 
     def chosen(self, *names: str) -> dict[str, Any]:
-        """Return settings by name, lists as in a configuration, without those that are null."""
+        """Return settings by name, with lists as in a configuration, without null settings."""
         values = {name: getattr(self, name) for name in names}
         plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
         return {name: value for name, value in plain.items() if value is not None}
@@ -150,12 +153,12 @@ class PaperTable(ABC):
         """Return the runs of a seed by name."""
 
     def check(self, *, is_here: bool) -> None:
-        """Check settings, and that the data are there if they must be on this machine, before anything is computed.
+        """Check before any computation that the settings are valid and, if needed here, that the data exist.
 
         Raises
         ------
         InvalidArgument
-            If a setting does not fit the others, or a data set is missing.
+            If a setting contradicts the others, or a data set is missing.
         """
         for unit in self.units(0).values():
             if "sections" in unit.settings:
@@ -163,7 +166,7 @@ class PaperTable(ABC):
 
     @abstractmethod
     def numbers(self, results: Mapping[str, Any]) -> Iterator[tuple[str, Number]]:
-        """Return the numbers of each method of a seed, from the results of its units."""
+        """Return the numbers of each method for a seed, from the results of its units."""
 
     def printed(self, method: str, column: str) -> Printed | None:
         """Return the paper's number; None if it prints none."""
@@ -185,7 +188,7 @@ class PaperTable(ABC):
         return polars.DataFrame(rows, schema=schema, orient="row")
 
     def rows(self, frame: DataFrame) -> list[Row]:
-        """Return the lines of a table from its numbers; one that not every seed has is not judged."""
+        """Return the lines of a table from its numbers; a line without a number for every seed is not compared."""
         groups: dict[tuple[str, str], list[float]] = {}
         last = frame.filter(frame["round"].is_null() & frame["value"].is_finite())
         for method, column, value in last.select("method", "column", "value").rows():
@@ -205,7 +208,7 @@ class PaperTable(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkTable(PaperTable):
-    """A table whose runs train networks, on ``device``."""
+    """A table whose runs train networks on ``device``."""
 
     device: Literal["cpu", "cuda"] = "cpu"
     precision: Literal["full", "tf32", "bf16"] = "full"
@@ -226,14 +229,14 @@ class NetworkTable(PaperTable):
 
 
 def curve(metrics: Mapping[str, Sequence[Any]], columns: Mapping[str, tuple[str, float]]) -> Iterator[Number]:
-    """Return the numbers of a training run, by round and after the last.
+    """Return the numbers of a training run, by round and after the last round.
 
     Parameters
     ----------
     metrics
-        As ``train_network`` returns them.
+        The result of ``train_network``.
     columns
-        Name of the metric and its factor, by column of the table; one that was not measured is left out.
+        Name of the metric and its factor, by column of the table; metrics that were not measured are omitted.
     """
     for column, (name, factor) in columns.items():
         values = metrics[name]

@@ -1,4 +1,4 @@
-"""Defaults of runs that end in a page, for the command ``run`` and for figures of such runs."""
+"""Defaults of runs that end with a page, for the command ``run`` and for figures of such runs."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ REGRESSION: dict[str, Any] = {
     "samples": 10_000,
     "proportions": [5, 3, 2],
 }
-"""With a separation of 2 the optima would be longer than 1, which Theorem 1 of CFL-MGD excludes, with 100 samples noise
-would cover the linear phase, and equal shares would hide the smallest one."""
+"""With a separation of 2, the optima would be longer than 1, which Theorem 1 of CFL-MGD excludes. With 100 samples, noise
+would hide the linear phase. With equal shares, the smallest one would not be visible."""
 
 QUADRATIC: dict[str, Any] = {
     "clusters": 4,
@@ -38,7 +38,7 @@ QUADRATIC: dict[str, Any] = {
     "augmentation": 10.0,
     "threshold": 0.5,
 }
-"""FPFC's groups are found, and the conditions of its Theorem 1 met; with 3 local steps they are, too, and C_1 < 0."""
+"""With these values FPFC finds the groups, and the hypotheses of its Theorem 1 hold, as with 3 local steps, but then C_1 < 0."""
 
 ONE_MODEL: dict[str, Any] = {
     "clusters": 3,
@@ -50,10 +50,10 @@ ONE_MODEL: dict[str, Any] = {
     "local_steps": 5,
     "step_size": 0.1,
 }
-"""Hessians that differ, so that clients drift in several local steps; L = 1."""
+"""The Hessians differ, so that clients drift in several local steps; L = 1."""
 
 SKIPPING = ONE_MODEL | {"clients": 20, "dimension": 5, "step_size": 0.5, "probability": 0.5}
-"""Small, as the rates of ProxSkip are about a mean over many runs; its models decide them, not its controls."""
+"""Small, since ProxSkip's rates are about a mean over many runs; they concern its models, not its controls."""
 
 
 PERSONAL: dict[str, Any] = {
@@ -64,7 +64,7 @@ PERSONAL: dict[str, Any] = {
     "separation": 2.0,
     "spread": 0.3,
 }
-"""Clients' Hessians and minimisers differ, so that each method rests at a point of its own."""
+"""The clients' Hessians and minimisers differ, so that each method has its own rest point."""
 
 CUT: dict[str, Any] = {
     "clusters": 3,
@@ -74,8 +74,7 @@ CUT: dict[str, Any] = {
     "step_size": 0.5,
     "warm_up": 60,
 }
-"""With the Hessian I and equal clients in a cluster the pooled model is at rest before the first cut, as is supposed
-where cosines are stated."""
+"""With Hessian I and equal clients in each cluster, the pooled model is at rest before the first cut."""
 
 MAP: dict[str, Any] = {
     "clusters": 4,
@@ -85,7 +84,7 @@ MAP: dict[str, Any] = {
     "separation": 4.0,
     "spread": 0.2,
 }
-"""Clients of a cluster differ, but less than clusters do, so that the map has something to do and finds them."""
+"""Clients of a cluster differ less than clusters do, so that the map is needed and finds the clusters."""
 
 RACE: dict[str, Any] = {
     "clusters": 4,
@@ -97,15 +96,15 @@ RACE: dict[str, Any] = {
     "step_size": 0.1,
     "empty_cluster": "when-empty",
 }
-"""The setting in which GL-CFL was compared with IFCA: the models start far from the optima, about Delta apart."""
+"""The setting of the comparison of GL-CFL with IFCA: the models start about Delta from the optima."""
 
 Start = Callable[[Any, Mixture, int, int | None], np.ndarray | None]
-"""Starting models, from the algorithm, the task, the seed and the number of replicates; None for the task's own."""
+"""Function of algorithm, task, seed and number of replicates that returns starting models; None for the task's own."""
 
 
 @dataclass(frozen=True)
 class Defaults:
-    """Defaults of a run: they hold for one task."""
+    """Defaults of a run on one task."""
 
     task: str = "regression"
     rounds: int = 50
@@ -114,13 +113,13 @@ class Defaults:
     start: Start | None = None
 
     def with_settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings with others in their place; shares are those of three clusters."""
+        """Return the settings with some of them replaced; shares are for three clusters."""
         dropped = {"proportions"} if given.get("clusters", 3) != 3 else set()
         return {**{name: value for name, value in self.settings.items() if name not in dropped}, **given}
 
 
 def one_start(method: Any, task: Mixture, seed: int, _: int | None) -> np.ndarray:
-    """Return one start of all replicates, (P, d)."""
+    """Return one start for all replicates, (P, d)."""
     return np.asarray(running.run(method, task, rounds=0, seed=seed).models[0])
 
 
@@ -135,7 +134,7 @@ def starts_apart(method: Any, task: Mixture, seed: int, replicates: int | None) 
 
 
 WITHOUT_THEOREMS = ("feddyn", "fednova", "fedavgm", "fedadam", "fedyogi", "ditto", "pfedme")
-"""Methods of which no theorem speaks of a mean over runs from one start."""
+"""Methods without a theorem about a mean over runs from one start."""
 
 PAGES = {
     "cfl-mgd": Defaults("regression", 60, 500, REGRESSION, one_start),
@@ -156,10 +155,10 @@ PAGES = {
     ),  # 1 / (6 L K), as printed
     "proxskip": Defaults("quadratic", 60, 500, SKIPPING, one_start),
 }
-"""Algorithms with a default task of their own."""
+"""Algorithms with their own default task."""
 
 
 def defaults_of(algorithm: str, task: str | None = None) -> Defaults:
-    """Return the defaults of an algorithm's run on a task; on its own task if None."""
+    """Return the defaults of an algorithm's run on a task, by default its own task."""
     page = PAGES.get(algorithm, Defaults())
     return page if task in (None, page.task) else Defaults(str(task), start=page.start)

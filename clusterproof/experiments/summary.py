@@ -1,6 +1,6 @@
-"""The stored numbers of all tables beside the printed ones, as one table in Markdown.
+"""The stored numbers of all tables beside the printed ones, as one Markdown table.
 
-``python -m clusterproof.experiments.summary`` writes it into the page of the stored results, which the site has, too.
+``python -m clusterproof.experiments.summary`` writes it into the page of the stored results, which is also on the site.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ HEADING = "## The papers' numbers and ours\n"
 
 
 def stored_summary() -> str:
-    """Return a line for each number that a paper prints and that was measured, and what the words mean."""
+    """Return a line for each printed number that was measured, and the meaning of the results."""
     lines = [f"| experiment | {' | '.join(HEADERS)} |", "| --- " * (len(HEADERS) + 1) + "|"]
     for (name, settings), group in stored_results().group_by("table", "settings", maintain_order=True):
         changes = json.loads(str(settings))
@@ -28,7 +28,7 @@ def stored_summary() -> str:
 
 
 def _written(setting: str, value: object) -> str:
-    """Write a setting; of one that is a list or a table, the name alone."""
+    """Write a setting; for a list or a table, only its name."""
     if setting == "data":
         return str(value)
     return f"{setting} changed" if isinstance(value, list | dict) else f"{setting} {value}"

@@ -1,4 +1,4 @@
-"""Sweeps: all combinations of settings and seeds that a file asks for, as units and as one table."""
+"""Sweeps: all combinations of settings and seeds in a file, as units and as one table."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _errors(trace: Trace, done: int) -> np.ndarray:
 
 
 def _of_assignments(measure: Callable[..., Any]) -> Callable[[Trace, int], np.ndarray]:
-    """Make a measure of the clusters that the clients chose when they last took part, (R,)."""
+    """Return a measure of the clusters that the clients last chose, (R,)."""
 
     def measured(trace: Trace, done: int) -> np.ndarray:
         last = replace(trace, assignments=trace.assignments[:done]).last_assignments
@@ -66,32 +66,32 @@ MEASURES: dict[str, Callable[[Trace, int], np.ndarray]] = {
     "adjusted_rand_index": _of_assignments(metrics.adjusted_rand_index),
     "clusters": _of_assignments(lambda assignments, _: metrics.cluster_count(assignments)),
 }
-"""Of ``run``: largest and mean distance of a model to its optimum; purity, adjusted Rand index and number of clusters,
-as the clients last chose. Each of a trace and a number of rounds done, (R,)."""
+"""Measures of ``run``: largest and mean distance of a model to its optimum; purity, adjusted Rand index and number of
+clusters of the clients' last choices. Each is a function of a trace and a number of finished rounds, (R,)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """A sweep as its file states it.
+    """A sweep as in its file.
 
     Parameters
     ----------
     measure
-        What is measured: names of ``MEASURES``, or columns of the metrics of ``train``.
+        Names of ``MEASURES``, or columns of the metrics of ``train``.
     command
-        Whose options the settings are: run or train.
+        Command whose options are the settings: run or train.
     rounds
         Communication rounds.
     seeds
-        How many, from 0, or a list of them.
+        Number of seeds, from 0, or a list of seeds.
     replicates
-        Of each run; not of training.
+        Replicates of each run; not for training.
     every
-        Measure after so many rounds each and after the last; null: after the last alone.
+        Number of rounds between two measurements; the last round is always measured. null: only after the last round.
     settings
-        Options that are the same in all runs.
+        Options with one value in all runs.
     grid
-        A list of values of each option; all combinations are run.
+        A list of values for each option; all combinations are run.
     """
 
     measure: tuple[str, ...]
@@ -105,7 +105,7 @@ class Sweep:
 
 
 class Run(NamedTuple):
-    """A run of a sweep: its settings, for the columns of the table, and its unit."""
+    """A run of a sweep: its settings, for the table's columns, and its unit."""
 
     settings: dict[str, Any]
     unit: Unit
@@ -119,12 +119,12 @@ def read_sweep(path: Path, values: Mapping[str, Any]) -> Sweep:
     path
         The file.
     values
-        In place of those of the file: of its top level, or of a setting, which is then no longer in the grid.
+        Values that replace the file's, at its top level or for a setting, which then leaves the grid.
 
     Raises
     ------
     InvalidArgument
-        If the file cannot be read, or something in it is unknown, of another type or out of range.
+        If the file cannot be read, or an entry is unknown, of another type or out of range.
     """
     content = read_configuration_file(path, "file", "see docs/how-to/sweeps.md")
     top = {name: value for name, value in values.items() if name in Sweep.__dataclass_fields__}
@@ -158,21 +158,22 @@ def read_sweep(path: Path, values: Mapping[str, Any]) -> Sweep:
 
 
 def runs_of(sweep: Sweep, code: Collection[str] = ()) -> list[Run]:
-    """Return the runs of a sweep, none twice.
+    """Return the runs of a sweep, without duplicates.
 
-    A setting that an algorithm, task, partition or network of the grid does not have is left out there.
+    If an algorithm, task, partition or network of the grid lacks a setting, its runs omit the setting.
 
     Parameters
     ----------
     sweep
         The sweep.
     code
-        User-supplied code that it may name, such as ``"mine.py:Mine"``: a file alone may not have code imported.
+        User-supplied code that the sweep may name, such as ``"mine.py:Mine"``; a file alone must not cause an import of
+        code.
 
     Raises
     ------
     InvalidArgument
-        If a setting is of no run, or a value has another type or is out of range.
+        If no run has a setting, or a value has another type or is out of range.
     """
     assert isinstance(sweep.seeds, list)
     size = math.prod(map(len, sweep.grid.values())) * len(sweep.seeds)
@@ -196,7 +197,7 @@ def runs_of(sweep: Sweep, code: Collection[str] = ()) -> list[Run]:
 
 
 def _with_names(runs: Sequence[Run]) -> list[Run]:
-    """Return runs in which a user's algorithm has its name in place of its place, unless two have the same one."""
+    """Return runs in which a user's algorithm is called by its name instead of its place, unless two share a name."""
     places = dict.fromkeys(str(run.settings["algorithm"]) for run in runs)
     names = {place: own_name(own_algorithm(place)) if is_reference(place) else place for place in places}
     counts = Counter(names.values())
@@ -237,9 +238,9 @@ def measure_run(
     seed: int,
     code: Mapping[str, Mapping[str, str]] | None = None,
 ) -> dict[str, list[Any]]:
-    """Carry out a run on a synthetic task and measure it: columns of equal length, None where one is not finite.
+    """Run an algorithm on a synthetic task; return measures as equal columns, with None for infinite or NaN.
 
-    ``code`` has digests of user-supplied code, by which its changes make other units.
+    ``code`` holds digests of user-supplied code, so that changed code makes a new unit.
     """
     synthetic_runs.check_memory(algorithm, task, options, rounds, replicates)
     with np.errstate(all="ignore"):
@@ -288,13 +289,13 @@ def _words(settings: Mapping[str, Any]) -> str:
 
 
 def sweep_frame(sweep: Sweep, runs: Sequence[Run], results: Sequence[Any]) -> DataFrame:
-    """Put the finished runs together: a row for each run, round and replicate.
+    """Collect the finished runs: one row for each run, round and replicate.
 
     Returns
     -------
     polars.DataFrame
-        Columns ``algorithm``, the options that some run was given (lists as text), ``seed``, ``round``, ``replicate``
-        and the measures. A setting that a run does not have is null, a measure that is not a finite number too.
+        Columns ``algorithm``, all options of the runs (lists as text), ``seed``, ``round``, ``replicate`` and the
+        measures. Settings that a run lacks, and measures that are not finite, are null.
     """
     import polars
 
@@ -320,7 +321,7 @@ def sweep_frame(sweep: Sweep, runs: Sequence[Run], results: Sequence[Any]) -> Da
 
 
 def observations(frame: DataFrame) -> str:
-    """Return the numbers of seeds and replicates in words, empty if there is one of each."""
+    """Write the numbers of seeds and replicates; empty if there is one of each."""
     numbers = {"seeds": frame["seed"].n_unique(), "replicates": frame["replicate"].n_unique()}
     return " and ".join(f"{number} {name}" for name, number in numbers.items() if number > 1)
 
@@ -333,7 +334,7 @@ def summarise(frame: DataFrame, by: Sequence[str], measures: Sequence[str]) -> l
     frame
         One row per observation, such as a seed.
     by
-        Columns whose values make a row of the result, in order of appearance.
+        Columns whose values identify a row of the result, in order of appearance.
     measures
         Columns of numbers; null is not counted.
     """
@@ -345,12 +346,12 @@ def summarise(frame: DataFrame, by: Sequence[str], measures: Sequence[str]) -> l
 
 
 def median_and_range(values: Collection[float]) -> tuple[float, float, float]:
-    """Return the median, the least and the largest of values, of which there is at least one."""
+    """Return the median, the least and the largest of at least one value."""
     return median(values), min(values), max(values)
 
 
 def _middle_in_words(values: Collection[float]) -> str:
-    """Write median and range, the value alone of one, and a dash of none."""
+    """Write median and range, a single value alone, and a dash for none."""
     if not len(values):
         return "-"
     middle, least, largest = median_and_range(values)

@@ -1,4 +1,4 @@
-"""Runs on synthetic tasks: from options to a task and an algorithm, as for `clusterproof run`, sweeps and figures."""
+"""Runs on synthetic tasks: options become a task and an algorithm, for `clusterproof run`, sweeps and figures."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ from clusterproof.running import Trace
 from clusterproof.synthetic import TASKS, Mixture, QuadraticMixture
 
 TASK_DEFAULTS = {"clusters": 2, "clients": 40, "dimension": 20}
-"""Defaults of the tasks' parameters that have none in Python."""
+"""Default values of the tasks' parameters without a default in Python."""
 
 ALGORITHM_DEFAULTS = {"momentum": 0.5}
-"""Defaults of the algorithms' parameters that have none in Python, but for ``step_size``, which depends on the task."""
+"""Default values of the algorithms' parameters without one in Python, except ``step_size``, which depends on the
+task."""
 
 WORDS = {
     "clusters": "Number of true clusters (P), and of models unless --models says otherwise.",
@@ -37,14 +38,14 @@ WORDS = {
 
 @cache
 def task_parameters(task: str) -> dict[str, Any]:
-    """Types of the arguments of a task's ``random`` apart from the seed, by option name."""
+    """Return the types of the arguments of a task's ``random``, except the seed, by option name."""
     hints = get_type_hints(TASKS[task].random)
     names = [name for name in inspect.signature(TASKS[task].random).parameters if name != "seed"]
     return {name: list[float] if name == "proportions" else hints[name] for name in names}
 
 
 def algorithm_class(name: str) -> type[Algorithm[Any]]:
-    """Return the algorithm of a name, one of ``ALGORITHMS`` or that of a user's class.
+    """Return the algorithm of a name in ``ALGORITHMS``, or a user's class.
 
     Raises
     ------
@@ -62,7 +63,7 @@ def algorithm_class(name: str) -> type[Algorithm[Any]]:
 
 @cache
 def algorithm_parameters(algorithm: str) -> dict[str, Any]:
-    """Types of an algorithm's parameters by option name."""
+    """Return the types of an algorithm's parameters by option name."""
     kind = algorithm_class(algorithm)
     hints = get_type_hints(kind)
     return {option_of(field.name): hints[field.name] for field in fields(kind) if field.init}
@@ -79,7 +80,7 @@ def owners() -> dict[str, tuple[str, ...]]:
 
 
 def check_options(algorithm: str, task: str, options: Mapping[str, Any]) -> None:
-    """Raise ``InvalidArgument`` unless the names are known and every option applies to the algorithm or task.
+    """Raise ``InvalidArgument`` unless the names are known and every option belongs to the algorithm or task.
 
     Raises
     ------
@@ -129,7 +130,7 @@ def make_task(name: str, options: Mapping[str, Any], seed: int) -> Mixture:
         reason = error.rule
     except (ArithmeticError, np.linalg.LinAlgError) as error:
         reason = str(error)
-    # options that are valid separately, but out of float64's range together
+    # options may be valid separately but exceed float64's range together
     numbers = {key: value for key, value in arguments.items() if isinstance(value, float)}
     extreme = max(numbers, key=lambda key: abs(np.log(abs(numbers[key]) + 1e-320)), default="task")
     rule = f"is too extreme for a {name} task in double precision ({reason})"
@@ -151,7 +152,7 @@ def make_algorithm(name: str, options: Mapping[str, Any], task: Mixture) -> Algo
     Raises
     ------
     InvalidArgument
-        If an option is out of range, or one without a default is missing.
+        If an option is out of range, or an option without a default is missing.
     """
     cls = algorithm_class(name)
     arguments: dict[str, Any] = {}
@@ -160,7 +161,7 @@ def make_algorithm(name: str, options: Mapping[str, Any], task: Mixture) -> Algo
         if option in options:
             arguments[field.name] = options[option]
         elif has_default(field) or not field.init:
-            continue  # what a class states is kept
+            continue  # a default that the class states is kept
         elif field.name == "step_size":
             augmentation = options.get("augmentation", getattr(cls, "augmentation", 0.0))
             arguments[field.name] = default_step_size(task, augmentation)
@@ -181,7 +182,7 @@ def make_algorithm(name: str, options: Mapping[str, Any], task: Mixture) -> Algo
 def default_step_size(task: Mixture, augmentation: float = 0.0) -> float:
     """Return 1 / L, or FPFC's step size: its augmentation adds to the curvature of the clients' losses.
 
-    On quadratics that is the largest that its Theorem 1 allows for convex losses.
+    On quadratics this is the largest step size that FPFC's Theorem 1 allows for convex losses.
     """
     if not 0 < augmentation < np.inf:
         return 1 / task.smoothness
@@ -207,16 +208,16 @@ def run_with(
     name, seed
         The algorithm, and the seed of the task and of the run.
     settings
-        Options of the task and of the algorithm, in place of their defaults.
+        Options of the task and of the algorithm that replace the defaults.
     task, rounds, replicates
-        As for ``clusterproof run``; those of the algorithm's page if None.
+        As for ``clusterproof run``; by default as on the algorithm's page.
     start
-        Starting models; those of the algorithm's page if None.
+        Starting models; by default as on the algorithm's page.
 
     Raises
     ------
     InvalidArgument
-        If an option is out of range, or one without a default is missing.
+        If an option is out of range, or an option without a default is missing.
     """
     defaults = defaults_of(name, task)
     settings = defaults.with_settings(settings)
@@ -282,10 +283,10 @@ def check_memory(
 
 
 def has_default(parameter: Field[Any]) -> bool:
-    """Return whether a class states a default of a parameter."""
+    """Return whether a class states a default for a parameter."""
     return parameter.default is not MISSING or parameter.default_factory is not MISSING
 
 
 def option_of(parameter: str) -> str:
-    """Return the option of an algorithm's parameter: ``models`` for ``clusters``, which tasks have."""
+    """Return the option of an algorithm's parameter: ``models`` for ``clusters``, since tasks have clusters."""
     return "models" if parameter == "clusters" else parameter

@@ -21,18 +21,18 @@ def train_network(
     code: Mapping[str, Mapping[str, str]] | None = None,
     folder: Path | None = None,
 ) -> dict[str, list[Any]]:
-    """Train a network and return the columns of its metrics, rounds without an evaluation left out.
+    """Train a network and return the columns of its metrics, without rounds that were not evaluated.
 
-    On a CPU, a training that was killed is continued from its last checkpoint to the same bits.
+    On a CPU, training that was killed continues from its last checkpoint with the same bits.
 
     Parameters
     ----------
     sections
-        Of the configuration, see ``configuration_from``.
+        Sections of the configuration, see ``configuration_from``.
     code
-        Digests of user-supplied code, by which its changes make other units.
+        Digests of user-supplied code, so that changed code makes a new unit.
     folder
-        Where checkpoints are stored; if None, nowhere. A damaged one is begun again.
+        Folder for checkpoints; None for none. A damaged run starts again.
     """
     metrics = _trained(configuration_from(sections), folder).metrics
     evaluated = [index for index, accuracy in enumerate(metrics["accuracy"]) if accuracy is not None]
@@ -42,7 +42,7 @@ def train_network(
 
 
 def _trained(configuration: Configuration, folder: Path | None) -> TrainingResult:
-    """Train, or continue what a folder holds, unless that is damaged, of other data, or in use."""
+    """Train, or continue the run in a folder unless it is damaged, has other data, or is in use."""
     from clusterproof.neural.resumption import OTHER_SAMPLES
     from clusterproof.neural.training import train
 
@@ -51,7 +51,7 @@ def _trained(configuration: Configuration, folder: Path | None) -> TrainingResul
     except InvalidArgument as error:
         if folder is None:
             raise
-        if error.rule == IN_USE:  # by another worker that was given the same unit
+        if error.rule == IN_USE:  # another worker may have the same unit
             return train(configuration)
         if error.argument == "out":
             raise InvalidArgument(
@@ -64,12 +64,12 @@ def _trained(configuration: Configuration, folder: Path | None) -> TrainingResul
 
 
 def check_sections(sections: Mapping[str, Mapping[str, Any]], *, is_here: bool) -> None:
-    """Check a configuration before anything is computed.
+    """Check a configuration before any computation.
 
     Parameters
     ----------
     sections
-        Of the configuration.
+        Sections of the configuration.
     is_here
         Whether the data and the device must be on this machine.
 

@@ -1,4 +1,4 @@
-"""Units: the parts of a table or sweep, computed by joblib or Dask, each stored as soon as it is finished."""
+"""Units: parts of a table or sweep that joblib or Dask computes, each stored as soon as it is finished."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TIMEOUT = 20
 """Seconds to wait for a scheduler and for its first worker."""
 
 WORKER_SECONDS = 3.0
-"""Seconds after which a worker has started and imported what units need."""
+"""Seconds in which a worker starts and imports the libraries of units."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,13 @@ class Unit:
     Attributes
     ----------
     name
-        Words for messages, such as ``"ifca, seed 0"``.
+        Name in messages, such as ``"ifca, seed 0"``.
     function
         Function at the top level of a module, which returns plain JSON values.
     settings
-        Its keyword arguments, plain JSON values.
+        Keyword arguments of the function, as plain JSON values.
     resumes
-        Whether the function takes ``folder``, too: where it stores its progress and continues when it is called again.
+        Whether the function also takes ``folder``, in which it stores its progress so that a later call continues.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Unit:
 
     @property
     def file(self) -> str:
-        """Name of its file: a digest of the function, the settings and the source on which the result depends."""
+        """Name of the unit's file: a digest of the function, the settings and the source that the result depends on."""
         content = json.dumps([source_digest(self.function.__module__), self.settings], sort_keys=True)
         digest = hashlib.sha256(content.encode()).hexdigest()[:16]
         return f"{self.function.__name__.replace('_', '-')}.{digest}.json"
@@ -63,7 +63,7 @@ class Unit:
 
 @cache
 def source_digest(module: str) -> str:
-    """Return a digest of a module, of the packages on which results depend, and of the versions of numpy and torch."""
+    """Return a digest of a module, of the packages on which results depend, and of the versions of NumPy and torch."""
     package = Path(clusterproof.__file__).parent
     total = hashlib.sha256(Path(str(sys.modules[module].__file__)).read_bytes())
     for part in ("algorithms", "common", "neural", "running", "synthetic"):
@@ -83,14 +83,14 @@ def store(path: Path, unit: Unit) -> tuple[Path, Any, str]:
     Parameters
     ----------
     path
-        File of the result; its name is that of the sender's source.
+        File of the result, named by the sender's source.
     unit
-        What to compute.
+        The unit to compute.
 
     Returns
     -------
     tuple
-        The path, the result, and a line on what went wrong where the function raised.
+        The path, the result, and a line on the error if the function raised one.
     """
     if path.name != unit.file:
         return path, None, "the worker has another version of the source; install this version there"
@@ -102,7 +102,7 @@ def store(path: Path, unit: Unit) -> tuple[Path, Any, str]:
         _write(path, unit, result)
         if unit.resumes:
             shutil.rmtree(progress, ignore_errors=True)
-    except (Exception, SystemExit) as error:  # SystemExit of a user's code
+    except (Exception, SystemExit) as error:  # SystemExit from a user's code
         return path, None, error_line(error)
     return path, result, ""
 
@@ -113,9 +113,9 @@ def progress_folder(path: Path) -> Path:
 
 
 def read(path: Path) -> dict[str, Any] | None:
-    """Read the record of a finished unit; None if there is none, it is damaged, or a file that it has read has changed.
+    """Return the record of a finished unit; None if it is missing or damaged, or if a file that it read has changed.
 
-    A file that is gone has not changed.
+    A file that no longer exists counts as unchanged.
     """
     try:
         record = parse_json(read_file(path, LARGE))
@@ -137,25 +137,25 @@ def compute(
     dask: str | None = None,
     watch: Callable[[int, str], None] | None = None,
 ) -> tuple[list[Any], list[str]]:
-    """Compute the units that are not stored yet, equal ones once.
+    """Compute the units that are not stored yet, equal units only once.
 
     Parameters
     ----------
     units
-        What to compute.
+        The units to compute.
     folder
         Folder of the finished units. If None, the user's cache.
     jobs
         Number of processes of this machine.
     dask
-        Address of a Dask scheduler, whose workers compute in place of local processes.
+        Address of a Dask scheduler, whose workers replace local processes.
     watch
-        Called at the start and after every unit, with the number of finished ones and a text on failures.
+        Function to call at the start and after every unit, with the number of finished units and a text on failures.
 
     Returns
     -------
     tuple
-        The result of each unit, None of one that failed; and a line on each failure.
+        The result of each unit, None for a failed one; and a line on each failure.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def compute(
     require_plain("out", *by_path)
     results = {path: found["result"] for path in by_path if (found := read(path)) is not None}
     missing = [path for path in by_path if path not in results]
-    for path in results:  # of a process that was killed between its last two steps
+    for path in results:  # left by a process that was killed between its last two steps
         shutil.rmtree(progress_folder(path), ignore_errors=True)
     failures: list[str] = []
     watch = watch or (lambda *_: None)
@@ -184,7 +184,7 @@ def compute(
             failures.append(f"{by_path[path].name}: {fault}")
         else:
             results[path] = result
-            if not path.exists():  # a worker has stored it on another machine
+            if not path.exists():  # a worker stored it on another machine
                 _write(path, by_path[path], result)
         watch(len(results), f"{len(failures)} failed" if failures else "")
 
@@ -198,7 +198,7 @@ def compute(
                     keep(*stored)
             except InvalidArgument:
                 raise
-            except Exception as error:  # the engine's own, as functions' errors are returned
+            except Exception as error:  # an error of the engine, as errors of functions are returned
                 failures.append(f"a worker was lost (out of memory?): {error_line(error)}")
     return [results.get(folder / unit.file) for unit in units], failures
 
@@ -209,9 +209,10 @@ def _computed_here(
     jobs: int,
     keep: Callable[[Path, Any, str], None],
 ) -> list[Path]:
-    """Compute units in this process as long as workers would not pay, and return those that are left for workers.
+    """Compute units in this process as long as workers would not pay off, and return the remaining ones.
 
-    Others take as long as the last one. Units that train networks may take hours, and are left for workers.
+    Each unit is expected to take as long as the last one. Units that train networks may take hours, so workers get
+    them.
     """
     left = list(missing)
     while left and jobs > 1 and not by_path[left[0]].resumes:
@@ -269,5 +270,5 @@ def cache_folder() -> Path:
 
 
 def that_end_with_this() -> dict[str, Any]:
-    """Return the arguments by which joblib starts processes that end with this one."""
+    """Return joblib's arguments for processes that end together with this one."""
     return {"initializer": end_with, "initargs": (os.getpid(),)}

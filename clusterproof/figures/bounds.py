@@ -14,22 +14,22 @@ COMPUTED: dict[str, style.Look] = {
     "worst-quadratic": {"color": style.BLACK, "marker": "s", "linestyle": "--", "markersize": 3},
     "expected": {"color": style.BLACK, "marker": "x", "linestyle": "-."},
 }
-"""Looks of the columns that are computed."""
+"""Line styles of the computed columns."""
 
 MARKERS = "s^DvPx<>hpd"
-"""Of the entered bounds, in their order; with the six colours of ``LOOKS`` 66 looks."""
+"""Markers of the entered bounds, in order; together with the six colours of ``LOOKS`` they give 66 styles."""
 
 
 @style.styled
 def draw_bounds(rows: Sequence[Row], caption: str) -> style.Figure:
-    """Draw the values of every column that has one, with both axes logarithmic.
+    """Draw the values of every column that has values, with both axes logarithmic.
 
     Parameters
     ----------
     rows
-        Of a leaderboard.
+        Rows of a leaderboard.
     caption
-        The setting.
+        The setting, as caption.
     """
     figure, (panel,) = style.new_figure(caption)
     columns = dict.fromkeys(row["column"] for row in rows if row["value"])

@@ -1,4 +1,4 @@
-"""Clients of the figures on clustering, and their updates from a common model."""
+"""Clients of the figures about clustering, and their updates from a common model."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ Grid: TypeAlias = Annotated[int, Meta(ge=2, le=40)]
 
 
 class OfUpdates(Illustration):
-    """The parameters of figures on the updates that 60 clients in 4 clusters send after some rounds of FedAvg.
+    """Parameters of figures about the updates that 60 clients in 4 clusters send after some rounds of FedAvg.
 
     Parameters
     ----------
     separation
         Least distance of two clusters' optima.
     noise
-        Deviation of a target.
+        Standard deviation of a target.
     samples
-        Rows of a client and round.
+        Rows per client and round.
     step_size, local_steps
-        Of FedAvg, before and when the updates are sent.
+        Step size and local steps of FedAvg, before the updates and for them.
     rounds
         Rounds of FedAvg before the updates are sent.
     grid
@@ -57,7 +57,7 @@ class OfUpdates(Illustration):
 
     @property
     def source(self) -> str:
-        """Write for a caption from what the updates are."""
+        """Describe for a caption how the updates arise."""
         task = self.task()
         return (
             f"{self.rounds} rounds of FedAvg ({self.local_steps} local steps, $\\eta = {self.step_size:g}$) on "
@@ -67,7 +67,7 @@ class OfUpdates(Illustration):
     def train_map(
         self, stream: str, data: str = "fresh", **options: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Train SoFL's map on the updates: neurons (grid, grid, e), updates (m, e), and the client's neurons (m,)."""
+        """Train SoFL's map on the updates; return neurons (grid, grid, e), updates (m, e), and clients' neurons (m,)."""
         source = generator(self.seed, f"figures/{self.name}", stream)
         algorithm = SoFL(**self.chosen("step_size", "local_steps", "grid"), **options)
         neurons, vectors = algorithm.train_map(self.updates(data), source)
@@ -75,7 +75,7 @@ class OfUpdates(Illustration):
 
 
 def on_simplex(corners: np.ndarray, separation: float, clients: int, **law: Any) -> RegressionMixture:
-    """Return clusters of equal size whose optima are ``separation`` apart; ``corners`` (P, d) are orthonormal rows."""
+    """Return equal clusters whose optima are ``separation`` apart; ``corners`` (P, d) are orthonormal rows."""
     clusters, dimension = corners.shape
     return RegressionMixture(
         optima=separation / np.sqrt(2) * (corners - corners.mean(axis=0)),
@@ -90,7 +90,7 @@ def after_fedavg(
 ) -> np.ndarray:
     """Return the updates (m, d) of all clients from the common model after ``rounds`` of FedAvg.
 
-    The stream of the last training is that of ``figure``, the figure's name.
+    The last training uses the random stream of ``figure``, the figure's name.
     """
     algorithm = FedAvg(step_size=step_size, local_steps=local_steps)
     start = np.asarray(run(algorithm, task, rounds=rounds, seed=seed).models[-1])

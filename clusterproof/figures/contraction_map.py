@@ -1,4 +1,4 @@
-"""Where the contraction of Lemma 2 of CFL-MGD, without its floor rho_0, fails without any noise, and by how much."""
+"""Where, and by how much, the contraction of CFL-MGD's Lemma 2 without its floor rho_0 fails, even without noise."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from clusterproof.figures.illustration import Count, Illustration
 from clusterproof.theory.exact.heavy_ball import propagators, spectral_rate
 
 PAPER_MOMENTUM = 0.9
-"""The paper's choice in its experiments."""
+"""The momentum in the paper's experiments."""
 
 LEVELS = (1 / 64, 1 / 16, 1 / 4, 1, 4, 8, 16, 32, 64)
-"""Of the measured rate over the printed one."""
+"""Levels of the measured rate over the printed one."""
 
 WIDE_EDGES = np.linspace(0, 1, 201)
-"""Edges of the cells: momenta."""
+"""Edges of the cells, as momenta."""
 
 GAP_EDGES = np.geomspace(0.2, 1e-4, 121)
-"""Edges of the cells near momentum 1: of 1 - momentum."""
+"""Edges of the cells near momentum 1, as 1 - momentum."""
 
 CONDITION_EDGES = np.geomspace(1, 1000, 61)
 
@@ -32,9 +32,9 @@ class Map(NamedTuple):
     Attributes
     ----------
     step_fails
-        Whether ||e_(t+1)|| <= (1 - l mu / 8L) ||e_t|| breaks in a run from rest, (K, M).
+        Whether a run from rest breaks ||e_(t+1)|| <= (1 - l mu / 8L) ||e_t||, (K, M).
     rates
-        Spectral radius, the measured factor a round, (K, M).
+        Spectral radius, the measured factor per round, (K, M).
     factors
         The printed factor 1 - l mu / 8L, (K,).
     """
@@ -47,12 +47,12 @@ class Map(NamedTuple):
 
     @property
     def rate_fails(self) -> np.ndarray:
-        """Whether the spectral radius exceeds the printed factor, (K, M)."""
+        """Return whether the spectral radius exceeds the printed factor, (K, M)."""
         return np.asarray(self.rates > self.factors[:, None])
 
 
 class ContractionMap(Illustration):
-    """Measured factor a round over the printed one, by momentum and condition number.
+    """Measured factor per round over the printed one, by momentum and condition number.
 
     Parameters
     ----------
@@ -83,17 +83,17 @@ class ContractionMap(Illustration):
 
     @property
     def step_boundary(self) -> float:
-        """Momentum (1 - sqrt(l_p))^2 above which the fastest eigendirection oscillates."""
+        """Return the momentum (1 - sqrt(l_p))^2 above which the fastest eigendirection oscillates."""
         return float((1 - np.sqrt(self.proportion)) ** 2)
 
     def rate_boundary(self, condition_numbers: np.ndarray) -> np.ndarray:
-        """Momentum (1 - l mu / 8L)^2 above which the spectral radius exceeds the claimed factor."""
+        """Return the momentum (1 - l mu / 8L)^2 above which the spectral radius exceeds the claimed factor."""
         return np.asarray(self.claimed_factor(condition_numbers) ** 2)
 
     def cells(self, momenta: np.ndarray, condition_numbers: np.ndarray) -> Map:
-        """Run every cell's recursion, one eigendirection at a time, and take its spectral radius.
+        """Run every cell's recursion, one eigendirection at a time, and compute its spectral radius.
 
-        If no eigendirection breaks the inequality, no start does: the squares add up.
+        If no eigendirection breaks the inequality, no start does, since the squares add up.
         """
         powers = np.linspace(-1, 0, self.eigenvalues)
         curvatures = self.proportion * condition_numbers[:, None] ** powers
@@ -107,7 +107,7 @@ class ContractionMap(Illustration):
         return Map(momenta, condition_numbers, step_fails, rates, factors)
 
     def disagreements(self, one: Map) -> int:
-        """Return the number of verdicts on cells that differ from the closed-form boundaries."""
+        """Return the number of cells whose verdict differs from the closed-form boundaries."""
         step = np.broadcast_to(one.momenta > self.step_boundary, one.step_fails.shape)
         rate = one.momenta > self.rate_boundary(one.condition_numbers)[:, None]
         return int(((step != one.step_fails) | (rate != one.rate_fails)).sum())
@@ -121,7 +121,7 @@ class ContractionMap(Illustration):
         }
 
     def draw(self, data: dict[str, Map]) -> style.Figure:
-        """Draw the map over momentum and condition number, with its right edge enlarged."""
+        """Draw the map over momentum and condition number, and an enlargement of its right edge."""
         from matplotlib.colors import LogNorm
 
         wide, edge = data.values()
@@ -147,7 +147,7 @@ class ContractionMap(Illustration):
             (left, wide, WIDE_EDGES, "a  Every momentum", "linear", 0),
             (right, edge, GAP_EDGES, "b  Momentum near 1", "log", 1),
         ):
-            # thousands of cells: pixels in a vector file, under lines that stay lines
+            # thousands of cells become pixels in a vector file, under lines that remain lines
             with np.errstate(divide="ignore"):
                 ratios = np.log(one.rates) / np.log(one.factors)[:, None]
             mesh = panel.pcolormesh(edges, CONDITION_EDGES, ratios, **scale)

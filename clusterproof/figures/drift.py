@@ -23,7 +23,7 @@ STEPS = range(1, 65)
 STRENGTHS = np.geomspace(0.1, 5.0, 101).tolist()
 STEP_TICKS, TICKS = [1, 2, 4, 8, 16, 32, 64], [0.1, 0.3, 1, 3]
 TIME_CONSTANTS = 20
-"""Runs last until the slowest part has decayed by exp(-20) or more."""
+"""Number of time constants of a run: the slowest part decays by exp(-20) or more."""
 
 LOOKS = {
     "FedAvg": (style.BLACK, "o"),
@@ -39,20 +39,21 @@ LOOKS = {
 """Colour and marker of each method."""
 
 Method: TypeAlias = tuple[Callable[..., Any], Callable[..., Algorithm[Any]]]
-"""A fixed point, (d,) or first of a tuple, of hessians (m, d, d), centres (m, d) and a parameter; and an algorithm."""
+"""A fixed point, (d,) or first in a tuple, from hessians (m, d, d), centres (m, d) and a parameter; and an
+algorithm."""
 
 
 class Curve(NamedTuple):
-    """A method's drift over a parameter.
+    """A method's drift as a function of a parameter.
 
     Attributes
     ----------
     drifts
-        In closed form, at every value of the parameter.
+        Drifts in closed form, at every value of the parameter.
     ends
-        At the ends of runs, at some values.
+        Drifts at the ends of runs, at some values.
     at_ends
-        In closed form at these values.
+        Drifts in closed form at these values.
     """
 
     drifts: np.ndarray
@@ -61,7 +62,7 @@ class Curve(NamedTuple):
 
 
 class Drift(Illustration):
-    """Where algorithms rest on the expected losses of a regression, and the ends of runs.
+    """Rest points of algorithms on the expected losses of a regression, and the ends of runs.
 
     Parameters
     ----------
@@ -82,9 +83,9 @@ class Drift(Illustration):
     local_steps
         Local steps of the right panel.
     run_steps
-        Local steps at which runs are made, the marks of the left panel.
+        Local steps of the runs, which are the marks of the left panel.
     run_strengths
-        Proximal strengths at which runs are made, the marks of the right panel.
+        Proximal strengths of the runs, which are the marks of the right panel.
     """
 
     name = "drift"
@@ -107,7 +108,7 @@ class Drift(Illustration):
     run_strengths: tuple[Annotated[float, Meta(ge=0.1, le=5)], ...] = (0.1, 0.7, 5.0)
 
     def task(self) -> RegressionMixture:
-        """Return the expected losses of clients in 4 clusters whose covariances differ by a rotation."""
+        """Return the expected losses of clients in 4 clusters with rotated covariances."""
         source = generator(self.seed, "figures/drift", "task")
         turns = np.linalg.qr(source.standard_normal((CLUSTERS, self.dimension, self.dimension)))[0]
         spectrum = np.geomspace(1 / self.kappa, 1, self.dimension)
@@ -124,7 +125,7 @@ class Drift(Illustration):
         )
 
     def by_local_steps(self) -> dict[str, Method]:
-        """Return the methods over local steps H."""
+        """Return the methods as functions of the local steps H."""
         proximal, inner = {"proximal": self.proximal}, {"inner_step_size": self.inner_step_size}
         averaged = partial(CFLMGD, clusters=1, averaging="model")
         methods: dict[str, tuple[Any, Any, dict[str, float]]] = {
@@ -144,7 +145,7 @@ class Drift(Illustration):
         }
 
     def by_strength(self) -> dict[str, Method]:
-        """Return the methods over the proximal strength mu."""
+        """Return the methods as functions of the proximal strength mu."""
 
         def exact(proximal: float) -> FedProx:
             to_solve = math.ceil(TIME_CONSTANTS / (self.step_size * (1 / self.kappa + proximal)))
@@ -158,7 +159,7 @@ class Drift(Illustration):
         }
 
     def compute(self) -> list[dict[str, Curve]]:
-        """Return the drift of each method over local steps, and over the proximal strength."""
+        """Return the drift of each method by local steps, and by proximal strength."""
         task = self.task()
         clients = task.covariances.matrices[task.labels], task.client_optima
 
@@ -185,7 +186,7 @@ class Drift(Illustration):
         return parts
 
     def draw(self, data: list[dict[str, Curve]]) -> style.Figure:
-        """Draw the drift over local steps, and over the proximal strength."""
+        """Draw the drift by local steps, and by proximal strength."""
         task = self.task()
         all_curves = [curve for part in data for curve in part.values()]
         gap = max(np.abs(curve.ends - curve.at_ends).max(initial=0) for curve in all_curves)

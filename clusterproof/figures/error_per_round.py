@@ -1,4 +1,4 @@
-"""Errors of runs by round, with the bounds on them: one run, or several in one panel."""
+"""Errors of runs by round, with their bounds: one run, or several in one panel."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ SYMBOLS = {
 }
 
 LINES: dict[Role, Any] = {role: LOOKS[role]["linestyle"] for role in ("printed", "repaired")}
-"""Line styles of the bounds; the curves of runs are solid."""
+"""Line styles of the bounds; curves of runs are solid."""
 
 DRAWN: dict[str, tuple[Role, ...]] = {"all": ("printed", "repaired"), "repaired": ("repaired",), "none": ()}
-"""Kinds of bounds by the parameter ``bounds``."""
+"""Kinds of bounds, by the value of the parameter ``bounds``."""
 
 ONE_MODEL = ("fedavg", "scaffold", "fedlin")
 
 SAME = 0.01
-"""Bounds whose values differ by at most this share are drawn once: less than a line's width on a log axis."""
+"""Largest relative difference of bounds that are drawn once; it is less than a line's width on a log axis."""
 
 
 class Bound(NamedTuple):
@@ -57,7 +57,7 @@ class Bound(NamedTuple):
     Attributes
     ----------
     run
-        Label of the first run that it is about.
+        Label of the first run to which the bound applies.
     """
 
     name: str
@@ -67,10 +67,10 @@ class Bound(NamedTuple):
 
 
 class ErrorPerRound(Illustration):
-    """The error of ``clusterproof run cfl-mgd`` by round, or that of several runs in one panel.
+    """The error of ``clusterproof run cfl-mgd`` by round, or the errors of several runs in one panel.
 
-    A list of values of ``algorithm``, or of any number but ``clusters``, ``dimension``, ``rounds`` and
-    ``replicates``, makes a run for each of them; several lists make one for each combination.
+    A list of values for ``algorithm``, or for any number except ``clusters``, ``dimension``, ``rounds`` and
+    ``replicates``, makes a run for each value. Several lists make a run for each combination.
 
     Parameters
     ----------
@@ -81,17 +81,17 @@ class ErrorPerRound(Illustration):
     separation
         Least distance Delta of two clusters' optima.
     noise
-        Deviation of a target.
+        Standard deviation of a target.
     samples
-        Rows of a client and round, n'.
+        Rows per client and round, n'.
     clients
         Number of clients, m.
     momentum
         Momentum of CFL-MGD.
     step_size
-        In units of 1 / L.
+        Step size in units of 1 / L.
     local_steps
-        Local steps, of algorithms that average models.
+        Local steps, for algorithms that average models.
     participation
         Share of the clients in each round.
     clusters
@@ -99,13 +99,13 @@ class ErrorPerRound(Illustration):
     dimension
         Number of parameters of a model.
     proportions
-        Relative sizes of the clusters; by default 5, 3 and 2 of three clusters, equal ones otherwise.
+        Relative sizes of the clusters; by default 5, 3 and 2 for three clusters, otherwise equal.
     rounds
         Number of rounds.
     replicates
         Number of independent runs with one start.
     bounds
-        Of several runs, the bounds that are drawn: all, those that hold (repaired), or none.
+        Bounds to draw for several runs: all, only valid ones (repaired), or none.
     """
 
     name = "error-per-round"
@@ -134,7 +134,7 @@ class ErrorPerRound(Illustration):
     bounds: Literal["all", "repaired", "none"] = "all"
 
     def __post_init__(self) -> None:
-        """Check the combinations, too."""
+        """Check the combinations as well."""
         super().__post_init__()
         self.runs()
 
@@ -144,13 +144,13 @@ class ErrorPerRound(Illustration):
         return (self.algorithm,) if isinstance(self.algorithm, str) else self.algorithm
 
     def runs(self) -> dict[str, dict[str, Any]]:
-        """Return the settings of each run by its label, which names what differs.
+        """Return the settings of each run by its label, which names the differences.
 
         Raises
         ------
         InvalidArgument
-            If there are more runs than looks of curves, no chosen algorithm has a parameter that is given, or errors
-            of the algorithms are distances to different optima.
+            If there are more runs than styles of curves, if no chosen algorithm has a given parameter, or if the
+            algorithms' errors are distances to different optima.
         """
         given, names = vars(self), self.algorithms
         lists = {name: value for name, value in given.items() if isinstance(value, tuple)}
@@ -179,11 +179,11 @@ class ErrorPerRound(Illustration):
         return found
 
     def compute(self) -> dict[str, Page]:
-        """Run each algorithm, and compare the runs with the theorems about them: their pages by label."""
+        """Run each algorithm, and compare the runs with their theorems; return their pages by label."""
         return {label: compare(*self._run(**settings)) for label, settings in self.runs().items()}
 
     def _run(self, *, algorithm: Name, kappa: float, proportions: Any, **settings: Any) -> Any:
-        """Return the task and the run of some settings; L = 1."""
+        """Return the task and the run for some settings, with L = 1."""
         shares = proportions or ((5, 3, 2) if self.clusters == 3 else (1,) * self.clusters)
         settings |= {"condition_number": kappa, "proportions": list(shares)}
         if algorithm in ("cfl-mgd", "ifca") and settings["local_steps"] > 1:
@@ -194,7 +194,7 @@ class ErrorPerRound(Illustration):
         return run_with(algorithm, settings.pop("seed"), settings, task="regression", **own)
 
     def draw(self, data: dict[str, Page]) -> style.Figure:
-        """Draw the page's picture of a single run, or the errors of several with their bounds."""
+        """Draw the page's picture for a single run, or the errors of several runs with their bounds."""
         if len(data) == 1:
             return draw_page(next(iter(data.values())), self.caption)
         pictures: dict[str, Any] = {label: page.picture for label, page in data.items()}
@@ -217,7 +217,7 @@ class ErrorPerRound(Illustration):
         return figure
 
     def _bounds(self, pictures: dict[str, ErrorPicture]) -> list[Bound]:
-        """Return the bounds on the runs; one that several runs share is returned once."""
+        """Return the bounds on the runs, each shared bound once."""
         bounds: list[Bound] = []
         for (label, picture), look in zip(pictures.items(), style.SOLID, strict=False):
             for curve in picture.curves:
@@ -230,7 +230,7 @@ class ErrorPerRound(Illustration):
         return bounds
 
     def _words(self, pages: dict[str, Page], bounds: list[Bound]) -> str:
-        """Return the caption of several runs."""
+        """Return the caption for several runs."""
         parts = [f"Lines and bands: median and 95 % band of {self.replicates} runs."] * (self.replicates > 1)
         if bounds:
             shared = "one that several runs share is drawn once"

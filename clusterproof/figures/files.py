@@ -39,14 +39,14 @@ def save(figure: Figure, path: str | Path, *, alt: str = "") -> None:
 
 
 def file_content(figure: Figure, form: str, *, alt: str = "") -> bytes:
-    """Return what ``save`` writes, as png, svg or pdf."""
+    """Return the bytes that ``save`` writes, as png, svg or pdf."""
     words = getattr(figure, "caption", "")
     metadata = {
         "svg": {"Date": None, "Title": alt, "Description": words},
         "pdf": {"CreationDate": None, "Title": alt, "Subject": words},
         "png": {"Title": alt, "Description": words},
     }
-    # of the dates in matplotlib's own fonts, which a pdf embeds
+    # matplotlib's own fonts, which a pdf embeds, contain dates
     logging.getLogger("fontTools.ttLib.tables._h_e_a_d").setLevel(logging.ERROR)
     file = io.BytesIO()
     with appearing(Appearance()):
@@ -55,6 +55,6 @@ def file_content(figure: Figure, form: str, *, alt: str = "") -> bytes:
 
 
 def metadata_of(picture: Path, name: str) -> str:
-    """Return an entry of the metadata of an svg that ``save`` wrote, its ``title`` or ``description``, or nothing."""
+    """Return an entry of an svg's metadata, ``title`` or ``description``, as ``save`` wrote it; empty if missing."""
     element = ElementTree.parse(picture).find(f".//{{{DUBLIN_CORE}}}{name}")
     return element.text or "" if element is not None else ""

@@ -1,4 +1,4 @@
-"""What FPFC recovers over the strength of its penalty, and the window in which it is the oracle."""
+"""FPFC's results over the strength of its penalty, and the window in which it recovers the oracle."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.papers.fpfc.fusion import window
 
 SMOOTHING = 1e-6
-"""xi over lambda, visually identical to SCAD."""
+"""Smoothing xi relative to lambda; the penalty looks identical to SCAD."""
 
 PENALTIES = {"l1": "$\\ell_1$", "scad": "SCAD"}
 LOOKS: dict[str, dict[str, Any]] = {
     "l1": {**style.LOOKS[1], "markersize": 5, "fillstyle": "none", "markeredgewidth": 0.9},
     "scad": {**style.LOOKS[0], "markersize": 3.2},
 }
-"""Markers; circles and squares coincide if both penalties agree."""
+"""Markers; circles and squares coincide where both penalties agree."""
 
 
 class FusionStrength(Illustration):
@@ -41,7 +41,7 @@ class FusionStrength(Illustration):
     separation
         Least distance of two clusters' optima.
     spread
-        Deviation of a client's minimiser from its cluster's, in each coordinate.
+        Standard deviation of a client's minimiser from its cluster's, in each coordinate.
     concavity
         The penalty's a.
     threshold
@@ -76,12 +76,12 @@ class FusionStrength(Illustration):
     )
 
     def task(self) -> QuadraticMixture:
-        """Quadratic clients around distant cluster optima, so that the window is not empty."""
+        """Return quadratic clients around distant cluster optima, so that the window is not empty."""
         sizes = self.chosen("clusters", "clients", "dimension", "separation", "spread", "seed")
         return QuadraticMixture.random(condition_number=self.kappa, **sizes)
 
     def outcomes(self, task: QuadraticMixture, penalty: str) -> np.ndarray:
-        """Run from zero, with all clients in every round, and compare the ends with the oracle, at every strength.
+        """Run from zero, with all clients in every round, at every strength, and compare the ends with the oracle.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""A figure of the catalogue: a dataclass whose fields are the parameters of what it shows."""
+"""Base class of the catalogue's figures: a dataclass whose fields are the figure's parameters."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ Count: TypeAlias = Annotated[int, Meta(ge=1, le=100_000)]
 class Illustration(ABC):
     """A figure of the catalogue, such as ``ErrorPerRound(kappa=100).plot(width=12)``.
 
-    As the last line of a notebook's cell it is displayed. Subclasses have a default for every field, and become
-    frozen, keyword-only dataclasses; ``compute`` and ``draw`` are theirs.
+    A notebook displays it as the last line of a cell. Subclasses have a default for every field, become frozen,
+    keyword-only dataclasses, and define ``compute`` and ``draw``.
 
     Parameters
     ----------
     seed
-        Seed of everything that is random.
+        Seed of all random numbers.
 
     Attributes
     ----------
     name, title, alt
         Name on the command line and of the file, title in one line, and alternative text.
     claims
-        Ids of the claims that it illustrates.
+        Ids of the claims that the figure illustrates.
 
     Raises
     ------
@@ -57,7 +57,7 @@ class Illustration(ABC):
     seed: int = 0
 
     def __init_subclass__(cls) -> None:
-        """Make a frozen, keyword-only dataclass of the class."""
+        """Turn the subclass into a frozen, keyword-only dataclass."""
         super().__init_subclass__()
         dataclass(frozen=True, kw_only=True)(cls)
 
@@ -69,13 +69,13 @@ class Illustration(ABC):
 
     @property
     def description(self) -> str:
-        """Title and alternative text, which is about the default parameters."""
+        """Title and alternative text; the latter describes the default parameters."""
         changed = self.changed
         return f"{self.title}. {f'{changed} With the defaults: ' if changed else ''}{self.alt}"
 
     @property
     def changed(self) -> str:
-        """The parameters that are not the defaults, as a sentence; empty if there are none."""
+        """Sentence on the parameters that differ from the defaults; empty if none does."""
         values = ", ".join(
             f"{field.name.replace('_', ' ')} = {written(getattr(self, field.name))}"
             for field in fields(self)
@@ -89,11 +89,11 @@ class Illustration(ABC):
 
     @abstractmethod
     def compute(self) -> Any:
-        """Return what is drawn, as arrays by name."""
+        """Return the data of the figure, as arrays by name."""
 
     @abstractmethod
     def draw(self, data: Any) -> Figure:
-        """Draw what ``compute`` returned, within the style sheet."""
+        """Draw the result of ``compute`` with the style sheet."""
 
     def plot(
         self,
@@ -113,19 +113,19 @@ class Illustration(ABC):
         Returns
         -------
         matplotlib.figure.Figure
-            ``clusterproof.figures.save`` writes it to a file.
+            The figure; ``clusterproof.figures.save`` writes it to a file.
 
         Raises
         ------
         InvalidArgument
-            If the parameters do not fit together, matplotlib is not installed, or the figure cannot have
-            this width or these labels.
+            If the parameters do not match, matplotlib is not installed, or the width or the labels do not suit the
+            figure.
         """
         looks = {"width": width, "caption": caption, "title": title, "labels": labels}
         return styled(lambda: self.draw(self.compute()))(**looks)
 
     def caption(self, words: str, *, random: bool = True) -> str:
-        """Return a caption that ends with the parameters that are not the defaults, and with the seed."""
+        """Return a caption that ends with the parameters that differ from the defaults, and the seed."""
         parts = [words, self.changed]
         if f"seed {self.seed}." not in words:
             parts.append(f"Seed {self.seed}{'' if random else ' (nothing is random)'}.")
@@ -138,7 +138,7 @@ class Illustration(ABC):
 
 
 def written(value: Any) -> str:
-    """Write the value of a parameter: 0.5, regression, or 0, 0.5, 0.9."""
+    """Write the value of a parameter, such as 0.5, regression, or 0, 0.5, 0.9."""
     if isinstance(value, tuple):
         return f"({', '.join(map(written, value))})"
     return f"{value:g}" if isinstance(value, float) else "none" if value is None else f"{value}"

@@ -1,4 +1,4 @@
-"""Where option II of CFL-MGD diverges although every client alone converges."""
+"""Settings in which option II of CFL-MGD diverges although every client alone converges."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Map(NamedTuple):
     Attributes
     ----------
     rates
-        rho(M) with the momentum averaged and carried on, (H, M).
+        rho(M) with the momentum averaged and kept between rounds, (H, M).
     reset_rates
-        The same with the momentum reset every round.
+        rho(M) with the momentum reset every round, (H, M).
     """
 
     momenta: np.ndarray
@@ -36,15 +36,15 @@ class ModelAveragingMap(Illustration):
     Parameters
     ----------
     flat
-        Curvature of the flat client; that of the other is 1.
+        Curvature of the flat client; the other has curvature 1.
     step_size
         Step size, in units of 1 / L.
     most_local_steps
         Largest number of local steps of the map.
     momentum
-        Of the marked cell, whose rate the caption has.
+        Momentum of the marked cell, whose rate is in the caption.
     local_steps
-        Of the marked cell.
+        Local steps of the marked cell.
     """
 
     name = "model-averaging-map"
@@ -68,7 +68,7 @@ class ModelAveragingMap(Illustration):
         return round_map(hessians, centers, step_size=self.step_size, reset_momentum=reset, **options).rate
 
     def cells(self, momenta: np.ndarray) -> Map:
-        """Take the exact rate of every cell."""
+        """Compute the exact rate of every cell."""
         steps = range(1, self.most_local_steps + 1)
         rates, reset_rates = (
             np.array([[self.rate(momentum, count, reset) for momentum in momenta] for count in steps])
@@ -77,11 +77,11 @@ class ModelAveragingMap(Illustration):
         return Map(momenta, rates, reset_rates)
 
     def compute(self) -> Map:
-        """Take the rates over 99 momenta."""
+        """Compute the rates for 99 momenta."""
         return self.cells(np.arange(0.5, 99) / 100)
 
     def draw(self, data: Map) -> style.Figure:
-        """Draw the rate per round with the momentum carried on, and with it reset."""
+        """Draw the rate per round with the momentum kept, and with the momentum reset."""
         from matplotlib.colors import TwoSlopeNorm
 
         marked = self.rate(self.momentum, self.local_steps)

@@ -12,7 +12,7 @@ from clusterproof.figures.illustration import Illustration, Kappa, Momentum, Pos
 from clusterproof.theory.exact.heavy_ball import propagators
 
 START = np.array([-8.0, 2.0])
-"""Along the flat axis and the steep one."""
+"""Start along the flat axis and along the steep one."""
 
 
 class Path(NamedTuple):
@@ -23,7 +23,7 @@ class Path(NamedTuple):
     points
         (rounds + 1, 2).
     bound
-        On the distance from the optimum, (rounds + 1,).
+        Bound on the distance from the optimum, (rounds + 1,).
     """
 
     points: np.ndarray
@@ -31,7 +31,7 @@ class Path(NamedTuple):
 
 
 class MomentumPaths(Illustration):
-    """Gradient descent and heavy ball on a quadratic of two dimensions.
+    """Gradient descent and heavy ball on a quadratic function of two variables.
 
     Parameters
     ----------
@@ -58,10 +58,10 @@ class MomentumPaths(Illustration):
     rounds: Annotated[int, Meta(ge=1, le=10_000)] = 40
 
     def compute(self) -> dict[str, Path]:
-        """Return the run of each method from rest; mode by mode, in closed form."""
+        """Return the run of each method from rest, in closed form for each mode."""
         curvatures = self.step_size * np.array([1 / self.kappa, 1.0])
         runs = {"gradient descent": 0.0, rf"heavy ball, $\beta = {self.momentum:g}$": self.momentum}
-        with np.errstate(all="ignore"):  # a diverging run
+        with np.errstate(all="ignore"):  # a run may diverge
             return {
                 name: Path(
                     np.asarray(propagators(curvatures, momentum, self.rounds)[0] * START),
@@ -109,7 +109,7 @@ def _envelope(curvatures: np.ndarray, momentum: float, rounds: int) -> np.ndarra
             weights = np.linalg.solve(np.array([[1, 1], roots]), [start, after])
             mode = (np.abs(weights[:, None]) * np.abs(roots[:, None]) ** counts).sum(axis=0)
         else:
-            # e_t = (c_1 + c_2 t) z^t of a double root
+            # e_t = (c_1 + c_2 t) z^t for a double root
             root = roots.mean()
             slope = abs(after / root - start) if root else 0.0
             mode = (abs(start) + slope * counts) * np.abs(root) ** counts

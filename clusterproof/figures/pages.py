@@ -24,7 +24,7 @@ LOOKS: dict[Role, style.Look] = {
 }
 
 UNLIMITED = ("without noise", "round alone")
-"""Curves that may leave the picture at its lower end."""
+"""Roles of curves that may leave the picture at its lower end."""
 
 LETTERS = "Delta lambda sigma alpha beta kappa mu xi rho nu"
 SIGNS = {**dict(zip(LETTERS.split(), "Δλσαβκμξρν", strict=True)), ">=": "≥", "<=": "≤", "^2": "²"}
@@ -43,13 +43,13 @@ def page_figure(page: Page) -> style.Figure:
     Raises
     ------
     InvalidArgument
-        If it has no picture, or matplotlib is not installed.
+        If the page has no picture, or matplotlib is not installed.
     """
     return draw_page(page, str)
 
 
 def draw_page(page: Page, caption: Callable[[str], str]) -> style.Figure:
-    """Draw the picture of a page within a style sheet, with a caption that is made from the page's own."""
+    """Draw the picture of a page with a style sheet, and a caption from the page."""
     picture = page.picture
     if picture is None:
         raise InvalidArgument("page", page.title, "has no picture", "take the page of theory.compare")
@@ -91,9 +91,9 @@ def _draw_residuals(picture: ResidualPicture, words: str) -> style.Figure:
 
 
 def _draw_groups(panel: style.Axes, picture: ResidualPicture) -> None:
-    """Draw the number of groups until it has been at rest for a while."""
+    """Draw the number of groups until it has not changed for a while."""
     changes = (picture.groups[1:] != picture.groups[:-1]).any(axis=1)
-    settled = int(np.flatnonzero(changes).max(initial=-1)) + 2  # the round from which on it does not change
+    settled = int(np.flatnonzero(changes).max(initial=-1)) + 2  # the last round in which it changes
     groups = picture.groups[: max(12, 3 * settled)]
     rounds = np.arange(1, len(groups) + 1)
     band = (groups.min(axis=1), groups.max(axis=1)) if groups.shape[1] > 1 else None
@@ -113,7 +113,7 @@ def _draw_curve(panel: style.Axes, places: np.ndarray, curve: Curve, label: str)
 
 
 def _set_limits(panel: style.Axes, curves: Sequence[Curve]) -> None:
-    """Set the ends of a logarithmic axis around curves, and write short numbers out."""
+    """Set the ends of a logarithmic axis around curves, and write short numbers without powers."""
     panel.set_yscale("log", nonpositive="mask")
     values = np.concatenate([curve.values for curve in curves if curve.role not in UNLIMITED])
     values = values[np.isfinite(values) & (values > 0)]
@@ -125,7 +125,7 @@ def _set_limits(panel: style.Axes, curves: Sequence[Curve]) -> None:
 
 
 def in_symbols(text: str) -> str:
-    """Write the signs and Greek letters of a page's lines as print has them, outside of formulas."""
+    """Replace the signs and Greek letters of a page's lines by symbols, outside formulas."""
 
     def printed(found: re.Match[str]) -> str:
         return f"${found[0]}$" if found["indexed"] else SIGNS[found[0]]

@@ -1,4 +1,4 @@
-"""Errors of runs, round by round: what a trace draws of itself."""
+"""Errors of runs by round: the picture that ``trace.plot`` draws."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OPTIMA = {
     "pooled": "the optimum of the mean of all losses",
     "clients": "a client's own optimum",
 }
-"""To what errors are distances, by the target of an algorithm."""
+"""Meaning of errors as distances, by the target of an algorithm."""
 
 BOUNDS: tuple[style.Look, ...] = (
     {"color": style.BLACK, "linestyle": "--"},
@@ -30,29 +30,29 @@ BOUNDS: tuple[style.Look, ...] = (
     {"color": style.SKY, "linestyle": ":"},
     {"color": style.GREY, "linestyle": (0, (5, 1, 1, 1, 1, 1))},
 )
-"""Of the bounds' curves; none is solid, none has a colour of up to four models."""
+"""Styles of the bounds' curves; none is solid, and none has a colour of the first four models."""
 
 MOST_MODELS = 4
-"""Curves of the models of a run; of more models, the largest error is drawn."""
+"""Largest number of models whose curves are drawn; for more models, the largest error is drawn."""
 
 BAND = (0.2, 0.5, 0.8)
-"""Quantiles of a band's ends, and between them of the curve."""
+"""Quantiles of the band's lower end, of the curve, and of the band's upper end."""
 
 
 def check_one_quantity(argument: str, targets: Mapping[str, str | None]) -> None:
-    """Refuse runs whose errors are distances to different optima, as one axis would compare them.
+    """Reject runs whose errors are distances to different optima, since one axis would compare them.
 
     Parameters
     ----------
     argument
-        Name of the argument that is refused.
+        Name of the rejected argument.
     targets
-        Target of each algorithm (a key of ``OPTIMA``) by its name; None if it is unknown.
+        Target of each algorithm (a key of ``OPTIMA``) by name; None if unknown.
 
     Raises
     ------
     InvalidArgument
-        If there are several.
+        If there are different targets.
     """
     by_target = {target: name for name, target in targets.items() if target in OPTIMA}
     if len(by_target) > 1:
@@ -68,18 +68,19 @@ def run_figure(trace: Trace, *others: Trace, bounds: Mapping[str, ArrayLike] | N
     Parameters
     ----------
     trace
-        With errors: of each model, or the largest where there are more than four.
+        Run with errors. The curves are the errors of each model, or the largest error if there are more than four
+        models.
     others
-        Further runs with errors. With them the largest error of each run is drawn, with a label that says in which
-        settings the runs differ.
+        Further runs with errors. Then the largest error of each run is drawn, with a label that names the differing
+        settings.
     bounds
         Bounds on the errors by their names: a number, or one for each round and the start.
 
     Raises
     ------
     InvalidArgument
-        If one has no errors, their errors are distances to different optima, a bound has the wrong length or too
-        many are given, or matplotlib is not installed.
+        If a run has no errors, the errors are distances to different optima, a bound has the wrong length, there are
+        too many bounds, or matplotlib is not installed.
     """
     traces, errors = (trace, *others), []
     for one in traces:
@@ -87,7 +88,7 @@ def run_figure(trace: Trace, *others: Trace, bounds: Mapping[str, ArrayLike] | N
         if one.errors is None:
             raise InvalidArgument("trace", one, "must have errors", "run on a task that knows its optima")
         errors.append(np.reshape(one.errors, (one.rounds + 1, -1, one.errors.shape[-1])))
-    if any(one.labels.max() > 0 for one in traces):  # of a single cluster all optima are one
+    if any(one.labels.max() > 0 for one in traces):  # a single cluster has one optimum
         named = {one.settings["algorithm"]["algorithm"]: one.settings.get("target") for one in traces}
         check_one_quantity("others", named)
     several = max(values.shape[-1] for values in errors) > 1
@@ -101,7 +102,7 @@ def run_figure(trace: Trace, *others: Trace, bounds: Mapping[str, ArrayLike] | N
     figure, (panel,) = style.new_figure(_caption(traces, [values.shape[1] for values in errors]))
     for number, (name, values) in enumerate(zip(names, curves, strict=True)):
         look = (style.LOOKS if others else style.SOLID)[number % len(style.LOOKS)]
-        with np.errstate(all="ignore"):  # a diverged run
+        with np.errstate(all="ignore"):  # a run may diverge
             low, middle, high = np.quantile(values, BAND, axis=1)
         own: style.Look = {"gid": f"median {number}", "band": (low, high), "shift": number}
         style.draw_curve(panel, np.arange(len(values)), middle, look, name, **own)
@@ -123,7 +124,7 @@ def _bounds(bounds: Mapping[str, ArrayLike] | None, times: int) -> dict[str, np.
     Raises
     ------
     InvalidArgument
-        If one is no row of so many numbers, or there are more than looks.
+        If a bound has another number of entries, or there are more bounds than styles.
     """
     remedy = f'write, for example, {{"Lemma 1": values}} with {times} values, of the start and of each round'
     if not isinstance(bounds, Mapping | None) or len(bounds or ()) > len(BOUNDS):
@@ -140,9 +141,9 @@ def _bounds(bounds: Mapping[str, ArrayLike] | None, times: int) -> dict[str, np.
 
 
 def differences(traces: Sequence[Trace]) -> list[str]:
-    """Name each run by the settings in which it differs from the others; equal ones by their number, too.
+    """Name each run by the settings in which it differs from the others; equal runs also get numbers.
 
-    Parameters of algorithms are compared among runs of the same algorithm, whose name tells them from others.
+    Parameters of algorithms are compared only among runs of the same algorithm.
     """
     algorithms, tasks = [one.settings["algorithm"] for one in traces], [_of_task(one) for one in traces]
     names = []
@@ -157,7 +158,7 @@ def differences(traces: Sequence[Trace]) -> list[str]:
 
 
 def _of_task(trace: Trace) -> dict[str, Any]:
-    """Return what is not a run's algorithm: numbers and words of its task, with those of its arrays to six digits."""
+    """Return the numbers and words of a run's task, with its arrays to six digits."""
     task, sizes = trace.settings["task"], np.bincount(trace.labels)
     facts = {**task, "clusters": len(sizes), "clients": int(sizes.sum())}
     if (curvatures := task.get("covariance", task.get("hessians"))) is not None:
@@ -172,7 +173,7 @@ def _of_task(trace: Trace) -> dict[str, Any]:
 
 
 def _differing(settings: Mapping[str, Any], all_settings: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Write the numbers and words of a run's settings that are not the same in all."""
+    """Write the numbers and words of a run's settings that differ between runs."""
     told = []
     for name, value in settings.items():
         differs = any(other.get(name) != value for other in all_settings)
@@ -183,7 +184,7 @@ def _differing(settings: Mapping[str, Any], all_settings: Sequence[Mapping[str, 
 
 
 def _caption(traces: Sequence[Trace], runs: Sequence[int]) -> str:
-    """Write algorithm, task, parameters and seed of the first run, and how many each curve is of."""
+    """Write algorithm, task, parameters and seed of the first run, and the number of runs behind each curve."""
     trace = traces[0]
     algorithm, task = trace.settings["algorithm"], trace.settings["task"]
     options = {name: value for name, value in algorithm.items() if name != "algorithm"}

@@ -1,4 +1,4 @@
-"""What CFL and GL-CFL compare: cosines of updates at rest, and scores of models."""
+"""The comparisons of CFL and GL-CFL: cosines of updates at rest, and scores of models."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ MODEL = "model of cluster"
 
 
 class Matrices(NamedTuple):
-    """What is drawn, clients sorted by true cluster.
+    """Data of the figure, with clients sorted by true cluster.
 
     Attributes
     ----------
     cosines
-        Of the clients' updates at the minimiser of their mean loss, (m, m).
+        Cosines of the clients' updates at the minimiser of their mean loss, (m, m).
     mean_update
-        Length of the mean update there, relative to the longest: how far from rest it is.
+        Length of the mean update there, relative to the longest update; 0 means rest.
     scores
         weight S - (1 - weight) L by sign, (m, P); model p started near the optimum of cluster p.
     """
@@ -41,12 +41,12 @@ class Matrices(NamedTuple):
 
     @property
     def cross_mean(self) -> float:
-        """Mean cosine of two clients of different clusters."""
+        """Mean cosine between two clients of different clusters."""
         return float(self.cosines[self.labels[:, None] != self.labels].mean())
 
     @property
     def own_mean(self) -> float:
-        """Mean cosine of two different clients of the same cluster."""
+        """Mean cosine between two different clients of one cluster."""
         same = (self.labels[:, None] == self.labels) & ~np.eye(len(self.labels), dtype=bool)
         return float(self.cosines[same].mean())
 
@@ -56,16 +56,16 @@ class Matrices(NamedTuple):
 
 
 class SimilarityMatrices(Illustration):
-    """Cosines of CFL and scores of GL-CFL, of 60 clients in 4 clusters at the corners of a regular simplex.
+    """Cosines of CFL and scores of GL-CFL, for 60 clients in 4 clusters at the corners of a regular simplex.
 
     Parameters
     ----------
     separation
         Distance of two clusters' optima.
     noise
-        Deviation of a target.
+        Standard deviation of a target.
     samples
-        Rows of a client.
+        Rows per client.
     step_size
         Step size of FedAvg before the cosines.
     rounds_to_rest
@@ -100,7 +100,7 @@ class SimilarityMatrices(Illustration):
     moves: Annotated[int, Meta(ge=1, le=1000)] = 2
 
     def task(self, data: str) -> RegressionMixture:
-        """Return the clusters at the corners of a regular simplex, in a random position."""
+        """Return clusters at the corners of a regular simplex in a random position."""
         source = generator(self.seed, "figures/similarity-matrices", "optima")
         turned = np.linalg.qr(source.standard_normal((DIMENSION, CLUSTERS)))[0].T
         return on_simplex(
@@ -116,7 +116,7 @@ class SimilarityMatrices(Illustration):
         return Matrices(cosine_similarities(sent), float(mean_update), self._scores(task), task.labels)
 
     def _scores(self, task: RegressionMixture) -> dict[str, np.ndarray]:
-        """Score the models of one state by one batch per client, with both signs."""
+        """Score the models of one state with one batch per client, with both signs."""
         algorithm = GradientLoss(step_size=self.score_step_size, weight=self.weight)
         randomness = Randomness.from_seed(self.seed, "figures/similarity-matrices")
         directions = randomness.initialisation.standard_normal(task.optima.shape)
@@ -128,7 +128,7 @@ class SimilarityMatrices(Illustration):
         return {sign: np.asarray(replace(algorithm, sign=sign).scores(state, *batch, task)) for sign in SIGNS}
 
     def compute(self) -> dict[str, Matrices]:
-        """Return what is drawn, and the same on the expected losses."""
+        """Return the data on data sets, and on the expected losses."""
         return {data: self.matrices(data) for data in ("fixed", "population")}
 
     def draw(self, data: dict[str, Matrices]) -> style.Figure:

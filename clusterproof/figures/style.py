@@ -1,4 +1,4 @@
-"""From data and marks to a picture: style sheet, palette, width, caption, title, legend and layout of every figure."""
+"""Style of every figure: style sheet, palette, width, caption, title, legend and layout."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ else:
     Axes = Figure = Any  # matplotlib is imported when a figure is drawn
 
 SHEET = Path(__file__).with_name("figures.mplstyle")
-"""Style sheet of matplotlib with everything that figures share."""
+"""Style sheet of matplotlib with all settings that figures share."""
 
 NOT_LOOKS = ("figure.constrained_layout.use", "figure.autolayout", "svg.hashsalt", "backend")
-"""Parameters on which the layout of figures and the sameness of files rest, and one that opens windows when read."""
+"""Parameters that the layout and the reproducibility of files need, and one that opens windows when read."""
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 """The palette of Okabe and Ito, which colour-blind readers can tell apart."""
 
 GREY = "#8C8C8C"
-"""Between black and white, where the palette is used up."""
+"""A grey for curves beyond the palette."""
 
 Look: TypeAlias = dict[str, Any]
-"""What ``plot`` and its like take by keyword."""
+"""Keyword arguments of ``plot`` and similar functions."""
 
 LOOKS: tuple[Look, ...] = (
     {"color": BLUE, "marker": "o", "linestyle": "-"},
@@ -51,13 +51,13 @@ LOOKS: tuple[Look, ...] = (
     {"color": SKY, "marker": "P", "linestyle": (0, (3, 1))},
     {"color": GREY, "marker": "x", "linestyle": (0, (1, 2))},
 )
-"""Colour, marker and line style of the curves of a figure, in their order."""
+"""Colour, marker and line style of a figure's curves, in order."""
 
 SOLID = tuple({**look, "linestyle": "-"} for look in LOOKS)
-"""Of the curves of runs, next to bounds that are not solid."""
+"""Styles of the curves of runs, beside bounds that are not solid."""
 
 LEVEL: Look = {"color": BLACK, "linestyle": ":"}
-"""Of the lines at a known value: the truth, a goal, a ceiling."""
+"""Style of lines at a known value: the truth, a goal, a ceiling."""
 
 CENTIMETRES = 2.54
 """Centimetres per inch."""
@@ -66,7 +66,7 @@ NARROWEST, WIDEST = 5.0, 60.0
 """Smallest and largest width in centimetres."""
 
 PANEL_WIDTH = 1.8
-"""Inches of the narrowest panel next to another one; narrower panels are stacked."""
+"""Inches of the narrowest panel beside another one; narrower panels are stacked."""
 
 CAPTION_SIZE, LINE_SPACING = 7.5, 1.35
 CAPTION_LETTERS, TITLE_LETTERS = 17.4, 14.5  # of an inch
@@ -78,21 +78,21 @@ HYPHEN_FOR_MINUS = re.compile(r"(?<![\w\N{MINUS SIGN})])-(?=\.?\d)")
 
 @dataclass(frozen=True, kw_only=True)
 class Appearance:
-    """How a figure is to look, besides its style sheet.
+    """The appearance of a figure, besides its style sheet.
 
     Parameters
     ----------
     width
-        Width in centimetres, at which the figure is printed: letters and lines do not grow with it. If None, that of
-        the style sheet. In narrow figures, panels are stacked.
+        Printed width in centimetres; letters and lines keep their sizes. By default, the width of the style sheet. In
+        narrow figures, panels are stacked.
     caption
-        Whether the caption is drawn; files have it in any case.
+        Whether to draw the caption; files always contain it.
     title
-        Title of the whole figure. If None, none.
+        Title of the whole figure; None for no title.
     labels
-        Names of the curves in place of those in the legend, in their order; the rest stay.
+        New names of the curves in the legend, in order; further curves keep their names.
     sheet
-        Parameters of matplotlib that hold even where they are its defaults.
+        Parameters of matplotlib to apply even if they equal its defaults.
 
     Raises
     ------
@@ -107,7 +107,7 @@ class Appearance:
     sheet: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Check what has a type or a range."""
+        """Check types and ranges."""
         width = self.width
         if width is not None and not (isinstance(width, int | float) and NARROWEST <= width <= WIDEST):
             rule = f"must lie between {NARROWEST:g} and {WIDEST:g} centimetres"
@@ -121,7 +121,7 @@ _appearance: ContextVar[Appearance] = ContextVar("_appearance", default=Appearan
 
 
 def styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
-    """Let a function that draws take the parameters of ``Appearance``, draw in the style sheet, and lay out."""
+    """Give a drawing function the parameters of ``Appearance``, the style sheet, and the layout."""
 
     @wraps(draw)
     def drawn(*data: Any, **options: Any) -> Figure:
@@ -134,7 +134,7 @@ def styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
 
 @contextmanager
 def appearing(appearance: Appearance) -> Iterator[None]:
-    """Draw figures with an appearance, in the style sheet, and with what the user changed in ``rcParams``.
+    """Draw figures with an appearance, the style sheet, and the user's changes of ``rcParams``.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def appearing(appearance: Appearance) -> Iterator[None]:
 
     names = [name for name in rcParams if name not in NOT_LOOKS]
     changed = {name: rcParams[name] for name in names if rcParams[name] != rcParamsDefault[name]}
-    # that of a context around this one holds here, too
+    # settings of an enclosing context hold here as well
     sheet = {**_appearance.get().sheet, **appearance.sheet}
     own = {name: value for name, value in sheet.items() if name in names}
     before = _appearance.set(replace(appearance, sheet=sheet))
@@ -160,18 +160,18 @@ def appearing(appearance: Appearance) -> Iterator[None]:
 def new_figure(
     caption: str, *, panels: int = 1, height: float = 4.0, ratios: Sequence[float] | None = None
 ) -> tuple[Figure, list[Axes]]:
-    """Make a figure with panels side by side, or stacked where it is narrow, and a caption below them.
+    """Make a figure with panels side by side, or stacked if it is narrow, and a caption below.
 
     Parameters
     ----------
     caption
-        Every parameter that the figure depends on, and the seed; it is wrapped here.
+        All parameters of the figure, and the seed; this function breaks it into lines.
     panels
         Number of axes.
     height
-        In inches, with a caption in the width of the style sheet.
+        Height in inches, including the caption at the style sheet's width.
     ratios
-        Of the widths of panels side by side.
+        Ratios of the widths of panels side by side.
 
     Returns
     -------
@@ -180,14 +180,14 @@ def new_figure(
     """
     from matplotlib import rcParams
 
-    from clusterproof.notebook_figure import NotebookFigure  # imports matplotlib
+    from clusterproof.notebook_figure import NotebookFigure  # this imports matplotlib
 
     look, usual = _appearance.get(), rcParams["figure.figsize"][0]
     width = usual if look.width is None else look.width / CENTIMETRES
     columns = panels if width >= panels * PANEL_WIDTH else 1
     text = with_minus(caption)
     shown = wrap(text, width * CAPTION_LETTERS) if look.caption else ""
-    alone = height - _height(wrap(text, usual * CAPTION_LETTERS))  # without the caption
+    alone = height - _height(wrap(text, usual * CAPTION_LETTERS))  # height without the caption
     stretch = np.clip(width / columns / (usual / panels), 0.8, 1.4)
     figure = NotebookFigure(figsize=(width, panels // columns * stretch * alone + _height(shown)))
     figure.caption = text
@@ -199,12 +199,12 @@ def new_figure(
 
 
 def _height(caption: str) -> float:
-    """Return the height in inches of a caption."""
+    """Return the height of a caption in inches."""
     return len(caption.splitlines()) * CAPTION_SIZE * LINE_SPACING / 72
 
 
 def wrap(text: str, letters: float) -> str:
-    """Break a text into lines by the letters that it shows, never inside a formula."""
+    """Break a text into lines by its visible letters, never inside a formula."""
     formulas = FORMULA.findall(text)
     stand_ins = (chr(FIRST_STAND_IN + number) * visible(formula) for number, formula in enumerate(formulas))
     hidden = FORMULA.sub(lambda _: next(stand_ins), text)
@@ -213,24 +213,24 @@ def wrap(text: str, letters: float) -> str:
 
 
 def visible(text: str) -> int:
-    """Count the letters that a text shows: a command of a formula is one, and delimiters are none."""
+    """Count the visible letters of a text: a command in a formula counts as one, delimiters as none."""
     return len(re.sub(r"[${}_^]", "", re.sub(r"\\[a-zA-Z]+ ?", "x", text)))
 
 
 def with_minus(text: str) -> str:
-    """Write a minus sign where a hyphen stands for one, outside of formulas, which have their own."""
+    """Write minus signs instead of hyphens outside formulas, which have their own."""
     return outside_formulas(HYPHEN_FOR_MINUS, "\N{MINUS SIGN}", text)
 
 
 def outside_formulas(pattern: re.Pattern[str], new: str | Callable[[re.Match[str]], str], text: str) -> str:
-    """Replace what matches a pattern, outside of formulas."""
+    """Replace the matches of a pattern outside formulas."""
     parts = re.split(f"({FORMULA.pattern})", text)
     parts[::2] = [pattern.sub(new, part) for part in parts[::2]]
     return "".join(parts)
 
 
 def describe(task: RegressionMixture) -> str:
-    """Write a regression task's numbers out for a caption."""
+    """Describe the numbers of a regression task for a caption."""
     shares = ", ".join(f"{share:.3g}" for share in task.proportions)
     return (
         f"$P = {task.clusters}$, $l_p$ = ({shares}), $d = {task.dimension}$, "
@@ -240,12 +240,12 @@ def describe(task: RegressionMixture) -> str:
 
 
 def power_of_ten(value: float) -> str:
-    """Write a small number as the power of ten above it."""
+    """Write a small number as the next larger power of ten."""
     return f"$10^{{{math.ceil(math.log10(value))}}}$" if value > 0 else "0"
 
 
 def centres(edges: np.ndarray) -> np.ndarray:
-    """Return the geometric centres of cells on a log axis, (n,) of their edges (n + 1,)."""
+    """Return the geometric centres (n,) of cells on a log axis, from their edges (n + 1,)."""
     return np.asarray(np.sqrt(edges[1:] * edges[:-1]))
 
 
@@ -259,7 +259,7 @@ def label_axes(
     y_ticks: Sequence[float] = (),
     **axes: Any,
 ) -> None:
-    """Set a panel's title and axes, whose names are broken into lines that fit; rounds are whole numbers.
+    """Set a panel's title and axes; names are broken into lines that fit, and rounds are whole numbers.
 
     Parameters
     ----------
@@ -268,9 +268,9 @@ def label_axes(
     title, horizontal, vertical
         Title of the panel, and names of its axes.
     x_ticks, y_ticks
-        Numbers that are written at the axes, and no others.
+        The only numbers to write at the axes.
     axes
-        Scales, limits and whatever else the panel's ``set`` takes.
+        Scales, limits and other arguments of the panel's ``set``.
     """
     from matplotlib.ticker import AutoLocator
 
@@ -292,7 +292,7 @@ def label_axes(
 
 
 def count_along(axis: Any) -> None:
-    """Write whole numbers alone at an axis of rounds or of other counts."""
+    """Write only whole numbers at an axis of rounds or other counts."""
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 2.5, 5, 10], integer=True))
@@ -318,7 +318,7 @@ def draw_curve(
     panel
         Axes of ``new_figure``.
     places, values, label, gid
-        Of the curve, each (n,); its name in the legend, and its id, by default that name.
+        Places and values of the curve, each (n,); its name in the legend; and its id, by default the name.
     look
         Colour, marker and line style.
     band
@@ -326,7 +326,7 @@ def draw_curve(
     last
         Another value at the last place, drawn as a diamond; or None.
     marks, shift
-        About how many of the places have a marker, 0 for all, and by how many quarters of a step they are moved.
+        Approximate number of places with a marker, 0 for all, and their shift in quarters of a step.
     """
     colour, gid = look["color"], gid or label
     if band is not None:
@@ -345,7 +345,7 @@ def draw_marks(
 
 
 def add_legend(panels: Sequence[Axes], columns: int, **options: Any) -> None:
-    """Explain the curves of all panels in one legend above them, of as many columns as fit, with the title above."""
+    """Explain the curves of all panels in one legend above them, with as many columns as fit, below the title."""
     look = _appearance.get()
     figure: Any = panels[0].figure
     handles: dict[str, Any] = {}
@@ -370,21 +370,21 @@ def add_legend(panels: Sequence[Axes], columns: int, **options: Any) -> None:
 
 
 def add_colour_bar(mesh: Any, panels: Axes | Sequence[Axes], name: str, **options: Any) -> None:
-    """Add a colour bar next to the panels of maps."""
+    """Add a colour bar beside the panels of maps."""
     bar = mesh.figure.colorbar(mesh, ax=panels, **{"shrink": 0.9, **options})
     bar.set_label(name, fontsize=8)
     bar.minorticks_off()
 
 
 def _finished(figure: Figure) -> Figure:
-    """Lay a figure out once and for all: a second layout would move it by a hair."""
+    """Lay a figure out, once only, because a second layout would move it slightly."""
     look = _appearance.get()
     if look.title is not None and not figure.legends:
         figure.suptitle(look.title, x=0.01, ha="left")
     if look.labels and not figure.legends:
         rule = "must name curves, and no curve of this figure has a name"
         raise InvalidArgument("labels", list(look.labels), rule, "leave them out")
-    for _ in range(2):  # numbers at the axes depend on the first layout
+    for _ in range(2):  # the numbers at the axes depend on the first layout
         if layout := figure.get_layout_engine():
             layout.execute(figure)
     figure.set_layout_engine("none")

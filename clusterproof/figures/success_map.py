@@ -20,7 +20,7 @@ CLUSTERS, CLIENTS, DIMENSION = 4, 60, 10
 
 
 class SuccessMap(Illustration):
-    """Share of runs that find all clusters, of 60 clients in 4 clusters at the corners of a regular simplex.
+    """Share of runs that find all clusters, for 60 clients in 4 clusters at the corners of a regular simplex.
 
     Parameters
     ----------
@@ -29,13 +29,13 @@ class SuccessMap(Illustration):
     step_size
         Step size of both algorithms; L = 1.
     samples
-        Rows of a client and round.
+        Rows per client and round.
     distance
         Distance of every first model from its optimum.
     rounds
         Rounds of a run.
     replicates
-        Runs of a cell.
+        Runs per cell.
     columns
         Number of separations.
     rows
@@ -61,28 +61,28 @@ class SuccessMap(Illustration):
 
     @property
     def edges(self) -> tuple[np.ndarray, np.ndarray]:
-        """Edges of the cells: separations (columns + 1,) and noises (rows + 1,)."""
+        """Return the edges of the cells: separations (columns + 1,) and noises (rows + 1,)."""
         return np.geomspace(0.5, 8.0, self.columns + 1), np.geomspace(0.25, 4.0, self.rows + 1)
 
     def task(self, separation: float, noise: float) -> RegressionMixture:
-        """Return the clusters of equal size at the corners of a regular simplex."""
+        """Return equal clusters at the corners of a regular simplex."""
         corners = np.eye(CLUSTERS, DIMENSION)
         return on_simplex(corners, separation, CLIENTS, noise=noise, samples=self.samples)
 
     def directions(self) -> np.ndarray:
-        """Unit vectors (replicates, P, d) in which the first models lie from their optima, in all cells."""
+        """Return unit vectors (replicates, P, d) from the optima to the first models, for all cells."""
         source = generator(self.seed, "figures/success-map", "start")
         drawn = source.standard_normal((self.replicates, CLUSTERS, DIMENSION))
         return np.asarray(drawn / np.linalg.norm(drawn, axis=-1, keepdims=True))
 
     def success(self, algorithm: Algorithm[Any], task: RegressionMixture) -> float:
-        """Return the share of the runs whose last assignments are the true clusters, adjusted Rand index 1."""
+        """Return the share of runs whose last assignments are the true clusters (adjusted Rand index 1)."""
         initial = task.optima + self.distance * self.directions()
         trace = run(algorithm, task, initial=initial, **self.chosen("rounds", "replicates", "seed"))
         return float((trace.adjusted_rand_index == 1).mean())
 
     def compute(self) -> dict[str, np.ndarray]:
-        """Return the probabilities of the cells by method, (noises, separations)."""
+        """Return the shares in the cells by method, (noises, separations)."""
         algorithms: dict[str, Algorithm[Any]] = {
             "IFCA": IFCA(step_size=self.step_size),
             "CFL-MGD": CFLMGD(step_size=self.step_size, momentum=self.momentum),
@@ -95,10 +95,10 @@ class SuccessMap(Illustration):
         }
 
     def even_odds(self) -> float:
-        """Return Delta / s at which all clients are right at the true optima with probability 1/2.
+        """Return the Delta / s at which all clients are right at the true optima with probability 1/2.
 
-        A client is wrong with at most the sum of the exact probabilities that a wrong model beats its
-        own; there those are equal, since all optima are Delta apart.
+        The probability that a client is wrong is at most the sum over wrong models of the exact probability that the
+        model beats the right one. These probabilities are equal, since all optima are Delta apart.
         """
         from scipy.optimize import brentq
 

@@ -19,7 +19,7 @@ MOST_CURVES = 24
 
 
 def check_plot(path: Path, argument: str = "plot") -> None:
-    """Refuse, before anything is computed, what cannot be drawn.
+    """Reject, before any computation, a plot that cannot be drawn.
 
     Raises
     ------
@@ -33,12 +33,12 @@ def check_plot(path: Path, argument: str = "plot") -> None:
 
 
 def check_axis(plan: Sweep, runs: Sequence[Run], path: str) -> None:
-    """Refuse, before anything is computed, a sweep without rounds or a swept number to draw against.
+    """Reject, before any computation, a sweep that has neither rounds nor a swept number for the horizontal axis.
 
     Raises
     ------
     InvalidArgument
-        If each run is measured after its last round alone, and no swept setting is a number.
+        If each run is measured only after its last round, and no swept setting is a number.
     """
     numbers = [type(run.settings.get(name)) in (int, float) for name in plan.grid for run in runs]
     if not any(numbers) and plan.every is None:
@@ -50,15 +50,15 @@ def check_axis(plan: Sweep, runs: Sequence[Run], path: str) -> None:
 def draw(frame: DataFrame, plan: Sweep) -> style.Figure:
     """Draw the first measure: medians over seeds and replicates, with the range from the least to the largest.
 
-    Against the rounds where several were measured, else against the first swept setting that is a number; one
-    curve for each combination of the other swept settings.
+    The horizontal axis shows the rounds if several were measured, or else the first swept setting that is a number.
+    Each combination of the other swept settings has a curve.
 
     Parameters
     ----------
     frame
         The sweep's table, not empty.
     plan
-        Says what was swept.
+        The sweep, with its swept settings.
     """
     axis, others = axes_of(frame, plan)
     measure, over = plan.measure[0], observations(frame)
@@ -82,12 +82,12 @@ def draw(frame: DataFrame, plan: Sweep) -> style.Figure:
 
 
 def axes_of(frame: DataFrame, plan: Sweep) -> tuple[str, list[str]]:
-    """Return the column that is drawn to the right, and those that tell curves apart."""
+    """Return the column of the horizontal axis, and the columns that distinguish curves."""
     swept = [name for name in plan.grid if name in frame.columns]
     if frame["round"].n_unique() > 1:
         return "round", swept
     numbers = [name for name in swept if frame[name].dtype.is_numeric()]
-    axis = numbers[0] if numbers else "round"  # the last one alone, if runs failed
+    axis = numbers[0] if numbers else "round"  # only the last round, if runs failed
     return axis, [name for name in swept if name != axis]
 
 

@@ -1,4 +1,4 @@
-"""A paper's table as curves: what was measured by round, beside the numbers that the paper prints."""
+"""A paper's table as curves: the measured numbers by round, beside the paper's printed numbers."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ MOST_PANELS = 3
 
 
 def check_rounds(table: PaperTable, path: str) -> None:
-    """Refuse, before anything is computed, a table whose numbers are those after the last round alone.
+    """Reject, before any computation, a table that has numbers after the last round only.
 
     Raises
     ------
     InvalidArgument
-        If that is so.
+        If the table has no numbers by round.
     """
     if not isinstance(table, NetworkTable):
         rule = f"needs numbers by round, and {table.id} has those after the last round alone"
@@ -37,7 +37,7 @@ def draw(frame: DataFrame, table: PaperTable) -> style.Figure:
     frame
         Numbers of the table, see ``PaperTable.frame``; not empty.
     table
-        With its settings.
+        The table with its settings.
     """
     columns = frame.filter(frame["round"].is_not_null())["column"].unique(maintain_order=True).to_list()
     shown, seeds = columns[:MOST_PANELS], frame["seed"].n_unique()
@@ -64,16 +64,16 @@ def draw(frame: DataFrame, table: PaperTable) -> style.Figure:
 
 
 def draw_column(panel: Axes, frame: DataFrame, table: PaperTable, column: str, *, band: bool = False) -> None:
-    """Draw a column's means over seeds by round, a curve for each method, and the paper's numbers as stars.
+    """Draw a column's means over seeds by round, one curve per method, and the paper's numbers as stars.
 
     Parameters
     ----------
     panel
         Axes of ``style.new_figure``.
     frame, table
-        As of ``draw``. A method whose runs are not the paper's has no star.
+        As for ``draw``. A method has no star if its runs differ from the paper's.
     column
-        Which column.
+        Name of the column.
     band
         Whether to shade from the least to the largest.
     """

@@ -1,4 +1,4 @@
-"""How far Theorem D is above what runs show."""
+"""How far Theorem D lies above the errors of runs."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ class Row(NamedTuple):
 
 
 class Tightness(Illustration):
-    """Theorem D's bound over the observed quantile, setting by setting.
+    """Theorem D's bound over the observed quantile, for each setting.
 
     Parameters
     ----------
     replicates
-        Runs of a row.
+        Runs per row.
     quantile
-        Of the last errors, with which the bound is compared.
+        Quantile of the last errors with which the bound is compared.
     settings
-        Names of ``clusterproof.theory.bounds.audit_settings``, each with the momentum, or None for the tuned one.
+        Names of ``clusterproof.theory.bounds.audit_settings``, each with its momentum, or None for the tuned one.
     """
 
     name = "tightness"
@@ -84,7 +84,7 @@ class Tightness(Illustration):
         return Row(name, trial, ratios, int((last > bound).any(axis=-1).sum()))
 
     def draw(self, data: list[Row]) -> style.Figure:
-        """Draw the ratio of bound and observed quantile, setting by setting."""
+        """Draw the ratio of bound and observed quantile for each setting."""
         described = {
             row.setting: f"{NAMES[row.setting].capitalize()}: {style.describe(row.trial.regression)}, "
             f"$T = {row.trial.rounds}$."

@@ -33,7 +33,7 @@ class Landscape(NamedTuple):
 
 
 class UMatrix(OfUpdates):
-    """Maps that are trained on the updates of 60 clients in 4 clusters after some rounds of FedAvg."""
+    """Maps trained on the updates of 60 clients in 4 clusters after some rounds of FedAvg."""
 
     name = "u-matrix"
     title = "U-matrix of SoFL's self-organising map on the updates of clients"
@@ -46,7 +46,7 @@ class UMatrix(OfUpdates):
     grid: Grid = 8
 
     def landscape(self, initialisation: str) -> Landscape:
-        """Train the map on the updates that follow FedAvg, with the initialisation of a name in ``SoFL``."""
+        """Train the map on the updates after FedAvg, with the named initialisation of ``SoFL``."""
         neurons, _, winners = self.train_map(initialisation, initialisation=initialisation)
         return Landscape(neurons, distance_map(neurons), winners)
 
@@ -77,7 +77,7 @@ class UMatrix(OfUpdates):
         return figure
 
     def _paint(self, panel: style.Axes, one: Landscape, truth: np.ndarray, highest: float) -> Any:
-        """Shade the neurons and set every client's mark into the cell of its neuron."""
+        """Shade the neurons and draw every client's mark in the cell of its neuron."""
         edges = np.arange(self.grid + 1) - 0.5
         scale: style.Look = {"cmap": "Greys", "vmin": 0.0, "vmax": highest, "rasterized": True}
         mesh = panel.pcolormesh(edges, edges, one.heights, **scale)

@@ -1,4 +1,4 @@
-"""SoFL's elbow: sums of squares of the clients and of the map's winners over the number of clusters."""
+"""SoFL's elbow: sums of squares of the clients and of the map's winners by the number of clusters."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ NOISY, EXACT = "fresh", "population"
 
 
 class Curves(NamedTuple):
-    """Sums of squares and what is chosen from them.
+    """Sums of squares and the numbers of clusters chosen from them.
 
     Attributes
     ----------
     clients
         Least sums of squared distances to 1, 2, ... centres, in squared lengths of the longest update.
     winners
-        The same of the winning neurons.
+        The same sums for the winning neurons.
     elbows
-        Of the two curves, as printed.
+        Elbows of the two curves, as printed.
     guarded
         Number of clusters by the silhouette of the clients.
     neurons
@@ -39,7 +39,7 @@ class Curves(NamedTuple):
 
 
 class WinnersElbow(OfUpdates):
-    """Choices of the number of clusters, on the updates of 60 clients in 4 clusters after some rounds of FedAvg."""
+    """Choices of the number of clusters, for the updates of 60 clients in 4 clusters after some rounds of FedAvg."""
 
     name = "winners-elbow"
     title = "SoFL's elbow of the clients and of the map's winners"
@@ -52,7 +52,7 @@ class WinnersElbow(OfUpdates):
     grid: Grid = 5
 
     def curves(self, data: str) -> Curves:
-        """Train SoFL's map on the updates that follow FedAvg, and choose a number of clusters.
+        """Train SoFL's map on the updates after FedAvg, and choose a number of clusters.
 
         Raises
         ------
@@ -73,7 +73,7 @@ class WinnersElbow(OfUpdates):
         return {data: self.curves(data) for data in (NOISY, EXACT)}
 
     def draw(self, data: dict[str, Curves]) -> style.Figure:
-        """Draw both curves where the map has more winners than clusters, and where it has as many."""
+        """Draw both curves for a map with more winners than clusters, and for one with as many."""
         clusters = self.task().clusters
         results = "; ".join(
             f"{panel}: {one.neurons} winners, elbow {one.elbows[1]} (of the clients {one.elbows[0]}), "

@@ -25,50 +25,50 @@ PRINTED = {
         "FedBCD": (47.31, 1.50),
     },
 }
-"""Accuracy in percent and its spread over a number of runs that the paper does not print."""
+"""Accuracy in percent and its spread over a number of runs, which the paper does not print."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CFLMGDTable2(NetworkTable):
     """Test accuracy after 300 rounds: CFL-MGD, IFCA, FedAvg and FedBCD.
 
-    What the paper does not print has the values of IFCA's public code, whose sizes it takes over.
+    Values that the paper does not print come from IFCA's public code, whose sizes the paper uses.
 
     Parameters
     ----------
     data
         Data set; the paper has mnist and cifar10.
     clusters, clients, samples
-        P rotations, m clients, n images of each.
+        P rotations, m clients, n images per client.
     rounds
         Communication rounds.
     step_size, step_size_decay
-        eta, and its factor after each round, which is printed for CIFAR-10 alone.
+        eta, and its factor after each round, which is printed only for CIFAR-10.
     momentum, participation
-        beta, and the share of clients in a round; both are printed for CIFAR-10 alone.
+        beta, and the share of clients in a round; both are printed only for CIFAR-10.
     local_steps, local_unit, batch_size
-        H, whether it counts steps or passes over a client's data, and the images of a gradient (null: all of the
-        client's). Not printed.
+        H, its unit (steps, or passes over a client's data), and the images of a gradient (null: all images of the
+        client). Not printed.
     network, hidden, channels
-        Network and its widths; null: those of ``clusterproof train``. Not printed.
+        Network and its widths; null: as in ``clusterproof train``. Not printed.
     fedbcd_network, fedbcd_hidden
         FedBCD's network and its widths: the captions of Figures 3 and 4 state ResNet-20 on CIFAR-10 and three layers on
         MNIST, here of weights. With another network, FedBCD's row is not judged. Widths are not printed.
     images
-        What is done to the images, such as {'crop': 24, 'flip': True}; see ``train --help``. Not printed.
+        Preprocessing of images, such as {'crop': 24, 'flip': True}; see ``train --help``. Not printed.
     test_assignment
         How a test client chooses its model: test-loss, by its labelled test data, as IFCA's public code does. Not
         printed.
     penalty
         FedBCD's mu. Not printed.
     least_share, restarts
-        How the starts of IFCA and CFL-MGD are drawn, see IFCA. Not printed.
+        Selection of the starts of IFCA and CFL-MGD, see IFCA. Not printed.
     methods
-        Rows that are computed.
+        Rows to compute.
     precision
-        Of the products in local training: tf32 and bf16 are faster on a GPU, and round more. Not printed.
+        Precision of the products in local training: tf32 and bf16 are faster on a GPU, and less precise. Not printed.
     device
-        Where networks are trained; all runs share one GPU. Not printed.
+        Device on which networks are trained; all runs share one GPU. Not printed.
     """
 
     id: ClassVar[str] = "cfl-mgd/table-2"
@@ -156,7 +156,7 @@ class CFLMGDTable2(NetworkTable):
             yield from ((method, number) for number in curve(metrics, columns))
 
     def judges(self, method: str) -> bool:
-        """Return whether a method's runs are the paper's: FedBCD's, where it has the network of the captions."""
+        """Return whether a method's runs have the paper's settings; for FedBCD, the network of the captions."""
         if method != "FedBCD":
             return self.judged
         layers = None if self.fedbcd_hidden is None else len(self.fedbcd_hidden) + 1

@@ -1,4 +1,4 @@
-"""FPFC's Figure 1: accuracy of seven methods on images with swapped labels, round by round."""
+"""FPFC's Figure 1: accuracy of seven methods on images with swapped labels, by round."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from clusterproof.experiments.paper_table import NetworkTable, Number, curve
 
 @dataclass(frozen=True, kw_only=True)
 class FPFCFigure1(NetworkTable):
-    """Accuracy and clusters of seven methods, twenty clients in four clusters that swap two labels.
+    """Accuracy and clusters of seven methods, with twenty clients in four clusters that swap two labels.
 
-    The figure has curves and no numbers; the paper says that FPFC outperforms all six baselines. What it does not
-    print has the values of the authors' public code.
+    The figure has curves and no numbers; the paper says that FPFC outperforms all six baselines. Values that it does
+    not print come from the authors' public code.
 
     Parameters
     ----------
     data
         Data set: mnist or fashion-mnist.
     network, channels, hidden, padding
-        Network and its widths; null: those of ``clusterproof train``.
+        Network and its widths; null: as in ``clusterproof train``.
     clients
         Devices, a multiple of four.
     rounds
@@ -31,7 +31,7 @@ class FPFCFigure1(NetworkTable):
     local_epochs, batch_size
         Passes over a client's data in a round, in minibatches.
     meta_steps
-        Per-FedAvg's steps of two gradients in a round: as many gradients as the others' passes have.
+        Per-FedAvg's steps of two gradients in a round, with as many gradients as the other methods' passes.
     step_size, step_size_decay
         alpha, and its factor after each round.
     participation
@@ -39,9 +39,9 @@ class FPFCFigure1(NetworkTable):
     strength
         lambda of both penalties.
     precision
-        Of the products in local training: tf32 and bf16 are faster on a GPU, and round more. Not printed.
+        Precision of the products in local training: tf32 and bf16 are faster on a GPU, and less precise. Not printed.
     device
-        Where networks are trained; all runs share one GPU. Not printed.
+        Device on which networks are trained; all runs share one GPU. Not printed.
     """
 
     id: ClassVar[str] = "fpfc/figure-1"
@@ -89,7 +89,7 @@ class FPFCFigure1(NetworkTable):
                 "algorithm": {**common, **algorithm},
                 "training": {
                     **{"rounds": self.rounds, "batch_size": self.batch_size, "evaluate_every": 10},
-                    # Per-FedAvg's local steps use a batch, not a pass
+                    # a local step of Per-FedAvg uses a batch, not a pass
                     "local_unit": "step" if method == "Per-FedAvg" else "epoch",
                     "step_size_decay": self.step_size_decay,
                 },
@@ -98,7 +98,7 @@ class FPFCFigure1(NetworkTable):
         }
 
     def numbers(self, results: Mapping[str, Any]) -> Iterator[tuple[str, Number]]:
-        """Return the accuracy of the model that each client would use, and the clustering of methods that cluster."""
+        """Return the accuracy of each client's model, and the clusterings of methods that cluster."""
         for method, metrics in results.items():
             columns = {"accuracy %": ("accuracy", 100.0)}
             if method in ("IFCA", "CFL", "FPFC-l1", "FPFC"):

@@ -1,4 +1,4 @@
-"""Baselines of FPFC's Table 1 in which the authors' public code differs from the literature."""
+"""Baselines of FPFC's Table 1 for which the authors' public code differs from the literature."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class WeightedFedAvg(FedAvg):
     Parameters
     ----------
     fine_tune
-        Whether it is the public code's Per-FedAvg: every client takes one full gradient step from the received model,
-        with which it is tested, and a participant continues to train after it. ``models`` is the server's model.
+        Whether to run the public code's Per-FedAvg. There every client takes one full gradient step from the received
+        model and is tested with the result; a participant then continues to train. ``models`` is the server's model.
     """
 
     fine_tune: bool = False
@@ -40,7 +40,7 @@ class WeightedFedAvg(FedAvg):
         return State((weights @ points / weights.sum())[None], clients, np.zeros_like(clients))
 
     def personalise(self, points: Any, clients: Any, task: Any, randomness: Randomness) -> np.ndarray:
-        """Return the models (k, d) that clients are tested with."""
+        """Return the models (k, d) with which clients are tested."""
         if not self.fine_tune:
             return np.asarray(points)
         gradients = task.gradients(points, clients, randomness.gradient)
@@ -51,8 +51,8 @@ class WeightedFedAvg(FedAvg):
 class SharedIFCA(IFCA):
     """IFCA whose server divides the sum of a cluster's models by the number of all participants.
 
-    The model of a cluster with a share s of the participants is multiplied by about s in each round, and that of an
-    empty cluster becomes zero.
+    In each round, the model of a cluster with a share s of the participants is multiplied by about s, and the model of
+    an empty cluster becomes zero.
     """
 
     def step(self, state: State, task: Task, randomness: Randomness) -> State:

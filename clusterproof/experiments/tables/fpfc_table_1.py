@@ -31,39 +31,40 @@ PRINTED: dict[str, tuple[float, ...]] = {
     "FPFC-l1": (83.85, 6.0, 5.67, 2.87, 0.63, 0.21),
     "FPFC": (89.46, 4.0, 4.00, 0.00, 1.00, 0.00),
 }
-"""Accuracy, number of clusters and adjusted Rand index, each with the deviation of the population of three runs; the
-paper's "0.06" after a percentage is 6 points."""
+"""Accuracy, number of clusters and adjusted Rand index, each with the population deviation of three runs; the paper's
+"0.06" after a percentage is 6 points."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FPFCTable1(PaperTable):
     """Test accuracy and clusters of seven methods, with the settings of the authors' public code.
 
-    Accuracy is the unweighted mean over clients; of FPFC after the means weighted by samples within its groups. A run
-    of the paper is one data set, which is not known.
+    Accuracy is the unweighted mean over clients; for FPFC, after averaging within its groups, weighted by samples. A
+    run of the paper is one data set, which is not known.
 
     Parameters
     ----------
     clients, clusters, features, classes
-        Of the data: m devices in clusters, each with a softmax regression.
+        Sizes of the data: m devices in clusters, each with a softmax regression.
     largest
-        Samples of a device are cut here, for short runs; null: no cut.
+        Largest number of samples of a device, for short runs; null: no limit.
     rounds
         Communication rounds.
     step_size, local_steps, participation
-        alpha, T_i (of FedAvg in passes over batches of 100, of Per-FedAvg's meta-gradient half as many) and the share
+        alpha, T_i (for FedAvg in passes over batches of 100; half as many for Per-FedAvg's meta-gradient) and the share
         of clients in a round.
     as_coded
-        Whether Per-FedAvg, IFCA and CFL are those of the public code: Per-FedAvg is FedAvg and a step, IFCA divides a
-        cluster's sum by all participants after one step, CFL takes absent clients' updates as zero. Else as published.
+        Whether Per-FedAvg, IFCA and CFL follow the public code instead of the publications. In the code, Per-FedAvg is
+        FedAvg with a further step, IFCA divides a cluster's sum by all participants after one step, and CFL sets absent
+        clients' updates to zero.
     strength, threshold
         lambda and nu of FPFC.
     l1_strength, l1_threshold
-        Those of FPFC-l1.
+        lambda and nu of FPFC-l1.
     augmentation
         rho of FPFC.
     methods
-        Rows that are computed.
+        Rows to compute.
     """
 
     id: ClassVar[str] = "fpfc/table-1"
@@ -146,7 +147,7 @@ def make_algorithm(method: str, table: FPFCTable1) -> Any:
 
 
 def run_method(method: str, seed: int, settings: Mapping[str, Any]) -> dict[str, float]:
-    """Run a method on one data set: accuracy in percent, and of methods that cluster the clusters and the index."""
+    """Run a method on one data set; return accuracy in percent and, if it clusters, number of clusters and index."""
     table = FPFCTable1.from_values(settings)
     assert isinstance(table, FPFCTable1)
     as_passes = {"FedAvg": 100, "CFL": 50, **({"Per-FedAvg": 100} if table.as_coded else {})}
@@ -158,7 +159,7 @@ def run_method(method: str, seed: int, settings: Mapping[str, Any]) -> dict[str,
     )
     algorithm, clients = make_algorithm(method, table), np.arange(task.clients)
     randomness = Randomness.from_seed(seed, "fpfc/table-1")
-    if method == "IFCA":  # its models start apart
+    if method == "IFCA":  # its models start at different points
         start = randomness.initialisation.standard_normal((table.clusters, task.dimension)).astype(np.float32)
     else:
         start = task.initial_models(algorithm.model_count(task), (), randomness.initialisation)

@@ -1,4 +1,4 @@
-"""GL-CFL's Figures 4 and 5: iterations to a purity and to an accuracy, and what the similarity saves of them."""
+"""GL-CFL's Figures 4 and 5: iterations to a purity and to an accuracy, and the share that the similarity saves."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ PRINTED = {
     **{("cifar10", network, "saved to purity 0.9 %"): 21.0 for network in ("mlp", "cnn")},
     **{("emnist", network, "saved to purity 0.9 %"): 97.0 for network in ("mlp", "cnn")},
 }
-"""Section III-B, "up to"; lambda and the network of Fig. 5, and to which network of Fig. 4 the 14 % belong, are not
-stated: they stand beside lambda = 0.2."""
+"""From section III-B, "up to". Not stated are lambda and the network of Fig. 5, and the network of Fig. 4 for the 14 %;
+they stand beside lambda = 0.2."""
 
 LAST = 10
-"""Last iterations over which purity and accuracy are averaged."""
+"""Number of last iterations over which purity and accuracy are averaged."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GradientLossFigures(NetworkTable):
-    """Iterations that GL-CFL saves of IFCA's until purity 0.9 and accuracy 0.8.
+    """Iterations that GL-CFL saves, relative to IFCA, until purity 0.9 and accuracy 0.8.
 
-    IFCA is GL-CFL with lambda = 0 on the same minibatches. A run that does not arrive counts as one more iteration
-    than were run. The first iteration of GL-CFL is IFCA's own, so that at most 1 - 2 / T of IFCA's T can be saved.
+    IFCA is GL-CFL with lambda = 0 on the same minibatches. A run that misses the goal counts with one more iteration
+    than it had. The first iteration of GL-CFL equals IFCA's, so at most 1 - 2 / T of IFCA's T iterations can be saved.
 
     Parameters
     ----------
     data
         Data set: mnist, fashion-mnist, cifar10 or emnist.
     network, hidden, channels
-        mlp or cnn, and their widths, which are in a figure of the paper alone; null: those of ``clusterproof train``.
+        mlp or cnn, and their widths, which are only in a figure of the paper; null: as in ``clusterproof train``.
     clients_per_cluster
         Devices in a cluster; null: the paper's number.
     rounds
@@ -51,14 +51,14 @@ class GradientLossFigures(NetworkTable):
     weights
         lambda of each row of GL-CFL.
     sign
-        Of the similarity: descent scores the true cluster best, as-printed is (3) of the paper.
+        Sign of the similarity: descent scores the true cluster best, as-printed is (3) of the paper.
     empty_cluster
-        When K devices are pinned to the K clusters for an iteration: when-empty or always. The paper can be read both
-        ways.
+        When K devices are assigned to the K clusters for an iteration: when-empty or always. The paper allows both
+        readings.
     precision
-        Of the products in local training: tf32 and bf16 are faster on a GPU, and round more. Not printed.
+        Precision of the products in local training: tf32 and bf16 are faster on a GPU, and less precise. Not printed.
     device
-        Where networks are trained; all runs share one GPU. Not printed.
+        Device on which networks are trained; all runs share one GPU. Not printed.
     """
 
     id: ClassVar[str] = "gradient-loss/figures-4-and-5"
@@ -93,7 +93,7 @@ class GradientLossFigures(NetworkTable):
         }
 
     def numbers(self, results: Mapping[str, Any]) -> Iterator[tuple[str, Number]]:
-        """Return what is saved of IFCA's iterations, the iterations, and the mean over the last ones."""
+        """Return the share of IFCA's iterations that is saved, the iterations, and the mean over the last ones."""
         for method, metrics in results.items():
             for column, (name, goal) in SAVED.items():
                 arrival, baseline = (first_hit(found[name], goal) for found in (metrics, results["IFCA"]))
@@ -114,5 +114,5 @@ class GradientLossFigures(NetworkTable):
 
 
 def first_hit(values: Sequence[float], goal: float) -> int:
-    """Return the first iteration, from 1, with at least a goal; one more than there are if there is none."""
+    """Return the first iteration, from 1, that reaches a goal; if there is none, one more than the iterations."""
     return next((done for done, value in enumerate(values, start=1) if value >= goal), len(values) + 1)

@@ -1,4 +1,4 @@
-"""SoFL's Table 2: twenty clients clustered by k-means, by the map, and by both, from their updates."""
+"""SoFL's Table 2: twenty clients, clustered from their updates by k-means, by the map, and by both."""
 
 from __future__ import annotations
 
@@ -20,34 +20,35 @@ from clusterproof.running import adjusted_rand_index, cluster_count, purity
 from clusterproof.settings import from_settings
 
 METHODS = {"K-means": "K-means (K = 4)", "SOM": "SOM", "SOM + K-means": "SOM + K-means"}
-"""Printed column of labels, by method."""
+"""Printed column of labels for each method."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SoFLTable2(PaperTable):
     """Twenty clients, five in each rotation of the images, clustered from one set of updates.
 
-    The paper's numbers are the scores of its printed labels. A value of a seed is a mean over starts of the clustering.
+    The paper's numbers are the scores of its printed labels. The value for a seed is a mean over starts of the
+    clustering.
 
     Parameters
     ----------
     data
         Data set; the paper has mnist.
     images
-        Images of all clients together.
+        Total number of images.
     rounds
-        Rounds of FedAvg before the clustering; printed for Figure 9 alone.
+        Rounds of FedAvg before the clustering; printed only for Figure 9.
     local_epochs, batch_size
         Passes over a client's data in minibatches.
     step_size, hidden
-        eta, and units of the hidden layers. Not printed.
+        eta, and widths of the hidden layers. Not printed.
     share
         Whether the groups divide the images (split) or have all of them (full). Not printed.
     k_means_start, k_means_attempts
-        How k-means is started, random or k-means++, and how often, of which the best is taken. Not printed.
+        Start of k-means, random or k-means++, and number of starts, the best of which counts. Not printed.
     grid, map_start, cluster_count
-        Side of the map; whether neurons start at a sample of the updates or at random; the number of clusters of both
-        together by the elbow, as printed, or by the clients' silhouette.
+        Side of the map; start of the neurons, at a sample of the updates or at random; and choice of the number of
+        clusters when both are combined, by the elbow, as printed, or by the clients' silhouette.
     repetitions
         Starts of each clustering.
     """
@@ -95,7 +96,7 @@ class SoFLTable2(PaperTable):
         return {"updates": Unit(f"updates, seed {seed}", cluster_updates, settings)}
 
     def numbers(self, results: Mapping[str, Any]) -> Iterator[tuple[str, Number]]:
-        """Return the scores of each clustering, means over its starts."""
+        """Return the scores of each clustering, as means over its starts."""
         for method, labels in results["updates"].items():
             of_starts = [scores(start) for start in labels]
             for column in of_starts[0]:
@@ -121,7 +122,7 @@ def scores(labels: Any) -> dict[str, float]:
 
 
 def cluster_updates(sections: Mapping[str, Any], **settings: Any) -> dict[str, list[list[int]]]:
-    """Train by FedAvg, take all clients' next updates and cluster them again and again; return labels by method."""
+    """Train by FedAvg, then cluster all clients' next updates from several starts; return labels by method."""
     from clusterproof.neural.training import train
 
     configuration = configuration_from(sections)
@@ -158,7 +159,7 @@ def clusterings(
         if method == "K-means":
             state = int(draw.integers(2**31))
             means = KMeans(clusters, init=start, n_init=table.k_means_attempts, random_state=state)
-            # as few coordinates as there are clients hold all their distances
+            # as many coordinates as clients keep all their distances
             found = means.fit(np.asarray(np.linalg.qr(updates.T, mode="r")).T).labels_
         elif method == "SOM":
             found = best_matching_units(*sofl.train_map(updates, draw))

@@ -26,7 +26,7 @@ PARTITIONS: dict[str, dict[str, Any]] = {
         for phi in (0.5, 1.0, 10.0)
     },
 }
-"""Groups of clients, relabelled unless they are rotated."""
+"""Groups of clients, with shifted labels unless they are rotated."""
 
 COLUMNS: dict[str, str] = {
     "Table 3, rotated": "rotated",
@@ -39,42 +39,42 @@ COLUMNS: dict[str, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class SoFLTables3To5(NetworkTable):
-    """Accuracy of five methods, once of the server's model and once after the clients' next local training.
+    """Accuracy of five methods, for the server's model and after the clients' next local training.
 
-    The paper does not say which of the two it prints. Under shifted labels a single model cannot exceed 100 / K.
+    The paper does not state which accuracy it prints. Under shifted labels a single model cannot exceed 100 / K.
 
     Parameters
     ----------
     data
         Data set: mnist or cifar10.
     images
-        Images of all clients together.
+        Total number of images.
     network, hidden, channels
-        Network and its widths, which are not printed; null: those of ``clusterproof train``.
+        Network and its widths, which are not printed; null: as in ``clusterproof train``.
     local_epochs, batch_size
         E passes over a client's data in minibatches.
     rounds
         Communication rounds. Not printed.
     clustering_round
-        Round after which SoFL clusters and CFL may split; printed for Figure 9 alone.
+        Round after which SoFL clusters and CFL may split; printed only for Figure 9.
     step_size, participation
         eta, and the share of clients in a round. Not printed.
     share
         Whether the groups divide the images (split) or have all of them (full). Not printed.
     grid, map_start, cluster_count
-        SoFL: side of the map; whether neurons start at a sample of the updates or at random; the number of clusters by
-        the elbow, as printed, or by the clients' silhouette.
+        For SoFL: side of the map; start of the neurons, at a sample of the updates or at random; and choice of the
+        number of clusters, by the elbow, as printed, or by the clients' silhouette.
     cfl_thresholds
-        CFL's eps_1 and eps_2; null: relative to its updates. Not printed; the default lies between the updates of like
-        and of unlike clients, as measured on MNIST.
+        CFL's eps_1 and eps_2; null: relative to its updates. Not printed; the default lies between the updates of
+        similar and of different clients, as measured on MNIST.
     restarts
         Starts that IFCA tries. Not printed.
     partitions
-        Experiments that are computed, of rotated, K = 2, K = 4, K = 8, phi = 0.5, phi = 1 and phi = 10.
+        Experiments to compute, among rotated, K = 2, K = 4, K = 8, phi = 0.5, phi = 1 and phi = 10.
     precision
-        Of the products in local training: tf32 and bf16 are faster on a GPU, and round more. Not printed.
+        Precision of the products in local training: tf32 and bf16 are faster on a GPU, and less precise. Not printed.
     device
-        Where networks are trained; all runs share one GPU. Not printed.
+        Device on which networks are trained; all runs share one GPU. Not printed.
     """
 
     id: ClassVar[str] = "sofl/tables-3-to-5"
@@ -152,11 +152,11 @@ class SoFLTables3To5(NetworkTable):
                 yield from ((method, number) for number in curve(metrics, columns))
 
     def printed(self, method: str, column: str) -> Printed | None:
-        """Return the paper's accuracy, beside both."""
+        """Return the paper's accuracy, for both columns."""
         title, kind = column.rsplit(", ", 1)
         if self.data not in TITLES or kind not in KINDS:
             return None
-        from clusterproof.theory.papers.sofl.tables import (  # every claim takes a second
+        from clusterproof.theory.papers.sofl.tables import (  # importing every claim takes a second
             TABLE_3,
             TABLE_4,
             TABLE_5,

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     import polars
 
 STORED = RESULTS / "cfl-mgd-table-2-mnist.parquet"
-"""The stored table; the command that writes it is in the README beside it."""
+"""The stored table; the README beside it has the command that writes it."""
 
 
 class AccuracyCFLMGD(Illustration):
-    """Accuracies of stored runs; the figure has no parameters."""
+    """Accuracies of stored runs, without parameters."""
 
     name = "accuracy-cfl-mgd"
     title = "Accuracy of CFL-MGD and its rivals on images, with the paper's"
@@ -35,7 +35,7 @@ class AccuracyCFLMGD(Illustration):
         return polars.read_parquet(STORED).filter(column="accuracy %")
 
     def draw(self, data: polars.DataFrame) -> style.Figure:
-        """Draw the accuracies on MNIST, and the numbers of the paper's Table 2 at the end."""
+        """Draw the accuracies on MNIST, with the numbers of the paper's Table 2 at the end."""
         seeds = data["seed"].n_unique()
         runs = "One run" if seeds == 1 else f"Means of {seeds} runs"
         words = (

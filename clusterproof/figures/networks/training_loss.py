@@ -1,4 +1,4 @@
-"""Training loss on images round by round: Figure 4a of CFL-MGD and Figure 4 of GL-CFL, where losses are convex."""
+"""Training loss on images by round: Figure 4a of CFL-MGD and Figure 4 of GL-CFL, with convex losses."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def make_task(name: str, seed: int, **options: int) -> ImageTask:
     Parameters
     ----------
     name, options
-        Of the partition.
+        Name and options of the partition.
     seed
-        Of the division.
+        Seed of the division.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def make_task(name: str, seed: int, **options: int) -> ImageTask:
 
 
 def losses_of(task: ImageTask, models: np.ndarray) -> np.ndarray:
-    """Training loss of every client under every model, (rounds, m, P), of models (rounds, P, d)."""
+    """Return the training loss of every client under every model, (rounds, m, P), for models (rounds, P, d)."""
     import torch
 
     arguments = torch.arange(task.clients), UNUSED
@@ -71,7 +71,7 @@ def losses_of(task: ImageTask, models: np.ndarray) -> np.ndarray:
 
 
 def gradients_of(task: ImageTask, points: np.ndarray) -> np.ndarray:
-    """Gradient of every client's training loss at its own model, (m, d), of models (m, d)."""
+    """Return the gradient of every client's training loss at its own model, (m, d), for models (m, d)."""
     import torch
 
     return np.asarray(task.gradients(torch.as_tensor(points), torch.arange(task.clients), UNUSED))
@@ -80,7 +80,7 @@ def gradients_of(task: ImageTask, points: np.ndarray) -> np.ndarray:
 def trained(
     task: ImageTask, algorithms: dict[str, Algorithm[Any]], seed: int, rounds: int
 ) -> dict[str, np.ndarray]:
-    """Run each algorithm from one random start; models (rounds + 1, P, d) by name."""
+    """Run each algorithm from one random start; return models (rounds + 1, P, d) by name."""
     import torch
 
     initial = torch.as_tensor(start(task, seed))
@@ -92,13 +92,13 @@ def trained(
 
 
 def start(task: ImageTask, seed: int) -> np.ndarray:
-    """Draw the models that all begin with, (P, d)."""
+    """Draw the common starting models, (P, d)."""
     stream = generator(seed, "figures/training-loss", "start")
     return stream.normal(0, SPREAD, (CLUSTERS, task.dimension))
 
 
 def known_clusters(task: ImageTask, seed: int, iterations: int) -> np.ndarray:
-    """Descend with a model a true cluster, from the same start: models (iterations + 1, P, d)."""
+    """Descend with one model for each true cluster, from the same start; return models (iterations + 1, P, d)."""
     models, labels = [start(task, seed)], np.asarray(task.labels)
     for _ in range(iterations):
         gradients = gradients_of(task, models[-1][labels])
@@ -109,10 +109,10 @@ def known_clusters(task: ImageTask, seed: int, iterations: int) -> np.ndarray:
 
 @cache
 def one_model(seed: int, ridge: float = 1e-3) -> tuple[float, float]:
-    """Return a radius R and a loss below which no single model with ||w|| <= R is, in the mean over all rotations.
+    """Return R and a lower bound on the mean loss over all rotations of any single model with ||w|| <= R.
 
     The loss L is convex, so that L(w) >= L(v) + <g, w - v> >= L(v) - <g, v> - R ||g|| for ||w|| <= R, with g the
-    gradient at v. At the minimiser v of L + ridge ||v||^2 / 2 and R = ||v|| that is L(v).
+    gradient at v. At the minimiser v of L + ridge ||v||^2 / 2 and R = ||v||, the last expression equals L(v).
     """
     import torch
     from scipy.optimize import minimize
@@ -175,7 +175,7 @@ class TrainingLoss(Illustration):
         return {"panels": (left, middle, right), "truths": truths, "one model": one_model(seed)}
 
     def draw(self, data: dict[str, Any]) -> style.Figure:
-        """Draw the losses with the smallest loss of one model, and GL-CFL's with descent in the true clusters."""
+        """Draw the losses with the least loss of one model, and GL-CFL's losses with descent in the true clusters."""
         radius, least = data["one model"]
         words = (
             "Softmax regression on scikit-learn's digits in the place of networks on MNIST, so that losses are convex. "
@@ -204,7 +204,7 @@ class TrainingLoss(Illustration):
 
 
 def served(task: ImageTask, models: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Mean test accuracy in percent, (rounds,), of the models (rounds, P, d) that clients chose, (rounds, m)."""
+    """Return the mean test accuracy in percent, (rounds,), of the models (rounds, P, d) chosen, (rounds, m)."""
     import torch
 
     accuracies = np.stack([task.scores(of_round).accuracies.numpy() for of_round in torch.as_tensor(models)])
