@@ -21,8 +21,8 @@ REGRESSION: dict[str, Any] = {
     "samples": 10_000,
     "proportions": [5, 3, 2],
 }
-"""With a separation of 2, the optima would be longer than 1, which Theorem 1 of CFL-MGD excludes. With 100 samples, noise
-would hide the linear phase. With equal shares, the smallest one would not be visible."""
+"""With a separation of 2, the optima would be longer than 1, which Theorem 1 of CFL-MGD excludes. With 100 samples,
+noise would hide the linear phase. With equal shares, the smallest one would not be visible."""
 
 QUADRATIC: dict[str, Any] = {
     "clusters": 4,
@@ -38,7 +38,8 @@ QUADRATIC: dict[str, Any] = {
     "augmentation": 10.0,
     "threshold": 0.5,
 }
-"""With these values FPFC finds the groups, and the hypotheses of its Theorem 1 hold, as with 3 local steps, but then C_1 < 0."""
+"""With these values FPFC finds the groups, and the hypotheses of its Theorem 1 hold. With 3
+local steps they hold as well, but C_1 < 0."""
 
 ONE_MODEL: dict[str, Any] = {
     "clusters": 3,

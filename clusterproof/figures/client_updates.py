@@ -67,7 +67,7 @@ class OfUpdates(Illustration):
     def train_map(
         self, stream: str, data: str = "fresh", **options: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Train SoFL's map on the updates; return neurons (grid, grid, e), updates (m, e), and clients' neurons (m,)."""
+        """Train SoFL's map on the updates; return neurons (grid, grid, e), updates (m, e), and winners (m,)."""
         source = generator(self.seed, f"figures/{self.name}", stream)
         algorithm = SoFL(**self.chosen("step_size", "local_steps", "grid"), **options)
         neurons, vectors = algorithm.train_map(self.updates(data), source)
