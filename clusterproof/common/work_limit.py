@@ -112,13 +112,17 @@ def limited_lines(most: int, safety: float = SAFETY) -> Iterator[list[int]]:
     """Raise ``TooMuchWork`` in the block after ``most`` lines of the functions that it calls.
 
     An operation on fractions counts as many lines as take the time of its greatest common divisor. A single call that
-    executes no lines is stopped after ``safety`` seconds of processor time.
+    executes no lines is stopped after ``safety`` seconds of processor time. The lines also count for a limit around
+    this one, which may end first.
 
     Yields
     ------
     list of int
         A single number, the lines that are left.
     """
+    before = sys.gettrace()
+    around: list[int] | None = getattr(before, "left", None)
+    least = 0 if around is None else max(0, most - around[0])
     left, imports = [most], [0]
 
     def after_import(_frame: FrameType, event: str, _argument: Any) -> Any:
@@ -137,12 +141,12 @@ def limited_lines(most: int, safety: float = SAFETY) -> Iterator[list[int]]:
             given = [each for each in frame.f_locals.values() if isinstance(each, fractions.Fraction)]
             bits = [int(each.denominator).bit_length() for each in given]
             left[0] -= sum(bits) // 1000 + (math.prod(bits) // 250_000 if len(bits) > 1 else 0)
-        if left[0] < 0 and not is_lost_in(frame):
+        if left[0] < least and not is_lost_in(frame):
             sys.settrace(None)
             raise TooMuchWork
         return count
 
-    before = sys.gettrace()
+    vars(count)["left"] = left
     sys.settrace(count)
     try:
         with nullcontext() if math.isinf(safety) else time_limit(safety):
@@ -154,4 +158,6 @@ def limited_lines(most: int, safety: float = SAFETY) -> Iterator[list[int]]:
             raise
         raise RecursionError("maximum recursion depth exceeded") from error
     finally:
+        if around is not None:
+            around[0] -= most - left[0]
         sys.settrace(before)

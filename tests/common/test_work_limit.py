@@ -35,3 +35,14 @@ def test_endless_work_is_stopped_though_the_function_catches_exceptions() -> Non
 def test_each_line_of_a_called_function_counts() -> None:
     assert lines_of(7) == lines_of(7)
     assert lines_of(100) - lines_of(7) == 93
+
+
+def test_what_a_limit_counts_counts_for_the_limit_around_it() -> None:
+    with limited_lines(10_000) as left:
+        lines_of(0)
+        start = left[0]
+        lines_of(100)
+    assert start - left[0] >= 300  # of the loop two lines each, and one of ``helper``
+    with pytest.raises(TooMuchWork), limited_lines(500), limited_lines(10**9):
+        endless()
+    assert sys.gettrace() is None

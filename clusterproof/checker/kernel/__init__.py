@@ -59,7 +59,7 @@ Read the modules in this order; each rule is one theorem against these sentences
 from clusterproof.checker.kernel.evaluation import FUEL, Refused
 from clusterproof.checker.kernel.reading import Claim, read
 from clusterproof.checker.kernel.statement import Statement, printed
-from clusterproof.checker.kernel.words import POTENTIAL, Judgement, Word, judge, role_of, show
+from clusterproof.checker.kernel.words import POTENTIAL, Judgement, Word, judge, judge_claim, role_of, show
 
 __all__ = [
     "FUEL",
@@ -70,6 +70,7 @@ __all__ = [
     "Statement",
     "Word",
     "judge",
+    "judge_claim",
     "printed",
     "read",
     "role_of",

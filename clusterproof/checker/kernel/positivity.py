@@ -60,12 +60,13 @@ def on_box(p: Polynomial, box: Sequence[Ends]) -> tuple[Polynomial, list[set[int
     """
     width = len(box)
     corners: list[set[int]] = [{0}] * width
+    named = p.places
     for place in reversed(range(width)):  # ends name earlier symbols only
-        parts = p.parts(place)
-        degree = max(parts, default=0)
-        low, high = box[place]
-        if not degree:
+        if place not in named:
             continue
+        parts = p.parts(place)
+        degree = max(parts)
+        low, high = box[place]
         if low is None and high is None:
             return None
         s = Quotient.symbol(place, width).top
@@ -82,7 +83,7 @@ def on_box(p: Polynomial, box: Sequence[Ends]) -> tuple[Polynomial, list[set[int
         for n, part in parts.items():
             factor = times(raised(inner, n, width), raised(outer, degree - n, width))
             total = plus(total, times(part, factor))
-        p = total
+        p, named = total, total.places
     return p, corners
 
 

@@ -76,7 +76,11 @@ def judge(text: str, records: Iterable[Any], *, fuel: int = FUEL) -> Judgement:
     Refused
         If the text states no claim of the language; the message says where, why and what to write.
     """
-    claim = read(text, fuel=fuel)
+    return judge_claim(read(text, fuel=fuel), records, fuel=fuel)
+
+
+def judge_claim(claim: Claim, records: Iterable[Any], *, fuel: int = FUEL) -> Judgement:
+    """Judge a claim that was read from its text; parameters are those of ``judge``."""
     lines = {
         (name, line): Word.OPEN for name, statement in claim.statements.items() for line in statement.lines
     }

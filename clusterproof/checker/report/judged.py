@@ -47,7 +47,7 @@ def _words(verdict: Verdict) -> tuple[Mapping[str, kernel.Word], Mapping[str, st
         return {}, {}, str(refused)
     if stated.name != verdict.claim:
         return {}, {}, f"the text is of {stated.name}"
-    said = kernel.judge(verdict.text, [line.evidence for line in verdict.lines if line.evidence is not None])
+    said = kernel.judge_claim(stated, [line.evidence for line in verdict.lines if line.evidence is not None])
     names = {
         place: kernel.printed(*place) for place in said.lines
     }  # the text was read, and all its lines differ

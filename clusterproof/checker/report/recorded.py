@@ -24,7 +24,7 @@ from clusterproof.common import InvalidArgument
 from clusterproof.common.work_limit import TooMuchWork, limited_lines
 from clusterproof.user_files import file_of
 
-QUICK = 200_000
+QUICK = 400_000
 """Largest number of lines of Python with which a line is evaluated again whenever its record is read."""
 AGREEMENT, NOUGHT = 1e-6, 1e-12
 """Largest difference of another machine's numbers from the recorded ones: relative, and absolute near 0."""
@@ -161,7 +161,7 @@ def replay_verdict(record: Mapping[str, Any], kept: Kept, *, shipped: bool = Fal
         verdict = verdict_of(record, kept)
     except InvalidArgument as error:
         return Replayed(None, error.rule)
-    said = _judged(claim, verdict, kept)
+    said = _judged(claim, verdict, kept, compared=not shipped)
     if isinstance(said, str):
         return Replayed(None, said)
     key = key_of(claim) if any(line.outside for line in verdict.lines) else ""
@@ -198,17 +198,20 @@ def is_text_of(claim: Claim[..., Any], text: str) -> bool:
     Refused
         If the text cannot be read.
     """
-    return _is_text_of(claim, text, kernel.read(text))
+    return _is_text_of(claim, text, kernel.read(text), compared=True)
 
 
-def _is_text_of(claim: Claim[..., Any], text: str, read: kernel.Claim) -> bool:
-    return freeze(claim, {name: each.lines for name, each in read.statements.items()}).text == text
+def _is_text_of(claim: Claim[..., Any], text: str, read: kernel.Claim, *, compared: bool) -> bool:
+    lines = {name: each.lines for name, each in read.statements.items()}
+    return freeze(claim, lines, compared=compared).text == text
 
 
-def _judged(claim: Claim[..., Any], verdict: Verdict, kept: Kept) -> dict[str, kernel.Word] | str:
+def _judged(
+    claim: Claim[..., Any], verdict: Verdict, kept: Kept, *, compared: bool
+) -> dict[str, kernel.Word] | str:
     """Return the kernel's verdict on each line by the claim's text, or why the record does not match.
 
-    The text is the claim's current text.
+    The text is the claim's current text. A user's text is ``compared`` with the user's function, too.
     """
     text, names = kept.texts.get(claim.id), [line.name for line in verdict.lines]
     if text is None:
@@ -219,12 +222,12 @@ def _judged(claim: Claim[..., Any], verdict: Verdict, kept: Kept) -> dict[str, k
         return {} if freeze(claim, seen).text is None else "its statement has changed"
     try:
         read = kernel.read(text)
-        if not _is_text_of(claim, text, read):
+        if not _is_text_of(claim, text, read, compared=compared):
             return "its statement has changed"
     except kernel.Refused as refused:
         return f"its text cannot be read: {refused}"
     stated = read.statements
-    said = kernel.judge(text, kept.of(claim.id)).lines
+    said = kernel.judge_claim(read, kept.of(claim.id)).lines
     lines = {place: kernel.printed(*place) for place in said}
     if sorted(lines.values()) != sorted(names):
         return "its record has other lines"

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from clusterproof import checker, load_claims
+from clusterproof.checker.claims import at_most
+from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.report.decide import check
 from clusterproof.checker.report.recorded import record_of, replay_verdict
 from clusterproof.checker.report.rests_on import _version, key_of
@@ -217,6 +219,14 @@ def test_a_forged_record_is_not_believed(folder: Path) -> None:
             record, evidence = kept(verdict)
             forge(record, evidence)
             assert replay_verdict(record, evidence).verdict is None, forge
+
+
+def test_a_users_function_that_gives_another_value_than_its_text_has_no_record(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record, evidence = kept(loaded(folder, "certified"))
+    monkeypatch.setattr(Statement, "lines", lambda *_: {"": at_most(0, one=2)})
+    assert replay_verdict(record, evidence).verdict is None
 
 
 @pytest.mark.slow(reason="searches several times")

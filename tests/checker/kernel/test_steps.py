@@ -61,11 +61,11 @@ TERMS = {
     "polynomials that name few of the symbols": (
         "def f(x, y, zs):\n"
         "    h = zs[0] / (sum(x ** k for k in range(30)) * sum(y ** k for k in range(30))) >= 0\n"
-        "    for k in range(6):\n        suppose('long', h)\n"
+        "    for k in range(40):\n        suppose('long', h)\n"
         "    return at_least(zs[0], 0)",
         '{"x": rationals(None, None), "y": rationals(None, None), "zs": sequences(rationals(0, 1), 60)}',
         {"rule": "signs", "witness": {"x": 0, "y": 0, "zs": [0] * 60}},
-        50_000,
+        40_000,
     ),
     "hypotheses that are solved for a state": (
         "def f(x, n):\n"
