@@ -1,6 +1,6 @@
-"""Speed, as ratios against named alternatives measured in the same run, on one thread.
+"""Benchmarks of speed, as ratios to named alternatives that are measured in the same run, on one thread.
 
-Numpy reads these variables when it is first imported, which is after this package.
+NumPy reads these variables on its first import, which comes after this package.
 """
 
 import os

@@ -1,7 +1,7 @@
-"""Rounds on stored regression data, against numpy over the clients' rows: a loop over clients, and one batch.
+"""Rounds on stored regression data, against NumPy over the clients' rows: a loop over clients, and one batch.
 
-Loop and batch take the gradient from the residuals at hand, one replicate after the other. Where a client has more
-samples than parameters, a batch of Gram matrices is timed, too.
+Loop and batch compute the gradient from the residuals, one replicate after the other. If a client has more samples than
+parameters, a batch of Gram matrices is timed as well.
 
 ``python -m benchmarks.fixed_data``
 """
@@ -56,7 +56,7 @@ def every_replicate(call: Any, first: np.ndarray, second: np.ndarray, models: np
 
 
 def main() -> None:
-    """Print times, and the largest ratio of ours to the better of loop and batch."""
+    """Print times, and the largest ratio of our time to the better of loop and batch."""
     threadpool_limits(1, user_api="blas")
     print(
         "CPU ms, one thread, R replicates\n     m     d    n   R  algorithm   ratio    ours    loop   batch    gram"

@@ -1,12 +1,11 @@
-"""Rounds of FedAvg on networks, against the loop that a user would write and PFLlib's way, in one run.
+"""Rounds of FedAvg on networks, compared with a user's plain loop and with PFLlib's method, in one run.
 
 ``python -m benchmarks.neural_engine [--device cpu|cuda] [--engines] [CASE ...]``. All train the same clients from the
 same model: ours by ``FedAvg.step``; ``loop`` in plain torch, one client after the other in one module, on batches that
-are ready tensors; ``pfllib`` as that library does, with a module and a ``DataLoader`` for each client. A ratio is the
-median over repetitions, in which they alternate, of our time over the other's, on one thread; memory is the largest
-resident set of a process of its own that carries out one round. With ``--engines``, each engine is timed in place of
-the one that ``auto`` takes. The exit status is 1 if models differ by more than rounding explains, or a target is
-missed.
+are already tensors; ``pfllib`` like that library, with a module and a ``DataLoader`` for each client. A ratio is the
+median of our time over the other's, on one thread, over alternating repetitions. Memory is the largest resident set of
+a separate process that runs one round. With ``--engines``, each engine is timed instead of the one that ``auto``
+chooses. The exit status is 1 if models differ by more than rounding explains, or a target is missed.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ CLASSES, STEP_SIZE, SAMPLES, PASSES = 10, 0.1, 100, 2
 CLIENTS = (10, 50, 100)
 REPEATS = 5
 NOISE = 4
-"""MiB by which two processes that do the same differ."""
+"""Difference in MiB between two equal processes."""
 
 RIVALS = ("loop", "pfllib")
 COLUMNS = "{:22}{:>8}{:>8}{:>15}{:>12}{:>14}{:>12}{:>12}{:>15}"
@@ -53,25 +52,25 @@ HEADER = (
     *("ours, MiB", "pfllib, MiB", "difference"),
 )
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-2}
-"""Largest difference of two models.
+"""Largest difference between two models.
 
 Their entries are below 1, and an entry of a gradient is a sum of a few thousand products: sums in another order differ
-by some 1e-14 in double precision. In single precision some of the millions of ReLUs and maxima have arguments so near
-to the point where they switch that rounding decides; a switch changes a model by at most the step size over the size
-of the batch.
+by some 1e-14 in double precision. In single precision, some of the millions of ReLUs and maxima have arguments so close
+to their switching point that rounding decides. Such a switch changes a model by at most the step size over the batch
+size.
 """
 
 
 @dataclass(frozen=True)
 class Case:
-    """A network, and the same in ``torch.nn``; its clients have 100 samples each.
+    """A network, here and in ``torch.nn``, whose clients have 100 samples each.
 
     Attributes
     ----------
     network, module
-        The network twice.
+        The network in both forms.
     batch_size
-        Samples of a step.
+        Number of samples of a step.
     """
 
     network: Network
@@ -80,7 +79,7 @@ class Case:
 
 
 def perceptron(width: int, batch_size: int) -> Case:
-    """A perceptron on images of MNIST's shape."""
+    """Return a perceptron for images of MNIST's shape."""
 
     def module() -> nn.Module:
         return nn.Sequential(nn.Flatten(), nn.Linear(784, width), nn.ReLU(), nn.Linear(width, CLASSES))
@@ -89,7 +88,7 @@ def perceptron(width: int, batch_size: int) -> Case:
 
 
 def convolutional(shape: tuple[int, int, int], channels: tuple[int, int], hidden: tuple[int, ...]) -> Case:
-    """Two 5x5 convolutions with pooling, and linear layers."""
+    """Return two 5x5 convolutions with pooling, followed by linear layers."""
 
     def module() -> nn.Module:
         layers: list[nn.Module] = []
@@ -116,14 +115,14 @@ CASES = {
     "CNN 1x28x28": convolutional((1, 28, 28), (32, 64), (512,)),
     "CNN 3x32x32": convolutional((3, 32, 32), (32, 64), (512,)),
 }
-"""Of perceptrons a step takes all 100 samples of a client, or a batch of 50; of the others a batch of 50."""
+"""For perceptrons, a step uses all 100 samples of a client, or a batch of 50; for the others, a batch of 50."""
 
 
 SMALLEST = "784-20-10"
 
 
 def random_images(case: Case, clients: int) -> Partition:
-    """Noise in every pixel, which takes as long as any images."""
+    """Return images of noise, which take as long as any others."""
     stream = np.random.default_rng(0)
     total = clients * SAMPLES
     client_images = ClientImages(
@@ -137,13 +136,13 @@ def random_images(case: Case, clients: int) -> Partition:
 
 
 def streams() -> Randomness:
-    """Return the source of the minibatches, at its start."""
+    """Return the source of the minibatches at its start."""
     return Randomness.from_seed(1)
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What is compared: a case with a number of clients, on a device and in a precision."""
+    """A comparison: a case with a number of clients, on a device and in a precision."""
 
     case: str
     clients: int
@@ -152,12 +151,12 @@ class Setting:
 
     @property
     def start(self) -> Tensor:
-        """The server's model (d,)."""
+        """Return the server's model (d,)."""
         model = CASES[self.case].network.initial((), np.random.default_rng(2))
         return torch.from_numpy(model).to(self.device, self.dtype)
 
     def samples(self) -> Iterator[tuple[Tensor, Tensor]]:
-        """Yield each client's images, scaled, and targets."""
+        """Yield each client's scaled images and targets."""
         data = random_images(CASES[self.case], self.clients).train
         for indices, targets in zip(data.indices, data.targets, strict=True):
             scaled = torch.tensor(data.pixels[indices] / 255.0, dtype=self.dtype)
@@ -170,7 +169,7 @@ class Setting:
         return module
 
     def ours(self, engine: str = "auto") -> Callable[[], Tensor]:
-        """Return our round."""
+        """Return our implementation of a round."""
         case = CASES[self.case]
         task = ImageTask(
             partition=random_images(case, self.clients),
@@ -185,7 +184,7 @@ class Setting:
         return lambda: FedAvg(step_size=STEP_SIZE, local_steps=PASSES).step(state, task, streams()).models[0]
 
     def loop(self) -> Callable[[], Tensor]:
-        """Return a round as a user would write it, with batches as ready tensors."""
+        """Return a round as a user would write it, with batches as tensors."""
         batch_size, steps = CASES[self.case].batch_size, PASSES * SAMPLES // CASES[self.case].batch_size
         stream, batches = streams().gradient, []
         for images, targets in self.samples():
@@ -209,7 +208,7 @@ class Setting:
         return round_of_loop
 
     def pfllib(self) -> Callable[[], Tensor]:
-        """Return a round in PFLlib's way: clients hold modules, their data are lists of samples in a ``DataLoader``."""
+        """Return a round like PFLlib's: clients hold modules, and lists of samples in a ``DataLoader``."""
         server = self.module()
         clients = [
             (copy.deepcopy(server), list(zip(images, targets, strict=True)))
@@ -243,18 +242,18 @@ class Setting:
 
 
 def synchronised(call: Callable[[], Tensor]) -> Tensor:
-    """Call, and wait for the device."""
+    """Call a function, and wait for the device."""
     result = call()
     torch.cuda.synchronize()
     return result
 
 
 def peak_memory(setting: Setting, name: str) -> float:
-    """MiB by which a round, with its data and models, raises the largest resident set of this process."""
+    """Return by how many MiB a round, with data and models, raises this process's largest resident set."""
     torch.set_num_threads(1)
     for each in RIVALS:
         getattr(replace(setting, case=SMALLEST, clients=2), each)()()
-    replace(setting, case=SMALLEST, clients=2).ours()()  # libraries are loaded
+    replace(setting, case=SMALLEST, clients=2).ours()()  # after the libraries are loaded
     before = _peak()
     getattr(setting, name)()()
     return _peak() - before
@@ -266,7 +265,7 @@ def _peak() -> float:
 
 
 def compare(setting: Setting, engine: str) -> tuple[float, float, list[str]]:
-    """Print a row, and return our ratios to the rivals and what is wrong, in sentences."""
+    """Print a row, and return our ratios to the rivals and the failures as sentences."""
     exact = replace(setting, dtype=torch.float64)
     differences, wrong = {}, []
     for each in (exact, setting):

@@ -1,7 +1,7 @@
-"""Size of the program: lines of code, of docstrings and in all by package, data files, skipped formatting.
+"""Size of the program: lines of code, of docstrings and in total by package, data files, and skipped formatting.
 
-``python -m benchmarks.size``, or ``make size``. Only what git tracks is counted. Lines of code are those without
-docstrings, comments and blank lines.
+``python -m benchmarks.size``, or ``make size``. Only files in git count. Lines of code exclude docstrings, comments and
+blank lines.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ BLANK = (
     tokenize.ENDMARKER,
 )
 OUTER = ("clusterproof", "tests")
-"""Folders that have a row for each of their folders; the others have one row."""
+"""Folders with a row for each of their subfolders; other folders have one row."""
 
 
 def count_lines(text: str) -> Counter[str]:
-    """Return the lines of ``code``, of ``docstrings`` and in all of a module."""
+    """Return a module's lines of ``code``, of ``docstrings`` and in total."""
     code: set[int] = set()
     documented: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -61,7 +61,7 @@ def tracked_files() -> list[Path]:
 
 
 def row_of(path: Path) -> str:
-    """Return the row that a file is counted in."""
+    """Return the row in which a file is counted."""
     outer, *inner = path.parts
     if outer not in OUTER:
         return outer
@@ -69,7 +69,7 @@ def row_of(path: Path) -> str:
 
 
 def main() -> None:
-    """Print a row for each package, the sums with and without tests, and the rest."""
+    """Print a row for each package, the sums with and without tests, and the other counts."""
     rows: dict[str, Counter[str]] = {}
     skipped = 0
     for path in tracked_files():

@@ -1,4 +1,4 @@
-"""Medians of interleaved timings, so that a busy moment strikes all functions alike."""
+"""Medians of interleaved timings, so that a busy moment affects all functions alike."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 
 REPETITION = 0.02
-"""Seconds that a repetition lasts at least, so that a short call is timed with warm caches."""
+"""Least duration of a repetition in seconds, so that a short call is timed with warm caches."""
 
 
 def median_seconds(
@@ -21,11 +21,11 @@ def median_seconds(
     Parameters
     ----------
     functions
-        What to time, by name.
+        Functions to time, by name.
     repeats
-        Timed repetitions of each.
+        Number of timed repetitions of each.
     clock
-        What gives seconds; ``time.process_time`` where other processes share the cores.
+        Clock in seconds; ``time.process_time`` if other processes share the cores.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def _seconds_a_call(function: Callable[[], object], calls: int, clock: Callable[
 
 
 def report_target(name: str, measured: float, target: float, *, at_most: bool = False) -> None:
-    """Print one line that says whether a target is reached."""
+    """Print one line on whether a target is reached."""
     reached = measured <= target if at_most else measured >= target
     relation = "at most" if at_most else "at least"
     print(f"{'PASS' if reached else 'MISS'}  {name}: {measured:.4g}, target {relation} {target:g}")

@@ -1,7 +1,7 @@
-"""Fifteen worst cases of PEPit's documentation: our number and PEPit's, the time of both, and our certificates.
+"""Fifteen worst cases from PEPit's documentation: our number and PEPit's, both times, and our certificates.
 
-PEPit's numbers are those of its own examples, with CLARABEL in the place of its default solver. Where a step is
-irrational, both get the fraction here. ``python -m benchmarks.worst_cases``
+PEPit's numbers come from its own examples, with CLARABEL instead of its default solver. If a step size is irrational,
+both use the fraction given here. ``python -m benchmarks.worst_cases``
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ class Example:
     Attributes
     ----------
     name
-        Of the method.
+        Name of the method.
     allowed
-        Class of its functions or operators.
+        Class of the method's functions or operators.
     sides
-        Returns (measured, bound) of a member of the class, traced.
+        Function that returns (measured, bound) for a traced member of the class.
     theirs
         Module and function of PEPit's examples, and its settings.
     """
@@ -289,7 +289,7 @@ def polyak_step(f: Any) -> tuple[Any, Any]:
 
 
 def path_of(each: Example, scale: Fraction = Fraction(1)) -> Path:
-    """Trace an example, which has one path; its bound is multiplied by a number."""
+    """Trace an example, which has one path, with its bound multiplied by a number."""
     reach = each.allowed.distance({})
     with evaluating() as evaluation:
         trace = Trace(each.allowed.classes({}), reach, [])
@@ -323,7 +323,7 @@ def timed(call: Callable[[], Any]) -> tuple[Any, float]:
 
 
 def is_proved(each: Example, ratio: float, more: Fraction = Fraction(0)) -> bool:
-    """Whether a simple fraction near a ratio, or the ratio and a share more, is proved."""
+    """Return whether a simple fraction near a ratio, or the ratio raised by a share, is proved."""
     if more:
         return proof_of(path_of(each, Fraction(str(round(ratio, 12))) * (1 + more))) is not None
     bounds = [Fraction(ratio).limit_denominator(largest) for largest in (100, 10_000, 100_000)]
@@ -332,7 +332,7 @@ def is_proved(each: Example, ratio: float, more: Fraction = Fraction(0)) -> bool
 
 
 def main() -> None:
-    """Print the table, and what of the aims is reached."""
+    """Print the table, and which targets are reached."""
     threadpool_limits(1, user_api="blas")
     print(f"{'':21}{'worst case':>22}{'':12}{'seconds':>11}{'':6}exact certificate{'':20}1e-6 more")
     print(
@@ -341,7 +341,7 @@ def main() -> None:
     differences, ratios, exact, raised = [], [], 0, 0
     for each in EXAMPLES:
         mine, pepit = partial(ours, each), partial(theirs, each)
-        mine(), pepit()  # both are imported
+        mine(), pepit()  # both modules are imported
         runs = [(*timed(mine), *timed(pepit)) for _ in range(REPETITIONS)]
         ratio, number = runs[-1][0], runs[-1][2]
         seconds, their_seconds = (median(run[k] for run in runs) for k in (1, 3))

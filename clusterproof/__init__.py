@@ -1,6 +1,6 @@
 """Clusterproof verifies the theory of federated learning on convex problems, clustered methods first.
 
-The public names of its folders are gathered here and imported on first use; ``__init__.pyi`` lists them::
+This module gathers the public names of the folders and imports them on first use; ``__init__.pyi`` lists them::
 
     import clusterproof
     clusterproof.check("cfl-mgd/lemma-2")

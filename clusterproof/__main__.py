@@ -1,4 +1,4 @@
-"""``python -m clusterproof`` is the command line."""
+"""Run the command line by ``python -m clusterproof``."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Reading of files that somebody else may have made: regular ones of limited size and depth."""
+"""Reading of files that others may have made: regular files of limited size and depth."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 TOML = 2**20
-"""Bytes of a TOML file at most: the parser of the standard library takes a second for that many."""
+"""Largest size of a TOML file in bytes, which the standard library parses in a second."""
 TEXT = 64 * 2**20
-"""Bytes of a report in JSON, or of a Python file, at most."""
+"""Largest size in bytes of a report in JSON, or of a Python file."""
 LARGE = 2 * 2**30
-"""Bytes of a published file of images, or of the JSON of a stored run, at most."""
+"""Largest size in bytes of a published image file, or of the JSON of a stored run."""
 ARRAYS = 64 * 2**30
-"""Bytes of a file of arrays (parquet, safetensors) at most."""
+"""Largest size in bytes of a file of arrays (parquet, safetensors)."""
 DEPTH = 100
-"""Levels of JSON or TOML inside each other at most."""
+"""Largest number of nested levels in JSON or TOML."""
 
 _KEY = r"""(?:(?<![\w-])[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
-# the time that tomllib takes for a dotted key grows with the square of its parts
+# tomllib's time for a dotted key grows with the square of its number of parts
 _DEEP_KEY = re.compile(rf"{_KEY}(?:[ \t]*+\.[ \t]*+{_KEY}){{{DEPTH}}}")
 
 Value = TypeVar("Value")
@@ -48,7 +48,7 @@ def open_regular(path: str | os.PathLike[str], at_most: int) -> Iterator[Buffere
     Raises
     ------
     OSError
-        If it cannot be opened, is no regular file (a pipe may block, a device may have no end) or is larger.
+        If the file cannot be opened, is not regular (a pipe may block, a device may have no end) or is larger.
     """
     with open(path, "rb", opener=_without_waiting) as file:
         status = os.fstat(file.fileno())
@@ -78,17 +78,16 @@ def read_file(path: str | os.PathLike[str], at_most: int) -> bytes:
         As for ``open_regular``.
     """
     with open_regular(path, at_most) as file:
-        return file.read(os.fstat(file.fileno()).st_size)  # not to its end: it may grow
+        return file.read(os.fstat(file.fileno()).st_size)  # with a limit, since the file may grow
 
 
 def check_depth(value: Value) -> Value:
-    """Return what was decoded from JSON or TOML.
+    """Return a value decoded from JSON or TOML, after a check of its depth.
 
     Raises
     ------
     ValueError
-        If more than ``DEPTH`` lists and tables are inside each other: functions that call themselves on the inner ones
-        would end with a RecursionError.
+        If more than ``DEPTH`` lists and tables are nested, since recursive functions would end with a RecursionError.
     """
     level: list[Any] = [[value]]
     for _ in range(DEPTH + 1):
@@ -109,7 +108,7 @@ def unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If a name is given twice: Python's decoder would keep the last value.
+        If a name occurs twice, since Python's decoder would keep the last value.
     """
     fields = dict(pairs)
     if len(fields) < len(pairs):
@@ -124,7 +123,7 @@ def parse_json(content: bytes | str) -> Any:
     Raises
     ------
     ValueError
-        If it is not JSON, names something twice, or is nested more than ``DEPTH`` levels deep.
+        If the text is not JSON, repeats a name, or is nested more than ``DEPTH`` levels deep.
     """
     try:
         return check_depth(json.loads(content, object_pairs_hook=unique_names))
@@ -138,7 +137,7 @@ def parse_toml(content: bytes) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If it is not TOML in UTF-8, or nested more than ``DEPTH`` levels deep.
+        If the text is not TOML in UTF-8, or is nested more than ``DEPTH`` levels deep.
     """
     text = content.decode()
     try:
@@ -150,7 +149,7 @@ def parse_toml(content: bytes) -> dict[str, Any]:
 
 
 def user_cache() -> Path:
-    """Return the folder of what this program keeps for a user.
+    """Return the folder in which this program keeps a user's files.
 
     Raises
     ------

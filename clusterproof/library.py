@@ -1,6 +1,6 @@
-"""The package whose claims come with the checker, and the folder of their evidence.
+"""The package with the checker's own catalogue of claims, and the folder of their evidence.
 
-The package around the checker names it: the checker itself does not know what the claims are about.
+The package around the checker sets it; the checker itself does not know the subject of the claims.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ _PACKAGES: list[str] = []
 
 
 def set_library(package: str) -> None:
-    """Name the package whose modules state claims; it is imported when somebody asks for a claim.
+    """Set the package whose modules state claims; it is imported when a claim is first needed.
 
     Parameters
     ----------
     package
-        Dotted name. Its folder ``evidence`` has a file a paper.
+        Dotted name. Its folder ``evidence`` has one file per paper.
 
     Raises
     ------
     ValueError
-        If another one is named already.
+        If another package is already set.
     """
     if _PACKAGES not in ([], [package]):
         raise ValueError(f"the library is {library()}, and is not set again")
@@ -35,12 +35,12 @@ def library() -> str:
 
 
 def is_of_library(module: str) -> bool:
-    """Return whether a module is the package, or below it."""
+    """Return whether a module is the package, or inside it."""
     return bool(_PACKAGES) and f"{module}.".startswith(f"{library()}.")
 
 
 def is_paper_of_library(paper: str) -> bool:
-    """Return whether the library's evidence has a file of a paper."""
+    """Return whether the library's evidence has a file for a paper."""
     return bool(_PACKAGES) and (library_evidence() / f"{paper}.json").is_file()
 
 
@@ -50,7 +50,7 @@ def library_evidence() -> Path:
     Raises
     ------
     LookupError
-        If no package was named.
+        If no package was set.
     """
     found = find_spec(library()) if library() else None
     if found is None or found.submodule_search_locations is None:

@@ -1,4 +1,4 @@
-"""The class of all figures: not in ``clusterproof.figures``, whose modules are imported without matplotlib, too."""
+"""Base class of figures. It needs matplotlib; ``clusterproof.figures`` must import without matplotlib."""
 
 import io
 
@@ -6,12 +6,12 @@ from matplotlib.figure import Figure
 
 
 class NotebookFigure(Figure):
-    """A figure that is a picture as the last line of a notebook's cell, whether pyplot is in use or not.
+    """A figure that a notebook shows as a picture if it is the last line of a cell, with or without pyplot.
 
     Attributes
     ----------
     caption
-        In one line, whether it is drawn or not.
+        The caption in one line, even if it is not drawn.
     """
 
     caption = ""

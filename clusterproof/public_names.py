@@ -1,4 +1,4 @@
-"""Public names that are imported on first use, as the stub file next to a module lists them."""
+"""Public names that are imported on first use, as listed in the stub file beside a module."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import lazy_loader
 
 
 def require_own_name(package: str) -> None:
-    """Refuse to load a package a second time, under the name of the link to it at the root of the repository.
+    """Refuse to load a package a second time, through the link to it at the root of the repository.
 
     Raises
     ------
@@ -47,12 +47,14 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
     get, listed, public = lazy_loader.attach_stub(package, file)
 
     def answering(name: str) -> Any:
-        """Import a public name; a function refuses a call that does not fit it by saying what is meant."""
+        """Import a public name; a function answers a call that does not fit its parameters with a suggestion."""
         value = get(name)
         if isinstance(value, FunctionType | MethodType) and value.__module__.startswith(
             ("clusterproof.checker.", "clusterproof.theory.")
         ):
-            from clusterproof.common.calls import exposed  # the command line starts without it
+            from clusterproof.common.calls import (
+                exposed,
+            )  # imported here, so that the command line starts without it
 
             value = vars(sys.modules[package])[name] = exposed(value)
         return value

@@ -1,4 +1,4 @@
-"""Settings as plain values: of a command line, a file, a sweep or a stored run, for a dataclass or a function."""
+"""Settings as plain values, from a command line, a file, a sweep or a stored run, for a dataclass or a function."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def from_settings(kind: Callable[..., Made], values: Mapping[str, Any], prefix: 
     kind
         A dataclass, or a function with annotated parameters.
     values
-        Plain values by the names of parameters; parameters that are left out have their defaults.
+        Plain values by the names of parameters; omitted parameters have their defaults.
     prefix
-        What stands before a name in messages, such as ``"training."``.
+        Prefix of names in messages, such as ``"training."``.
 
     Raises
     ------
     InvalidArgument
-        If a name is unknown (with the nearest known one), a value has another type or is out of its range, or a
+        If a name is unknown (the message names the nearest one), a value has another type or is out of its range, or a
         parameter without a default is missing.
     """
     types = parameter_types(kind)
@@ -47,7 +47,7 @@ def from_settings(kind: Callable[..., Made], values: Mapping[str, Any], prefix: 
     checked = checked_settings(types, values, prefix)
     try:
         return kind(**checked)
-    except InvalidArgument as error:  # of the constructor, which names its own parameter
+    except InvalidArgument as error:  # an error of the constructor, which names its own parameter
         if error.argument not in types:
             raise
         raise InvalidArgument(f"{prefix}{error.argument}", error.value, error.rule, error.remedy) from error
@@ -66,7 +66,7 @@ def checked_settings(types: Mapping[str, Any], values: Mapping[str, Any], prefix
     Raises
     ------
     InvalidArgument
-        If a name is unknown (with the nearest known one), or a value has another type or is out of its range.
+        If a name is unknown (the message names the nearest one), or a value has another type or is out of its range.
     """
     for name in values:
         if name not in types:
@@ -86,16 +86,16 @@ def parameter_types(kind: Callable[..., Any]) -> dict[str, Any]:
 
 
 def converted(argument: str, value: Any, kind: Any) -> Any:
-    """Return a plain value as a type: lists become tuples where the type is one, integers become floats.
+    """Convert a plain value to a type: lists become tuples if the type is a tuple, integers become floats.
 
     Parameters
     ----------
     argument
         Name of the setting in messages.
     value
-        As it was given or read.
+        The value as given or read.
     kind
-        Its annotation, with its range as ``msgspec.Meta``.
+        The setting's annotation, with its range as ``msgspec.Meta``.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def converted(argument: str, value: Any, kind: Any) -> Any:
 
 
 def values_from_texts(argument: str, texts: Iterable[str]) -> dict[str, Any]:
-    """Return the values of an option that may be repeated, each written as ``NAME=VALUE``.
+    """Return the values of a repeatable option, each written as ``NAME=VALUE``.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def values_from_texts(argument: str, texts: Iterable[str]) -> dict[str, Any]:
     Raises
     ------
     InvalidArgument
-        If a text has no ``=``, or a name is given twice.
+        If a text has no ``=``, or a name occurs twice.
     """
     values: dict[str, Any] = {}
     for text in texts:

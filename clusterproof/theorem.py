@@ -1,7 +1,7 @@
-"""The words in which claims are written.
+"""The vocabulary in which claims are written.
 
-A claim is a typed function: its signature is the space of instances, ``suppose`` states a hypothesis, and its value
-holds the two sides that are compared::
+A claim is a typed function. Its signature gives the quantities and their ranges, ``suppose`` states a hypothesis, and
+the return value holds the two sides::
 
     from fractions import Fraction
     from clusterproof.theorem import Q, Sides, at_most, claim

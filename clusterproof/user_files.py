@@ -1,8 +1,8 @@
-"""Loading of users' Python files: each sees its own folder first, shares no module, and is read again after a change.
+"""Load users' Python files: each searches its own folder first, shares no module, and is reloaded after a change.
 
-A file and what it imports from beside it are modules below a name of their own, ``NAME_DIGEST``, where the digest is of
-their paths and contents: so two files may each have a ``helper.py``, and what was edited is another module. Import
-statements of these modules, also those in functions that are called later, look beside the file first.
+A file and the neighbours that it imports become modules below the name ``NAME_DIGEST``, with a digest of their paths
+and contents. So two files may each have a ``helper.py``, and an edited file is another module. Import statements in
+these modules search the file's folder first, even in functions that are called later.
 """
 
 from __future__ import annotations
@@ -32,32 +32,32 @@ from typing import Any
 from clusterproof.files import TEXT, read_file
 
 _FILES: dict[str, Path] = {}
-"""The file, as the user named it, by the name below which it and its neighbours are modules."""
+"""The user's name of each file, by the module name of the file and its neighbours."""
 
 
 def load_file(path: str | os.PathLike[str], *, again: bool = False) -> ModuleType:
-    """Execute a user's Python file, unless it and what it imports from beside it are as they were before.
+    """Execute a user's Python file, unless it and its imported neighbours are unchanged.
 
     Parameters
     ----------
     path
-        Of the file.
+        Path of the file.
     again
-        Execute it in any case.
+        Execute the file in any case.
 
     Raises
     ------
     OSError
-        If it cannot be read.
+        If the file cannot be read.
     Exception
-        What the file raises; no module of it is kept then.
+        Any error of the file; then none of its modules is kept.
     """
     where = Path(path).resolve()
     content = hashlib.sha256(os.fsencode(where))
     for name, text in sources_of(where).items():
         content.update(f"\0{name}\0".encode() + text)
     root = f"{where.stem.replace('.', '_')}_{content.hexdigest()[:16]}"
-    # a package beside the file may have its name
+    # a package in the same folder may have the file's name
     name = f"{root}.{'__main__' if (where.parent / where.stem / '__init__.py').exists() else where.stem}"
     if name in sys.modules and not again:
         return sys.modules[name]
@@ -71,7 +71,9 @@ def load_file(path: str | os.PathLike[str], *, again: bool = False) -> ModuleTyp
     sys.modules.update({root: folder, name: module})  # dataclasses resolve annotations in their module
     try:
         _Source(name, str(where)).exec_module(module)
-    except BaseException:  # Ctrl-C, too, must leave no half of a module behind; it is raised again
+    except (
+        BaseException
+    ):  # even Ctrl-C must leave no half-loaded module behind; the exception is raised again
         _forget(root)
         raise
     return module
@@ -86,11 +88,11 @@ def load_named(name: str) -> ModuleType:
     finally:
         sys.path.remove(folder)
         if folder not in sys.path:
-            sys.path.append(folder)  # for imports in its functions
+            sys.path.append(folder)  # for imports in the module's functions
 
 
 def file_of(module: str) -> str | None:
-    """Return the file of a module that ``load_file`` has loaded, as the user named it; None for other modules."""
+    """Return the file of a module that ``load_file`` loaded, as the user named it; None for other modules."""
     root, _, name = module.partition(".")
     if root not in _FILES:
         return None
@@ -102,20 +104,20 @@ def file_of(module: str) -> str | None:
 
 
 def is_of(module: str, path: str | os.PathLike[str]) -> bool:
-    """Return whether a module is that of a user's file, or was imported by it from beside it."""
+    """Return whether a module belongs to a user's file, or is a neighbour that the file imported."""
     root = _FILES.get(module.partition(".")[0])
     return root is not None and root.resolve() == Path(path).resolve()
 
 
 def sources_of(path: str | os.PathLike[str], folder: Path | None = None) -> dict[str, bytes]:
-    """Return the contents of a file and of all that it imports from beside it, and these import, by relative path.
+    """Return the contents of a file and of its directly or indirectly imported neighbours, by relative path.
 
     Parameters
     ----------
     path
-        Of the file, which comes first.
+        Path of the file, which comes first.
     folder
-        Where its imports look; its own folder if None.
+        Folder that its imports search; by default its own folder.
 
     Raises
     ------
@@ -143,12 +145,12 @@ def digests_of(path: str | os.PathLike[str], folder: Path | None = None) -> dict
 
 
 def write_sources(folder: Path, sources: Mapping[str, str]) -> Path:
-    """Write what ``sources_of`` has returned, as text, to a folder, and return the path of the first file.
+    """Write the result of ``sources_of``, as text, to a folder, and return the path of the first file.
 
     Raises
     ------
     ValueError
-        If there is none, or a name leads out of the folder.
+        If there are no files, or a name leads out of the folder.
     """
     for name, text in sources.items():
         if (
@@ -165,10 +167,15 @@ def write_sources(folder: Path, sources: Mapping[str, str]) -> Path:
 
 
 def _imports(text: bytes, package: tuple[str, ...]) -> Iterator[list[str]]:
-    """Yield the parts of each name that a file of a package imports, anywhere in it."""
+    """Yield the parts of each name that a file of a package imports, anywhere in the file."""
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # told when it is executed
+    except (
+        SyntaxError,
+        ValueError,
+        RecursionError,
+        MemoryError,
+    ):  # a syntax error is reported when the file is executed
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -180,7 +187,7 @@ def _imports(text: bytes, package: tuple[str, ...]) -> Iterator[list[str]]:
 
 
 def _files_of(parts: Sequence[str], folder: Path) -> Iterator[Path]:
-    """Yield the files that the import of a name executes, as far as they lie in a folder."""
+    """Yield the files in a folder that the import of a name executes."""
     for number, part in enumerate(parts):
         spec = _finder(folder).find_spec(part) if number or part not in _NEVER else None
         if spec is None:
@@ -193,14 +200,14 @@ def _files_of(parts: Sequence[str], folder: Path) -> Iterator[Path]:
 
 
 _NEVER = {*sys.builtin_module_names, "__main__", "clusterproof"}
-"""What a user's file imports from elsewhere, whatever lies beside it."""
+"""Modules that a user's file always imports from elsewhere, even if its folder has files of these names."""
 
 
 class _Source(SourceFileLoader):
-    """Loader that neither reads nor writes bytecode, and whose modules look beside the user's file first."""
+    """Loader without bytecode files, whose modules search the user's folder first."""
 
     def get_code(self, _name: str) -> CodeType:
-        """Compile the file, with its assertions also under -O."""
+        """Compile the file, keeping assertions even under -O."""
         return compile(read_file(self.path, TEXT), self.path, "exec", dont_inherit=True, optimize=0)
 
     def exec_module(self, module: ModuleType) -> None:
@@ -218,7 +225,7 @@ def _finder(folder: str | os.PathLike[str]) -> FileFinder:
 
 
 class _Beside:
-    """Finder of the modules below the name of a user's file."""
+    """Finder of the modules below a user's file."""
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None, _target: object = None) -> ModuleSpec | None:
@@ -231,7 +238,7 @@ sys.meta_path.insert(0, _Beside)
 
 
 def _import_of(root: str, folder: str) -> Any:
-    """Return the ``__import__`` of a user's file and of its neighbours."""
+    """Return the ``__import__`` for a user's file and its neighbours."""
 
     @cache
     def is_beside(top: str) -> bool:
@@ -240,7 +247,7 @@ def _import_of(root: str, folder: str) -> Any:
         spec = _finder(folder).find_spec(top)
         if spec is None or spec.loader is not None:
             return spec is not None
-        elsewhere = PathFinder.find_spec(top)  # for Python, too, a folder without __init__.py comes last
+        elsewhere = PathFinder.find_spec(top)  # as in Python, a folder without __init__.py comes last
         return elsewhere is None or elsewhere.origin is None
 
     def import_(

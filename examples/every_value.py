@@ -1,4 +1,4 @@
-"""Rates for every number of rounds and every value of the parameters, each with its proof found by the check.
+"""Rates for every number of rounds and every value of the parameters, each with a proof that the check finds.
 
 Smoothness is L = 1.
 Run with: clusterproof check examples/every_value.py
@@ -23,7 +23,7 @@ def gradient_descent(f: Function = SMOOTH, rounds: int = Z[1:]) -> Sides:
     """f(x_N) - f* <= L ||x_0 - x*||^2 / (2N) for every N, with step 1 / L.
 
     Source
-        Restated after Bansal and Gupta, *Potential-function proofs for gradient methods* (2019), whose potential it is.
+        Restated after Bansal and Gupta, *Potential-function proofs for gradient methods* (2019), with their potential.
     """
 
     def potential(x: Any, n: Any) -> Any:
@@ -60,7 +60,7 @@ def nesterov(f: Function = SMOOTH, rounds: int = Z[1:]) -> Sides:
 
 @claim("proximal-point/every-round")
 def proximal_point(f: Function = CONVEX, step: Fraction = Q[0:8:8], rounds: int = Z[1:]) -> Sides:
-    """f(x_N) - f* <= ||x_0 - x*||^2 / (2 s N) for every step s and every N, of a convex f.
+    """f(x_N) - f* <= ||x_0 - x*||^2 / (2 s N) for every step s and every N, for convex f.
 
     Source
         Restated after Güler, *On the convergence of the proximal point algorithm* (1991), with equal steps.
@@ -120,7 +120,7 @@ def drift(
     """One step of FedAvg for every mu < L and every eta <= 1 / (4L): contraction + 6 L eta^2 Gamma + 2 drift.
 
     Statement
-        `clusterproof improve` finds that 6 L eta^2 Gamma is superfluous, and that beside it 1/8 in place of 2 is enough
+        `clusterproof improve` finds that 6 L eta^2 Gamma is superfluous; if it stays, 1/8 is enough in place of 2
         (`--of heterogeneity`, `--of drift`).
 
     Source
@@ -154,11 +154,11 @@ def diana(
 
     Hypotheses
         Two clients. Each sends twice grad f_i(x) - h_i, or nothing, with equal probability (omega = 1); h_i moves by
-        half of what is sent.
+        half of the sent vector.
 
     Source
         Restated after Mishchenko, Gorbunov, Takáč and Richtárik, *Distributed learning with compressed gradient
-        differences* (2019), Theorem 1 with gamma = 1 / ((1 + 6 omega / n) L), of which gamma is any part here.
+        differences* (2019), Theorem 1 with gamma = 1 / ((1 + 6 omega / n) L), here with any smaller gamma.
     """
     suppose("mu < L", mu < 1)
     x, star = f.start, f.minimiser

@@ -18,7 +18,7 @@ Number = TypeVar("Number", Fraction, float)
 
 
 def values(step: Number, momentum: Number, curvature: Number, rounds: int) -> list[Number]:
-    """f(x_0), f(x_1), ... for f = curvature x^2 / 2 and x_-1 = x_0 = 1, exact for fractions."""
+    """Return f(x_0), f(x_1), ... for f = curvature x^2 / 2 and x_-1 = x_0 = 1, exact for fractions."""
     before = now = 0 * step + 1
     found = [curvature / 2]
     for _ in range(rounds):
@@ -36,7 +36,7 @@ def linear_rate(step: Fraction = STEP, momentum: Fraction = MOMENTUM, rounds: in
         0 <= beta < (mu alpha / 2 + sqrt(mu^2 alpha^2 / 4 + 4 (1 - alpha L / 2))) / 2; x_-1 = x_0.
 
     Statement
-        f(x_k) - f* <= q^k (f(x_0) - f*) for some q in [0, 1). Whatever q is, that is at most f(x_0) - f*.
+        f(x_k) - f* <= q^k (f(x_0) - f*) for some q in [0, 1). For every such q, the right side is at most f(x_0) - f*.
 
     Source
         RESTATED: lecture slides of an optimisation course and a performance-estimation library's
@@ -104,7 +104,7 @@ PLACE = among(0, 1, 2)
 
 
 def polyak(now: Fraction, before: Fraction) -> Fraction:
-    """A step with alpha = 1/9, beta = 4/9 on f' = 25 x (x < 1), x + 24 (x < 2), 25 x - 24."""
+    """Run a step with alpha = 1/9, beta = 4/9 on f' = 25 x (x < 1), x + 24 (x < 2), 25 x - 24."""
     gradient = 25 * now if now < 1 else now + 24 if now < 2 else 25 * now - 24
     return now - gradient / 9 + Fraction(4, 9) * (now - before)
 
@@ -130,7 +130,7 @@ def quadratic_rate_beyond(place: int = PLACE, prefactor: int = integers(1, 5, up
         |x_k| <= C (2/3)^k max(|x_0|, |x_-1|) with a prefactor C, here at k = 12.
 
     Source
-        The conjecture that the exercise refutes; RESTATED as above.
+        The conjecture that the exercise refutes, RESTATED as above.
     """
     before, now = CYCLE[place - 1], CYCLE[place]
     start = max(abs(before), abs(now))

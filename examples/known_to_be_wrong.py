@@ -1,9 +1,9 @@
-"""Ten published theorems that are known to be wrong, each with what is right in its place.
+"""Ten published theorems that are known to be wrong, each with a true statement in its place.
 
 Nine are theorems, lemmas, propositions and corollaries; the tenth is an inequality on which a proof rests. Kingma and
 Ba's were read in a transcription of the paper; the others are stated as their corrections restate them.
-docs/explanation/known-to-be-wrong.md says what was read of each, and where. Run with:
-clusterproof check examples/known_to_be_wrong.py
+docs/explanation/known-to-be-wrong.md names the source that was read for each. Run with: clusterproof check
+examples/known_to_be_wrong.py
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ ALPHA = Q[Fraction(1, 10) : 1 : 10]
 def online(large: int, alpha: Fraction, cycles: int, keep_maximum: bool) -> tuple[float, float, float]:
     """Run Adam or AMSGrad with beta_1 = 0 and beta_2 = 1 / (1 + C^2) on [-1, 1], from 1.
 
-    The losses are C x, -x and -x in turn, alpha_t = alpha / sqrt(t). Returned are the regret, sqrt(v_T), with Adam's
-    correction for its start or as AMSGrad's maximum, and |g_1:T|.
+    The losses are C x, -x and -x in turn, alpha_t = alpha / sqrt(t). Return the regret; sqrt(v_T), with Adam's
+    correction for its start or as AMSGrad's maximum; and |g_1:T|.
     """
     decay = 1 / (1 + large**2)
     x, regret, v, greatest, squares = 1.0, 0.0, 0.0, 0.0, 0.0
@@ -122,8 +122,8 @@ SIGNS = sequences(among(-1, 1), lambda rounds: rounds)
 def signed(rounds: int, losses: Sequence[int], alpha: Fraction) -> tuple[float, float]:
     """Run AMSGrad with beta_1 = 0, beta_2 = 1/2 and alpha_t = alpha / sqrt(t) on the losses s_t x, on [-1, 1], from 0.
 
-    Returned are the regret R(T) and its upper bound, D^2 sqrt(T v_T) / (2 alpha)
-    + alpha sqrt(1 + log T) |g_1:T| / (2 sqrt(1 - beta_2)).
+    Return the regret R(T) and its upper bound, D^2 sqrt(T v_T) / (2 alpha) + alpha sqrt(1 + log T) |g_1:T| / (2 sqrt(1
+    - beta_2)).
     """
     x, paid, v = 0.0, 0.0, 0.0
     for t, slope in enumerate(losses, 1):
@@ -165,7 +165,7 @@ def average_regret_corrected(
     losses: tuple[int, ...] = SIGNS,
     alpha: Fraction = among(Fraction(1, 2), Fraction(1)),
 ) -> Sides:
-    """At most 0 is the greatest limit of R(T) / T: R(T) itself is at most the bound.
+    """The limit superior of R(T) / T is at most 0: R(T) itself is at most the bound.
 
     Source
         Tran and Phong (2019), Theorem 4.4, as the formalisation restates it; this form, for beta_1 = 0, is ours.
@@ -202,11 +202,11 @@ def error_feedback(
     ratios: tuple[Fraction, ...] = RATIOS,
     gradients: tuple[int, ...] = GRADIENTS,
 ) -> Sides:
-    """With error feedback the error of compressed SGD is bounded, whatever the learning rates are.
+    """With error feedback the error of compressed SGD is bounded for all learning rates.
 
     Statement
-        Of delta, 1 - delta = (1 - c)^2, and G = 1 alone: |e_t|^2 <= A ((1 - c) / c)^2 G^2. The theorem's constant was
-        not read, here A = 1000; with constant learning rates A = 1 is right.
+        The bound depends only on delta, with 1 - delta = (1 - c)^2, and on G = 1: |e_t|^2 <= A ((1 - c) / c)^2 G^2. The
+        theorem's constant was not read; here A = 1000. For constant learning rates A = 1 is right.
 
     Source
         Zheng, Huang and Kwok (NeurIPS 2019). Refuted, and replaced, by Tran Thi Phuong and Le Trieu Phong
@@ -223,7 +223,7 @@ def error_feedback_corrected(
     ratios: tuple[Fraction, ...] = RATIOS,
     gradients: tuple[int, ...] = GRADIENTS,
 ) -> Sides:
-    """The learning rates enter: eta_t-1 |e_t| <= G times the sum of (1 - c)^(t - s) eta_s over s < t.
+    """The bound depends on the learning rates: eta_t-1 |e_t| <= G times the sum of (1 - c)^(t - s) eta_s over s < t.
 
     Source
         Tran Thi Phuong and Le Trieu Phong (2021) give a bound for arbitrary learning rates; this form is ours.
@@ -254,7 +254,7 @@ def gradient_flow(f: Function = CONVEX) -> Sides:
 
 @claim("known-to-be-wrong/gradient-flow-corrected", evaluations=200)
 def gradient_flow_corrected(f: Function = CONVEX) -> Sides:
-    """It has c |u - v|^2 / 2 <= E(u) - E(v).
+    """Gradient flow from u to v has c |u - v|^2 / 2 <= E(u) - E(v).
 
     Source
         The same formalisation.
@@ -271,10 +271,10 @@ PRICES = sequences(Q[0:10:1], 5)
     repaired_by="known-to-be-wrong/delayed-prices-corrected",
 )
 def delayed_prices(y: tuple[Fraction, ...] = PRICES, z: Fraction = Q[0:40:1]) -> Sides:
-    """The sum of y_i z is at most that of y_i^2, plus z^2, for y and z of at least 0.
+    """The sum of y_i z is at most the sum of y_i^2, plus z^2, for y and z of at least 0.
 
     Statement
-        "The convex function sum y_i^2 + z^2 - sum y_i z attains a unique minimum at the origin"; here of 5 entries.
+        "The convex function sum y_i^2 + z^2 - sum y_i z attains a unique minimum at the origin"; here with 5 entries.
 
     Source
         Low and Lapsley (IEEE/ACM Transactions on Networking 7, 1999), inequality (29), which proves Lemma 6 and
@@ -285,7 +285,7 @@ def delayed_prices(y: tuple[Fraction, ...] = PRICES, z: Fraction = Q[0:40:1]) ->
 
 @claim("known-to-be-wrong/delayed-prices-corrected", evaluations=300)
 def delayed_prices_corrected(y: tuple[Fraction, ...] = PRICES, z: Fraction = Q[0:40:1]) -> Sides:
-    """It is at most that of y_i^2, plus n z^2 / 4, of n entries.
+    """The sum of y_i z is at most the sum of y_i^2, plus n z^2 / 4, for n entries.
 
     Source
         The sum of (y_i - z / 2)^2 is at least 0; this form is ours. Karbowski (2002) corrects the proof.
@@ -339,8 +339,8 @@ def fuzzy_means(data: tuple[int, ...] = DATA, centre: Fraction = Q[-2:2:4], gap:
 
     Statement
         Two centres, on the line, with fuzziness 2: if a cycle leads to centres that a second one does not change, the
-        curvature of the objective there, minimised over the memberships, is at least 0 in the direction (1, -1). It is
-        a second difference of step 10^-6; 1/1000 is for its error.
+        curvature of the objective there, minimised over the memberships, is at least 0 in the direction (1, -1). The
+        curvature is a second difference with step 10^-6; 1/1000 allows for its error.
 
     Source
         Bezdek (IEEE Transactions on Pattern Analysis and Machine Intelligence 2, 1980). Refuted by Bezdek, Hathaway,
@@ -355,10 +355,10 @@ def fuzzy_means(data: tuple[int, ...] = DATA, centre: Fraction = Q[-2:2:4], gap:
 def fuzzy_means_corrected(
     data: tuple[int, ...] = DATA, centre: Fraction = Q[-2:2:4], gap: Fraction = GAP
 ) -> Sides:
-    """It converges, along a subsequence at least, to a local minimum or a saddle point: a cycle that moves descends.
+    """A subsequence of fuzzy c-means converges to a local minimum or a saddle point: a cycle that moves descends.
 
     Statement
-        The objective falls by the sum of s_i |v_i' - v_i|^2 at least, where s_i is the sum of the squared memberships.
+        The objective falls by at least the sum of s_i |v_i' - v_i|^2, where s_i is the sum of the squared memberships.
 
     Source
         Bezdek, Hathaway, Sabin and Tucker (1987); the inequality is ours.
@@ -406,7 +406,7 @@ def em_maximum(heads: tuple[int, ...] = HEADS, coin: Fraction = COIN, apart: Fra
     Statement
         Three series of four tosses, each of one of two coins: if a step leads to coins that a second one does not
         change, the curvature of the likelihood there is at most 0 in the direction (1, -1), relative to the likelihood.
-        It is a second difference of step 10^-6; 1/1000 is for its error.
+        The curvature is a second difference with step 10^-6; 1/1000 allows for its error.
 
     Source
         Dempster, Laird and Rubin (Journal of the Royal Statistical Society B 39, 1977). Wu (Annals of Statistics 11,
@@ -425,7 +425,7 @@ def em_maximum_corrected(
     """The likelihood never falls, and a step that moves raises it; the limits are stationary.
 
     Statement
-        Its logarithm rises by 2 n times the sum of R_j (p_j' - p_j)^2 at least, with n = 4 tosses in a series and R_j
+        Its logarithm rises by at least 2 n times the sum of R_j (p_j' - p_j)^2, with n = 4 tosses in a series and R_j
         series of coin j in expectation.
 
     Source
@@ -486,7 +486,7 @@ def direct_rotation(
 def direct_rotation_corrected(
     first: int = Z[0:4], second: int = Z[0:4], inner: int = Z[-6:6], outer: int = Z[-6:6]
 ) -> Sides:
-    """It has the least |I - W| in Q-norms, such as the Frobenius norm.
+    """The direct rotation has the least |I - W| in Q-norms, such as the Frobenius norm.
 
     Source
         The same draft, for every angle.
@@ -535,7 +535,7 @@ def singular_subspaces_corrected(
     left_hat: tuple[int, ...] = PLANE,
     right_hat: tuple[int, ...] = PLANE,
 ) -> Sides:
-    """They are with sigma_s+1 = 0 for s = rank A, where s is less than the number of columns.
+    """The singular subspaces are near with sigma_s+1 = 0 for s = rank A, if s is less than the number of columns.
 
     Source
         The same formalisation: the convention that the paper's proof uses.

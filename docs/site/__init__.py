@@ -1,1 +1,1 @@
-"""The static site: lessons, catalogue, gallery and reference, written by Sphinx from what the package holds."""
+"""The static site: lessons, catalogue, gallery and reference, built by Sphinx from the package."""

@@ -1,4 +1,4 @@
-"""The catalogue and the gallery, written from templates: a page for each paper, and a table of all claims."""
+"""The catalogue and the gallery, made from templates: a page for each paper, and a table of all claims."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ NAMED = re.compile(
     r"(?s:```.*?```)|^#.*$|\[[^\]]*\]\([^)]*\)|`(?:clusterproof\s+(?:show|check)\s+)?(?P<claim>[\w/-]+)`",
     re.M,
 )
-"""Claims in a text; blocks of code, headings and links are matched first, and stay as they are."""
+"""Claims in a text; code blocks, headings and links match first and stay unchanged."""
 
 
 def readme_theorem() -> str:
@@ -60,13 +60,13 @@ def write(folder: Path, records: Mapping[str, int], theorem: str, missing: str) 
     Parameters
     ----------
     folder
-        Of Sphinx's sources.
+        Folder of Sphinx's sources.
     records
-        Of each claim with a text, how much evidence it has, which a browser replays.
+        For each claim with a text, its amount of evidence, which a browser replays.
     theorem
-        A file for the page on which a reader tries a theorem.
+        File for the page on which a reader tries a theorem.
     missing
-        Why no page checks proofs in a browser; empty if they do.
+        Why no page checks proofs in the browser; empty if they do.
     """
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
@@ -110,20 +110,22 @@ def write(folder: Path, records: Mapping[str, int], theorem: str, missing: str) 
 
 
 def command_line(text: str) -> str:
-    """Return the page of the command line from the commands' help in Markdown."""
+    """Return the page of the command line, from the commands' help in Markdown."""
     text = re.sub(r"## Table of Contents\n+(?:\s*- .*\n)+", "", text)
-    text = re.sub(r"(?m)^(clusterproof .*) -m \S+$", r"\1", text)  # how the site itself is called
+    text = re.sub(
+        r"(?m)^(clusterproof .*) -m \S+$", r"\1", text
+    )  # name of the command in the site's examples
     text = re.sub(r"\[(`[^`]+`)\]\(#[^)]*/[^)]*\)", r"\1", text)  # names with a slash have no anchor
     return re.sub(r"(?m)^# clusterproof$", "# Command line", text, count=1)
 
 
 def page_of(claim_id: str, suffix: str = "md") -> str:
-    """Return a claim's place below ``catalogue/``: its paper's page, and its id with dashes as permanent anchor."""
+    """Return a claim's place below ``catalogue/``: its paper's page, and its id with dashes as anchor."""
     return f"{claim_id.partition('/')[0]}.{suffix}#{claim_id.replace('/', '-')}"
 
 
 def linked(text: str, root: str) -> str:
-    """Let the names of claims in Markdown lead to their entries; ``root`` is the path to ``catalogue/``."""
+    """Link the names of claims in Markdown to their entries; ``root`` is the path to ``catalogue/``."""
 
     def link(found: re.Match[str]) -> str:
         return f"[{found[0]}]({root}{page_of(found['claim'])})" if found["claim"] in REGISTRY else found[0]
@@ -132,7 +134,7 @@ def linked(text: str, root: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Escape Markdown outside of double backticks, and write on one line."""
+    """Escape Markdown outside double backticks, and write on one line."""
     parts = re.split(r"``(.+?)``", " ".join(text.split()))
     parts[::2] = [re.sub(r"([\\`*_\[\]<>|$&#~])", r"\\\1", part) for part in parts[::2]]
     parts[1::2] = [f"`{part}`" for part in parts[1::2]]
@@ -140,7 +142,7 @@ def plain(text: str) -> str:
 
 
 def sharpness(record: dict[str, Any] | None) -> str:
-    """State within which factor a claim is sharp, if the verdict contains it."""
+    """Return within which factor a claim is sharp, if the verdict states it."""
     numbers = ((record or {}).get("tightness") or {}).get("all")
     if numbers is None:
         return ""

@@ -1,7 +1,7 @@
 """Sphinx's settings of the site: `sphinx-build --conf-dir docs/site docs docs-out`.
 
-Nothing may leave the reader's machine: formulas are MathML in a font of the site and not a script from a content
-network, and the search shows no summaries, which it would fetch from pages that a browser refuses to read from ``file://``.
+A page must load nothing from elsewhere. So formulas are MathML in a font of the site, not a script from a content
+network. The search shows no summaries, because it would fetch pages, which browsers refuse from ``file://``.
 """
 
 import re
@@ -47,7 +47,7 @@ pygments_dark_style = "a11y-high-contrast-dark"
 
 myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath"]
 myst_heading_anchors = 4
-smartquotes_action = "qe"  # two hyphens begin an option, not a dash
+smartquotes_action = "qe"  # two hyphens begin an option; they are no dash
 nb_custom_formats = {
     f"tutorials/lessons/{lesson.name}": "docs.site.lessons.notebook"
     for lesson in lessons.LESSONS.glob("lesson_*.md")
@@ -62,7 +62,7 @@ suppress_warnings = ["ref.python", "myst.xref_missing"]
 
 
 def setup(app: Sphinx) -> None:
-    """Write the pages of the catalogue, link claims to them, and show formulas and docstrings as they are meant."""
+    """Write the pages of the catalogue, link claims to them, and format formulas and docstrings."""
     app.connect("builder-inited", write_pages)
     app.connect("source-read", link_claims)
     app.connect("autodoc-process-docstring", escape)
@@ -70,7 +70,7 @@ def setup(app: Sphinx) -> None:
 
 
 def write_pages(app: Sphinx) -> None:
-    """Write the scripts for a browser, and the pages of the catalogue, which say if there are none."""
+    """Write the scripts for a browser, and the pages of the catalogue, which say if there are no scripts."""
     claims, theorem = in_browser.catalogue_claims(), catalogue.readme_theorem()
     missing = in_browser.write(Path(app.outdir) / "in-browser", claims, theorem)
     if missing:
@@ -80,7 +80,7 @@ def write_pages(app: Sphinx) -> None:
 
 
 def link_claims(_app: Sphinx, page: str, source: list[str]) -> None:
-    """Let the names of claims in a guide lead to their entries."""
+    """Link the names of claims in a guide to their entries."""
     if not page.startswith(("catalogue/", "tutorials/lessons/")):
         root = "../" * page.count("/")
         source[0] = catalogue.linked(source[0], f"{root}catalogue/").replace(
@@ -89,7 +89,7 @@ def link_claims(_app: Sphinx, page: str, source: list[str]) -> None:
 
 
 def escape(_app: Any, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
-    """Escape what reStructuredText would read as markup outside of code: bars, stars, trailing underscores, ``T.``."""
+    """Escape reStructuredText's markup outside code: bars, stars, trailing underscores, ``T.``."""
     markup = re.compile(
         r"``.+?``|(?<!\w)\*[^*\s]+\*(?!\w)|(?<![*\\])\*(?!\*)(?=\S)|\||(?<=\w)_(?!\w)|(?<!\S)[A-Za-z]\.(?!\S)"
     )
@@ -102,7 +102,7 @@ def escape(_app: Any, _what: str, _name: str, _object: Any, _options: Any, lines
 
 
 def formula(translator: Any, node: nodes.math | nodes.math_block) -> None:
-    """Write a formula, in a line or on lines of its own; a narrow screen scrolls the latter, with the keyboard too."""
+    """Write a formula, inline or as a block, which a narrow screen scrolls, also by keyboard."""
     shown = isinstance(node, nodes.math_block)
     tag, about = ("div", ' role="group" aria-label="formula" tabindex="0"') if shown else ("span", "")
     written = latex2mathml.converter.convert(node.astext(), display="block" if shown else "inline")

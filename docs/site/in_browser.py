@@ -1,6 +1,6 @@
-"""Python, the kernel, and the claims' texts and evidence as scripts, for pages that replay proofs in a browser.
+"""Write Python, the kernel, and the claims' texts and evidence as scripts for pages that replay proofs.
 
-The scripts work from the file system: a browser loads scripts from ``file://``, and fetches nothing else from there.
+The pages work from the file system: a browser loads scripts from ``file://``, but fetches nothing else from there.
 Python is the npm package ``pyodide``, whose version and digest are in ``browser/package-lock.json``.
 """
 
@@ -26,13 +26,13 @@ BROWSER = Path(__file__).parent / "browser"
 PARTS = {"loader": "pyodide.mjs", "module": "pyodide.asm.mjs", "wasm": "pyodide.asm.wasm"}
 """Files of the package that a browser runs."""
 PIECE = 750_000
-"""Characters of a script: few enough that a reader sees the progress."""
+"""Number of characters of a script: few enough that a reader sees the progress."""
 SECONDS = 300
-"""How long npm may take."""
+"""Time limit for npm in seconds."""
 
 
 def catalogue_claims() -> dict[str, dict[str, Any]]:
-    """Return of each claim with a text what its page replays: ``text``, ``records`` and recorded ``lines``."""
+    """Return for each claim with a text the data for its page: ``text``, ``records`` and recorded ``lines``."""
     claims = {}
     for path in sorted(library_evidence().glob("*.json")):
         kept = read_evidence(path.stem)
@@ -54,7 +54,7 @@ def catalogue_claims() -> dict[str, dict[str, Any]]:
 
 
 def files() -> dict[str, str]:
-    """Return the files that run in the browser: the kernel, unchanged, and what a page asks of it."""
+    """Return the files that run in the browser: the kernel, unchanged, and the functions that a page calls."""
     folders = {"clusterproof/checker/kernel": Path(kernel.__file__).parent, "docs/site/browser": BROWSER}
     return {
         f"{name}/{path.name}": path.read_text(encoding="utf-8")
@@ -69,16 +69,16 @@ def write(folder: Path, claims: Mapping[str, Mapping[str, Any]], theorem: str) -
     Parameters
     ----------
     folder
-        Where they go, a folder of the built site.
+        Folder for the scripts, in the built site.
     claims
-        Of ``catalogue_claims``.
+        Result of ``catalogue_claims``.
     theorem
-        A reader's file; with it is found which modules of the standard library are used.
+        A reader's file, with which the used modules of the standard library are found.
 
     Returns
     -------
     str
-        Empty; or why there are no scripts, such as that npm is not installed.
+        Empty, or why there are no scripts, for example because npm is not installed.
     """
     shutil.rmtree(folder, ignore_errors=True)
     if missing := [name for name in ("npm", "node") if shutil.which(name) is None]:
@@ -117,7 +117,7 @@ def _run(folder: str, *command: str, said: str = "") -> None:
 
 
 def _questions(claims: Mapping[str, Mapping[str, Any]], theorem: str) -> list[list[Any]]:
-    """Return questions that use what pages use: each rule of evidence, an instance, a search, and mistakes."""
+    """Return questions that need all code of the pages: each rule of evidence, an instance, a search, and mistakes."""
     by_length = sorted(claims.values(), key=lambda each: len(str(each["records"])), reverse=True)
     shortest = {record["rule"]: (each, record) for each in by_length for record in each["records"]}
     questions: list[list[Any]] = [["verdict", each["text"], each["records"]] for each, _ in shortest.values()]
@@ -131,7 +131,7 @@ def _questions(claims: Mapping[str, Mapping[str, Any]], theorem: str) -> list[li
 
 
 def _pieces(parts: Mapping[str, bytes]) -> list[str]:
-    """Return scripts of some length that hold the parts, each compressed and written as text."""
+    """Return scripts of limited length with the parts, each compressed and written as text."""
     lines = []
     for name, data in parts.items():
         text = base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()

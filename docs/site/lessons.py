@@ -1,7 +1,7 @@
-"""Pages of the lessons: executed and exported by marimo, with pictures of every position of their sliders.
+"""Pages of the lessons, executed and exported by marimo, with pictures of every position of their sliders.
 
-A lesson names three things at its top level: ``SLIDERS``, the values of each slider; ``picture``, which draws a figure
-of one value of each; ``describe``, which says in a sentence what that figure shows.
+A lesson defines three names at its top level: ``SLIDERS``, the values of each slider; ``picture``, which draws the
+figure for one value of each; and ``describe``, which returns a sentence about the figure.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from clusterproof.figures import save
 from docs.site.catalogue import linked
 from live import LABELS
 
-notebooks: Any = typed_notebooks  # its functions have no types
+notebooks: Any = typed_notebooks  # the untyped functions come from marimo
 
 LESSONS = Path(__file__).parents[1] / "tutorials" / "lessons"
 DRAWN = Path(__file__).parent / "drawn"
-"""Pictures of the sliders' positions, which Sphinx copies as they are."""
+"""Pictures of the sliders' positions, which Sphinx copies unchanged."""
 
 PICTURE_CALL = "picture(**controls.value)"
-"""The cell with this call shows the figure live; on a page it is replaced by the frames."""
+"""The call in the cell with the live figure; on a page, frames replace the cell."""
 
 
 def notebook(text: str) -> Any:
@@ -64,7 +64,7 @@ def module_of(lesson: Path, folder: Path) -> ModuleType:
     Raises
     ------
     RuntimeError
-        If the lesson is no notebook.
+        If the lesson is not a notebook.
     """
     target = folder / f"{lesson.stem}.py"
     _marimo("convert", lesson, "-o", target)
@@ -77,7 +77,7 @@ def module_of(lesson: Path, folder: Path) -> ModuleType:
 
 
 def _marimo(*words: str | Path) -> None:
-    """Carry out a command of marimo, whose lessons import what this process can."""
+    """Run a command of marimo; its lessons can import the same modules as this process."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-m", "marimo", "-q", *words]
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
@@ -86,7 +86,7 @@ def _marimo(*words: str | Path) -> None:
 
 
 def _shown(cell: Any, name: str) -> Any:
-    """Return what a page shows of a cell: hidden code is folded away, and computed prose is prose."""
+    """Return a cell as a page shows it: hidden code is folded, and computed prose is prose."""
     prose = [
         output.data["text/markdown"]
         for output in cell.get("outputs", ())

@@ -27,7 +27,7 @@ def public_modules() -> dict[str, ModuleType]:
 def described(modules: dict[str, ModuleType]) -> dict[str, list[str]]:
     """Return the public names that the page of each module describes.
 
-    What several modules list is described by the innermost package of where it is defined.
+    If several modules list a name, the innermost package around its definition describes it.
     """
     names: dict[str, list[str]] = {name: [] for name in modules}
     for name, module in modules.items():

@@ -1,4 +1,4 @@
-"""What a page asks in the reader's browser.
+"""Functions that a page calls in the reader's browser.
 
-It imports the kernel and the standard library only, and no verdict is its own.
+They import the kernel and the standard library only, and only the kernel decides verdicts.
 """

@@ -1,4 +1,4 @@
-"""The door: a question of the page, and its answer, both in JSON."""
+"""The entry point: a page's question and its answer, both in JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ASKED: dict[str, Callable[..., Any]] = {
 def answer(question: str) -> str:
     """Answer a question: the name of a function and its arguments.
 
-    ``own`` takes a reader's file, and searches its text. What cannot be answered is ``refused``, with a sentence.
+    ``own`` takes a reader's file, and searches its text. If a question has no answer, ``refused`` holds the reason.
     """
     name, *arguments = json.loads(question)
     try:

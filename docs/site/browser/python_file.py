@@ -1,7 +1,8 @@
-"""The text of a claim that a reader writes as a Python file with ``@claim``, as ``clusterproof check`` reads it.
+"""The text of a claim in a reader's Python file with ``@claim``, as ``clusterproof check`` reads it.
 
-Each line stays where it is, so that the kernel's messages name lines of the file. Imports, docstrings, comments and the
-decorator are left out, and ranges move from the parameters into the statement at the end. What is judged is this text.
+Lines keep their numbers, so that the kernel's messages name lines of the file. Imports, docstrings, comments and the
+decorator are removed, and ranges move from the parameters into the statement at the end. The verdict is about this
+text.
 """
 
 from __future__ import annotations
@@ -29,19 +30,19 @@ PLACES: Mapping[str, frozenset[str] | None] = {
     "fractions": frozenset({"Fraction"}),
     "typing": None,
 }
-"""Modules from which a file may import, and the names; None for all, which say nothing in a text."""
+"""Modules from which a file may import, and the allowed names; None for all names, which have no effect in a text."""
 SAY_NOTHING = frozenset(
     ("label", "judges", "failure", "repaired_by", "tight", "quick", "expected", "headline", "rank", "places")
 ) | frozenset(("evaluations", "example"))
-"""Arguments of ``@claim`` that do not change what is claimed."""
+"""Arguments of ``@claim`` that do not change the statement."""
 TRIED, STEPS = 200, 300_000
-"""Instances at which the names of the lines are looked for, and the steps that this may take."""
+"""Number of instances at which the names of the lines are searched, and limit of steps."""
 Edit = tuple[tuple[int, int], tuple[int, int], str]
-"""From where to where a file is replaced, lines from 1 and bytes from 0, and by what."""
+"""Start and end of the replaced part (lines from 1, bytes from 0), and the replacement."""
 
 
 def text_of(source: str) -> str:
-    """Return the text of a file's claim; what has no ``@claim`` is a text already.
+    """Return the text of a file's claim; a file without ``@claim`` is already a text.
 
     Raises
     ------
@@ -96,7 +97,7 @@ def _id(stated: ast.FunctionDef) -> str:
 
 
 def _require_own_names(tree: ast.Module) -> None:
-    """Require that the words of ranges mean what they say: nothing in the file takes their names."""
+    """Require that nothing in the file redefines the names of ranges."""
     for each in tree.body:
         if isinstance(each, ast.FunctionDef | ast.ClassDef):
             names = [each.name]
@@ -108,7 +109,7 @@ def _require_own_names(tree: ast.Module) -> None:
 
 
 def _space(stated: ast.FunctionDef, known: Mapping[str, str]) -> str:
-    """Return the entries of the statement's ranges, a quantity a line."""
+    """Return the ranges of the statement, one quantity per line."""
     own = stated.args
     quantities = [*own.posonlyargs, *own.args]
     defaults: list[ast.expr | None] = [None] * (len(quantities) - len(own.defaults)) + list(own.defaults)
@@ -172,7 +173,7 @@ def _docstring(node: ast.Module | ast.FunctionDef | ast.ClassDef) -> bool:
 
 
 def _header(stated: ast.FunctionDef, source: str) -> Edit:
-    """Return what stands from the decorator to the first statement: the function's name, and its quantities' names."""
+    """Return the part from the decorator to the first statement: the function's name, and its quantities' names."""
     body = stated.body[1:] if _docstring(stated) else stated.body
     begin = _start_of(body[0])
     own = stated.args
@@ -210,7 +211,7 @@ def _edited(source: str, edits: list[Edit]) -> str:
 
 
 def _without_comments(text: str) -> str:
-    """Leave comments out, and write other characters than ASCII, which are in strings, as escapes."""
+    """Remove comments, and write non-ASCII characters, which occur in strings, as escapes."""
     lines = text.split("\n")
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
@@ -227,7 +228,7 @@ def _without_comments(text: str) -> str:
 
 
 def _line_names(text: str) -> tuple[str, ...]:
-    """Return the names of the lines, as the function's first value has them; of a single line the empty name."""
+    """Return the names of the lines, from the function's first value; a single line has the empty name."""
     statement = read(text).statements[""]
     with limited(STEPS):
         for place, instance in enumerate(simplest_together(statement.space.ranges, {})):

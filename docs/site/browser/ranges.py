@@ -1,4 +1,4 @@
-"""The values of a range: simple ones first, the corners, drawn ones, and those that a reader types."""
+"""The values of a range: simple ones first, corners, drawn ones, and values that a reader types."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from clusterproof.checker.kernel.numbers import write
 from clusterproof.checker.kernel.spaces import Choice, Instance, Interval, Range, Tuples, value_of
 
 FAR = {True: 96, False: 8}
-"""How far beyond the other end integers, and fractions, are tried where there is no end."""
+"""Distances beyond the other end up to which integers and fractions are tried on an open side."""
 SIMPLE = 30
-"""Largest |p| + q of the fractions p/q that are listed first."""
+"""Largest |p| + q of the fractions p/q that come first."""
 DENOMINATOR = 12
-"""Largest denominator of the fractions that are drawn."""
+"""Largest denominator of drawn fractions."""
 STEP = 20
-"""Steps that the next value of a quantity takes."""
+"""Number of steps for the next value of a quantity."""
 LONGEST = 200
-"""Most entries of a sequence that is typed."""
+"""Largest number of entries of a typed sequence."""
 NUMBER = re.compile(r"-?[0-9]{1,40}(/[0-9]{1,40}|\.[0-9]{1,40})?", re.ASCII)
 """A number as a reader types it."""
 
 
 def ends_tried(allowed: Interval, so_far: Instance) -> tuple[Any, Any]:
-    """Return the least and largest value that are tried.
+    """Return the least and largest value to try.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def length_of(allowed: Tuples, so_far: Instance) -> int:
     Raises
     ------
     Refused
-        If it is negative, or more than can be shown.
+        If the number is negative, or too large for the page.
     """
     length = int(value_of(allowed.length, so_far))
     if not 0 <= length <= LONGEST:
@@ -100,7 +100,7 @@ def _fractions(low: Fraction, high: Fraction) -> Iterator[Fraction]:
 
 
 def simplest_together(ranges: Mapping[Any, Range], so_far: Instance) -> Iterator[dict[Any, Any]]:
-    """Yield values of several ranges, as long as there is fuel; first those of the least sum of places."""
+    """Yield values of several ranges, as long as there is fuel, in order of the sum of their positions."""
     for total in itertools.count():
         found = None
         try:
@@ -123,7 +123,7 @@ def _of_total(
     try:
         for place, value in enumerate(itertools.islice(simple_first(ranges[first], so_far), total + 1)):
             yield from _of_total(others, ranges, {**so_far, first: value}, total - place)
-    except Refused:  # no value after those before
+    except Refused:  # no value comes after these
         return
 
 
@@ -131,7 +131,7 @@ def _of_total(
 
 
 def corner(allowed: Range, so_far: Instance, upper: bool) -> Any:
-    """Return the least or largest value that is tried, the first or last option, or a sequence of such."""
+    """Return the least or largest value to try, the first or last option, or a sequence of such values."""
     if type(allowed) is Choice:
         return allowed.options[-upper]
     if type(allowed) is Tuples:
@@ -142,7 +142,7 @@ def corner(allowed: Range, so_far: Instance, upper: bool) -> Any:
 
 
 def drawn(allowed: Range, so_far: Instance, stream: random.Random) -> Any:
-    """Draw a value: of integers most are near the lower end, fractions have small denominators."""
+    """Draw a value: most integers lie near the lower end, and fractions have small denominators."""
     if type(allowed) is Choice:
         return stream.choice(allowed.options)
     if type(allowed) is Tuples:
@@ -163,26 +163,26 @@ def drawn(allowed: Range, so_far: Instance, stream: random.Random) -> Any:
 
 
 def code_of(value: Any) -> Any:
-    """Write a value as evidence does."""
+    """Write a value as in evidence."""
     return [write(each) for each in value] if type(value) is tuple else write(value)
 
 
 def typed(allowed: Range, said: Any, so_far: Instance) -> Any:
-    """Return the value of a range that is nearest to what a reader chose; the simplest if nothing was.
+    """Return the value of a range that is nearest to the reader's choice; the simplest value if there is none.
 
     Parameters
     ----------
     allowed
         The range.
     said
-        An int, a text such as ``"1/2"``, ``"0.5"`` or, of a sequence, ``"1, 1/2"``; an option; or None.
+        An int, a text such as ``"1/2"``, ``"0.5"`` or, for a sequence, ``"1, 1/2"``; an option; or None.
     so_far
         Earlier quantities.
 
     Raises
     ------
     Refused
-        If it is no number; the message says what to type.
+        If the text is no number; the message says what to type.
     """
     if type(allowed) is Choice:
         known = [each for each in allowed.options if write(each) == said and type(write(each)) is type(said)]

@@ -1,4 +1,4 @@
-"""A search for an instance that breaks a line, within a budget of evaluations; what it finds, the kernel judges."""
+"""Search for an instance that breaks a line, within a budget of evaluations. The kernel judges the result."""
 
 from __future__ import annotations
 
@@ -16,25 +16,26 @@ from clusterproof.checker.kernel.vocabulary import Sides
 from docs.site.browser.ranges import code_of, corner, drawn, simple_first, simplest_together
 
 EVALUATIONS = 3000
-"""Most evaluations of a statement."""
+"""Largest number of evaluations of a statement."""
 EACH, ALL = 75_000, 1_500_000
-"""Steps of one evaluation, and of all of a statement's: some seconds, and the same instances on every machine."""
+"""Steps of one evaluation, and of all evaluations of a statement: some seconds, and the same on every machine."""
 CORNERS = 64
-"""Most corners that are tried."""
+"""Largest number of corners that are tried."""
 STATES = 4
-"""Symbols that the rounds of an induction may take."""
+"""Number of symbols that the rounds of an induction may use."""
 SIMPLER = 100
-"""Most simpler values of a quantity that are tried in the place of its own."""
+"""Largest number of simpler values that are tried in place of a quantity's own."""
 
 
 def search(text: str, most: int = EVALUATIONS) -> dict[str, Any]:
-    """Search the claim of a text, and let the kernel judge it by what was found.
+    """Search the claim of a text, and let the kernel judge it with the evidence found.
 
     Returns
     -------
     dict
-        As ``verdict``, with the ``records`` that the kernel accepts, and ``about``: of each statement the instances
-        that were ``tried``, those that ``met`` its hypotheses, and the search's ``simplest`` and ``why``.
+        The result of ``verdict``, with the ``records`` that the kernel accepts, and ``about``: for each statement, the
+        number of ``tried`` instances, the number that ``met`` its hypotheses, and the search's ``simplest`` and
+        ``why``.
     """
     records: list[dict[str, Any]] = []
     about = []
@@ -58,7 +59,7 @@ def search(text: str, most: int = EVALUATIONS) -> dict[str, Any]:
 
 
 def start(text: str, statement: str) -> dict[str, Any]:
-    """Return a simple instance that meets the hypotheses; empty if none of the first ones does."""
+    """Return a simple instance that meets the hypotheses; empty if none of the first instances does."""
     run = Search(read(text).statements[statement], EVALUATIONS // 10)
     with limited(ALL):
         for instance in simplest_together(run.space.ranges, {}):
@@ -71,14 +72,14 @@ def start(text: str, statement: str) -> dict[str, Any]:
 
 
 def verdict(text: str, records: list[Any]) -> dict[str, Any]:
-    """Return what the kernel says of a text and evidence."""
+    """Return the kernel's verdict on a text and evidence."""
     said = judge(text, records)
     lines = [{"statement": n, "line": line, "verdict": str(own)} for (n, line), own in said.lines.items()]
     return {"verdict": str(said.word), "lines": lines, "why": said.why, "digest": said.digest}
 
 
 def _proof(text: str, name: str, line: str, run: Search) -> dict[str, Any] | None:
-    """Return the first simple evidence that the kernel accepts for a line that no instance breaks."""
+    """Return the first simple evidence that the kernel accepts for an unbroken line."""
     head = {"statement": name, "line": line}
     ways: list[dict[str, Any]] = []
     if not run.met and not run.why:
@@ -101,15 +102,15 @@ class Search:
     Attributes
     ----------
     tried, met
-        Numbers of instances, and of those that meet the hypotheses.
+        Number of instances, and number of instances that meet the hypotheses.
     witness
-        By line, the first instance that has it.
+        For each line, the first instance that states it.
     broken
-        By line, the simplest instance that was found to break it.
+        For each line, the simplest counterexample found.
     simplest
-        Whether all of these were the first ones in the order of their simplicity.
+        Whether all of these are the simplest ones in order.
     why
-        Why the function has no value at an instance; empty if it has one everywhere.
+        Why the function has no value at an instance; empty if it has a value at every instance.
     """
 
     def __init__(self, statement: Statement, most: int) -> None:
@@ -121,7 +122,7 @@ class Search:
         self._seen: set[tuple[Any, ...]] = set()
 
     def search(self) -> None:
-        """Try half of the instances from simple to less simple ones, then corners, then drawn ones."""
+        """Try half of the instances in order of simplicity, then corners, then drawn ones."""
         stages = (
             (simplest_together(self.space.ranges, {}), self.most // 2),
             (_corners(self.space), CORNERS),
@@ -129,7 +130,7 @@ class Search:
         )
         for place, (instances, share) in enumerate(stages):
             stop = max(0, self.left - share)
-            with limited(ALL):  # for making the instances: each evaluation has steps of its own
+            with limited(ALL):  # steps for making the instances; each evaluation has its own
                 for instance in instances:
                     if self.left <= stop or self.is_spent or {*self.broken} == {*self.statement.lines}:
                         break
@@ -147,7 +148,7 @@ class Search:
         return self.left <= 0 or self.steps <= 0
 
     def evaluate(self, instance: dict[str, Any]) -> list[str]:
-        """Return the lines that an instance breaks; none of one that was tried before, or that has no value."""
+        """Return the lines that an instance breaks; none if it was tried before, or has no value."""
         key = tuple(instance.values())
         if self.is_spent or key in self._seen:
             return []
@@ -163,14 +164,14 @@ class Search:
         return [name for name, line in lines.items() if line.is_broken()]
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the evidence of the lines that are broken."""
+        """Return the evidence for the broken lines."""
         return [
             {"line": line, "rule": "instance", "instance": _written(found)}
             for line, found in self.broken.items()
         ]
 
     def _simpler(self, line: str, instance: dict[str, Any]) -> dict[str, Any]:
-        """Replace one quantity after the other by simpler values, as long as the line is broken."""
+        """Replace one quantity after the other by simpler values, as long as the line stays broken."""
         found = True
         while found:
             found = False
@@ -195,9 +196,9 @@ class Search:
 def _evaluated(
     statement: Statement, instance: dict[str, Any], steps: int
 ) -> tuple[dict[str, Sides], int, str]:
-    """Return the lines that an instance has, the steps that they took, and why the function has no value there.
+    """Return an instance's lines, the steps that they took, and why the function has no value there.
 
-    There are no lines outside of the hypotheses, or without a value.
+    There are no lines if a hypothesis fails, or without a value.
     """
     found: dict[str, Sides] = {}
     why = ""

@@ -1,7 +1,7 @@
-"""Both sides of a statement at the instance that a reader chooses, and which hypotheses are met there.
+"""Both sides of a statement at the reader's instance, and which hypotheses hold there.
 
-The kernel stops at the first hypothesis that fails. Here the evaluation goes on, so that the page shows all
-hypotheses and both sides; no verdict comes from it.
+The kernel stops at the first hypothesis that fails. Here the evaluation continues, so the page can show all hypotheses
+and both sides. It decides no verdict.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from clusterproof.checker.kernel.vocabulary import Line, Sides
 from docs.site.browser.ranges import code_of, ends_tried, typed
 
 LONG = 400
-"""Most digits of a fraction that is shown."""
+"""Largest number of digits of a printed fraction."""
 
 
 def describe(text: str) -> list[dict[str, Any]]:
@@ -41,7 +41,7 @@ def _quantity(name: str, allowed: Range) -> dict[str, Any]:
 
 
 class Watched:
-    """Words of a claim that keep each hypothesis, with whether it is met."""
+    """A claim's vocabulary that records each hypothesis and whether it holds."""
 
     def __init__(self) -> None:
         self.hypotheses: list[tuple[str, bool]] = []
@@ -49,11 +49,11 @@ class Watched:
 
     @property
     def words(self) -> dict[str, Callable[..., Any]]:
-        """The words, with these in the place of the kernel's."""
+        """The vocabulary, with these functions instead of the kernel's."""
         return {**WORDS, "suppose": self.suppose, "given": self.given}
 
     def suppose(self, name: Any, holds: Any = None) -> None:
-        """State a hypothesis; what follows is evaluated even if it fails, but within a line's own hypothesis."""
+        """State a hypothesis; the evaluation continues even if it fails, unless it belongs to a single line."""
         said = name if type(name) is str and holds is not None else "a hypothesis without words"
         try:
             WORDS["suppose"](name, holds)
@@ -65,7 +65,7 @@ class Watched:
             self.hypotheses.append((said, True))
 
     def given(self, name: Any, holds: Any, make: Callable[[], Any]) -> Line:
-        """State a line with a hypothesis of its own, which is shown with the line."""
+        """State a line with its own hypothesis, which is shown with the line."""
         self._lines += 1
         before = len(self.hypotheses)
         try:
@@ -77,23 +77,23 @@ class Watched:
 
 
 def look(text: str, statement: str, chosen: dict[str, Any]) -> dict[str, Any]:
-    """Evaluate a statement where a reader chooses.
+    """Evaluate a statement at the instance that a reader chooses.
 
     Parameters
     ----------
     text
-        Of the claim.
+        Text of the claim.
     statement
-        Its name.
+        Name of the statement.
     chosen
-        Values by quantity, as ``ranges.typed`` reads them: what is missing, or outside of its range, gets the nearest
-        value.
+        Values by quantity, as ``ranges.typed`` reads them; a missing value, or one outside its range, is replaced by
+        the nearest.
 
     Returns
     -------
     dict
-        ``fields``: of each quantity its value and ends. ``hypotheses``: in words, with whether each is met. ``lines``:
-        of each line its rows, with the two sides, or the hypothesis that excludes it. ``error``: why there is no value.
+        ``fields``: value and ends of each quantity. ``hypotheses``: their texts, and whether each holds. ``lines``: for
+        each line its rows, with the two sides, or the hypothesis that excludes it. ``error``: why there is no value.
     """
     watched = Watched()
     stated = read(text, watched.words).statements[statement]
@@ -110,7 +110,7 @@ def look(text: str, statement: str, chosen: dict[str, Any]) -> dict[str, Any]:
         said["lines"] = [_shown(name, line) for name, line in lines.items()]
     except Refused as refused:
         said["error"] = str(refused)
-    except Exception as error:  # where the function has no value, such as behind a hypothesis that fails
+    except Exception as error:  # the function may have no value, for example behind a hypothesis that fails
         said["error"] = f"the claim has no value here ({type(error).__name__})"
     return said | {"met": all(met for _, met in watched.hypotheses)}
 
@@ -140,7 +140,7 @@ def _shown(name: str, line: Line) -> dict[str, Any]:
 
 
 def shown(value: Any) -> dict[str, Any]:
-    """Write a number: ``exact``, a fraction, empty if it is long; ``decimal``; ``near``, a float or None."""
+    """Write a number: ``exact``, a fraction, or empty if long; ``decimal``; and ``near``, a float or None."""
     exact = Fraction(value)
     digits = [(abs(part).bit_length()) * log10(2) for part in (exact.numerator, exact.denominator)]
     text = str(exact) if sum(digits) < LONG else ""

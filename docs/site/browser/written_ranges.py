@@ -10,12 +10,12 @@ from clusterproof.checker.kernel import Refused
 
 SLICES = {"Q": "rationals", "Z": "integers"}
 NUMBERS = {"integers": "integers", "rationals": "rationals", "reals": "rationals"}
-"""The word of a text; a real number is searched and proved as any fraction."""
+"""The word in a text for each range; a real number is searched and proved like a fraction."""
 CHOICES = ("among", "choice")
 ELSEWHERE = ("drawn", "functions", "matrices", "operators", "sets", "simplex", "vectors")
 INSTALL = "install Clusterproof, and check the file there"
 RANGES = frozenset({"Annotated", "sequences", *SLICES, *NUMBERS, *CHOICES})
-"""Names that a range begins with."""
+"""Names with which a range begins."""
 
 
 def named_ranges(tree: ast.Module) -> dict[str, str]:
@@ -29,12 +29,12 @@ def named_ranges(tree: ast.Module) -> dict[str, str]:
 
 
 def range_of(node: ast.expr | None, known: Mapping[str, str]) -> str | None:
-    """Write a range; None if this is none.
+    """Write a range; None if the expression is no range.
 
     Raises
     ------
     Refused
-        If it has other arguments than a range has.
+        If the range has wrong arguments.
     """
     if isinstance(node, ast.Name):
         return known.get(node.id)
@@ -85,7 +85,7 @@ def _numbers(node: ast.Call, kind: str) -> str:
 
 
 def _end(node: ast.expr) -> str:
-    """Write an end of a range, or an option: a float is the decimal that is written."""
+    """Write an end of a range, or an option: a float becomes the decimal that is written."""
     sign, inner = (
         ("-", node.operand) if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else ("", node)
     )

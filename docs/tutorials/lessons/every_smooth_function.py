@@ -1,4 +1,4 @@
-"""The claim of lesson 11 in a file of its own: its source is what is proved."""
+"""The claim of lesson 11, in its own file, so that its source can be proved."""
 
 from clusterproof.theorem import Function, Sides, among, at_most, claim, functions
 

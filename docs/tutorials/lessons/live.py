@@ -25,10 +25,10 @@ __all__ = ["BLACK", "BLUE", "GREEN", "ORANGE", "PURPLE", "SKY", "VERMILLION"]
 __all__ += ["label_axes", "number", "panels", "sliders"]
 
 PANEL_WIDTH = 4.8
-"""Inches of a figure with a single panel: on a telephone, its words are still legible."""
+"""Inches of a figure with a single panel; its words are legible even on a telephone."""
 
 MARGINS = np.array([[0.62, 0.48], [0.08, 0.27]])
-"""Inches at the left and below, and at the right and above the panels of a figure."""
+"""Inches of a figure's margins: left and bottom, right and top."""
 
 LABELS = {
     "clients": "clients m",
@@ -47,13 +47,13 @@ LABELS = {
     "start": "start, in basin radii",
     "strength": "strength λ",
 }
-"""Labels of sliders; a slider without an entry has its name as label."""
+"""Labels of sliders; other sliders are labelled by their names."""
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def number(value: float, digits: int = 2) -> str:
-    """Write a number with so many significant digits, and a very small or large one with a power of ten."""
+    """Write a number with a number of significant digits; very small or large ones with a power of ten."""
     shown, _, exponent = f"{value:.{digits}g}".partition("e")
     return f"{shown}·10{str(int(exponent)).translate(RAISED)}" if exponent else shown
 
@@ -64,7 +64,7 @@ def sliders(values: Mapping[str, Sequence[float]]) -> Any:
     Parameters
     ----------
     values
-        Positions of each slider, ascending; each starts in the middle.
+        Positions of each slider in ascending order; each slider starts in the middle.
 
     Returns
     -------
@@ -92,9 +92,9 @@ def label_axes(panel: Axes, title: str, horizontal: str, vertical: str) -> None:
 
 
 def panels(count: int = 1, height: float = 3.3) -> tuple[Figure, list[Axes]]:
-    """Make a figure with panels side by side, as wide as the text, or narrower if there is one, and this height.
+    """Make a figure with panels side by side, of this height and as wide as the text, or narrower for one panel.
 
-    Its margins are fixed, so that the panels stay where they are when a slider moves.
+    Its margins are fixed, so that the panels do not move with a slider.
     """
     with style.appearing(style.Appearance()):
         figure, axes = new_figure("", panels=count, height=height)

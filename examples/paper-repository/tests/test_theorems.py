@@ -1,4 +1,4 @@
-"""The claims and the code of the paper, as tests: run `python -m pytest tests` in the folder above."""
+"""The claims and the code of the paper as tests: run `python -m pytest tests` in the folder above."""
 
 import sys
 from collections.abc import Callable
@@ -15,11 +15,11 @@ from our_fedavg import OurFedAvg  # noqa: E402 - found by the line above
 
 @parametrize_with_claims(*sorted((ROOT / "claims").glob("[!_]*.py")))
 def test_claim(claim: Callable[[], None]) -> None:
-    """The claim is not refuted."""
+    """Check that the claim is not refuted."""
     claim()
 
 
 @parametrize_with_checks(OurFedAvg, "fedavg")
 def test_code(check: Callable[[], None]) -> None:
-    """The code agrees with the definition of FedAvg."""
+    """Check that the code agrees with the definition of FedAvg."""
     check()
