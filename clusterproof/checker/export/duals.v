@@ -93,15 +93,20 @@ Fixpoint matrix_of (i : nat) (m : list (list Z)) : list (formula * key) :=
   | [] => []
   | r :: m => match r with [] => [] | a :: r => (Opp (Num a), Product i i) :: row_of i (S i) r end ++ matrix_of (S i) m end.
 
+(* The product of the second ones; each is at least a product of positive numbers. *)
+Definition product_of (l : list (list formula * formula)) : formula := fold_right Mul (Num 1) (map snd l).
+Definition all_positive (es : list entry) (l : list (list formula * formula)) : bool :=
+  forallb (fun t => (forallb (fun p => shows es (Never (Le p (Num 0)))) (fst t) &&
+                     shows es (Below (fold_right Mul (Num 1) (fst t)) (snd t) []))%bool) l.
 (* A number is at least 0: it times positive numbers is a sum of multiples of numbers that are, of squares, of a matrix without
    negative eigenvalues, and of 1. *)
-Definition proves (es : list entry) (later : meanings) (scale : list formula) (e : form) (given : list (formula * form))
+Definition proves (es : list entry) (later : meanings) (scale : list (list formula * formula)) (e : form) (given : list (formula * form))
     (squares : list (formula * vector)) (matrix : list (list Z)) (rest : formula) : bool :=
   let known := all_known later [] in
   (are_right es later [] && forallb (fun t => shows es (Below (Num 0) (fst t) [])) given &&
    forallb (fun t => shows es (Below (Num 0) (fst t) [])) squares && shows es (Below (Num 0) rest []) &&
-   forallb (fun s => shows es (Never (Le s (Num 0)))) scale && semidefinite (length matrix) 1 matrix &&
-   vanishing same_key es (expanded known (fold_right Mul (Num 1) scale) e ++ flat_map (fun t => expanded known (Opp (fst t)) (snd t)) given ++
+   all_positive es scale && semidefinite (length matrix) 1 matrix &&
+   vanishing same_key es (expanded known (product_of scale) e ++ flat_map (fun t => expanded known (Opp (fst t)) (snd t)) given ++
      flat_map (fun t => expanded known (Opp (fst t)) (Inner (snd t) (snd t))) squares ++ matrix_of 0 matrix ++
      [(Opp rest, One)]))%bool.
 
@@ -208,6 +213,18 @@ Qed.
 Lemma shown_nonneg c : shows es (Below (Num 0) c []) = true -> 0 <= den env c.
 Proof. intro E. apply (shows_ok es _ env) in E; auto. Qed.
 
+Lemma positive_factors l : forallb (fun p => shows es (Never (Le p (Num 0)))) l = true -> 0 < den env (fold_right Mul (Num 1) l).
+Proof.
+  induction l as [|p l IH]; simpl; intro E. lra. apply andb_prop in E as [P E]. apply (shows_ok es _ env) in P; auto.
+  simpl in P. apply Rnot_le_lt in P. apply Rmult_lt_0_compat; auto.
+Qed.
+Lemma positive_product l : all_positive es l = true -> 0 < den env (product_of l).
+Proof.
+  unfold all_positive, product_of. induction l as [|[s p] l IH]; simpl; intro E. lra.
+  apply andb_prop in E as [E F]. apply andb_prop in E as [P E]. apply positive_factors in P. apply (shows_ok es _ env) in E; auto.
+  simpl in E. apply Rmult_lt_0_compat; auto. lra.
+Qed.
+
 Theorem proves_ok later scale e given squares matrix rest :
   proves es later scale e given squares matrix rest = true -> mean_it later -> hold given -> 0 <= sem e.
 Proof.
@@ -216,9 +233,7 @@ Proof.
   assert (K : all_right (all_known later [])) by (apply are_right_ok; auto; intros n l H; discriminate).
   apply (vanishing_ok key same_key same_key_ok env at_key) in Z; auto. rewrite !sum_of_terms_app, expanded_ok in Z by exact K.
   apply shown_nonneg in C.
-  assert (N' : 0 < den env (fold_right Mul (Num 1) scale)).
-  { clear - N D B. induction scale as [|s l IH]; simpl in *. lra. apply andb_prop in N as [N N']. apply (shows_ok es _ env) in N; auto.
-    apply Rnot_le_lt in N. apply Rmult_lt_0_compat; auto. }
+  apply positive_product in N.
   assert (X : sum_of_terms env at_key (flat_map (fun t => expanded (all_known later []) (Opp (fst t)) (snd t)) given) <= 0).
   { clear - G P K D B. induction given as [|t l IH]; simpl in *. unfold sum_of_terms; simpl. lra.
     apply andb_prop in P as [P P']. apply shown_nonneg in P. destruct G as [G G']. rewrite sum_of_terms_app, expanded_ok by exact K. simpl.
@@ -228,7 +243,7 @@ Proof.
     apply andb_prop in Q as [P P']. apply shown_nonneg in P. rewrite sum_of_terms_app, expanded_ok by exact K. cbn [den sem].
     specialize (IH P'). pose proof (Rmult_le_pos _ _ P (ip_pos S (vec (snd t)))). lra. }
   change (sum_of_terms env at_key [(Opp rest, One)]) with (- den env rest * 1 + 0) in Z. change (den env (Num 0)) with 0 in C.
-  apply Rmult_le_reg_l with (den env (fold_right Mul (Num 1) scale)). exact N'. rewrite Rmult_0_r. lra.
+  apply Rmult_le_reg_l with (den env (product_of scale)). exact N. rewrite Rmult_0_r. lra.
 Qed.
 Lemma below a b : 0 <= sem (Minus b a) -> sem a <= sem b.
 Proof. simpl. lra. Qed.

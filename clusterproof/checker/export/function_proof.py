@@ -25,7 +25,7 @@ class Sum:
     Attributes
     ----------
     scale
-        Positive numbers with which everything is multiplied.
+        Numbers with which everything is multiplied, each with a positive one that it is at least.
     given
         Factors by the names of conditions.
     squares, matrix
@@ -133,7 +133,7 @@ class Place:
         self._define(f"given_{k}", "list (formula * form)", listed(given))
         self._define(f"squares_{k}", "list (formula * vector)", listed(squares))
         self._define(f"matrix_{k}", "list (list Z)", f"{listed(sum_.matrix)}%Z")
-        self._define(f"scale_{k}", "list formula", listed(sum_.scale))
+        self._define(f"scale_{k}", "list (list formula * formula)", listed(sum_.scale))
         self._define(f"rest_{k}", "formula", sum_.rest)
         self._define(f"small_{k}", "form", self._form(small))
         self._define(f"large_{k}", "form", self._form(large))

@@ -169,4 +169,9 @@ def _sum(case: _Case, words: Words) -> Sum:
     scale = lcm(*(entry.denominator for row in matrix for entry in row))
     rows: Sequence[str] = [listed(f"({whole(int(entry * scale))})" for entry in row) for row in matrix]
     multiples = [(name, number_code(factor * scale)) for name, factor in given]
-    return Sum([number_code(scale)], multiples, number_code(least * scale), matrix=rows)
+    return Sum(
+        [f"([{number_code(scale)}], {number_code(scale)})"],
+        multiples,
+        number_code(least * scale),
+        matrix=rows,
+    )

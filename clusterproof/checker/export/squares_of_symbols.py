@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
+from itertools import combinations
 from math import lcm
 from typing import Any
 
 from clusterproof.checker.kernel.evaluation import Refused
 from clusterproof.checker.kernel.multipliers import Need
-from clusterproof.checker.kernel.polynomials import Polynomial
+from clusterproof.checker.kernel.polynomials import Polynomial, constant, plus, times
 from clusterproof.checker.kernel.quotients import Quotient
 
 TRIED = 400
@@ -51,8 +53,13 @@ class Ratios:
         return Polynomial.of(terms, self._width)
 
 
-Factors = dict[str, tuple[Any, int]]
-"""Polynomials of flint, by their text, which cannot be hashed, with their powers."""
+Factors = dict[str, tuple[Any, int, Any]]
+"""Positive polynomials of flint, by their text, which cannot be hashed, with their powers; and what is positive and at
+most each of them: itself, or a part of a product of what strict hypotheses say is positive."""
+SHARES = tuple(Fraction(1, 2**k) for k in range(5))
+"""Parts of what strict hypotheses say is positive that are tried."""
+STRICT = 5
+"""Most strict hypotheses whose products are tried."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +101,7 @@ def squares_of(need: Need, entries: Mapping[tuple[int, int], Any], ratios: Ratio
 class _Search:
     def __init__(self, need: Need, ratios: Ratios) -> None:
         self._need, self._ratios, self._tried = need, ratios, 0
-        self._signs: dict[Any, int] = {}
+        self._signs: dict[str, tuple[int, Any]] = {}
 
     def squares(self, rest: Mapping[tuple[int, int], Any]) -> list[Square] | None:
         self._tried += 1
@@ -134,20 +141,37 @@ class _Search:
         sign, found = (1 if content > 0 else -1), Factors()
         if abs(int(content)) != 1:
             whole = self._ratios.one * abs(int(content))
-            found[str(whole)] = whole, 1
+            found[str(whole)] = whole, 1, whole
         for factor, power in factors:
-            own = self._sign(factor)
+            own, least = self._sign(factor)
             if not own:
                 return None
             sign *= own ** int(power)
-            found[str(factor * own)] = factor * own, int(power)
+            found[str(factor * own)] = factor * own, int(power), least
         return sign, found
 
-    def _sign(self, p: Any) -> int:
+    def _sign(self, p: Any) -> tuple[int, Any]:
+        """Return the sign of a polynomial, and what is positive and at most it times its sign; 0 if it is not shown."""
         key = str(p)
         if key not in self._signs:
-            self._signs[key] = self._need.sign(self._ratios.polynomial(p))
+            self._signs[key] = self._found_sign(p)
         return self._signs[key]
+
+    def _found_sign(self, p: Any) -> tuple[int, Any]:
+        own = self._ratios.polynomial(p)
+        if sign := self._need.sign(own):
+            return sign, p * sign
+        strict = [fact.slack.top for fact in self._need.facts if fact.strict]
+        strict = [each for each in strict if self._need.sign(each) == 1][:STRICT]
+        for sign in (1, -1):
+            signed = plus(constant(0, self._need.width), own, sign)
+            for count in range(1, len(strict) + 1):
+                for factors in combinations(strict, count):
+                    least = reduce(times, factors)
+                    for share in SHARES:
+                        if self._need.is_nonnegative(plus(signed, least, -share)):
+                            return sign, (factors, share)
+        return 0, None
 
     def _without(self, i: int, rest: Mapping[tuple[int, int], Any]) -> dict[tuple[int, int], Any]:
         top, bottom = rest[i, i]

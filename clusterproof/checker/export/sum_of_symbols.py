@@ -8,10 +8,11 @@ from typing import Any
 
 from clusterproof.checker.export.function_proof import Sum
 from clusterproof.checker.export.function_words import Symbols
+from clusterproof.checker.export.rocq_text import listed
 from clusterproof.checker.export.squares_of_symbols import Factors, Ratios, positive_factors, squares_of
 from clusterproof.checker.kernel.evaluation import Refused
 from clusterproof.checker.kernel.multipliers import Need, remaining
-from clusterproof.checker.kernel.polynomials import constant
+from clusterproof.checker.kernel.polynomials import Polynomial, constant
 from clusterproof.checker.kernel.quotients import Quotient
 
 
@@ -33,18 +34,18 @@ def sum_of(need: Need, proof: Mapping[str, Any], symbols: Symbols) -> Sum:
     }
     common = Factors()
     for factors in (*(square.bottom for square in squares), *(each[2] for each in signed.values())):
-        for key, (factor, power) in factors.items():
-            common[key] = factor, max(power, common.get(key, (factor, 0))[1])
+        for key, (factor, power, least) in factors.items():
+            common[key] = factor, max(power, common.get(key, (factor, 0, least))[1]), least
 
     def times_common(top: Any, bottom: Factors) -> str:
-        for key, (factor, power) in common.items():
-            top = top * factor ** (power - bottom.get(key, (factor, 0))[1])
+        for key, (factor, power, least) in common.items():
+            top = top * factor ** (power - bottom.get(key, (factor, 0, least))[1])
         return code(top)
 
     def code(p: Any) -> str:
-        return symbols.code(Quotient(ratios.polynomial(p), constant(1, need.width), need.width))
+        return _code(ratios.polynomial(p), symbols)
 
-    scale = [code(factor) for factor, power in common.values() for _ in range(power)]
+    scale = positive_pairs(common, ratios, symbols)
     given = [
         (name, times_common(top * sign, bottom))
         for name, (top, sign, bottom) in signed.items()
@@ -62,3 +63,20 @@ def sum_of(need: Need, proof: Mapping[str, Any], symbols: Symbols) -> Sum:
         for square in squares
     ]
     return Sum(scale, given, rest, squares=found)
+
+
+def positive_pairs(factors: Factors, ratios: Ratios, symbols: Symbols) -> list[str]:
+    """Write factors, each as often as its power, with what is positive and at most it."""
+    pairs = []
+    for factor, power, least in factors.values():
+        own = _code(ratios.polynomial(factor), symbols)
+        positive = [own]
+        if type(least) is tuple:
+            several, share = least
+            positive = [symbols.code(share), *(_code(each, symbols) for each in several)]
+        pairs += [f"({listed(positive)}, {own})"] * power
+    return pairs
+
+
+def _code(p: Polynomial, symbols: Symbols) -> str:
+    return symbols.code(Quotient(p, constant(1, p.width), p.width))
