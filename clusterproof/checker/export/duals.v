@@ -69,12 +69,15 @@ Fixpoint flattened (known : meanings) (c : formula) (e : vector) : multiples :=
   end.
 Definition cross (l m : multiples) : list (formula * key) :=
   flat_map (fun s => map (fun t => (Mul (fst s) (fst t), Product (Nat.min (snd s) (snd t)) (Nat.max (snd s) (snd t)))) m) l.
-Fixpoint expanded (known : meanings) (c : formula) (e : form) : list (formula * key) :=
+(* Of a value that is written twice, for equal points, the first one. *)
+Fixpoint first_of (same : list (nat * nat)) (n : nat) : nat :=
+  match same with [] => n | (m, k) :: same => if (n =? m)%nat then k else first_of same n end.
+Fixpoint expanded (same : list (nat * nat)) (known : meanings) (c : formula) (e : form) : list (formula * key) :=
   match e with
-  | Number d => [(Mul c d, One)] | Value n => [(c, Height n)]
+  | Number d => [(Mul c d, One)] | Value n => [(c, Height (first_of same n))]
   | Inner a b => cross (flattened known c a) (flattened known (Num 1) b)
-  | Plus a b => expanded known c a ++ expanded known c b | Minus a b => expanded known c a ++ expanded known (Opp c) b
-  | Times d a => expanded known (Mul c d) a | Over a d => expanded known (Div c d) a
+  | Plus a b => expanded same known c a ++ expanded same known c b | Minus a b => expanded same known c a ++ expanded same known (Opp c) b
+  | Times d a => expanded same known (Mul c d) a | Over a d => expanded same known (Div c d) a
   end.
 Fixpoint are_right (es : list entry) (later : meanings) (known : meanings) : bool :=
   match later with
@@ -100,14 +103,14 @@ Definition all_positive (es : list entry) (l : list (list formula * formula)) : 
                      shows es (Below (fold_right Mul (Num 1) (fst t)) (snd t) []))%bool) l.
 (* A number is at least 0: it times positive numbers is a sum of multiples of numbers that are, of squares, of a matrix without
    negative eigenvalues, and of 1. *)
-Definition proves (es : list entry) (later : meanings) (scale : list (list formula * formula)) (e : form) (given : list (formula * form))
+Definition proves (es : list entry) (same : list (nat * nat)) (later : meanings) (scale : list (list formula * formula)) (e : form) (given : list (formula * form))
     (squares : list (formula * vector)) (matrix : list (list Z)) (rest : formula) : bool :=
   let known := all_known later [] in
   (are_right es later [] && forallb (fun t => shows es (Below (Num 0) (fst t) [])) given &&
    forallb (fun t => shows es (Below (Num 0) (fst t) [])) squares && shows es (Below (Num 0) rest []) &&
    all_positive es scale && semidefinite (length matrix) 1 matrix &&
-   vanishing same_key es (expanded known (product_of scale) e ++ flat_map (fun t => expanded known (Opp (fst t)) (snd t)) given ++
-     flat_map (fun t => expanded known (Opp (fst t)) (Inner (snd t) (snd t))) squares ++ matrix_of 0 matrix ++
+   vanishing same_key es (expanded same known (product_of scale) e ++ flat_map (fun t => expanded same known (Opp (fst t)) (snd t)) given ++
+     flat_map (fun t => expanded same known (Opp (fst t)) (Inner (snd t) (snd t))) squares ++ matrix_of 0 matrix ++
      [(Opp rest, One)]))%bool.
 
 Section Meaning.
@@ -159,11 +162,18 @@ Proof.
   intros L M. rewrite <- L. unfold sum_along at 1, cross. clear L. induction l as [|[c i] l IH]; simpl. reflexivity.
   rewrite sum_of_terms_app, IH, row_ok, M, (ip_sym S y). reflexivity.
 Qed.
-Lemma expanded_ok known : all_right known -> forall e c, sum_of_terms env at_key (expanded known c e) = den env c * sem e.
+Fixpoint equal_values (same : list (nat * nat)) : Prop :=
+  match same with [] => True | (m, k) :: same => val m = val k /\ equal_values same end.
+Lemma first_of_ok same n : equal_values same -> val (first_of same n) = val n.
 Proof.
-  intro K. induction e; intro k; simpl.
+  induction same as [|[m k] same IH]; simpl; intro E. reflexivity. destruct E as [E F].
+  destruct (n =? m)%nat eqn:Q. apply Nat.eqb_eq in Q as ->. symmetry. exact E. exact (IH F).
+Qed.
+Lemma expanded_ok same known : equal_values same -> all_right known -> forall e c, sum_of_terms env at_key (expanded same known c e) = den env c * sem e.
+Proof.
+  intros W K. induction e; intro k; simpl.
   - unfold sum_of_terms; simpl. ring.
-  - unfold sum_of_terms; simpl. ring.
+  - unfold sum_of_terms; simpl. rewrite first_of_ok by exact W. ring.
   - rewrite (cross_ok _ _ (den env k [*] vec a) (vec b)). apply ip_times.
     intro z. rewrite flattened_ok, ip_times by exact K. reflexivity. intro z. rewrite flattened_ok by exact K. simpl. ring.
   - rewrite sum_of_terms_app, IHe1, IHe2. ring.
@@ -203,6 +213,20 @@ Proof.
   - change (sum_of_terms env at_key (?t :: ?l)) with (den env (fst t) * at_key (snd t) + sum_of_terms env at_key l).
     rewrite sum_of_terms_app, IH, row_of_ok. simpl. rewrite shifted_ok, Nat.add_0_r. ring.
 Qed.
+Theorem same_points later a b : are_right es later [] = true -> mean_it later ->
+  vanishing Nat.eqb es (flattened (all_known later []) (Num 1) a ++ flattened (all_known later []) (Opp (Num 1)) b) = true ->
+  vec a = vec b.
+Proof.
+  intros E M V. assert (K : all_right (all_known later [])) by (apply are_right_ok; auto; intros n l H; discriminate).
+  assert (L : like (vec a) (vec b)).
+  { intro z. apply (vanishing_ok nat Nat.eqb (fun i j => proj1 (Nat.eqb_eq i j)) env (fun i => <<v i, z>>)) in V; auto.
+    rewrite sum_of_terms_app in V. change (sum_of_terms env (fun i => <<v i, z>>)) with (sum_along z) in V.
+    rewrite !flattened_ok in V by exact K. simpl in V. lra. }
+  assert (N : vec a [-] vec b = origin S).
+  { apply ip_definite. rewrite ip_difference, !ip_difference_r, (L (vec a)), (L (vec b)). ring. }
+  rewrite <- (plus_origin S (vec a)), <- (plus_opposite S (vec b)), (plus_comm S (vec b)), plus_assoc.
+  change (vec a [-] vec b [+] vec b = vec b). rewrite N, plus_comm. apply plus_origin.
+Qed.
 Fixpoint hold (given : list (formula * form)) : Prop :=
   match given with [] => True | t :: given => 0 <= sem (snd t) /\ hold given end.
 Lemma same_key_ok k l : same_key k l = true -> k = l.
@@ -225,22 +249,22 @@ Proof.
   simpl in E. apply Rmult_lt_0_compat; auto. lra.
 Qed.
 
-Theorem proves_ok later scale e given squares matrix rest :
-  proves es later scale e given squares matrix rest = true -> mean_it later -> hold given -> 0 <= sem e.
+Theorem proves_ok same later scale e given squares matrix rest :
+  proves es same later scale e given squares matrix rest = true -> equal_values same -> mean_it later -> hold given -> 0 <= sem e.
 Proof.
-  unfold proves. intros E M G. repeat (apply andb_prop in E as [E ?F]). rename F into Z, F0 into T, F1 into N, F2 into C, F3 into Q, F4 into P.
+  unfold proves. intros E W M G. repeat (apply andb_prop in E as [E ?F]). rename F into Z, F0 into T, F1 into N, F2 into C, F3 into Q, F4 into P.
   apply (semidefinite_ok S _ _ _ v) in T; [|lia]. pose proof (matrix_ok matrix 0) as U. change (shifted_by 0) with v in U.
   assert (K : all_right (all_known later [])) by (apply are_right_ok; auto; intros n l H; discriminate).
-  apply (vanishing_ok key same_key same_key_ok env at_key) in Z; auto. rewrite !sum_of_terms_app, expanded_ok in Z by exact K.
+  apply (vanishing_ok key same_key same_key_ok env at_key) in Z; auto. rewrite !sum_of_terms_app, expanded_ok in Z by assumption.
   apply shown_nonneg in C.
   apply positive_product in N.
-  assert (X : sum_of_terms env at_key (flat_map (fun t => expanded (all_known later []) (Opp (fst t)) (snd t)) given) <= 0).
-  { clear - G P K D B. induction given as [|t l IH]; simpl in *. unfold sum_of_terms; simpl. lra.
-    apply andb_prop in P as [P P']. apply shown_nonneg in P. destruct G as [G G']. rewrite sum_of_terms_app, expanded_ok by exact K. simpl.
+  assert (X : sum_of_terms env at_key (flat_map (fun t => expanded same (all_known later []) (Opp (fst t)) (snd t)) given) <= 0).
+  { clear - G P K D B W. induction given as [|t l IH]; simpl in *. unfold sum_of_terms; simpl. lra.
+    apply andb_prop in P as [P P']. apply shown_nonneg in P. destruct G as [G G']. rewrite sum_of_terms_app, expanded_ok by assumption. simpl.
     specialize (IH P' G'). pose proof (Rmult_le_pos _ _ P G). lra. }
-  assert (Y : sum_of_terms env at_key (flat_map (fun t => expanded (all_known later []) (Opp (fst t)) (Inner (snd t) (snd t))) squares) <= 0).
-  { clear - Q K D B. induction squares as [|t l IH]; cbn [flat_map forallb] in *. unfold sum_of_terms; simpl. lra.
-    apply andb_prop in Q as [P P']. apply shown_nonneg in P. rewrite sum_of_terms_app, expanded_ok by exact K. cbn [den sem].
+  assert (Y : sum_of_terms env at_key (flat_map (fun t => expanded same (all_known later []) (Opp (fst t)) (Inner (snd t) (snd t))) squares) <= 0).
+  { clear - Q K D B W. induction squares as [|t l IH]; cbn [flat_map forallb] in *. unfold sum_of_terms; simpl. lra.
+    apply andb_prop in Q as [P P']. apply shown_nonneg in P. rewrite sum_of_terms_app, expanded_ok by assumption. cbn [den sem].
     specialize (IH P'). pose proof (Rmult_le_pos _ _ P (ip_pos S (vec (snd t)))). lra. }
   change (sum_of_terms env at_key [(Opp rest, One)]) with (- den env rest * 1 + 0) in Z. change (den env (Num 0)) with 0 in C.
   apply Rmult_le_reg_l with (den env (product_of scale)). exact N. rewrite Rmult_0_r. lra.

@@ -57,6 +57,8 @@ class Place:
         By the names of the kernel's conditions the comparison, and the hypothesis.
     suffix
         Of names that are defined for it.
+    positive
+        Factors of divisors, each with positive numbers whose product it is at least.
     """
 
     words: Words
@@ -65,6 +67,7 @@ class Place:
     entries: Sequence[str] = ()
     bounds: Sequence[str] = ()
     known: Mapping[str, tuple[Comparison, str]] = field(default_factory=dict)
+    positive: Sequence[Sequence[str]] = ()
 
     def __post_init__(self) -> None:
         words, view = self.words, self.words.view
@@ -87,12 +90,37 @@ class Place:
                 what = words.code(right)
                 self._known.append("(by_equation S _ _ M')")
             meanings.append(f"({place}%nat, {what}, {words.multiples(last.value)})")
-        meanings += [
-            f"({words.base(node)}%nat, {words.code(node, define=True)}, {words.multiples(node.value)})"
-            for _, node in words.lets
+        self._again: list[tuple[str, str, str]] = []
+        self._equalities: list[str] = []
+        for node in words.vectors:
+            if node.operator == "gradient":
+                first = next(triplet for other, triplet in words.again if other is node)
+                equal = self._same(node, first[0])
+                self._known.append(f"(by_equation S _ _ (f_equal {words.gradient(node)} {equal}))")
+                what = words.code(first[1])
+            else:
+                self._known.append("(fun z' => eq_refl)")
+                what = words.code(node, define=True)
+            meanings.append(f"({words.base(node)}%nat, {what}, {words.multiples(node.value)})")
+        self._values = [
+            (node, first, f"(f_equal {words.function(node)} {self._same(node, first[0])})")
+            for node, first in words.again
+            if node.operator == "height"
         ]
+        pairs = [
+            f"({words.height(node)}%nat, {words.height(first[2])}%nat)" for node, first, _ in self._values
+        ]
+        self._define("same", "list (nat * nat)", listed(pairs))
         self._define("meanings", "meanings", listed(meanings))
-        self._define("entries", "list entry", listed(self.entries))
+        self._define("basic", "list entry", listed(self.entries))
+        kind = "list (list formula * formula)"
+        for k, factors in enumerate(self.positive):
+            self._define(f"divisor_{k}", kind, listed(factors))
+        signs = [
+            f"Supposed (Lt (Num 0) (product_of {self.own(f'divisor_{k}')}))"
+            for k in range(len(self.positive))
+        ]
+        self._define("entries", "list entry", f"{self.own('basic')} ++ {listed(signs)}")
 
     def own(self, name: str) -> str:
         """Return a name of the proof, which no source has."""
@@ -101,27 +129,65 @@ class Place:
     def _define(self, name: str, kind: str, text: str) -> None:
         self.definitions.append(f"Definition {self.own(name)}{f' : {kind}' if kind else ''} :=\n  {text}.")
 
+    def _same(self, node: Traced, first: Traced) -> str:
+        """Return the name of the equality of two points, which is shown from what is known so far."""
+        other = node.parts[1]
+        texts = self.words.text(other), self.words.text(first)
+        for *pair, name in self._again:
+            if tuple(pair) == texts:
+                return name
+        name, several = f"Y_{len(self._again)}'", f"(firstn {len(self._known)} {self.own('meanings')})"
+        self._again.append((*texts, name))
+        points = " ".join(map(self.words.code, (other, first)))
+        self._equalities += [
+            f"assert ({name} : {texts[0]} = {texts[1]}).",
+            f"{{ refine (same_points S env' v' {self.own('entries')} D' B' {several} {points} _",
+            f"    {conjunction(self._known)} _); vm_cast_no_check (eq_refl true). }}",
+        ]
+        return name
+
     def begin(self) -> list[str]:
         """Return the steps with which a proof at this place begins."""
         words = self.words
         entries = self.own("entries")
         bases = "; ".join(words.text(each) for each in words.bases)
         values = "; ".join(words.text(each) for each in words.heights)
+        bounds = [*self.bounds, *(f"V_{k}'" for k in range(len(self.positive)))]
         steps = [
             *(f"pose ({name} := {words.text(node, define=True)})." for name, node in words.lets),
             f"pose (env' := [{'; '.join(self.env)}] : list R).",
             f"pose (v' := fun i' => nth i' [{bases}] (origin S)).",
             f"pose (val' := fun i' => nth i' ([{values}] : list R) 0).",
+            *self._signs_of_divisors(),
             f"assert (D' : fst (defined env' 0 {entries}) = snd (defined env' 0 {entries})) by exact (eq_refl nil).",
-            f"assert (B' : bounded env' 0 {entries}) by exact {conjunction(self.bounds)}.",
+            f"assert (B' : bounded env' 0 {entries}) by exact {conjunction(bounds)}.",
         ]
         for member in self._members:
             steps += member.begin(entries)
-        known = [*self._known, *["(fun z' => eq_refl)"] * len(words.lets)]
         return [
             *steps,
-            f"assert (K' : mean_it S env' v' {self.own('meanings')}) by exact {conjunction(known)}.",
+            *self._equalities,
+            f"assert (K' : mean_it S env' v' {self.own('meanings')}) by exact {conjunction(self._known)}.",
+            f"assert (W' : equal_values val' {self.own('same')})",
+            f"  by exact {conjunction([proof for *_, proof in self._values])}.",
         ]
+
+    def _signs_of_divisors(self) -> list[str]:
+        """Return steps that show divisors to be positive."""
+        if not self.positive:
+            return []
+        basic = self.own("basic")
+        steps = [
+            f"assert (D_0' : fst (defined env' 0 {basic}) = snd (defined env' 0 {basic})) by exact (eq_refl nil).",
+            f"assert (B_0' : bounded env' 0 {basic}) by exact {conjunction(self.bounds)}.",
+        ]
+        for k in range(len(self.positive)):
+            product = self.own(f"divisor_{k}")
+            steps += [
+                f"assert (V_{k}' : 0 < den env' (product_of {product})).",
+                f"{{ apply (positive_product env' {basic} D_0' B_0' {product}). vm_cast_no_check (eq_refl true). }}",
+            ]
+        return steps
 
     def below(self, small: Any, large: Any, sum_: Sum) -> tuple[list[str], str]:
         """Return steps, and a proof by them that a number that depends on functions is at most another one."""
@@ -142,13 +208,13 @@ class Place:
             for name in ("given", "squares", "matrix", "scale", "rest", "small", "large")
         }
         steps = [
-            f"assert (P_{k}' : proves {self.own('entries')} {self.own('meanings')} {own['scale']}",
+            f"assert (P_{k}' : proves {self.own('entries')} {self.own('same')} {self.own('meanings')} {own['scale']}",
             f"  (Minus {own['large']} {own['small']}) {own['given']} {own['squares']} {own['matrix']}",
             f"  {own['rest']} = true)",
             "  by (vm_cast_no_check (eq_refl true)).",
             f"assert (H_{k}' : hold S env' v' val' {own['given']})",
             f"  by exact {conjunction([proof for _, proof in conditions])}.",
-            f"pose proof (proves_ok S env' v' val' _ D' B' _ _ _ _ _ _ _ P_{k}' K' H_{k}') as E_{k}'.",
+            f"pose proof (proves_ok S env' v' val' _ D' B' _ _ _ _ _ _ _ _ P_{k}' W' K' H_{k}') as E_{k}'.",
         ]
         return steps, f"(below S env' v' val' {own['small']} {own['large']} E_{k}')"
 

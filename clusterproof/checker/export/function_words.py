@@ -8,7 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from clusterproof.checker.export.rocq_text import Names, listed, whole
-from clusterproof.checker.export.traced import Comparison, Traced, View, in_order, operands
+from clusterproof.checker.export.traced import Comparison, Traced, Triplet, View, in_order, operands
+from clusterproof.checker.kernel.evaluation import Refused
 from clusterproof.checker.kernel.interpolation import OperatorClass
 from clusterproof.checker.kernel.polynomials import Polynomial, constant
 from clusterproof.checker.kernel.quotients import Quotient
@@ -145,6 +146,10 @@ class Words:
         Vectors, and values of functions, by their places.
     lets
         Names of vectors with what they are, in order.
+    again
+        Gradients and values at points that are written in two ways, with the triplet of the first one.
+    vectors
+        In order the base vectors that are defined, or asked for again.
     """
 
     def __init__(
@@ -162,7 +167,7 @@ class Words:
         triplets = [view.triplets[at] for at in sorted(view.triplets)]
         self.bases = [*view.free, *(gradient for _, gradient, _ in triplets)]
         self.heights = [height for *_, height in triplets if height.operator == "height"]
-        nodes = in_order([*(point for point, *_ in triplets), *roots])
+        nodes = in_order([*(point for point, *_ in view.triplets.values()), *roots])
         uses = Counter(id(part) for node in nodes for part in operands(node))
         self.heights += [node for node in nodes if node.operator == "minimum"]
         points = {id(point) for point, *_ in triplets}
@@ -170,15 +175,38 @@ class Words:
         self._height = {id(each): k for k, each in enumerate(self.heights)}
         self._named: dict[int, str] = {}
         self.lets: list[tuple[str, Traced]] = []
+        self.again: list[tuple[Traced, Triplet]] = []
+        self.vectors: list[Traced] = []
         for node in nodes:
+            if node.operator == "height" and id(node) not in self._height and only is None:
+                self._ask_again(node, triplets)
+                self._height[id(node)] = len(self.heights)
+                self.heights.append(node)
             if not node.is_vector or id(node) in self._place or id(node) in self._given:
                 continue
-            name = wanted.get(id(node), (None, ""))[1]
-            if (id(node) in points or uses[id(node)] > 1 or name) and (only is None or id(node) in only):
+            if node.operator == "gradient":
+                if only is not None:  # no proof is about what is written there
+                    continue
+                self._ask_again(node, triplets)
+            else:
+                name = wanted.get(id(node), (None, ""))[1]
+                if not (id(node) in points or uses[id(node)] > 1 or name) or (
+                    only is not None and id(node) not in only
+                ):
+                    continue
                 self._named[id(node)] = frame.names.new(name or "x")
                 self.lets.append((self._named[id(node)], node))
-                self._place[id(node)] = len(self.bases)
-                self.bases.append(node)
+            self._place[id(node)] = len(self.bases)
+            self.bases.append(node)
+            self.vectors.append(node)
+
+    def _ask_again(self, node: Traced, triplets: Sequence[Triplet]) -> None:
+        """Keep a gradient or value at a point that is written in another way, with what is known there."""
+        for triplet in triplets:
+            if triplet[1 if node.operator == "gradient" else 2].value is node.value:
+                self.again.append((node, triplet))
+                return
+        raise Refused("no theorem for Rocq: what is asked of a function is not known at a place")
 
     @property
     def named(self) -> dict[int, str]:
@@ -242,6 +270,18 @@ class Words:
         small, large = map(self.text, self.sides(comparison))
         sign = {">=": "<=", ">": "<", "==": "="}.get(comparison.sign, comparison.sign)
         return f"{small} {sign} {large}"
+
+    def function(self, value: Traced) -> str:
+        """Return the name of the function that has a value."""
+        return self.frame.functions[value.parts[0]]
+
+    def gradient(self, value: Traced) -> str:
+        """Return the name of the gradient or operator that returned a vector."""
+        return self.frame.gradients[value.parts[0]]
+
+    def height(self, value: Traced) -> int:
+        """Return the place of a value of a function."""
+        return self._height[id(value)]
 
     def base(self, value: Traced) -> int:
         """Return the place of a base vector."""
@@ -313,7 +353,7 @@ class Words:
 
     def matrix(self, form: Form) -> list[list[Fraction]]:
         """Return the upper rows of the matrix of a form without values, of the base vectors that are free."""
-        size = len(self.bases) - len(self.lets)
+        size = len(self.bases) - len(self.vectors)
         rows = [[Fraction(0)] * (size - i) for i in range(size)]
         free = self._free_vectors()
         for (left, right), factor in ((key, value) for key, value in form.terms.items() if len(key) == 2):

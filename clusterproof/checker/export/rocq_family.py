@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -13,9 +14,9 @@ from clusterproof.checker.export.function_source import Loop, Said, Source, conc
 from clusterproof.checker.export.function_words import Frame, Symbols, Words, number_text, with_lets
 from clusterproof.checker.export.rocq_dual import composed, equation_of, statement, total_of
 from clusterproof.checker.export.rocq_text import comment
-from clusterproof.checker.export.sum_of_symbols import sum_of
+from clusterproof.checker.export.sum_of_symbols import divisor_pairs, sum_of
 from clusterproof.checker.export.traced import Comparison, Traced, View, in_order, operands
-from clusterproof.checker.kernel.evaluation import Evaluation, Outside, Refused, limited, running
+from clusterproof.checker.kernel.evaluation import Evaluation, Outside, Refused, Used, limited, running
 from clusterproof.checker.kernel.evidence import FIELDS, HEAD
 from clusterproof.checker.kernel.families import needs
 from clusterproof.checker.kernel.multipliers import Need
@@ -117,7 +118,7 @@ class _Theorem:
         self._places = {n: min(v.top.places) for n, v in case.instance.items() if type(v) is Quotient}
         self._plain = {place: frame.numbers[n] for n, place in self._places.items()}
         self._width = len(case.box)
-        self._proofs = iter(case.needs)
+        self._proofs = deque(case.needs)
         line = source.lines[id(case.sides.slacks)]
         self._sign = line.sign
         self._entries = conclusions(line, len(case.sides.slacks))
@@ -275,6 +276,7 @@ class _Theorem:
         states: Mapping[int, str],
         hypotheses: Mapping[int, tuple[Comparison | None, str]],
         passed: int | None,
+        divisors: Sequence[Used],
     ) -> Place:
         """Return a place where facts are known, each by a hypothesis."""
         symbols = self._symbols(states)
@@ -302,7 +304,14 @@ class _Theorem:
                 facts.append((fact, code, hypothesis))
         entries, bounds = self._read(facts, symbols)
         env = [symbols.names[place] for place in range(self._width)]
-        return Place(words, f"{self._name.removeprefix('case_')}_{suffix}", env, entries, bounds, conditions)
+        used = [*self._case.record.now.divisors, *divisors]
+        signs = (
+            divisor_pairs(self._proofs[0][0], [each.what.top for each in used], symbols)
+            if self._proofs
+            else []
+        )
+        own = f"{self._name.removeprefix('case_')}_{suffix}"
+        return Place(words, own, env, entries, bounds, conditions, signs)
 
     def _read(self, facts: Sequence[tuple[Fact, str, str]], symbols: Symbols) -> tuple[list[str], list[str]]:
         """Return what the checker reads of the symbols, and the hypotheses by which it holds."""
@@ -366,7 +375,7 @@ class _Theorem:
     def _below(self, place: Place, small: Any, large: Any, sign: str) -> tuple[list[str], str]:
         if sign == "==":
             raise Refused("no theorem for Rocq about functions shows an equation of them yet")
-        need, proof = next(self._proofs)
+        need, proof = self._proofs.popleft()
         return place.below(small, large, sum_of(need, proof, place.words.symbols))
 
     def _induction(self, loop: Loop) -> list[str]:
@@ -395,7 +404,14 @@ class _Theorem:
             key: (c, self._hypotheses[id(c.fact)]) for key, c in ((id(c.fact), c) for _, c in self._supposed)
         }
         place = self._place(
-            "start", loop.start[0].view, _roots(loop.start[0].parts), start.known, {}, outer, None
+            "start",
+            loop.start[0].view,
+            _roots(loop.start[0].parts),
+            start.known,
+            {},
+            outer,
+            None,
+            goals["start"].divisors,
         )
         own, tactics = self._shown(place, loop.start[0].parts)
         steps += [
@@ -421,7 +437,7 @@ class _Theorem:
         known |= {id(fact): (None, f"N{k}'") for k, fact in enumerate(made)}
         states = {**self._free_numbers(loop.before[-1]), at: "INR m'"}
         roots = [*_roots(after.parts), *_roots(loop.before[-1].parts)]
-        place = self._place("round", after.view, roots, a_round.known, states, known, at)
+        place = self._place("round", after.view, roots, a_round.known, states, known, at, a_round.divisors)
         own, tactics = self._shown(place, after.parts)
         steps += [
             f"assert (R' : forall m' s', 0 <= INR m' -> INR m' <= {frame.numbers[self._counts[0]]} - 1 ->",
@@ -464,7 +480,7 @@ class _Theorem:
             roots += _roots(loop.last[-1].parts)
         facts = [*case.record.now.known, *case.sides.facts]
         roots += [side for _, c in self._supposed for side in (c.left, c.right)]
-        place = self._place("line", case.view, roots, facts, states, known, None)
+        place = self._place("line", case.view, roots, facts, states, known, None, ())
         solved = [] if loop is None else self._solved(loop.last, place.words.symbols)
         steps = [*solved, *place.begin()]
         tactics = []

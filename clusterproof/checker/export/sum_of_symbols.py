@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
@@ -63,6 +64,20 @@ def sum_of(need: Need, proof: Mapping[str, Any], symbols: Symbols) -> Sum:
         for square in squares
     ]
     return Sum(scale, given, rest, squares=found)
+
+
+def divisor_pairs(need: Need, divisors: Iterable[Polynomial], symbols: Symbols) -> list[list[str]]:
+    """Return the factors of divisors that are products, as of ``positive_pairs``; those without a sign are left out."""
+    ratios, found = Ratios(need.width), dict[str, list[str]]()
+    for divisor in divisors:
+        with suppress(Refused):
+            _, factors = positive_factors(
+                need, ratios.of(Quotient(divisor, constant(1, need.width), need.width))[0], ratios
+            )
+            if len(factors) > 1 or any(type(least) is tuple for *_, least in factors.values()):
+                pairs = positive_pairs(factors, ratios, symbols)
+                found[str(pairs)] = pairs
+    return list(found.values())
 
 
 def positive_pairs(factors: Factors, ratios: Ratios, symbols: Symbols) -> list[str]:

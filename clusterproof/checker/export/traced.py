@@ -234,6 +234,7 @@ class Asked:
             raise Refused("no theorem for Rocq has a distance of the start that is a number yet")
         self.trace, self.points = trace, list[Traced]()
         self._triplets: dict[tuple[int, int], tuple[Any, Triplet]] = {}
+        self._again: dict[tuple[int, int], tuple[Any, Triplet]] = {}
         self.start = Traced("point", ("start",), trace.start)
         self.solution: Traced | None = None
         self.minimum: Traced = Traced("minimum", (), trace.minimum)
@@ -253,11 +254,21 @@ class Asked:
         triplet = oracle.evaluate(point.value)
         at = place, next(k for k, each in enumerate(oracle.triplets) if each is triplet)
         if at not in self._triplets or self._triplets[at][0] is not triplet:  # others were forgotten
-            _, gradient, value = triplet
-            has_values = isinstance(oracle.definition, FunctionClass)
-            height = Traced("height", (place, point), value) if has_values else lifted(0)
-            self._triplets[at] = triplet, (point, Traced("gradient", (place, point), gradient), height)
-        return self._triplets[at][1]
+            self._triplets.pop(at, None)
+            self._triplets[at] = triplet, self._written(place, point, triplet)
+        written = self._triplets[at][1]
+        if written[0] is point:
+            return written
+        again = id(point), id(triplet)
+        if again not in self._again:
+            self._again[again] = triplet, self._written(place, point, triplet)
+        return self._again[again][1]
+
+    def _written(self, place: int, point: Traced, triplet: Any) -> Triplet:
+        _, gradient, value = triplet
+        has_values = isinstance(self.trace.definitions[place], FunctionClass)
+        height = Traced("height", (place, point), value) if has_values else lifted(0)
+        return point, Traced("gradient", (place, point), gradient), height
 
     def point(self, name: str, value: Any) -> Traced:
         """Return a further point of the kernel under a name."""
