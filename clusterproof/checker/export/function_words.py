@@ -273,11 +273,13 @@ class Words:
 
     def function(self, value: Traced) -> str:
         """Return the name of the function that has a value."""
-        return self.frame.functions[value.parts[0]]
+        place: int = value.parts[0]
+        return self.frame.functions[place]
 
     def gradient(self, value: Traced) -> str:
         """Return the name of the gradient or operator that returned a vector."""
-        return self.frame.gradients[value.parts[0]]
+        place: int = value.parts[0]
+        return self.frame.gradients[place]
 
     def height(self, value: Traced) -> int:
         """Return the place of a value of a function."""
