@@ -24,12 +24,17 @@ from clusterproof.theory.leaderboard import leaderboard as compute
 from clusterproof.theory.leaderboard.bounds import STATED
 from clusterproof.theory.leaderboard.rows import with_defaults
 
+CLASSES = {
+    "strong": "every client is L-smooth and mu-strongly convex",
+    "convex": "every client is convex and L-smooth, and their mean is mu-strongly convex",
+    "quadratic": "the clients are two kinds of scalar quadratics",
+}
 COLUMNS = {
-    "one-round-convex": "the best bound that a proof round by round gives for convex clients",
-    "one-round-strong": "the best bound that a proof round by round gives for strongly convex clients",
-    "exact": "the worst case of strongly convex clients over all R rounds, which no valid bound is below",
-    "worst-quadratic": "the worst quadratics that were found, which no valid bound is below",
-    "expected": "the exact expected error on your task (--task)",
+    "one-round-convex": "best bound that a proof round by round gives for convex clients",
+    "one-round-strong": "best bound that a proof round by round gives for strongly convex clients",
+    "exact": "worst case of strongly convex clients over all R rounds; no valid bound is smaller",
+    "worst-quadratic": "error on the worst quadratics that were found; no valid bound is smaller",
+    "expected": "exact expected error on your task (--task)",
 }
 """Meanings of the columns that are not bounds of a paper."""
 
@@ -133,20 +138,20 @@ def leaderboard(
         report = {"setting": {"algorithm": algorithm, **values}, "version": version(), "rows": rows}
         write_whole("json", json_file, (json.dumps(report, indent=1) + "\n").encode())
     title = _title(algorithm, values)
-    print(f"{title}\n")
-    _show(rows)
+    _show(algorithm, values, rows)
     if figure is not None:
         from clusterproof.figures import save
         from clusterproof.figures.bounds import draw_bounds
 
         save(draw_bounds(rows, title), figure, alt="Bounds by the number of rounds")
-    broken = violations(rows)
-    for row in broken:
-        print(f"{row['column']}, R = {row['round']}: {row['reason']}")
-    return int(bool(broken) and fail_on is not None)
+    return int(bool(violations(rows)) and fail_on is not None)
 
 
 def _title(algorithm: str, values: Mapping[str, Any]) -> str:
+    return f"E|x_R - x*|^2 of {algorithm}, class {values['client_class']}: {_symbols(algorithm, values)}"
+
+
+def _symbols(algorithm: str, values: Mapping[str, Any]) -> str:
     """Return the setting in symbols, without those that the algorithm lacks or that have usual values."""
     symbols = {"smoothness": "L", "strong_convexity": "mu", "proximal": "m", "step_size": "eta"}
     symbols |= {"local_steps": "K", "server_step_size": "eta_g", "sampling": "theta", "option": "option"}
@@ -158,33 +163,43 @@ def _title(algorithm: str, values: Mapping[str, Any]) -> str:
         for name, symbol in symbols.items()
         if name not in absent and values[name] not in (None, usual.get(name))
     ]
-    return f"E|x_R - x*|^2 of {algorithm}, class {values['client_class']}: {', '.join(words)}"
+    return ", ".join(words)
 
 
-def _show(rows: Sequence[Row]) -> None:
-    """Print the table, the meaning of its columns, and remarks on values that are not violated."""
+def _show(algorithm: str, values: Mapping[str, Any], rows: Sequence[Row]) -> None:
+    """Print the answer, the setting, the table, the meaning of its columns, and why numbers are missing."""
     columns = list(dict.fromkeys(row["column"] for row in rows))
+    stated = {bound.id: (bound.function.__doc__ or "").partition("\n")[0] for bound, _ in STATED}
+    broken = violations(rows)
+    print(f"Bounds on E|x_R - x*|^2, the expected squared distance after R rounds of {algorithm}\n")
+    print(f"Class {values['client_class']}: {CLASSES[values['client_class']]}.")
+    print(f"{_symbols(algorithm, values)}.\n")
     lines = []
     for number in dict.fromkeys(row["round"] for row in rows):
-        values = {row["column"]: row["value"] for row in rows if row["round"] == number}
-        cells = (values[column] for column in columns)
+        found = {row["column"]: row["value"] for row in rows if row["round"] == number}
+        cells = (found[column] for column in columns)
         lines.append([str(number), *("-" if cell is None else f"{cell:.6g}" for cell in cells)])
-    terminal.show_table(["rounds", *columns], lines)
-    print()
-    stated = {bound.id: (bound.function.__doc__ or "").partition("\n")[0] for bound, _ in STATED}
+    terminal.show_table(["R", *columns], lines, justify="right")
+    print("\nColumns")
     for column in columns:
-        print(f"{column}: {COLUMNS.get(column) or stated.get(column) or 'a bound of yours'}")
-    print()
-    broken = violations(rows)
-    remarks: dict[tuple[str, str], list[int]] = {}
+        meaning = COLUMNS.get(column) or stated.get(column, "").replace("`", "") or "a bound of yours"
+        terminal.show_entry(column, meaning.rstrip("."))
+    remarks: dict[tuple[bool, str, str], list[int]] = {}
     for row in rows:
         if row["reason"] and row not in broken:
-            remarks.setdefault((row["column"], row["reason"]), []).append(row["round"])
-    for (column, reason), numbers in remarks.items():
-        # each round has its own worst quadratics
-        every = len(numbers) == len(lines) and column != "worst-quadratic"
-        place = "" if every else ", R = " + ", ".join(map(str, numbers))
-        print(f"{column}{place}: {reason}")
+            remarks.setdefault((row["value"] is None, row["column"], row["reason"]), []).append(row["round"])
+    for missing, heading in ((True, "No number (-)"), (False, "Remarks")):
+        told = {key[1:]: numbers for key, numbers in remarks.items() if key[0] == missing}
+        if told:
+            print(f"\n{heading}")
+        for (column, reason), numbers in told.items():
+            every = len(numbers) == len(lines)
+            place = "" if every else f"R = {', '.join(map(str, numbers))}: "
+            terminal.show_entry(column, f"{place}{reason}")
+    if broken:
+        print("\nViolated")
+        for row in broken:
+            terminal.show_entry(row["column"], f"R = {row['round']}: {row['reason']}")
 
 
 def _sampling(

@@ -6,13 +6,14 @@ import atexit
 import os
 import sys
 import tempfile
+import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, TypeAlias
+from typing import Annotated, Any, Literal, NoReturn, TypeAlias
 
 from cyclopts import Parameter, Token
 from rich.console import Console
@@ -97,7 +98,12 @@ def show(text: Text) -> None:
     console().print(text, soft_wrap=True)
 
 
-def show_table(headers: Sequence[str], rows: Iterable[Sequence[str]], no_wrap: Sequence[str] = ()) -> None:
+def show_table(
+    headers: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    no_wrap: Sequence[str] = (),
+    justify: Literal["left", "right"] = "left",
+) -> None:
     """Print an aligned table; in a pipe, each row is one line and each cell is whole.
 
     Parameters
@@ -108,19 +114,28 @@ def show_table(headers: Sequence[str], rows: Iterable[Sequence[str]], no_wrap: S
         Cells of each row.
     no_wrap
         Names of columns that are not wrapped.
+    justify
+        The side at which the cells are aligned.
     """
     if not sys.stdout.isatty():
         lines = [headers, *rows]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         for row in lines:
-            print("  ".join(map(str.ljust, row, widths)).rstrip())
+            print("  ".join(map(str.rjust if justify == "right" else str.ljust, row, widths)).rstrip())
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for header in headers:
-        table.add_column(header, no_wrap=header in no_wrap, overflow="fold")
+        table.add_column(header, no_wrap=header in no_wrap, overflow="fold", justify=justify)
     for row in rows:
         table.add_row(*map(Text, row))
     console().print(table)
+
+
+def show_entry(name: str, text: str) -> None:
+    """Print a name at the left of a text, which is wrapped at 80 columns."""
+    lines = textwrap.wrap(text, 60, break_long_words=False, break_on_hyphens=False)
+    for place, line in enumerate(lines):
+        print(f"  {'' if place else name:18}{line}")
 
 
 @contextmanager
