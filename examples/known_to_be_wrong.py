@@ -54,7 +54,7 @@ def adam(large: int = Z[3:6], alpha: Fraction = ALPHA, cycles: int = Z[1:400]) -
 
     Source
         Kingma and Ba (ICLR 2015), Theorem 4.1. The losses, and the projection onto [-1, 1], which bounds the points as
-        the theorem assumes, are those of the correction: Reddi, Kale and Kumar (ICLR 2018), Theorem 1.
+        the theorem assumes, come from the correction: Reddi, Kale and Kumar (ICLR 2018), Theorem 1.
     """
     regret, root, norm = online(large, alpha, cycles, keep_maximum=False)
     keeps = sqrt(1 - 1 / (1 + large**2))

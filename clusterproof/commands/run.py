@@ -237,7 +237,7 @@ def _settings_of(name: str) -> Iterator[inspect.Parameter]:
             default = usual.get(key, default)
         annotation = synthetic_runs.algorithm_parameters(name)[key]
         yield option(key, annotation, default, texts.get(field.name, ""), group)
-    group = Group("Task", help=f"Defaults are those of {page.task}.", sort_key=2)
+    group = Group("Task", help=f"Defaults are for {page.task}.", sort_key=2)
     usual = {**synthetic_runs.TASK_DEFAULTS, **page.settings}
     owners: dict[str, list[str]] = {}
     for name in (page.task, *(other for other in TASKS if other != page.task)):

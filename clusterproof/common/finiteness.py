@@ -34,6 +34,6 @@ def check_finite(points: Array, clients: Array, step_size: float) -> None:
     raise InvalidArgument(
         "step_size",
         step_size,
-        f"must keep every client's model finite, and that of client {client} is not",
+        f"must keep every client's model finite, and client {client}'s is not",
         "lower it below 2 / the largest curvature, or fix that client's data",
     )

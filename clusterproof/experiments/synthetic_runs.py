@@ -276,7 +276,7 @@ def check_memory(
         raise InvalidArgument(
             largest,
             sizes[largest],
-            f"asks for at least {needed / 2**30:.3g} GiB of memory, of which this machine has "
+            f"asks for at least {needed / 2**30:.3g} GiB of memory, and this machine has "
             f"{present / 2**30:.3g}",
             "lower it or another of rounds, replicates, clients, clusters and dimension",
         )

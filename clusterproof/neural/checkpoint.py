@@ -159,7 +159,7 @@ def check_space(folder: Path, state: State) -> str:
     size = sum(array.nbytes for _, array in arrays_of(state))
     for place, free in (("disk", shutil.disk_usage(folder).free), ("memory", free_memory())):
         if size > free:
-            rule = f"asks for {size / 2**30:.3g} GiB of {place} for a checkpoint, of which {free / 2**30:.3g} are free"
+            rule = f"asks for {size / 2**30:.3g} GiB of {place} for a checkpoint, and {free / 2**30:.3g} GiB are free"
             raise InvalidArgument("out", str(folder), rule, "use fewer clients or a smaller network")
     return f"each checkpoint will take {size / 2**30:.3g} GiB" if size >= LARGE_CHECKPOINT else ""
 

@@ -265,7 +265,7 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
         rule = f"asks for an algorithm with a step size, which {algorithm.name} has not"
         _refuse({**further, "training.step_size_decay": decay}, rule, "leave it out")
     if not division.paired:
-        rule = f"needs test data of the training clients, and {division.name} has those of others"
+        rule = f"needs test data of the training clients, and {division.name} has other clients' test data"
         by_training = "train" if made["test_assignment"] == "train" else None
         local = "local" if configuration.algorithm.name == "local" else None
         asked = {"training.test_assignment": by_training, **further, "algorithm.name": local}
@@ -309,7 +309,7 @@ def divergence(losses: Sequence[float | None], classes: int) -> list[str]:
     if not measured or measured[-1] <= DIVERGED * guess:
         return []
     return [
-        f"the run has diverged: its last training loss is {measured[-1]:.3g}, and that of a guess is {guess:.3g}; "
+        f"the run has diverged: its last training loss is {measured[-1]:.3g}, and a guess has {guess:.3g}; "
         "lower the step size"
     ]
 

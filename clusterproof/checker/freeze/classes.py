@@ -63,7 +63,7 @@ def _require_plain(kind: Any, node: ast.ClassDef, place: str) -> None:
         n.target.id for n in node.body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)
     ]
     if written != [each.name for each in fields(kind)]:
-        raise Refused(f"{place}: its fields are not those of its source, {', '.join(written)}")
+        raise Refused(f"{place}: its fields differ from its source's, {', '.join(written)}")
     for each in fields(kind):
         plain = each.default_factory is MISSING and each.init and each.compare and not each.kw_only
         member = vars(kind).get(each.name, each.default)
@@ -89,7 +89,7 @@ def _require_members(kind: type, node: ast.ClassDef, file: File, place: str) -> 
             _require_member(member, written[name], file, f"{place}.{name}")
         elif name in ("__dict__", "__weakref__"):
             if type(member) is not GetSetDescriptorType:
-                raise Refused(f"{place}.{name} is not that of a class")
+                raise Refused(f"{place}.{name} differs from a class's own")
         elif name not in {*names, *MADE, *KEPT}:
             raise Refused(f"{place}.{name}: a record has fields, properties and methods only")
     if missing := written.keys() - vars(kind).keys():

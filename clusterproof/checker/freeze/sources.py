@@ -163,7 +163,7 @@ class Writer(ast.NodeTransformer):
             raise self.placed(node, refused) from None
         first = own.partition(".")[0]
         if any(first in kinds and kinds[first] == "local" for kinds in self.scope.kinds):
-            raise Refused(f"{first} is the name of a variable, too: rename the variable")
+            raise Refused(f"{first} is also the name of a variable: rename the variable")
         return own
 
     def visit_Name(self, node: ast.Name) -> Any:

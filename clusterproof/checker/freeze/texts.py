@@ -376,7 +376,7 @@ class Text:
         return write_function(ast.fix_missing_locations(made), writer.scope.file, node, writer.edits)
 
     def record(self, kind: type, own: str) -> str:
-        """Write a class under a name: its fields, and those of its methods that are used."""
+        """Write a class under a name: its fields, and the methods that are used."""
         node, _ = class_node(kind)
         defaults = {each.name: each.default for each in fields(kind)}
         written = ["@dataclass(frozen=True)", f"class {own}:"]

@@ -172,7 +172,7 @@ class Exact(metaclass=_Kind):
         """Return the fraction."""
         parts = [plain(each) for each in ([numerator] if denominator is None else [numerator, denominator])]
         if any(type(each) is Interval for each in parts):
-            raise NoValue("the fraction of a number of which an interval is known")
+            raise NoValue("the fraction of a number that is known as an interval only")
         return Fraction(*parts)
 
 

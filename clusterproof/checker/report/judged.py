@@ -24,7 +24,7 @@ def judged(verdict: Verdict) -> Verdict:
     ]
     known = {line.name for line in lines}
     lines += [
-        Line(name=name, verdict=Kind(word), reason="the search did not speak of it", role=roles[name])
+        Line(name=name, verdict=Kind(word), reason="the search did not report it", role=roles[name])
         if word is not kernel.Word.OPEN
         else Line(name=name, verdict=Kind.INCONCLUSIVE, reason="nothing is known of it", role=roles[name])
         for name, word in words.items()

@@ -21,9 +21,9 @@ def doubts_of(tried: Tried, findings: Findings, key: str) -> list[str]:
     every = (tried.coverage.exhausted or tried.coverage.looked_at_all) and tried.space.complete
     if count < FEWEST and findings.rounding is None and not every:
         are = "instance is" if count == 1 else "different instances are"
-        remedy = f"{FEWEST} are needed, or ranges of which all are tried, such as choice(...)"
+        remedy = f"{FEWEST} are needed, or ranges that are tried completely, such as choice(...)"
         if tried.rejected:
-            remedy += ": the hypotheses leave few of those that are drawn"
+            remedy += ": the hypotheses reject most drawn instances"
         doubts.append(f"{count} {are} too few to refute it; {remedy}")
     if findings.rounding is not None:
         words = sentences.broken(tried.statement, findings.rounding, key)
@@ -34,12 +34,12 @@ def doubts_of(tried: Tried, findings: Findings, key: str) -> list[str]:
         doubts.append(sentences.broken(tried.statement, findings.undefined, key))
     if findings.grows:
         doubts.append(
-            f"what it uses of the bound grows with {findings.grows} and would pass 1: state a larger range"
+            f"the share of the bound that it uses grows with {findings.grows} and would pass 1: state a larger range"
         )
     if findings.inconclusive.total() == findings.instances:
         doubts.append("no interval decides anything")
     if findings.unlikely is not None:
-        doubts.append("all repetitions together speak against it, those of no single instance do")
+        doubts.append("all repetitions together speak against it, but no single instance's repetitions do")
     blind = {
         level: size
         for level, size in findings.levels.items()
