@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from clusterproof.checker import Kind
 from clusterproof.checker.report.recorded import record_of
 from clusterproof.checker.report.stored_evidence import require_writable, write_evidence
+from clusterproof.checker.report.tables import wrap
 from clusterproof.commands import terminal
 from clusterproof.common import InvalidArgument
 from clusterproof.common.atomic import write_whole
@@ -116,7 +117,7 @@ def improve_rate(options: RateOptions, evidence: Path | None) -> int:
     file = found.claims_file
     verdicts = file.verdicts()
     print(*_numbers(found), sep="\n")
-    print(found.statement)
+    print(wrap(found.statement, terminal.columns()))
     if open_ := [each for each in verdicts if each.verdict is not Kind.CERTIFIED]:
         print(f"The kernel does not certify it: {open_[0].claim} is {open_[0].verdict}: {open_[0].reason}.")
         return 1

@@ -16,11 +16,13 @@ from math import ceil
 import numpy as np
 
 from clusterproof.common import InvalidArgument
+from clusterproof.methods.averaging import fedavg, fedprox
 from clusterproof.methods.controls import proxskip, scaffold
-from clusterproof.methods.exact import descend
+from clusterproof.methods.exact import ExactClient, SolvingClient, descend
 from clusterproof.synthetic import NoisyQuadraticMixture, QuadraticMixture
 from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.leaderboard.setting import Setting, TaskClass
+from clusterproof.theory.rates.every_client import EveryClient
 from clusterproof.theory.rates.rounds import Algorithm, Round
 
 FLATTEST = 1e-6
@@ -84,18 +86,13 @@ def moments_of(
     clients, size = gradients.shape
     step, server = float(round_.unit), float(round_.server_step_size)
     if round_.algorithm in (Algorithm.FEDAVG, Algorithm.FEDPROX):
-        pulls, noise = _one_state(round_, hessians, covariance)
-        # y_i - x = -Q_i (A_i e + grad f_i(x*))
-        toward = -pulls @ np.concatenate([hessians, gradients[..., None]], axis=-1)
-        mean = toward.mean(axis=0)
+        mean, apart = _maps_of_models(round_, hessians, gradients)
         maps = np.zeros((1 + clients, size + 1, size + 1))
-        maps[0] = np.eye(size + 1)
-        maps[0, :size] += server * mean
-        maps[1:, :size] = server * (toward - mean)
+        maps[0, :size], maps[0, size, size], maps[1:, :size] = mean, 1.0, apart
         roots = np.sqrt([1.0] + [float(round_.sampling) / clients] * clients)
         maps = (maps * roots[:, None, None])[roots > 0]
         added = np.zeros((size + 1, size + 1))
-        added[:size, :size] = server**2 * noise.sum(axis=0) / clients**2
+        added[:size, :size] = server**2 * _noise(round_, hessians, covariance).sum(axis=0) / clients**2
         return Moments(maps, added, np.append(start, 1.0), slice(0, size))
     if round_.algorithm is Algorithm.SCAFFOLD:
         matrix = affine_rounds.method_map(
@@ -128,21 +125,50 @@ def moments_of(
     return Moments(maps, np.zeros_like(maps[0]), first, slice(0, clients * size), 1 / clients)
 
 
-def _one_state(
-    round_: Round, hessians: np.ndarray, covariance: np.ndarray | None
+@dataclass(frozen=True)
+class AllAtOnce(EveryClient):
+    """Clients whose vectors are an array, (N, ...), and split the list of those of which a mean was taken."""
+
+    def mean(self, vector: np.ndarray) -> np.ndarray:
+        """Return the mean, and keep the vectors."""
+        self.split.append(vector)
+        return np.asarray(vector.mean(axis=0))
+
+
+def _maps_of_models(
+    round_: Round, hessians: np.ndarray, gradients: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return Q_i, the part of Q_i A_i that a client covers, and the covariance of its noise in a round, (N, d, d)."""
-    identity = np.eye(hessians.shape[-1])
+    """Return the map of (x - x*, 1) to the server's model after a round of all, (d, d + 1), and what one client adds.
+
+    The latter is where the server is after a round of that client alone, minus the former, (N, d, d + 1).
+    """
+    size = gradients.shape[1]
+    columns, ends = np.eye(size, size + 1), list[np.ndarray]()
+    at_optimum = np.zeros((*gradients.shape, size + 1))
+    at_optimum[..., -1] = gradients
+    client: ExactClient | SolvingClient
     if round_.proximal is not None:
-        return np.linalg.inv(hessians + float(round_.proximal) * identity), np.zeros_like(hessians)
-    step, steps = float(round_.unit), round_.local_steps
+        pull = float(round_.proximal)
+        inverse = np.linalg.inv(hessians + pull * np.eye(size))
+        client = SolvingClient(lambda start: inverse @ (pull * start - at_optimum))
+        after = fedprox(AllAtOnce(None, client, ends), columns, step_size=None, proximal=pull)
+    else:
+        client = ExactClient(lambda x: hessians @ x + at_optimum, round_.local_steps, path=descend)
+        server = float(round_.server_step_size)
+        settings = {"step_size": float(round_.unit), "server_step_size": server}
+        after = fedavg(AllAtOnce(None, client, ends), columns, **settings)
+    return after, float(round_.server_step_size) * (ends[-1] - ends[-1].mean(axis=0))
+
+
+def _noise(round_: Round, hessians: np.ndarray, covariance: np.ndarray | None) -> np.ndarray:
+    """Return the covariance of a client's model after its local steps, where every gradient has one, (N, d, d)."""
     noise = np.zeros_like(hessians)
     if covariance is not None:
-        kept = identity - step * hessians
-        for _ in range(steps):
+        step = float(round_.unit)
+        kept = np.eye(hessians.shape[-1]) - step * hessians
+        for _ in range(round_.local_steps):
             noise = kept @ noise @ kept + step**2 * covariance
-    # y - x from x = x*, for a unit gradient at x*
-    return -descend(lambda points: hessians @ points + identity, np.zeros_like(hessians), step, steps), noise
+    return noise
 
 
 def squared_distances(several: list[Moments], rounds: list[int]) -> np.ndarray:
