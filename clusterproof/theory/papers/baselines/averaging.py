@@ -1,4 +1,4 @@
-"""FedAvg, FedProx, Per-FedAvg, FedBCD and LOCAL on quadratics: where they rest."""
+"""FedAvg, FedProx, Per-FedAvg, FedBCD and LOCAL on quadratics: their fixed points."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOLERANCE = 1e-10
 """Largest allowed distance of a run's end from a closed form."""
 
 STILL = 1e-14
-"""A run rests if a round changes no array of its state by more than this, relative to the array's size."""
+"""Largest change of any array of a state in a round, relative to the array's size, of a run at rest."""
 
 LONGEST = 20000
 """Largest number of rounds of a run."""
@@ -29,7 +29,7 @@ INSTANCES = 80
 
 
 def rest(algorithm: Algorithm[Any], task: QuadraticMixture, initial: np.ndarray) -> State:
-    """Run from starting points (P, d) until the state rests, and return the last state."""
+    """Run from starting points (P, d) until the state is at rest, and return the last state."""
     randomness = Randomness.from_seed(0)
     state: State = algorithm.initialise(initial, task)
     before = kept(state)
@@ -54,13 +54,13 @@ def kept(state: State) -> list[np.ndarray]:
 def draw_task(stream: np.random.Generator, *, clusters: int = 1, fewest: int = 1) -> QuadraticMixture:
     """Draw clients with different Hessians and centres; with several clusters, the clients of each are alike.
 
-    Eigenvalues lie in [1/4, 1]; centres are normal, and those of several clusters are far apart, so
-    that the clustering is right from the start.
+    Eigenvalues lie in [1/4, 1]. Centres are normal; the centres of several clusters are far apart, so that the
+    clustering is right from the start.
 
     Parameters
     ----------
     stream
-        Generator of up to six clients a cluster, in up to four dimensions.
+        Generator, for up to six clients per cluster in up to four dimensions.
     clusters
         Number of clusters of equal size.
     fewest
@@ -128,8 +128,8 @@ def fedavg(task: Task, local_steps: int = Z[1:8]) -> Sides:
         participation, equal weights.
 
     Statement
-        A round is w -> w - mean Q_i (w - b_i); it rests at the stated point: H = 1 is the exact optimum,
-        H -> infinity the plain mean of the b_i.
+        A round is w -> w - mean Q_i (w - b_i), and rests at the stated point. H = 1 gives the exact optimum, and H ->
+        infinity the plain mean of the b_i.
 
     Source
         Ours; FedAvg is McMahan et al. (2017), Algorithm 1. Identity.
@@ -153,7 +153,7 @@ def fedprox(task: Task, proximal: Fraction = STRENGTH, local_steps: int = Z[1:8]
         As ``baselines/fedavg``, eta < 2 / (max L_i + mu).
 
     Statement
-        The rest is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i.
+        The fixed point is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i.
 
     Source
         Ours; FedProx is Li et al. (2020), Algorithm 2, its local problems solved by H gradient steps. Identity.
@@ -180,8 +180,8 @@ def fedprox_exact(task: Task, proximal: Fraction = STRENGTH) -> Sides:
         As ``baselines/fedprox``, H -> infinity.
 
     Statement
-        The rest is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i; mu -> infinity gives the exact optimum,
-        mu -> 0 the plain mean of the b_i.
+        The fixed point is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i; mu -> infinity gives the exact optimum, mu -> 0
+        the plain mean of the b_i.
 
     Source
         Ours; Li et al. (2020), Algorithm 2 with gamma = 0. Identity.
@@ -234,12 +234,12 @@ def fedavg_optimum(
         Convex quadratic losses, a constant step size, full participation, no noise.
 
     Statement
-        The rounds end at the minimiser of mean phi_i, whatever the number of local steps.
+        For every number of local steps, the rounds end at the minimiser of mean phi_i.
 
     Source
-        McMahan et al. (2017), restated, not read: the mean loss is their objective. That FedAvg with a constant step
-        ends at its minimiser is the reading's. With H > 1 and clients of different curvature the rest is another point
-        (client drift).
+        McMahan et al. (2017), restated, not read: the mean loss is their objective. The reading adds that FedAvg with a
+        constant step ends at its minimiser. With H > 1 and clients of different curvature the fixed point is another
+        point (client drift).
     """
     optimum = (1 - curvature) / (1 + curvature)
     return equal((rest_of_two(curvature, step, local_steps), optimum))
@@ -284,8 +284,8 @@ def per_fedavg_second_order(task: Task, inner: Fraction = INNER, local_steps: in
         As ``baselines/fedavg``, alpha L_i < 1.
 
     Statement
-        The rest is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i. One local step, tau = 1, gives the
-        minimiser of mean phi_i(w - alpha grad phi_i(w)).
+        The fixed point is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i. One local step, tau = 1, gives the minimiser of
+        mean phi_i(w - alpha grad phi_i(w)).
 
     Source
         Ours; Fallah et al. (2020), Algorithm 1. Identity.
@@ -307,7 +307,7 @@ def per_fedavg_first_order(task: Task, inner: Fraction = INNER, local_steps: int
         As ``baselines/per-fedavg-hf``.
 
     Statement
-        The rest is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i, another point than with the Hessian.
+        The fixed point is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i; with the Hessian it is another point.
 
     Source
         Ours; Fallah et al. (2020), Section 5, the first-order approximation. Identity.
@@ -316,7 +316,7 @@ def per_fedavg_first_order(task: Task, inner: Fraction = INNER, local_steps: int
 
 
 def personal_rest_of_two(curvature: Fraction, inner: Fraction, power: int) -> Fraction:
-    """Return the fixed point for minimisers -1 and 1 and weights a (1 - alpha a)^power; power 1 is first-order."""
+    """Return the fixed point for minimisers -1 and 1 and weights a (1 - alpha a)^power; power 1 is first order."""
     weight, other = (a * (1 - inner * a) ** power for a in (curvature, Fraction(1)))
     return (other - weight) / (weight + other)
 
@@ -342,11 +342,11 @@ def per_fedavg_first_order_optimum(
         As ``baselines/per-fedavg-fo``, tau = 1.
 
     Statement
-        The rest minimises F(w) = mean phi_i(w - alpha grad phi_i(w)).
+        The fixed point minimises F(w) = mean phi_i(w - alpha grad phi_i(w)).
 
     Source
-        Fallah et al. (2020), restated, not read: they define F and offer the first-order variant for it. That the
-        variant ends at the minimiser of F is the reading's.
+        Fallah et al. (2020), restated, not read: they define F and offer the first-order variant for it. The reading
+        adds that the variant ends at the minimiser of F.
     """
     end, optimum = (personal_rest_of_two(curvature, inner, power) for power in (1, 2))
     return equal((end, optimum))
@@ -366,14 +366,14 @@ def fedbcd(
     local_steps: int = Z[1:8],
     server: Fraction = among(Fraction(1), Fraction(1, 2)),
 ) -> Sides:
-    """Penalised FedBCD rests where exact FedProx does, for any local steps and server step.
+    """Penalised FedBCD has the fixed point of exact FedProx, for any local steps and server step.
 
     Hypotheses
         As ``baselines/fedprox``; the devices keep their models between rounds; server step in (0, 1].
 
     Statement
-        z is that of ``baselines/fedprox-exact`` with mu = 2 rho of the paper, whose penalty has no 1/2, and
-        x_i = (A_i + mu I)^-1 (A_i b_i + mu z).
+        z is the point of ``baselines/fedprox-exact`` with mu = 2 rho of the paper, whose penalty has no 1/2, and x_i =
+        (A_i + mu I)^-1 (A_i b_i + mu z).
 
     Source
         Ours; FedBCD is Wu et al. (2021). Identity.

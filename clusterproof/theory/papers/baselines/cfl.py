@@ -1,6 +1,7 @@
 """CFL: the stationary point and its cosines, and the cut of the clients.
 
-The paper, Sattler et al. (2020), was not read: claims on cosines are ours, and that on the cut judges public code.
+We did not read the paper, Sattler et al. (2020): the claims on cosines are ours, and the claim on the cut judges public
+code.
 """
 
 from __future__ import annotations
@@ -82,8 +83,8 @@ def stationary_cosine(
         cut along clusters has the same largest similarity.
 
     Source
-        Ours; the setting is that of CFL, Sattler et al. (2020). Identity: the updates are multiples of b_c -
-        mean b, whose sum is 0.
+        Ours; CFL, Sattler et al. (2020), has this setting. Identity: the updates are multiples of b_c - mean b, whose
+        sum is 0.
     """
     rotation = np.linalg.qr(stream.standard_normal((clusters, clusters)))[0]
     optima = float(size) * simplex(clusters) @ rotation + stream.standard_normal(clusters)
@@ -121,7 +122,7 @@ def two_clusters(
         The cosine of two updates is -1 across the clusters and 1 inside.
 
     Source
-        Ours; the setting is that of CFL, Sattler et al. (2020). Identity: n_1 g_1 + n_2 g_2 = 0.
+        Ours; CFL, Sattler et al. (2020), has this setting. Identity: n_1 g_1 + n_2 g_2 = 0.
     """
     labels = np.repeat([0, 1], [first, second])
     rotation = np.linalg.qr(stream.standard_normal((dimension, dimension)))[0]
@@ -162,8 +163,8 @@ def stationary_cosine_anywhere(
         cos(Delta w_i, Delta w_j) = -1 / (K - 1) for clients of different clusters.
 
     Source
-        Ours: an expectation that no source prints. The value is that of a regular simplex. The sum of
-        the updates is 0 in general, and for K = 3 that allows a cosine of 1.
+        Ours: an expectation that no source prints. The value comes from a regular simplex. The sum of the updates is 0
+        in general, and for K = 3 that allows a cosine of 1.
     """
     updates = pulls((minimiser_0, minimiser_1, minimiser_2))
     suppose("the clusters have minimisers of their own", len(set(updates)) == len(updates))
@@ -180,7 +181,7 @@ def least_similarity(similarities: np.ndarray) -> float:
 
 
 def draw_updates(stream: np.random.Generator) -> np.ndarray:
-    """Draw updates of two to eight clients, some of them rounded, so that some are equal or 0."""
+    """Draw updates of two to eight clients; some of them are rounded, so that some are equal or 0."""
     updates = stream.standard_normal((int(stream.integers(2, 9)), int(stream.integers(1, 5))))
     return np.asarray(np.round(updates) if stream.integers(2) else updates)
 
@@ -249,7 +250,7 @@ def complete_linkage(
     """Complete linkage, as in the public code of CFL, finds the cut with the least largest similarity.
 
     Hypotheses
-        Updates in the plane. No two pairs of clients have the same similarity, so that nothing depends on ties.
+        Updates in the plane. No two pairs of clients have the same similarity, so that ties do not matter.
 
     Statement
         As ``cfl/single-linkage``, for agglomerative clustering with complete linkage on minus the cosine. Both sides
@@ -257,9 +258,8 @@ def complete_linkage(
 
     Source
         Public code of CFL, github.com/felisat/clustered-federated-learning, commit 23a1c38, fl_devices.py:
-        ``AgglomerativeClustering(affinity="precomputed", linkage="complete").fit(-S)``. The paper of Sattler et al.
-        (2020), which was not read, is restated in ``cfl/single-linkage``; that the code's cut is to be that one is the
-        reading's.
+        ``AgglomerativeClustering(affinity="precomputed", linkage="complete").fit(-S)``. ``cfl/single-linkage`` restates
+        the paper, Sattler et al. (2020), which we did not read. The reading adds that the code is to find that cut.
     """
     updates = [coordinates[place : place + 2] for place in range(0, 2 * clients, 2)]
     suppose("no update is 0", all(any(update) for update in updates))
@@ -303,12 +303,12 @@ def notebook_index(sides: str = among(*HALVES), cut: int = Z[1:7]) -> Sides:
         A cluster of more than two clients, not the first one, is cut.
 
     Statement
-        ``cluster_indices_new += [c1, c2]``, with c1 and c2 positions inside the cut cluster, lists the clients
-        of the new clusters; with idc the ids of the cut cluster's clients, idc[c1] and idc[c2] would be right.
+        ``cluster_indices_new += [c1, c2]``, with c1 and c2 positions inside the cut cluster, lists the clients of the
+        new clusters. With idc the ids of the cut cluster's clients, idc[c1] and idc[c2] would be right.
 
     Source
         Public code of CFL, github.com/felisat/clustered-federated-learning, commit 23a1c38,
-        clustered_federated_learning.ipynb. Right for the first cut alone, where positions are ids.
+        clustered_federated_learning.ipynb. The lists are right for the first cut only, where positions are ids.
     """
     members = sides.count("1")
     fits = 2 < members < len(sides) and cut < members
@@ -326,7 +326,7 @@ def draw_labels(stream: np.random.Generator) -> np.ndarray:
 
 
 def read_labels(written: list[int]) -> np.ndarray:
-    """Read such an order."""
+    """Read an order that ``draw`` makes."""
     labels = np.array(written, dtype=np.int64)
     if labels.ndim != 1 or not 3 <= len(set(written)) <= 5 or (np.bincount(labels) != 3).any():
         raise ValueError("three clients of each of three to five clusters are needed")
@@ -344,14 +344,14 @@ def read_labels(written: list[int]) -> np.ndarray:
 def client_ids(
     labels: Annotated[np.ndarray, drawn(draw_labels, write=np.ndarray.tolist, read=read_labels)],
 ) -> dict[str, Sides]:
-    """With client ids in place of positions, every cut refines the partition, and several cuts find the clusters.
+    """With client ids instead of positions, every cut refines the partition, and several cuts find the clusters.
 
     Hypotheses
         3 to 5 clusters of three equal clients in random order, no noise, thresholds that separate
         stationary points from progress.
 
     Statement
-        The clusters of a round refine those of the round before; at the end they are the true ones.
+        The clusters of a round refine the clusters of the previous round; at the end they are the true clusters.
 
     Source
         Ours; replaces the listing of ``cfl/notebook-index``.

@@ -1,4 +1,4 @@
-"""Rates of two methods of one model, for every number of rounds: what a federated method is compared with."""
+"""Rates of two methods of one model, for every number of rounds: references for federated methods."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Statements of Zhao et al. (2023), Electronics 12, 1972, and what repairs them."""
+"""Statements of Zhao et al. (2023), Electronics 12, 1972, and their repairs."""

@@ -21,7 +21,7 @@ SomeMixture = Annotated[Mixture, drawn(random_mixture)]
 
 
 def pairs_of_points(task: Mixture, stream: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draw chi and chi' - chi for each cluster, (P, 40, d) each: near ones and far ones."""
+    """Draw chi and chi' - chi for each cluster, (P, 40, d) each: short and long differences."""
     shape = (task.clusters, 40, task.dimension)
     points = task.optima[:, None] + 3 * stream.standard_normal(shape)
     return points, stream.standard_normal(shape) * 10.0 ** stream.uniform(-2, 1, (*shape[:2], 1))
@@ -105,16 +105,16 @@ def assumption_3(
     """The variances of loss and gradient are bounded over all models.
 
     Hypotheses
-        The losses are those of Gaussian linear regression; those of other models may meet the assumption.
+        The losses belong to Gaussian linear regression; other losses may meet the assumption.
 
     Statement
         For every chi and p, E (f(chi; y) - phi_p(chi))^2 <= sigma^2 and
         E ||grad f(chi; y) - grad phi_p(chi)||^2 <= v^2.
 
-    Proof that quadratics admit none
-        For f = chi' A_y chi / 2 - b_y' chi + c_y, Var f(t chi; y) is a polynomial in t. Bounded, its
-        t^4 coefficient Var(chi' A_y chi / 2) vanishes for all chi, so A_y is constant; then its t^2
-        coefficient Var(b_y' chi), so b_y is constant, and v = 0.
+    Proof that no quadratic meets it
+        For f = chi' A_y chi / 2 - b_y' chi + c_y, Var f(t chi; y) is a polynomial in t. If it is bounded, its t^4
+        coefficient Var(chi' A_y chi / 2) vanishes for all chi, so that A_y is constant. Then its t^2 coefficient
+        Var(b_y' chi) vanishes, so that b_y is constant, and v = 0.
 
     Source
         Zhao et al. (2023), Assumption 3. Here v is the ``deviation``, and Sigma the ``curvature``, of one coordinate.
@@ -209,7 +209,7 @@ def assumption_4(shift: Fraction = among(Fraction(0), Fraction(100))) -> Sides:
         Two scalar clusters at chi* = +-1, and the same moved by ``shift``.
 
     Source
-        Zhao et al. (2023), Assumption 4. Theorem D states what is needed with every constant.
+        Zhao et al. (2023), Assumption 4. Theorem D states the requirements with every constant.
     """
     paths, norms = [], []
     for moved in (Fraction(0), shift):
@@ -239,7 +239,7 @@ ROW = among(-1, 1)
     headline=True,
 )
 def assumption_5(first: int = ROW, second: int = ROW) -> Sides:
-    """E[g_i] equals the estimator that g_i is.
+    """E[g_i] equals the estimator that defines g_i.
 
     Statement
         E[g_i] = (hat grad) phi_i(chi_p): both sides are random.
@@ -278,11 +278,12 @@ def assumption_5_resampled(
 
     Proof
         A batch is a value with a probability: over pairs of independent batches the sum of choice times
-        gradient is a product. Each row's gradient has the mean grad phi_p, so that a batch's has.
+        gradient is a product. Each row's gradient has the mean grad phi_p, so that the batch's mean gradient has it as
+        well.
 
     Source
-        Zhao et al. (2023), Assumption 5 with the resampling of its Section 5. On the batch that chose, the gradient is
-        biased: ``cfl-mgd/algorithm-line-7-resampling``.
+        Zhao et al. (2023), Assumption 5 with the resampling of its Section 5. On the batch that decided the choice, the
+        gradient is biased: ``cfl-mgd/algorithm-line-7-resampling``.
     """
     task = RegressionMixture(
         optima=np.array([[0.0], [0.5]]),
@@ -316,8 +317,8 @@ def factorises(
 ) -> Sides:
     """In each coordinate, summed over the nine pairs of three batches: one to choose by any rule, one to descend.
 
-    A batch has a weight, whose share of the sum is its probability; a probability, up to one factor, that the client
-    chooses the model on it; and a gradient. That the sum factorises is what is to be shown.
+    A batch has three properties: a weight, whose share of the sum is its probability; a probability, up to one factor,
+    that the client chooses the model on it; and a gradient. The claim is that the sum factorises.
     """
     weights, gradients = (first, second, third), (gradient_first, gradient_second, gradient_third)
     choices = (chosen_first, chosen_second, chosen_third)

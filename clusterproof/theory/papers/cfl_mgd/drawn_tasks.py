@@ -1,4 +1,4 @@
-"""Quadratics on which the equations of the method are tried."""
+"""Quadratics for the tests of the method's equations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from clusterproof.synthetic import QuadraticMixture
 
 Ends = tuple[int, int]
-"""Least and largest of numbers that are drawn."""
+"""Least and largest drawn numbers."""
 
 
 def random_quadratics(
@@ -19,7 +19,7 @@ def random_quadratics(
     spread: float = 0.0,
     each: int = 3,
 ) -> QuadraticMixture:
-    """Draw clusters of ``each`` clients that share a Hessian, with centres of their own for a ``spread`` above 0."""
+    """Draw clusters of ``each`` clients that share a Hessian, with separate centres for a ``spread`` above 0."""
     number, size = (int(stream.integers(least, most + 1)) for least, most in (clusters, dimension))
     return QuadraticMixture.random(
         clusters=number,
@@ -34,7 +34,7 @@ def random_quadratics(
 def random_clients(
     stream: np.random.Generator, *, clusters: int = 1, clients: Ends = (1, 6), condition_number: float = 20.0
 ) -> QuadraticMixture:
-    """Draw clients in dimension 1 to 4 with a Hessian and a centre of their own each, L at most 1."""
+    """Draw clients in dimension 1 to 4, each with its own Hessian and centre, L at most 1."""
     number, dimension = int(stream.integers(clients[0], clients[1] + 1)), int(stream.integers(1, 5))
     rotations = np.linalg.qr(stream.standard_normal((number, dimension, dimension)))[0]
     spectra = stream.uniform(1 / condition_number, 1, (number, dimension))

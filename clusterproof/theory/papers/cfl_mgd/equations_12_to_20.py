@@ -70,8 +70,10 @@ def equations_12_to_18(identical: IdenticalClients, round_: int = Z[0:6]) -> dic
             misprint: by (7) the gradient is at chi_i^t and the move chi_i^t - chi_i^(t-1).
         (13)
             eta mean ||grad phi_i(chi_i^(t-1))|| <= eta L mean ||chi_i^(t-1) - chi*_p||. False: it needs grad
-            phi_i(chi*_p) = 0 for every client. The end of (13) alone is not refuted by equal clients: there |e_(t+1)|
-            <= |e_t| + a |e_(t-1)| + beta |chi^(t-1) - chi^(t-2)| for a <= 1.
+            eta mean ||grad phi_i(chi_i^(t-1))|| <= eta L mean ||chi_i^(t-1) - chi*_p||. False: it needs grad
+            phi_i(chi*_p) = 0 for every client. Equal clients do not refute the end of (13) alone: for them |e_(t+1)| <=
+            |e_t| + a |e_(t-1)| + beta
+            chi^(t-1) - chi^(t-2)| for a <= 1.
         (14), its =
             eta L ||chi^t - chi*|| = (eta L / |C_p|) ||chi^t - chi*||. False: it sums |C_p| equal terms to one.
         (14)
@@ -90,12 +92,12 @@ def equations_12_to_18(identical: IdenticalClients, round_: int = Z[0:6]) -> dic
         (18)
             M^(t+1) eps_(-1) + sum_(k<t) (beta (1 + beta) / M)^(t-k) eps_k^2 / eps_(k-1)^2 <= M^(t+1) eps_(-1) + (beta
             (1 + beta) / (M - 1)) sum_(k<t-1) [(eps_k / eps_(k-1) - beta / M)^2 - beta^2 / M^2] eps_(k-1)^2 + (beta^2 /
-            (M - 1)) eps_(t-1)^2. False: only the right sum vanishes as all errors are scaled to 0.
+            (M - 1)) eps_(t-1)^2. False: if all errors are scaled to 0, only the right sum vanishes.
 
     Source
-        Zhao et al. (2023), (12) to (18), and after (17): "If we take t = floor(log_2 eps_0^-1), we have
-        eps_(t+1) <= eps_t, i.e., {eps_t} is monotonically decreasing." The last line of (17), M^(t+1) eps_(-1) plus
-        something, grows with t. How far an error may rise: Lemma H (``cfl-mgd/lemma-h``).
+        Zhao et al. (2023), (12) to (18), and after (17): "If we take t = floor(log_2 eps_0^-1), we have eps_(t+1) <=
+        eps_t, i.e., {eps_t} is monotonically decreasing." The last line of (17), M^(t+1) eps_(-1) plus further terms,
+        grows with t. Lemma H (``cfl-mgd/lemma-h``) bounds the rise of an error.
     """
     one, t = identical, round_
     after, now, move = abs(one.error(t + 1)), abs(one.error(t)), one.move(t - 1)
@@ -152,7 +154,7 @@ SCATTERED = partial(random_quadratics, clusters=(2, 3), dimension=(2, 5), condit
 
 
 def lipschitz_term(model: Fraction, first: Fraction, second: Fraction) -> Fraction:
-    """eta L mean ||chi_i - chi*_p|| of (13) for clients at ``first`` and ``second``, eta = L = 1."""
+    """Return eta L mean ||chi_i - chi*_p|| of (13) for clients at ``first`` and ``second``, eta = L = 1."""
     return abs(model - (first + second) / 2)
 
 
@@ -160,7 +162,7 @@ def lipschitz_term(model: Fraction, first: Fraction, second: Fraction) -> Fracti
 def distances_for_gradients(
     model: Fraction = PLACE, first: Fraction = PLACE, second: Fraction = PLACE
 ) -> Sides:
-    """The step from (12) for two clients, eta = L = 1."""
+    """Return the step from (12) for two clients, eta = L = 1."""
     distance = abs(model - (first + second) / 2)
     return at_most(
         distance + (abs(model - first) + abs(model - second)) / 2,
@@ -196,7 +198,7 @@ def one_local_step(
             chi_p^(t+1) = chi_p^t - eta mean grad phi_i(chi_p^t) + beta (chi_p^t - chi_p^(t-1)), hence ||chi_p^(t+1) -
             chi*|| <= ||chi_p^t - chi*|| + eta ||mean grad|| + beta ||chi_p^t - chi_p^(t-1)||.
         (13)
-            ||grad phi_i(chi)|| <= L_i ||chi - chi*|| + ||grad phi_i(chi*)|| for any chi*; the last term is absent where
+            ||grad phi_i(chi)|| <= L_i ||chi - chi*|| + ||grad phi_i(chi*)|| for any chi*. The last term is absent if
             all clients of a cluster have the same expected loss. Attained along the steepest direction.
 
     Source
@@ -230,7 +232,7 @@ def gradients_of_clients(task: Annotated[QuadraticMixture, drawn(SCATTERED)], st
 
 @one_local_step.line("(13), expected losses", evaluations=60)
 def expected_losses(task: Annotated[Mixture, drawn(random_mixture)], stream: Stream) -> Sides:
-    """The same for the clusters' expected losses, where the last term vanishes."""
+    """(13) for the clusters' expected losses, where the last term vanishes."""
     steps = stream.standard_normal((40, task.dimension))
     norms = [
         np.linalg.norm(task.expected_gradient(optimum + steps, cluster), axis=-1)
@@ -265,7 +267,7 @@ def equations_19_and_20(
 
     Source
         Zhao et al. (2023), (19), and (20), "the upper bound of the rate of convergence". Both bound eps_0, not eps_T.
-        The rate O~(1/T) that Section 7 draws from it is judged by ``cfl-mgd/model-averaging-rate``.
+        Section 7 draws the rate O~(1/T) from it, which ``cfl-mgd/model-averaging-rate`` judges.
 
     Proof that they say nothing
         The first term is not negative for eps_0 <= 1, and A > 1: in (19) A = 1 + M + ... + M^(t+1); in (20)

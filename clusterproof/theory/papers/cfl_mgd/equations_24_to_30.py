@@ -1,4 +1,4 @@
-"""(24)-(30): the inequalities that Lemma 1 is made of."""
+"""(24)-(30): the inequalities behind Lemma 1."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def chebyshev(pair: Pair) -> float:
     places="(25); after (25); (29); (30)",
 )
 def wrong_choice(law: TwoPointLosses) -> dict[str, Sides]:
-    """A wrong choice needs an own loss above delta or another one below it, and both are rare.
+    """A wrong choice needs an own loss above delta or another loss below it, and both are rare.
 
     Hypotheses
-        Models in the paper's basin; sigma^2 bounds the variance of one row's loss at both models. The losses have two
-        values (mu = 1, Delta = 2), or those of Gaussian rows.
+        Models in the paper's basin; sigma^2 bounds the variance of one row's loss at both models. The losses are
+        two-valued (mu = 1, Delta = 2), or losses of Gaussian rows.
 
     Statement
-        With delta = (phi^1(chi_1) + phi^1(chi_p)) / 2, phi^1 the expected loss of cluster 1, phi_i that on n' rows:
+        With delta = (phi^1(chi_1) + phi^1(chi_p)) / 2, phi^1 the expected loss of cluster 1, phi_i the loss on n' rows:
 
     Lines
         (24)
-            P(xi^(1,p)) <= P(phi_i(chi_1) > delta) + P(phi_i(chi_p) <= delta), of Gaussian rows for any delta >= 0.
+            P(xi^(1,p)) <= P(phi_i(chi_1) > delta) + P(phi_i(chi_p) <= delta), for Gaussian rows with any delta >= 0.
         (25)
             phi_i(chi_1) > delta iff phi_i(chi_1) - phi^1(chi_1) > (phi^1(chi_p) - phi^1(chi_1)) / 2, and phi_i(chi_p)
             <= delta iff phi_i(chi_p) - phi^1(chi_p) <= -(phi^1(chi_p) - phi^1(chi_1)) / 2.
@@ -46,9 +46,9 @@ def wrong_choice(law: TwoPointLosses) -> dict[str, Sides]:
             P(phi_i(chi_p) <= delta) <= 64 sigma^2 / (Delta^4 mu^2 n').
 
     Source
-        Zhao et al. (2023), (24), (25) with the line after it, (29) and (30): Chebyshev with the gap mu Delta^2 / 8 of
-        (28) and the variance sigma^2 / n'. (24) is an equality where one loss alone is random; (29) and (30) are tight
-        for rare jumps of the loss, and for Gaussian rows the truth is exponentially small in n'.
+        Zhao et al. (2023), (24), (25) with the next line, (29) and (30): Chebyshev with the gap mu Delta^2 / 8 of (28)
+        and the variance sigma^2 / n'. (24) is an equality if only one loss is random. (29) and (30) are tight for rare
+        jumps of the loss; for Gaussian rows the truth is exponentially small in n'.
     """
     delta = threshold(*law.expected)
     above, below = law.own_exceeds(delta), law.other_at_most(delta)
@@ -78,7 +78,7 @@ def events_of_25(
 
 
 def towards(noise: Fraction, samples: int, own_angle: Fraction) -> dict[str, Any]:
-    """Both models on the rim, the other one between the optima, kappa = 1: where Chebyshev is tightest."""
+    """Both models are on the rim, the other model between the optima, kappa = 1: Chebyshev's tightest case."""
     rim, ahead = Fraction(1), Fraction(1)
     pair = Pair(1, rim, noise, samples, 0, rim, own_angle, rim, ahead)
     return {"pair": pair, "multiple": Fraction(1)}
@@ -92,7 +92,7 @@ def towards(noise: Fraction, samples: int, own_angle: Fraction) -> dict[str, Any
 def wrong_choice_of_gaussian_rows(
     pair: Pair, multiple: Fraction = among(*(Fraction(k, 2) for k in (2, 1, 3, 6, 0)))
 ) -> dict[str, Sides]:
-    """The same against exact chi-square tails; (24) at a multiple of delta."""
+    """(24), (29) and (30) against exact chi-square tails; (24) at a multiple of delta."""
     delta = float(multiple) * pair.midpoint
     above, below = pair.loss_exceeds(0, delta), pair.loss_at_most(1, delta)
     return {
@@ -107,7 +107,7 @@ FACING = dict.fromkeys(("root", "own", "other", "apart"), Fraction(1)) | {"cosin
 FACING |= {
     f"{name}{whose}": Fraction(0) for name in ("along", "bent", "raised") for whose in ("", "_of_other")
 }
-"""kappa = 1, where models between the optima attain the bounds."""
+"""kappa = 1, for which models between the optima attain the bounds."""
 
 
 @claim(
@@ -133,13 +133,13 @@ def costs_in_the_basin(
     bent_of_other: Fraction = SHARE,
     raised_of_other: Fraction = SHARE,
 ) -> dict[str, Sides]:
-    """Another cluster's model costs cluster 1 at least mu Delta^2 / 4 more than its own.
+    """Another cluster's model costs cluster 1 at least mu Delta^2 / 4 more than its own model.
 
     Hypotheses
         Assumptions 1 and 2; in the round, ||chi_p - chi*_p|| <= (1/4) sqrt(mu/L) Delta for all p. ``own`` and ``other``
-        are the shares of that radius that chi_1 and chi_p are from their optima, which are ``apart`` / Delta from each
-        other, at an angle with any ``cosine``; kappa = ``root``^2. For every phi^1, by what its
-        values can be (``exact/one_point.py``).
+        are the distances of chi_1 and chi_p from their optima, as shares of that radius. The optima are ``apart`` /
+        Delta from each other, at an angle with any ``cosine``; kappa = ``root``^2. The claim is proved for every phi^1,
+        by the possible values of such a function (``exact/one_point.py``).
 
     Statement
         In units of mu Delta^2:
@@ -154,7 +154,7 @@ def costs_in_the_basin(
         (27), distance, as meant
             (L/2) ||chi_1 - chi*_1||^2 <= (mu/32) Delta^2.
         (27)
-            Both without the squares, as printed. A misprint: two lengths are compared with squares of them.
+            Both without the squares, as printed. A misprint: two lengths are compared with squares of lengths.
         (28)
             phi^1(chi_p) - phi^1(chi_1) >= (mu/4) Delta^2.
 
@@ -186,7 +186,7 @@ def printed_bound(
     separation: Fraction = among(Fraction(1), Fraction(2), Fraction(1, 2)),
     share: Fraction = SHARE,
 ) -> Sides:
-    """The own cost as printed; the distance is a ``share`` of the basin's radius."""
+    """The own cost as printed, at a distance that is a ``share`` of the basin's radius."""
     # sqrt(kappa) is the instance's number, so that the basin's radius is rational
     distance = share * separation / (4 * root_of_kappa)
     return at_most(printed_cost(root_of_kappa, distance), squared=separation**2 / 32)

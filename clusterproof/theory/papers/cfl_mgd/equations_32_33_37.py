@@ -40,7 +40,7 @@ def momentum_of_the_average(
 
     Hypotheses
         Option I as printed, full participation, no noise; models start anywhere. ``own`` clients of cluster 1 are at
-        ``center``, and one of cluster 2, which may change its cluster, is at ``other_center``.
+        ``center``. One client of cluster 2, which may change its cluster, is at ``other_center``.
 
     Statement
         With sums over C_1, and u_i the clients' momentum, which line 15 averages:
@@ -48,7 +48,7 @@ def momentum_of_the_average(
     Lines
         (32)
             chi_1^(t+1) = chi_1^t - (eta/m) sum (beta u_i^t + g_i^t) = chi_1^t - (eta/m) sum g_i^t + beta (chi_1^t -
-            chi_1^(t-1)). False: needs C_1^(t+1) = C_1^t. Read: by the second (R2).
+            chi_1^(t-1)). False: it needs C_1^(t+1) = C_1^t. Read: the second form (R2).
         (33)
             ||chi_1^t - (eta/m) sum g_i^t + beta (chi_1^t - chi_1^(t-1)) - chi*_1|| = ||chi_1^t - chi*_1 - (eta/m) sum
             g_i^t - (beta eta/m) sum u_i^t||. False: it is (32) again; the step after it, to ||T_1|| + ||T_2|| +
@@ -60,9 +60,9 @@ def momentum_of_the_average(
             T_3 = beta (chi_1^(t-1) - chi_1^t) with C_1 of the round in which the u_i are sent.
 
     Source
-        Zhao et al. (2023), (32), (33) and (37). That models start anywhere is the reading's: the paper has "Suppose
-        Assumptions 1-5 hold", so that they start near the optima. There the momentum is foreign where noise makes a
-        client choose wrongly: ``cfl-mgd/appendix-a18``, (A19).
+        Zhao et al. (2023), (32), (33) and (37). The reading adds that models start anywhere: the paper has "Suppose
+        Assumptions 1-5 hold", so that they start near the optima. There the momentum is foreign if noise makes a client
+        choose wrongly: ``cfl-mgd/appendix-a18``, (A19).
     """
     centers = [center] * own + [other_center]
     printed, server = (
@@ -114,10 +114,10 @@ def equation_32_fixed_clusters(
 
     Hypotheses
         Option I, full participation, C_p^(t+1) = C_p^t for all p; each u_i the mean of its cluster
-        (line 15), or each its own (A19).
+        (line 15), or each client's own (A19).
 
     Statement
-        As (32).
+        The statement of (32).
 
     Source
         Ours on Zhao et al. (2023), (32).

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 C_4 = Fraction(1, 4)
-"""c_4 of (A27): the term c_4 l of the floor depends on the clusters' shares alone, and no amount of data removes it."""
+"""c_4 of (A27): the floor's term c_4 l depends on the clusters' shares alone; no amount of data removes it."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def printed_floor(
     gradient_deviation, loss_deviation
         v and sigma of Assumption 3.
     round_number
-        t of the factor sqrt(t) that Theorem 1 drops.
+        t of the factor sqrt(t), which Theorem 1 drops.
     failure
         lambda_0 = ... = lambda_4.
     constants

@@ -21,25 +21,25 @@ from clusterproof.theory.exact.two_point_losses import TwoPointLosses
 SomeRegression = Annotated[RegressionMixture, drawn(random_regression)]
 
 CONSTANT = 128
-"""c_1 of the proof: 64 from each of (29) and (30). In rho_0 of Theorem 1 c_1 is 3 times it, by (A17)."""
+"""c_1 of the proof: 64 from each of (29) and (30). In rho_0 of Theorem 1 c_1 is 3 times as large, by (A17)."""
 
 
 @claim(
     "cfl-mgd/equation-21", label="(21)", ill_posed=False, evaluations=80, expected="consistent, no sharpness"
 )
 def equation_21(task: SomeRegression, stream: Stream) -> dict[str, Sides | Excluded]:
-    """A client that joins cluster p has a loss there that is at most the loss at its own model.
+    """A client joins cluster p only if its loss there is at most the loss at its own model.
 
     Hypotheses
         Client i belongs to cluster 1.
 
     Statement
-        xi_i^(1,p) = {phi_i(chi_1; Y_i) >= phi_i(chi_p; Y_i)} contains the event that i joins p. For
-        P = 2 the two are the same, up to ties.
+        xi_i^(1,p) = {phi_i(chi_1; Y_i) >= phi_i(chi_p; Y_i)} contains the event that i joins p. For P = 2 both events
+        are equal, up to ties.
 
     Source
-        Zhao et al. (2023), (21), a bracket of which is missing. For P > 2 it is larger
-        than "divided into p"; and xi^(p,p), the right choice by the text, would be sure by (21).
+        Zhao et al. (2023), (21), where a bracket is missing. For P > 2 the event is larger than "divided into p"; and
+        xi^(p,p), the right choice by the text, would be certain by (21).
     """
     suppose("two clusters or more", task.clusters > 1)
     models = task.optima + task.basin_radius * stream.uniform(-1, 1, task.optima.shape)
@@ -66,15 +66,15 @@ def lemma_1(pair: Pair, *, c_1: float = CONSTANT, power_of_samples: float = 1) -
 
     Hypotheses
         Assumptions 1-4 in the round at hand: ||chi_p - chi*_p|| <= sqrt(mu/L) Delta / 4 for all p;
-        sigma^2 bounds the variance of one row's loss at the models that are compared.
+        sigma^2 bounds the variance of one row's loss at the compared models.
 
     Statement
         P(phi_i(chi_p) >= phi_i(chi_p')) <= c_1 sigma^2 / (Delta^4 mu^2 n'), c_1 = 128.
 
     Source
-        Zhao et al. (2023), Lemma 1 with (24)-(30); the constant is the sum of (29) and (30), and
-        (27) lacks a square. Upper bound, loose: 64 is enough, and needed for every n'. For Gaussian rows the
-        truth is exponentially small in n'.
+        Zhao et al. (2023), Lemma 1 with (24)-(30); the constant is the sum of (29) and (30), and (27) lacks a square.
+        Upper bound, loose: 64 is enough, and needed for every n'. For Gaussian rows the truth is exponentially small in
+        n'.
     """
     scale = pair.task.separation**4 * pair.task.strong_convexity**2 * pair.task.samples**power_of_samples
     return at_most(pair.exact, chebyshev=c_1 * pair.sigma**2 / scale)
@@ -84,7 +84,7 @@ def lemma_1(pair: Pair, *, c_1: float = CONSTANT, power_of_samples: float = 1) -
 def lemma_1_of_two_values(
     law: TwoPointLosses, *, c_1: Fraction | float = CONSTANT, power_of_samples: float = 1
 ) -> Sides:
-    """The same for losses with two values, mu = 1 and Delta = 2."""
+    """Lemma 1 for two-valued losses, mu = 1 and Delta = 2."""
     bound = c_1 * law.loss_variance / (16 * law.samples**power_of_samples)
     return at_most(law.error_probability, chebyshev=bound)
 
@@ -109,7 +109,7 @@ def crowd(clusters: int, rarity: float = 1e-4) -> TwoPointMixture:
 
 
 def towards_one(optima: np.ndarray, own: int, radius: float) -> np.ndarray:
-    """Models at a radius from their optima: towards the own one, and the own one towards the others, (P, d)."""
+    """Models at a radius from their optima, (P, d): others towards the own one, and the own one towards others."""
     others = np.delete(optima, own, axis=0).mean(axis=0)
     directions = optima[own] - optima
     directions[own] = others - optima[own]
@@ -134,9 +134,10 @@ def lemma_1_union(
         As (22).
 
     Statement
-        The printed (23) repeats the event of (22); meant is its union over p' != p. Then P(some wrong model's loss is
-        at most the own one's) <= c_1 P sigma^2 / (Delta^4 mu^2 n'). What is checked is more: the sum of the
-        probabilities over p' != p, of which the union is at most. c_1 = 128, as in ``cfl-mgd/lemma-1``.
+        The printed (23) repeats the event of (22), but means its union over p' != p. Then P(some wrong model's loss is
+        at most the own model's) <= c_1 P sigma^2 / (Delta^4 mu^2 n'). The check is stricter: it bounds the sum of the
+        probabilities over p' != p, which is at least the probability of the union. c_1 = 128, as in
+        ``cfl-mgd/lemma-1``.
 
     Source
         Zhao et al. (2023), Lemma 1, (23). Upper bound; for the sum 64 (P - 1) is enough, and needed as P grows.
@@ -184,14 +185,14 @@ def lemma_1_cantelli(pair: Pair) -> Sides:
         by (28) and whose variance is at most 4 sigma^2 / n'.
 
     Source
-        Ours. Tight: attained for one row by losses with two values.
+        Ours. Tight: two-valued losses attain it for one row.
     """
     return at_most(pair.exact, cantelli=cantelli_bound(pair))
 
 
 @lemma_1_cantelli.line("two values")
 def of_two_values(law: TwoPointLosses) -> Sides:
-    """The same for losses with two values, mu = 1 and Delta = 2, in rational arithmetic."""
+    """The bound for two-valued losses, mu = 1 and Delta = 2, in rational arithmetic."""
     variance = 64 * law.loss_variance
     return at_most(law.error_probability, cantelli=variance / (variance + 16 * law.samples))
 
@@ -252,7 +253,7 @@ def lemma_1_worst_case(
     share: Annotated[float, reals(Fraction(1, 20), Fraction(99, 100))],
     stream: Stream,
 ) -> Sides:
-    """No pair of models in the basin is mistaken more often than the closed-form worst case pi_F.
+    """No pair of models in the basin is confused more often than the closed-form worst case pi_F.
 
     Hypotheses
         Gaussian regression; models within B < Delta / (1 + sqrt(kappa)) of their optima.

@@ -17,7 +17,7 @@ BY_HAND = {"clients": 34, "own": 17, "momentum": Fraction(2, 3), "start": Fracti
 def after_a_round(
     clients: int, own: int, momentum: Fraction, start: Fraction, round_: int, c_4: Fraction
 ) -> Sides:
-    """Compare the error of model 1 after a round without noise with (31), of which rho_0 = c_4 l is left."""
+    """Compare the error of model 1 after a round without noise with (31), where rho_0 reduces to c_4 l."""
     smallest = Fraction(min(own, clients - own), clients)
     before, after = map(abs, exact_path(Fraction(own, clients), momentum, start, round_ + 1)[-2:])
     return at_most(after, contraction=(1 - smallest / 8) * before, mismatch=c_4 * smallest)
@@ -62,8 +62,9 @@ def lemma_2(
 
     Lines
         every c_4
-            The paper states of c_1 .. c_6 only that they exist. With 17 of m = 136 (c_4 + 1) clients in cluster 2,
-            momentum 9/10, |e_0| = 1/2 and no noise, model 1 breaks (31) in its second round.
+            The paper states only that c_1 .. c_6 exist. With 17 of m = 136 (c_4 + 1) clients in cluster 2, momentum
+            9/10,
+            e_0| = 1/2 and no noise, model 1 breaks (31) in its second round.
 
     Source
         Zhao et al. (2023), Lemma 2 and Appendix A, with c = 1/8 by Hoeffding's inequality. Only the
@@ -77,7 +78,7 @@ def lemma_2(
 
 @lemma_2.line("every c_4")
 def every_constant(c_4: int = Z[1:]) -> Sides:
-    """The error |e_2| = -e_2 exceeds the right side, and so it does with a smaller constant than this whole one."""
+    """The error |e_2| = -e_2 exceeds the right side, and also the smaller right side of any smaller constant."""
     smallest = 1 / Fraction(8 * (c_4 + 1))
     _, before, after = exact_path(1 - smallest, Fraction(9, 10), Fraction(1, 2), 2)
     return at_least(-after, contraction=(1 - smallest / 8) * before, mismatch=c_4 * smallest)

@@ -40,8 +40,8 @@ def per_step_contraction(momentum: Fraction = Q[0 : Fraction(99, 100) : 20], rou
         ||chi_p^(t+1) - chi*_p|| <= (1 - l mu / 8L) ||chi_p^t - chi*_p||.
 
     Source
-        Ours. (31) of Zhao et al. (2023) adds rho_0, which is at least c_4 l > 0 without noise, too: with the appendix's
-        c_4 = 1/4 it holds where this fails, since 0 + 1/8 = |e_3|. What breaks (31) is ``cfl-mgd/lemma-2``.
+        Ours. (31) of Zhao et al. (2023) adds rho_0, which is at least c_4 l > 0 even without noise. With the appendix's
+        c_4 = 1/4 (31) holds where this claim fails, since 0 + 1/8 = |e_3|. ``cfl-mgd/lemma-2`` breaks (31) itself.
     """
     path = exact_path(HALF, momentum, HALF, round_ + 1)
     return at_most(abs(path[round_ + 1]), contraction=Fraction(15, 16) * abs(path[round_]))
@@ -52,7 +52,7 @@ HORIZON = 4000
 
 
 def fails(proportion: float, momentum: float) -> bool:
-    """Whether some round of a noise-free run in the steepest direction fails to contract.
+    """Return whether some round of a noise-free run in the steepest direction fails to contract.
 
     The ratio z_t = e_(t+1) / e_t obeys z_(t+1) = (1 + beta - a) - beta / z_t, a = l_p; the
     contraction by 1 - l mu / 8L fails for every kappa where |z_t| > 1.
@@ -68,7 +68,7 @@ def fails(proportion: float, momentum: float) -> bool:
 
 
 def resonant(proportion: float, momentum: float) -> bool:
-    """Whether the rotation of an underdamped pair returns too exactly to meet every arc in time.
+    """Return whether the rotation of an underdamped pair returns too exactly to meet every arc in time.
 
     With cos(theta) = (1 + beta - l_p) / (2 q), q = sqrt(beta), the phase of e_t advances by theta
     modulo pi, and the contraction fails on an arc of share w. By the three-distance theorem
@@ -100,14 +100,13 @@ def per_step_region(
     Hypotheses
         As ``cfl-mgd/per-step-contraction``, with L among the eigenvalues of cluster p.
 
-    Statement
-        Some reachable round has ||chi_p^(t+1) - chi*_p|| > ||chi_p^t - chi*_p|| iff
-        beta > (1 - sqrt(l_p))^2, whatever kappa; except at resonances, where the phase advances
-        by a rational part of pi and may never meet the failing arc.
+    For every kappa, some reachable round has ||chi_p^(t+1) - chi*_p|| > ||chi_p^t - chi*_p|| iff beta > (1 -
+    sqrt(l_p))^2. Resonances are excepted: there the phase advances by a rational part of pi and may never meet the
+    failing arc.
 
     Proof
-        Overdamped, the ratio e_(t+1) / e_t starts at 1 - l_p and decreases to a positive limit. Underdamped, e_t
-        changes sign infinitely often, and next to a sign change the ratio is as large as one likes.
+        If overdamped, the ratio e_(t+1) / e_t starts at 1 - l_p and decreases to a positive limit. If underdamped, e_t
+        changes sign infinitely often, and next to a sign change the ratio is arbitrarily large.
 
     Source
         Ours.
@@ -137,9 +136,9 @@ def asymptotic_rate(momentum: Fraction = among(Fraction(9, 10)), rounds: int = a
         Assumptions 1 to 5 with exact losses and gradients, eta = 1/L; the paper's momentum 0.9.
 
     Statement
-        lim sup ||chi_p^T - chi*_p||^(1/T) <= 1 - l mu / 8L. Measured, for two equal scalar clusters, is how much
-        W_t = e_t^2 - (1 + beta - l) e_t e_(t-1) + beta e_(t-1)^2 grows in T rounds: it is positive definite where
-        beta > (1 - sqrt(l))^2 and obeys W_(t+1) = beta W_t, so that the error falls as sqrt(beta)^T.
+        lim sup ||chi_p^T - chi*_p||^(1/T) <= 1 - l mu / 8L. For two equal scalar clusters, the claim measures the
+        growth of W_t = e_t^2 - (1 + beta - l) e_t e_(t-1) + beta e_(t-1)^2 in T rounds. W_t is positive definite if
+        beta > (1 - sqrt(l))^2, and obeys W_(t+1) = beta W_t, so that the error falls as sqrt(beta)^T.
 
     Source
         Ours. (A39) of Zhao et al. (2023) adds (8L / l mu) rho_0 >= 8 kappa c_4 > 0, so that it bounds no rate of
@@ -189,7 +188,7 @@ def asymptotic_region(
         max over the spectrum of the rate r(eta l lambda) exceeds 1 - l mu / 8L iff sqrt(beta) > 1 - l mu / 8L.
 
     Proof
-        r(a) = sqrt(beta) where underdamped; where overdamped, r(a) <= 1 - a, and 1 - l mu / L < 1 - l mu / 8L.
+        r(a) = sqrt(beta) if underdamped; if overdamped, r(a) <= 1 - a, and 1 - l mu / L < 1 - l mu / 8L.
 
     Source
         Ours.
@@ -224,8 +223,8 @@ def bound_trace(task: Mixture, trace: Trace, failure_probability: float | None =
     Raises
     ------
     InvalidArgument
-        If the task is not a noise-free quadratic, the run is not option I with step at most 1/L, or a client chose
-        another model than that of its own cluster.
+        If the task is not a noise-free quadratic, the run is not option I with step at most 1/L, or a client chose a
+        model other than its own cluster's.
     """
     settings, algorithm = task.settings, dynamics_of(trace)
     quadratic = settings["task"] == "quadratic" or (
@@ -258,7 +257,7 @@ EXTREME = [
     for near in (0.97, 1.0, 1.03)
     if edge > 0
 ]
-"""(a, beta) at and near the places where one case of the lemma follows another."""
+"""(a, beta) at and near the places where the lemma's cases meet."""
 
 
 @claim(

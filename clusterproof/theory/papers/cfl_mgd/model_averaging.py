@@ -46,7 +46,7 @@ class OptionTwo:
 
     @property
     def map(self) -> RoundMap:
-        """A round as an affine map."""
+        """Return a round as an affine map."""
         return round_map(
             self.task.hessians,
             self.task.centers,
@@ -57,7 +57,7 @@ class OptionTwo:
         )
 
     def run(self, start: np.ndarray, rounds: int) -> np.ndarray:
-        """Models of the algorithm, (rounds + 1, d)."""
+        """Return models of the algorithm, (rounds + 1, d)."""
         algorithm = option_2(self.step_size, self.momentum, self.local_steps, self.reset)
         return np.asarray(run(algorithm, self.task, rounds=rounds, initial=start[None]).models[:, 0])
 
@@ -77,8 +77,8 @@ def model_averaging_recursion(option_two: OptionTwo, stream: Stream) -> dict[str
         One cluster of quadratic clients with Hessians A_i and centres c_i, full participation.
 
     Statement
-        z = (chi, u) obeys z' = M z + mean (I - B_i^H)(c_i, 0), M = mean B_i^H, B_i = ((I - eta A_i, -eta beta I),
-        (A_i, beta I)), H local steps; with ``reset_momentum`` chi alone does, with M's first block. If rho(M) < 1 the
+        z = (chi, u) obeys z' = M z + mean (I - B_i^H)(c_i, 0), M = mean B_i^H, B_i = ((I - eta A_i, -eta beta I), (A_i,
+        beta I)), H local steps; with ``reset_momentum`` chi alone obeys it, with M's first block. If rho(M) < 1 the
         rounds converge linearly with factor rho(M) to (I - M)^-1 mean (I - B_i^H)(c_i, 0).
 
     Source
@@ -130,7 +130,8 @@ def model_averaging_drift(
         (5, .9). With H = 1, or with equal Hessians, there is no drift.
 
     Source
-        Ours. Identity to first order; errors are relative to the drift if the clients' pulls did not cancel.
+        Ours. Identity to first order; errors are relative to the drift that would occur if the clients' pulls did not
+        cancel.
     """
     suppose("one cluster", task.clusters == 1)
     expected = first_order_drift(task.hessians, task.centers, momentum=momentum, local_steps=local_steps)
@@ -148,7 +149,7 @@ def model_averaging_drift(
     first, second = errors
     return {
         "formula": at_most(first, second_order=0.05),
-        # below, the rounding error of the linear solve dominates
+        # below this, the rounding error of the linear solve dominates
         "half the step": given(
             "the error is above 1e-5", first > 1e-5, lambda: at_most(second, half=0.6 * first)
         ),
@@ -213,7 +214,7 @@ def model_averaging_stability(
     momentum: Fraction = Q[0 : Fraction(9, 10) : 10],
     local_steps: int = Z[1:],
 ) -> Sides:
-    """Option II converges when every client alone does.
+    """Option II converges if every client alone converges.
 
     Hypotheses
         Quadratic clients with the same minimiser and curvatures in (0, L], eta = 1/L, beta in [0, 1): each client's
@@ -225,8 +226,8 @@ def model_averaging_stability(
 
     Source
         Zhao et al. (2023), Section 5: "the convergence of this algorithm can be shown by studying the following
-        formula", (12), without a condition on beta or H. That it is said of H > 1 and of client losses that differ
-        within a cluster is the reading's; (12) has one local step, with which it is true of quadratics.
+        formula", (12), without a condition on beta or H. The reading applies it to H > 1 and to client losses that
+        differ within a cluster; (12) has one local step, with which it is true of quadratics.
     """
     curvatures, centers = clients(flat, Fraction(0))
     (model, carried), (moved, buffer) = (
@@ -260,7 +261,7 @@ def model_averaging_reset(
     Statement
         chi' - c = mean Pi_H(eta A_i) (chi - c) when all clients share the minimiser c; hence a round multiplies the
         error by at most g = max |Pi_H(a)| over the clients' spectra, with g < 1 for beta <= 0.93 and at most 2 /
-        sqrt(3) in any case. With minimisers of their own the same holds for the distance from the fixed point.
+        sqrt(3) in any case. If the minimisers differ, the bound holds for the distance from the fixed point.
 
     Proof
         B_i^H (e, 0) has first block Pi_H(eta A_i) e: from u = 0, H steps are heavy ball from rest. Symmetric matrices:
@@ -317,14 +318,14 @@ def model_averaging_rate(
 
     Statement
         ||chi_p^T - chi*_p|| <= (C / T) ||chi_p^0 - chi*_p|| for a constant C, up to logarithms. Checked for C = 1000,
-        and with it for every smaller one. Tried at T = 40, without a logarithm.
+        and so for every smaller C, at T = 40, without a logarithm.
 
     Source
         Zhao et al. (2023), Section 7: "For the gradient averaging and model averaging methods [...], we show that their
-        convergence rates are [...] and O~(1/T), respectively", by (20), which bounds eps_0. That eps_T is bounded, for
-        H > 1 and client losses that differ within a cluster, is the reading's; (12) has one local step, with which, or
-        with equal losses, it is true of quadratics. The truth is linear convergence, to a biased limit
-        where Hessians and minimisers differ, or divergence: ``cfl-mgd/model-averaging-recursion``.
+        convergence rates are [...] and O~(1/T), respectively", by (20), which bounds eps_0. The reading bounds eps_T,
+        for H > 1 and client losses that differ within a cluster. (12) has one local step; with it, or with equal
+        losses, the statement is true of quadratics. The truth is linear convergence, to a biased limit if Hessians and
+        minimisers differ, or divergence: ``cfl-mgd/model-averaging-recursion``.
     """
     return order_of_error(flat, center, momentum, local_steps, rounds, constant)
 
@@ -358,14 +359,14 @@ def model_averaging_limit(
 
     Hypotheses
         L-smooth strongly convex clients, eta = 1/L, 0 < beta < 1, as (19) and (20) divide by beta, H local steps;
-        the clients' minimisers may differ, as with finite data they do, and chi*_p minimises their mean loss.
+        the clients' minimisers may differ, as they do with finite data, and chi*_p minimises their mean loss.
 
     Statement
         ||chi_p^T - chi*_p|| <= (C / T) ||chi_p^0 - chi*_p||. Checked for C = 1, and since the error stays
         away from 0, no C helps for all T.
 
     Source
-        Zhao et al. (2023), Section 7, quoted in ``cfl-mgd/model-averaging-rate``. H > 1 and minimisers that differ
-        within a cluster are the reading's. H >= 2 local steps with different Hessians move the limit; H = 1 does not.
+        Zhao et al. (2023), Section 7, quoted in ``cfl-mgd/model-averaging-rate``. The reading adds H > 1 and minimisers
+        that differ within a cluster. H >= 2 local steps with different Hessians move the limit; H = 1 does not.
     """
     return order_of_error(flat, center, momentum, local_steps, rounds, constant)

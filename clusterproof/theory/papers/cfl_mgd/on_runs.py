@@ -1,4 +1,4 @@
-"""Theorem 1 and Lemma 2 on a run: their hypotheses, what they allow, and the bound of Lemma 2."""
+"""Theorem 1 and Lemma 2 on a run: their hypotheses, their bounds, and the bound of Lemma 2 for claims."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEVEL = 0.01
 
 
 def is_exact(task: Mixture) -> bool:
-    """Whether losses and gradients are the expected ones, v = sigma = 0."""
+    """Whether losses and gradients are exact, v = sigma = 0."""
     return isinstance(task, QuadraticMixture) or getattr(task, "data", "") == "population"
 
 
@@ -32,7 +32,7 @@ def needs_of(task: Mixture, trace: Trace) -> Iterator[Hypothesis]:
     Raises
     ------
     InvalidArgument
-        If the run has other dynamics than CFL-MGD's.
+        If the run does not have CFL-MGD's dynamics.
     """
     algorithm, start = cfl_mgd_of(trace), float(np.asarray(trace.errors)[0].max())
     norm = float(np.linalg.norm(task.optima, axis=-1).max())
@@ -56,7 +56,7 @@ def share_losses(task: Mixture) -> bool:
 
 
 def variances(task: RegressionMixture) -> tuple[float, float]:
-    """Return sigma^2 and v^2 of one row at the clusters' optima, the largest of them."""
+    """Return sigma^2 and v^2 of one row at the clusters' optima, the largest over the clusters."""
     pairs = list(enumerate(task.optima))
     loss = max(float(task.loss_variance(optimum, cluster)) for cluster, optimum in pairs)
     return loss, max(float(task.gradient_variance(optimum, cluster)) for cluster, optimum in pairs)
@@ -69,17 +69,17 @@ class OnRun:
     Attributes
     ----------
     floor, conclusion
-        rho_0 and rho, at least if not ``known``.
+        rho_0 and rho; lower bounds of them if not ``known``.
     allowed
-        What (A38) allows rho_0.
+        Largest rho_0 that (A38) allows.
     rounds
         T.
     factor
         1 - l mu / 8L.
     known
-        Whether v and sigma are; else both are taken as 0.
+        Whether v and sigma are known; otherwise both are taken as 0.
     certain
-        Whether nothing is random and the printed probability is positive, so that a run can break Lemma 2.
+        Whether no randomness is involved and the printed probability is positive, so that a run can break Lemma 2.
     """
 
     floor: float
@@ -127,13 +127,13 @@ def _may_happen(task: Mixture) -> bool:
 
 
 def bound_by_lemma_2(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
-    """Bound each round's error by that of the previous round, on tasks without noise, with probability 1.
+    """Bound each round's error by the error of the previous round, on tasks without noise, with probability 1.
 
     Raises
     ------
     InvalidArgument
-        If the run is not one that the paper speaks of: other dynamics, another step size, clients that do not take
-        part, too few clients for its probability to be positive, noise, or a start outside the basin.
+        If the paper's statement does not concern the run: other dynamics, another step size, clients that do not take
+        part, too few clients for a positive probability, noise, or a start outside the basin.
     """
     cfl_mgd_of(trace)  # refuses other dynamics
     if not is_exact(task):

@@ -1,4 +1,4 @@
-"""Statements of CFL-MGD that claims do not answer, or not alone."""
+"""Statements of CFL-MGD that no claim answers, or no claim alone."""
 
 OTHER_STATEMENTS = {
     "figure: momentum-paths": (
@@ -113,4 +113,4 @@ OTHER_STATEMENTS = {
     ),
     "an outlook, which states nothing that could be checked": ("section 7: future work",),
 }
-"""By the table or figure that answers them, or by the reason why nothing does: places, and what is stated there."""
+"""Places and their statements, by the table or figure that answers them, or by the reason why there is no answer."""

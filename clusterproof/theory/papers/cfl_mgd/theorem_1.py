@@ -20,7 +20,7 @@ SEPARATION = Q[0:2]
 
 
 def allowed_floor(share: Fraction, root: Fraction, separation: Fraction) -> Fraction:
-    """Return what (A38) allows rho_0, (l / 32) (mu / L)^(3/2) Delta."""
+    """Return the largest rho_0 that (A38) allows, (l / 32) (mu / L)^(3/2) Delta."""
     return share / 32 * separation / root**3
 
 
@@ -50,9 +50,9 @@ def theorem_1(
 
     Hypotheses
         Assumptions 1-5 (two or more clusters whose clients share their expected loss, new samples in every round),
-        option I with all clients and gradients divided by m, eta = 1/L, and (A38) rho_0 <= (l/32) (mu/L)^(3/2) Delta,
-        which is the appendix's condition, added to the theorem's. Assumption 4 prints max ||chi*_p|| <~ 1; it is read
-        as max ||chi*_p|| <= 1, as the proof of (A10) uses it, so that Delta <= 2. In other units:
+        option I with all clients and gradients divided by m, eta = 1/L, and (A38) rho_0 <= (l/32) (mu/L)^(3/2) Delta.
+        (A38) is the appendix's condition, added to the theorem's hypotheses. Assumption 4 prints max ||chi*_p|| <~ 1.
+        It is read as max ||chi*_p|| <= 1, as the proof of (A10) uses it, so that Delta <= 2. In other units:
         ``cfl-mgd/theorem-1-large-separation``.
 
     Statement
@@ -60,14 +60,14 @@ def theorem_1(
         all p, rho_0 as (A36) with c_1 .. c_6 of the appendix (c_4 = 1/4, ``floor.py``), so that rho_0 >= c_4 l.
 
     Source
-        Zhao et al. (2023), Theorem 1 and Appendix B; the printed 16L / (mu p) is read as (A42). Constants of which the
-        paper states only that they exist: ``cfl-mgd/theorem-1-small-constant``.
+        Zhao et al. (2023), Theorem 1 and Appendix B; the printed 16L / (mu p) is read as (A42).
+        ``cfl-mgd/theorem-1-small-constant`` treats constants of which the paper states only the existence.
     """
     floor, start = C_4 * share, separation / (4 * root_of_kappa)
     suppose(
         "(A38): rho_0 <= (l/32) (mu/L)^(3/2) Delta", floor <= allowed_floor(share, root_of_kappa, separation)
     )
-    # an instance that meets (A38) would already have to start within rho
+    # an instance that meets (A38) would start within rho already
     return at_most(start, rho=conclusion(share, root_of_kappa, floor))
 
 
@@ -84,7 +84,7 @@ def weaker_conclusion(
 def impossible_floor(
     share: Fraction = SHARE, root_of_kappa: Fraction = ROOT, separation: Fraction = SEPARATION
 ) -> Sides:
-    """rho_0 is at least four times what (A38) allows it."""
+    """rho_0 is at least four times the largest value that (A38) allows."""
     return at_least(C_4 * share, allowed=4 * allowed_floor(share, root_of_kappa, separation))
 
 
@@ -184,11 +184,10 @@ def theorem_1_small_constant(clients: int = CLIENTS, own: int = OWN, momentum: F
     Statement
         With that probability, after T = (8L / l mu) log(Delta / 2 rho) rounds, rounded up, ||chi_p^T - chi*_p|| <= rho.
 
-    Source
-        Ours: four values of a constant that Zhao et al. (2023), Theorem 1, leave open, "constants c_1, ..., c_6 > 0
-        exist"; (A38) is the appendix's condition, added to the theorem's. That every value below 1/32
-        fails is evidence from four values, not a proof for all. Only the shares of the clusters matter: the same
-        shares with more clients refute it where the probability is that of all T rounds, 1 - T P lambda_5, too.
+    Ours: four values of a constant that Zhao et al. (2023), Theorem 1, leave open, "constants c_1, ..., c_6 > 0 exist".
+    (A38) is the appendix's condition, added to the theorem's. Four values are evidence that every value below 1/32
+    fails, not a proof for all. Only the shares of the clusters matter: the same shares with more clients also refute it
+    if the probability covers all T rounds, 1 - T P lambda_5.
     """
     suppose("1 - P lambda_5 > 0", has_positive_probability(2 * 4, min(own, clients - own)))
     rounds = [rounds_of(constant, clients, own) for constant in CONSTANTS]
@@ -225,20 +224,19 @@ def theorem_1_large_separation(
     momentum: Fraction = MOMENTUM,
     separation: Fraction = among(Fraction(33, 2), Fraction(32), Fraction(128), Fraction(512)),
 ) -> Sides:
-    """Where the optima are so far from each other that Theorem 1 says something, it is true.
+    """If the optima are so far from each other that Theorem 1 says something, it is true.
 
     Hypotheses
-        As Theorem 1, with Assumption 4's max ||chi*_p|| <~ 1 read with a constant of Delta / 2. With the appendix's
-        c_4 = 1/4 a start may be farther than rho = 4 kappa from its optimum if Delta > 16 kappa^(3/2), and (A38) holds
-        from 8 kappa^(3/2) on; here kappa = 1. The probability 1 - P lambda_5 of a round is positive, 8 exp(-l m / 8)
-        < 1.
+        As Theorem 1, with Assumption 4's max ||chi*_p|| <~ 1 read with a constant of Delta / 2. With the appendix's c_4
+        = 1/4 a start may be farther than rho = 4 kappa from its optimum if Delta > 16 kappa^(3/2). (A38) holds from 8
+        kappa^(3/2) on; here kappa = 1. The probability 1 - P lambda_5 of a round is positive, 8 exp(-l m / 8) < 1.
 
     Statement
         With that probability, after T = (8L / l mu) log(Delta / 2 rho) rounds, rounded up, ||chi_p^T - chi*_p|| <= rho.
 
     Source
         Zhao et al. (2023), Theorem 1, (A38) and Appendix B, at two clusters of scalars at chi* = +-Delta / 2 without
-        noise, and a start at the largest distance of Assumption 4, Delta / 4. The constant Delta / 2 is the reading's.
+        noise, and a start at the largest distance of Assumption 4, Delta / 4. The reading adds the constant Delta / 2.
     """
     suppose("1 - P lambda_5 > 0", has_positive_probability(2 * 4, min(own, clients - own)))
     rounds = rounds_of(2 * C_4 / separation, clients, own)  # in units of Delta / 2, c_4 is smaller
@@ -250,7 +248,7 @@ def theorem_1_large_separation(
     "cfl-mgd/remark-1",
     label="Theorem 1, Remark 1",
     repaired_by="cfl-mgd/theorem-d",
-    # refutes it with p for l in rho, as Theorem 1 prints it, too
+    # p for l in rho, as Theorem 1 prints it, also refutes it
     example={"exponent": 7, "constant": Fraction(10**6)},
     expected="violated",
     headline=(
@@ -268,9 +266,9 @@ def remark_1(exponent: int = Z[0:16], constant: Fraction = among(Fraction(10**6)
         equal clusters, L = mu. With exact losses and gradients, v = sigma = 0, which Assumption 3 allows.
 
     Statement
-        rho = (16 L / mu l) rho_0 <= C (1 / sqrt(m n') + 1 / n' + 1 / (n' sqrt(m))), up to logarithms, for some
-        constant C. Checked for C = 10^6, and with it for every smaller one. c_4 = 1/4; for any c_4 > 0 rho stays
-        above 16 kappa c_4, so that no C and no power of log(m n') helps.
+        rho = (16 L / mu l) rho_0 <= C (1 / sqrt(m n') + 1 / n' + 1 / (n' sqrt(m))), up to logarithms, for some constant
+        C. Checked for C = 10^6, and so for every smaller C. c_4 = 1/4; for any c_4 > 0 rho stays above 16 kappa c_4, so
+        that no C and no power of log(m n') helps.
 
     Source
         Zhao et al. (2023), Theorem 1 and Remark 1. The repaired floor is O(1 / sqrt(m n')): ``cfl-mgd/theorem-d``.
@@ -278,7 +276,7 @@ def remark_1(exponent: int = Z[0:16], constant: Fraction = among(Fraction(10**6)
     size, kappa, share = 10**exponent, 1, Fraction(1, 2)
     rho = 16 * kappa / share * (C_4 * share)
     scale = constant / size
-    cross = scale / math.isqrt(size)  # at least what is allowed
+    cross = scale / math.isqrt(size)  # at least the allowed value
     return at_most(
         rho,
         own=scale,

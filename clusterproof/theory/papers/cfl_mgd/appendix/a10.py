@@ -30,16 +30,16 @@ def gradients_in_the_basin(
     along: Fraction = SHARE,
     bent: Fraction = SHARE,
 ) -> dict[str, Sides]:
-    """At chi_1 the gradient of another cluster is at most 3 L, and that of its own at most L.
+    """At chi_1 the gradient of another cluster is at most 3 L, and the gradient of its own cluster at most L.
 
     Hypotheses
-        Assumption 1, chi_1 in the basin, and max ||chi*_p|| <= 1 with the constant 1 where Assumption 4
-        says <~ 1; so Delta <= ||chi*_1 - chi*_p|| <= 2. The distance of chi_1 from chi*_1 is a ``share`` of the basin's
-        radius, kappa = ``root``^2, and the angle at chi*_1 has any ``cosine``; for every phi_p, by what its gradient
-        can be (``exact/one_point.py``).
+        Assumption 1, chi_1 in the basin, and max ||chi*_p|| <= 1 with the constant 1 where Assumption 4 says <~ 1; so
+        Delta <= ||chi*_1 - chi*_p|| <= 2. The distance of chi_1 from chi*_1 is a ``share`` of the basin's radius, kappa
+        = ``root``^2, and the angle at chi*_1 has any ``cosine``. The claim is proved for every phi_p, by the possible
+        gradients of such a function (``exact/one_point.py``).
 
     Statement
-        In the units in which the largest optimum has norm 1. Squared, over L^2.
+        Lengths have the unit in which the largest optimum has norm 1. Both sides are squared and divided by L^2.
 
     Lines
         (A10)
@@ -47,13 +47,13 @@ def gradients_in_the_basin(
         after (A10)
             ||chi_1 - chi*_p|| <= 3; 2.5 is enough.
         (A10), meant
-            What the proof needs, in any units: ||grad phi_p(chi_1)|| <= L ||chi_1 - chi*_p|| <= L (D + B), D = max
-            ||chi*_p - chi*_q||, B the basin's radius; b of Theorem A uses it. Attained at kappa = 1 by two clusters
-            that face away from each other.
+            The inequality that the proof needs, in any units: ||grad phi_p(chi_1)|| <= L ||chi_1 - chi*_p|| <= L (D +
+            B), D = max ||chi*_p - chi*_q||, B the basin's radius. Theorem A uses it as b. It is attained at kappa = 1
+            by two clusters that face away from each other.
         (A26)
             ||grad phi^1(chi_1) - grad phi^1(chi*_1)|| <= L ||chi_1 - chi*_1||.
         (A26), in units
-            ||chi_1 - chi*_1|| <= 1; Delta / (4 sqrt(kappa)) <= 1/2 is meant in any.
+            ||chi_1 - chi*_1|| <= 1; in any units, Delta / (4 sqrt(kappa)) <= 1/2 is meant.
 
     Source
         Zhao et al. (2023), (A10) and (A26).
@@ -84,7 +84,7 @@ def within_the_basin(
     along: Fraction = SHARE,
     bent: Fraction = SHARE,
 ) -> dict[str, Sides]:
-    """The same without units, for distances of at most D and B."""
+    """The same distances without units, at most D and B."""
     reach = square_of_sum(apart, cosine, off)
     square, gradient = known(lambda: reach, lambda of: of >= 0), gradient_square(root**2, along, bent)
     return {

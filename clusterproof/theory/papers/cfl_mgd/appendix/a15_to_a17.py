@@ -22,27 +22,27 @@ from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
 )
 
 NEGLIGIBLE = 1e-15
-"""Outcomes with a smaller probability are omitted."""
+"""Least probability of an outcome that is not omitted."""
 CONSTANT = 128
 """c_1 of Lemma 1 and (A15)."""
 OWN, CROWD = Z[1:3], Z[1:]
-"""Clients of cluster 1, and of cluster 2, so many that cluster 1 is negligible."""
+"""Clients of cluster 1, and of cluster 2; cluster 2 is so large that cluster 1 is negligible."""
 RATE = among(*(Fraction(k, 100) for k in (1, 10, 25, 33, 97)))
-"""lambda_1, or lambda_2."""
+"""lambda_1 or lambda_2."""
 DIRECTIONS = 10**6
-"""Directions across the line of the models with gradient noise, so many that its norm is nearly constant."""
+"""Number of directions across the line of the models with gradient noise; its norm is then nearly constant."""
 
 
 @lru_cache(maxsize=256)
 def exceeded_displacement(law: TwoPointLosses, clients: int, foreign: int, failure: float) -> float:
-    """Largest x with P(||T_2|| >= x) > failure, T_2 the sum of the false members' gradients at chi_1 over m.
+    """Return the largest x with P(||T_2|| >= x) > failure, T_2 the sum of the false members' gradients at chi_1 over m.
 
     Parameters
     ----------
     law
-        Of the losses; with one row, L = 1.
+        Law of the losses; with one row, L = 1.
     clients, foreign
-        m, and those of cluster 2, each of which is a false member with the law's error probability and then
+        m, and the clients of cluster 2. Each of these is a false member with the law's error probability, and then
         draws a fresh row for its gradient.
     failure
         Probability in (0, 1).
@@ -67,10 +67,10 @@ def exceeded_displacement(law: TwoPointLosses, clients: int, foreign: int, failu
 def exceeded_across(
     law: TwoPointLosses, clients: int, foreign: int, failure: float, noise: float, directions: int
 ) -> float:
-    """Largest x with P(||T_2 across|| >= x) > failure, for normal gradient noise across the line of the models.
+    """Return the largest x with P(||T_2 across|| >= x) > failure, for normal noise across the line of the models.
 
-    Given N false members the sum of their noise is normal, its squared length N noise^2 / m^2 times a chi-squared
-    variable over its degrees of freedom.
+    Given N false members the sum of their noise is normal. Its squared length is N noise^2 / m^2 times a chi-squared
+    variable divided by its degrees of freedom.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def exceeded_across(
 
 
 def _binomial(count: int, probability: float) -> tuple[np.ndarray, np.ndarray]:
-    """Likely values of Bin(count, probability), and their probabilities."""
+    """Return likely values of Bin(count, probability), and their probabilities."""
     from scipy.special import gammaln, xlog1py, xlogy
 
     spread = 12 * np.sqrt(count * probability * (1 - probability)) + 40
@@ -113,7 +113,7 @@ def _binomial(count: int, probability: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 FEW = {"law": tightest(), "own": 1, "foreign": 50, "level": Fraction(1, 2)}
-# one false member is one too many, and every foreign client is one with probability 1/1000
+# one false member is one too many, and every foreign client is a false member with probability 1/1000
 SPENT = {"law": tightest(), "own": 1, "foreign": 48, "level": Fraction(1, 10)}
 
 
@@ -136,21 +136,21 @@ def false_members(
     """There are few false members, and they move model 1 by at most the two terms of (36).
 
     Hypotheses
-        Assumptions 1-4 in the round at hand, sigma^2 at the models that are compared; (A17) as (A14), eta = 1/L.
+        Assumptions 1-4 in the round in question, sigma^2 at the compared models; (A17) as (A14), eta = 1/L.
 
     Statement
         With c_1 = 128 and lambda_2 = ``level``; for losses with two values mu = L = 1 and Delta = 2.
 
     Lines
         (A15)
-            E |C_1 - C*_1| <= c_1 m sigma^2 / (mu^2 Delta^4 n'), from Lemma 1; (1 - l_1) m is enough for m.
+            E |C_1 - C*_1| <= c_1 m sigma^2 / (mu^2 Delta^4 n'), from Lemma 1; (1 - l_1) m is enough in place of m.
         (A15), regressions
-            The same on drawn regressions.
+            (A15) on drawn regressions.
         (A16)
             P(|C_1 - C*_1| <= c_1 m sigma^2 / (mu^2 lambda_2 Delta^4 n')) <= 1 - lambda_2. A misprint: the inequality
             points the wrong way.
         (A16), meant
-            The same with >=, by Markov's inequality on (A15), as (A17) uses it.
+            (A16) with >=, by Markov's inequality on (A15), as (A17) uses it.
         (A17)
             With probability at least 1 - P lambda_1 - lambda_2, ||T_2|| <= 3 c_1 sigma^2 / (mu^2 lambda_2 Delta^4 n') +
             sqrt(c_1) v sigma sqrt(P) / (lambda_1 mu L Delta^2 n' sqrt(m lambda_2)), from (A14) and (A16) as meant. A
@@ -227,7 +227,7 @@ def exact_displacement(
     level_1: Fraction = RATE,
     level_2: Fraction = RATE,
 ) -> Sides:
-    """||T_2|| exceeds (36) with probability at most 2 lambda_1 + lambda_2, for losses with two values."""
+    """||T_2|| exceeds (36) with probability at most 2 lambda_1 + lambda_2, for two-valued losses."""
     suppose("n' = 1", law.samples == 1)
     failure = suppose_levels(level_1, level_2)
     # so that all outcomes can be enumerated
@@ -239,7 +239,7 @@ def exact_displacement(
 
 
 def suppose_levels(first: Fraction, second: Fraction) -> float:
-    """P lambda_1 + lambda_2 for two clusters, where that is less than 1."""
+    """P lambda_1 + lambda_2 for two clusters, if it is less than 1."""
     suppose("P lambda_1 + lambda_2 < 1", 2 * first + second < 1)
     return float(2 * first + second)
 
@@ -261,7 +261,7 @@ def noise_across(
 ) -> Sides:
     """Gradients with normal noise in 10^6 directions across the line of the models, where no loss depends on it.
 
-    Only the part of T_2 that lies across is measured. lambda_1 = lambda_2.
+    Only the part of T_2 across the line is measured. lambda_1 = lambda_2.
     """
     law = tightest()
     failure = suppose_levels(level, level)

@@ -1,4 +1,4 @@
-"""(A18)-(A25): the momentum T_3 of a round, and what the clients' buffers hold."""
+"""(A18)-(A25): the momentum T_3 of a round, and the contents of the clients' buffers."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ def own_momentum(run: ScalarRun) -> dict[str, Sides | Excluded]:
         Option I as printed, u_i^0 = 0.
 
     Statement
-        T_3 = (beta eta / m) sum_(C_1) u_i^t is at most what is left of the past gradients' noise, and |C_1 n C*_1|
-        times the present gradient. u_i^t is the buffer that enters round t, after line 15, S_i = sum_(k < t)
-        beta^(t-1-k) g_i^k, e_k = grad phi^1(chi_1^k), C = C_1 n C*_1.
+        T_3 = (beta eta / m) sum_(C_1) u_i^t is at most the remaining noise of past gradients, and |C_1 n C*_1| times
+        the present gradient. u_i^t is the buffer that enters round t, after line 15, S_i = sum_(k < t) beta^(t-1-k)
+        g_i^k, e_k = grad phi^1(chi_1^k), C = C_1 n C*_1.
 
     Lines
         (A18)
@@ -71,7 +71,7 @@ def own_momentum(run: ScalarRun) -> dict[str, Sides | Excluded]:
             chi_1^(t+1) = chi_1^t - (eta / m) sum_(C_1) g_i^t - T_3.
         (A19)
             u_i^t = S_i. False: line 15 replaces u_i by the mean over its cluster. Read before line 15, u_i^t = beta
-            u_i^(t-1) + g_i^(t-1) holds the mean of the round before; the first counterexample refutes (A19)-(A21) in
+            u_i^(t-1) + g_i^(t-1) holds the mean of the previous round. The first counterexample refutes (A19)-(A21) in
             both readings.
         (A20)
             T_31 = (beta eta / m) sum_C S_i. False after a round with a false member, whose gradient line 15 mixed in.
@@ -79,22 +79,23 @@ def own_momentum(run: ScalarRun) -> dict[str, Sides | Excluded]:
             T_32 = (beta eta / m) sum_(C_1 - C*_1) S_i. False for a member that was false before. The line after (A28)
             repeats it.
         (A19)-(A21), meant
-            What line 15 keeps: where C_1^0 = ... = C_1^t, T_3 = (beta eta / m) sum_(C_1) S_i = beta (chi_1^(t-1) -
-            chi_1^t).
+            The identity that line 15 keeps: if C_1^0 = ... = C_1^t, T_3 = (beta eta / m) sum_(C_1) S_i = beta
+            (chi_1^(t-1) - chi_1^t).
         (A22)
             sum_C S_i = sum_C (S_i - e_t) + |C| e_t, times beta eta / m.
         (A23), first step
-            E ||sum_C (S_i - e_t)||^2 <= E ||sum_C (sum_k g_i^k / (1 - beta) - e_t)||^2. False where gradients change
-            sign, as for beta = 1/2, g = (1, -1), e_t = 0: 1/4 <= 0.
+            E ||sum_C (S_i - e_t)||^2 <= E ||sum_C (sum_k g_i^k / (1 - beta) - e_t)||^2. False if gradients change sign,
+            as for beta = 1/2, g = (1, -1), e_t = 0: 1/4 <= 0.
         (A23), second step
             <= E ||sum_C (sum_k g_i^k - e_t)||^2 / (1 - beta)^2. False for sum_k g_i^k = e_t = 1: 1 <= 0 at beta = 1/2.
         (A23), third step
             <= |C| v^2 t / ((1 - beta)^2 n'). False: the mean is sum_k e_k - e_t, not 0.
         (A23)
-            The first side is at most the last; (A24) is its root, (A25) Markov's inequality on that. False: the bias
-            sum_k beta^(t-1-k) e_k - e_t is left, which is (1 / (1 - beta) - 1) e_t if the iterates do not move.
+            The first side is at most the last; (A24) is its root, and (A25) is Markov's inequality on the root. False:
+            the bias sum_k beta^(t-1-k) e_k - e_t remains, which is (1 / (1 - beta) - 1) e_t if the iterates do not
+            move.
         (A23), with noise
-            The same along the errors 0.4 * 0.8^k of scalar regressions, where the right side is not 0.
+            (A23) along the errors 0.4 * 0.8^k of scalar regressions, where the right side is not 0.
 
     Source
         Zhao et al. (2023), (A18) = (37), with the first line of (32), to (A25), parentheses as in (A22).
@@ -129,7 +130,7 @@ def parts_of_the_momentum(
     false: tuple[Fraction, ...] = OF_OTHERS,
     weight: Fraction = ANY,
 ) -> Sides:
-    """Of any buffers of the own members, and of the false ones."""
+    """(A18) for any buffers of the own members and of the false members."""
     of_own, _ = sums(own, 0)
     everyone, of_false = iterate(
         lambda so_far, buffer: (so_far[0] + buffer, so_far[1] + buffer),
@@ -149,14 +150,14 @@ def momentum_of_fixed_members(
     momentum: Fraction = SHARE,
     model: Fraction = ANY,
 ) -> Sides:
-    """The same members in all rounds, of any sums of their gradients; eta = 1, and no move before the first round.
+    """The same members in all rounds, with any sums of their gradients; eta = 1, no move before the first round.
 
     By line 15 each member's buffer is the mean of beta u_i + g_i over the members.
     """
     weight = known(lambda: Fraction(1) / clients, lambda _: ())
 
     def one_round(state: tuple[Any, ...], gradient: Any) -> tuple[Any, ...]:
-        """chi_1, the buffer of each member, the sum of the S_i, and chi_1 a round before."""
+        """chi_1, the buffer of each member, the sum of the S_i, and chi_1 one round before."""
         now, buffer, past, _ = state
         carried = momentum * buffer + gradient / members
         return now - weight * members * carried, carried, momentum * past + gradient, now
@@ -178,7 +179,7 @@ def around_the_present_gradient(
     gradient: Fraction = ANY,
     weight: Fraction = ANY,
 ) -> Sides:
-    """Of any S_i and any present gradient."""
+    """(A22) for any S_i and any present gradient."""
     added, apart = sums(past, gradient)
     return equal((weight * added, weight * apart + weight * clients * gradient))
 
@@ -190,7 +191,7 @@ def with_noise(
     momentum: Fraction = Q[Fraction(1, 10) : Fraction(9, 10) : 10],
     round_: int = Z[1:5],
 ) -> Sides:
-    """First and last side of (A23) for s = 0.1: the gradient in round k has mean e_k, variance (s^2 + 2 e_k^2) / n'."""
+    """Both ends of (A23) for s = 0.1: the gradient in round k has mean e_k, variance (s^2 + 2 e_k^2) / n'."""
     errors = [Fraction(2, 5) * Fraction(4, 5) ** k for k in range(round_ + 1)]
     weights = [momentum ** (round_ - 1 - k) for k in range(round_)]
     variances = [Fraction(1, 100) + 2 * error**2 for error in errors]
@@ -219,15 +220,15 @@ def a23_meant(
     """The noise in the weighted past gradients has second moment at most |C| v^2 / (n' (1 - beta^2)).
 
     Hypotheses
-        Assumption 3 along the run, batches of their own in each round, C = C_1 n C*_1 the same in all rounds.
+        Assumption 3 along the run, separate batches in each round, C = C_1 n C*_1 the same in all rounds.
 
     Statement
         E ||sum over C of sum_(k < t) beta^(t-1-k) (g_i^k - grad phi^1(chi^k))||^2 <= |C| v^2 / (n' (1 - beta^2)); the
         bias sum_k beta^(t-1-k) grad phi^1(chi^k) is not noise, and is part of the heavy ball (Theorem D).
 
     Source
-        What is true of (A23) of Zhao et al. (2023): the terms are martingale differences. Equality up to the factor
-        1 - beta^(2t).
+        The true part of (A23) of Zhao et al. (2023): the terms are martingale differences. Equality up to the factor 1
+        - beta^(2t).
     """
     law = {jump: rarity, -jump * rarity / (1 - rarity): 1 - rarity}
     variance = sum(weight * value**2 for value, weight in law.items())

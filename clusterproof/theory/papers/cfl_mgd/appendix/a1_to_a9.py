@@ -28,14 +28,14 @@ from clusterproof.theory.exact.prescribed_samples import Rounds, Table, play
 from clusterproof.theory.exact.two_clusters import carried
 
 ANY, SHARE, KAPPA = Q[::2], Q[0:1:4], Q[1::2]
-"""Numbers: what is linear in vectors holds of them if it does of each coordinate."""
+"""Numbers: a claim that is linear in vectors holds if it holds for each coordinate."""
 CLIENTS: Any = integers(1, 6, upwards=True)
 OF_CLIENTS: Any = sequences(ANY, lambda clients: clients)
 
 
 @dataclass(frozen=True)
 class ScalarRun:
-    """Option I as printed, seen in round ``round``; phi^1 = (chi - 1)^2 / 2, phi^2 = (chi + 1)^2 / 2, eta = 1 / L = 1.
+    """Option I as printed, in round ``round``; phi^1 = (chi - 1)^2 / 2, phi^2 = (chi + 1)^2 / 2, eta = 1 / L = 1.
 
     Attributes
     ----------
@@ -48,10 +48,10 @@ class ScalarRun:
     round
         t.
     outliers
-        The last client, of cluster 2, chooses on the outlier +1 in the rounds whose bits are set; all clients choose on
-        the cluster's mean else.
+        The last client, of cluster 2, chooses on the outlier +1 in the rounds whose bits are set. In all other cases
+        clients choose on their cluster's mean.
     spread
-        Gradient batches of the clients of cluster 1 are 1 + spread, 1 - spread, 1 + spread, ...; the others' are -1.
+        Gradient batches of the clients of cluster 1 are 1 + spread, 1 - spread, 1 + spread, ...; all others are -1.
     """
 
     clients: Annotated[int, Z[2:16]]
@@ -74,7 +74,7 @@ class ScalarRun:
 
     @property
     def rounds(self) -> Rounds:
-        """What the algorithm does on them."""
+        """The run of the algorithm on these batches."""
         return play(*self.samples)
 
     @property
@@ -124,7 +124,7 @@ class ScalarRun:
 
 
 def total(values: Sequence[Fraction], clients: Iterable[int]) -> Fraction:
-    """Sum the values of some clients."""
+    """Return the sum of some clients' values."""
     return sum((values[i] for i in clients), Fraction(0))
 
 
@@ -139,7 +139,7 @@ def parts_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
     """A round is one gradient step plus averaged noise, less the false members' gradients and the momentum.
 
     Hypotheses
-        Option I; for (A1) some own client stays, since T_12 is 0/0 otherwise.
+        Option I; for (A1) some own client stays, because T_12 is otherwise 0/0.
 
     Statement
         chi_1^(t+1) - chi*_1 = T_1 - T_2 - T_3, T_3 of (A18).
@@ -151,7 +151,7 @@ def parts_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
         (A9)
             T_2p, the sum over C_1 n C*_p of g_i, is |C_1 n C*_p| grad phi_p(chi_1) + sum of (g_i - grad phi_p(chi_1)).
         next model
-            chi_1^(t+1) - chi*_1 = T_11 + T_12 - (eta / m) sum_(p >= 2) T_2p - T_3, with the right sides above; of two
+            chi_1^(t+1) - chi*_1 = T_11 + T_12 - (eta / m) sum_(p >= 2) T_2p - T_3, with the right sides above, for two
             clusters.
 
     Source
@@ -176,7 +176,7 @@ def step_and_noise(own: Any, count: Any, error: Any, slope: Any, weight: Any) ->
 
 
 def sums(numbers: Sequence[Fraction], center: Any) -> Any:
-    """Sum numbers, and their differences from a center."""
+    """Return the sum of numbers, and the sum of their differences from a center."""
     return iterate(
         lambda so_far, number: (so_far[0] + number, so_far[1] + (number - center)),
         (Fraction(0), Fraction(0)),
@@ -193,7 +193,7 @@ def first_part(
     slope: Fraction = ANY,
     weight: Fraction = ANY,
 ) -> Sides:
-    """Of any gradients of the clients that stay, chi_1 - chi*_1, grad phi^1(chi_1), and eta / m."""
+    """(A1) for any gradients of the clients that stay, chi_1 - chi*_1, grad phi^1(chi_1), and eta / m."""
     own, _ = sums(gradients, slope)
     return equal((error - weight * own, step_and_noise(own, clients, error, slope, weight)))
 
@@ -202,7 +202,7 @@ def first_part(
 def around_a_center(
     clients: int = CLIENTS, numbers: tuple[Fraction, ...] = OF_CLIENTS, center: Fraction = ANY
 ) -> Sides:
-    """Of any numbers that clients have, and any center."""
+    """(A9) for any numbers of the clients, and any center."""
     added, apart = sums(numbers, center)
     return equal((added, clients * center + apart))
 
@@ -223,16 +223,16 @@ def descent(
         phi^1 is L-smooth and mu-strongly convex, eta = 1/L.
 
     Statement
-        ||chi_1 - chi*_1 - h grad phi^1(chi_1)|| <= factor ||chi_1 - chi*_1||, squared, h the paper's eta-hat; here for
-        every phi^1 and chi_1, by what the gradient can be (``exact/one_point.py``).
+        ||chi_1 - chi*_1 - h grad phi^1(chi_1)|| <= factor ||chi_1 - chi*_1||, squared, h the paper's eta-hat. The claim
+        is proved for every phi^1 and chi_1, by the possible gradients of such a function (``exact/one_point.py``).
 
     Lines
         (A2)
-            For 0 < h = ``share`` / L <= 1/L the factor is 1 - h mu L / (mu + L). No factor below 1 on the right side
-            would keep it true, since both sides become equal as h tends to 0.
+            For 0 < h = ``share`` / L <= 1/L the factor is 1 - h mu L / (mu + L). No smaller factor on the right side
+            would keep it true, because both sides become equal as h tends to 0.
         (A2), sharper
-            It is 1 - h mu, with up to twice the gain (ours): the textbook bound max(|1 - h mu|, |1 - h L|) for h <= 2 /
-            (mu + L) (Polyak 1987, 1.4), attained on quadratics in the flattest direction.
+            The factor is 1 - h mu, with up to twice the gain (ours): the textbook bound max(|1 - h mu|, |1 - h L|) for
+            h <= 2 / (mu + L) (Polyak 1987, 1.4), attained on quadratics in the flattest direction.
         (A7)
             For |C_1 n C*_1| >= l_1 m / 4 and h = |C_1 n C*_1| / (m L) it is 1 - l mu / 8L, l = min l_p: h >= l / 4L and
             L / (mu + L) >= 1/2.
@@ -264,7 +264,7 @@ def with_the_clients_that_stay(
 
 @dataclass(frozen=True)
 class Shares:
-    """Clients of two clusters, and those of the first that stay."""
+    """Clients of two clusters, and the clients of the first cluster that stay."""
 
     clients: Annotated[int, integers(2, 40, upwards=True)]
     own: Annotated[int, integers(1, lambda clients: clients - 1)]
@@ -289,19 +289,19 @@ class Shares:
     expected="ill-posed",
 )
 def a7_step(one: Shares) -> dict[str, Sides]:
-    """Where a quarter of the own clients stay, the effective step is from l / 4L to 1 / L.
+    """If a quarter of the own clients stay, the effective step is from l / 4L to 1 / L.
 
     Hypotheses
         |C_1 n C*_1| >= l_1 m / 4, eta = 1/L. Two clusters, P = 2: with more, l = min l_p is no larger.
 
     Statement
-        Of h = (eta/m) |C_1 n C*_1|, the paper's eta-hat:
+        The claim concerns h = (eta/m) |C_1 n C*_1|, the paper's eta-hat.
 
     Lines
         (at least, printed)
-            h >= p / (4 L). p is an index of clusters throughout, and no number; (A7) itself has l.
+            h >= p / (4 L). p is an index of clusters throughout, and not a number; (A7) itself has l.
         (at least)
-            h >= l / (4 L), which (A7) uses: the reading's l for p. Attained at l_1 = l.
+            h >= l / (4 L), which (A7) uses: the reading puts l for p. Attained at l_1 = l.
         (at most)
             h <= 1/L.
 

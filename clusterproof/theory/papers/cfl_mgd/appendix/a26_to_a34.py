@@ -1,4 +1,4 @@
-"""(A27)-(A34): the false members' momentum, the bounds on T_31 and T_32, and that on the whole momentum T_3."""
+"""(A27)-(A34): the false members' momentum, and the bounds on T_31, T_32 and the whole momentum T_3."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from clusterproof.theory.papers.cfl_mgd.appendix.tasks import NoisyTask, basin_m
 LEVEL = 0.1
 """lambda_2 = lambda_4 on random runs."""
 
-# the instance that can be followed by hand
+# the instance that a reader can follow by hand
 BY_HAND = ScalarRun(12, 6, Fraction(2, 3), Fraction(1, 2), 1, 0, Fraction(0))
 
 
@@ -56,8 +56,8 @@ def momentum_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
             bias the honest term is beta l_1 ||grad phi^1|| / L, and l / 4 has no units.
         (A28)
             T_3p = sum over C_1 n C*_p of S_i = sum over C_1 n C*_p of (S_i - grad phi_p(chi_1)) + |C_1 n C*_p| grad
-            phi_p(chi_1), S_i = sum_(k < t) beta^(t-1-k) g_i^k; here p = 2. That T_32 = (beta eta / m) sum_(p >= 2)
-            T_3p, the line after it, is (A21).
+            phi_p(chi_1), S_i = sum_(k < t) beta^(t-1-k) g_i^k; here p = 2. The next line, T_32 = (beta eta / m) sum_(p
+            >= 2) T_3p, is (A21).
         (A34)
             With probability at least 1 - lambda_2 - lambda_3 - P lambda_4 - 2 exp(-clm), (38). It inherits (A27), and
             is false for every c_4: with l_1 = 1 - l the left side of round 1 tends to beta / 2 as l tends to 0. Lemma H
@@ -65,11 +65,11 @@ def momentum_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
         (A33)
             With probability at least 1 - lambda_2 - P lambda_4, ||T_32|| <= c_1 beta sigma^2 / (mu^2 lambda_2 Delta^4
             n') + c_2 beta sigma v sqrt(P t) / (lambda_4 mu L Delta^2 n' (1 - beta) sqrt(m lambda_2)), c_1 = 384, c_2 =
-            sqrt(128); here with the first term alone, where clients of two clusters err in round t after rounds
-            without noise. Its derivation is false, since (A32) is; no instance breaks it: by line 15 the buffer of a
-            client from cluster q is the last displacement of model q over eta |C_q| / m, at most 2 B L m / |C_q| within
-            the basin, and 128 is at least twice what Chebyshev's inequality needs. For hundreds of clusters this leaves
-            no slack.
+            sqrt(128). Here only the first term stands on the right, and clients of two clusters err in round t after
+            rounds without noise. The derivation is false, because (A32) is, but no instance breaks the bound. By line
+            15 the buffer of a client from cluster q is the last displacement of model q over eta |C_q| / m, at most 2 B
+            L m / |C_q| within the basin. And 128 is at least twice the constant that Chebyshev's inequality needs. For
+            hundreds of clusters this leaves no slack.
         (A33), regressions
             The last round of random runs, where the models are in the basin.
 
@@ -90,7 +90,7 @@ def momentum_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
 momentum_of_a_round.line("(A28)")(around_a_center)
 
 
-# one client that errs is one too many, and each of seven does with probability 1/1000
+# one client that errs is one too many, and each of seven errs with probability 1/1000
 ERRING = {
     "clients": 8,
     "foreign": 7,
@@ -114,7 +114,7 @@ def momentum_of_clients_that_err(
     jump: Fraction = Q[Fraction(1, 4) :: 4],
     level: Fraction = among(Fraction(1, 1000), Fraction(1, 10), Fraction(1, 2), Fraction(99, 100)),
 ) -> Sides:
-    """The probability with which the false members' momentum is more than the first term, at most lambda_2.
+    """The probability that the false members' momentum exceeds the first term, at most lambda_2.
 
     Two scalar clusters, rounds without noise, and a law with two values by which clients err in round t.
     """
@@ -167,7 +167,7 @@ NOISE = Fraction(2)
 def noise_bound(rarity: Fraction, round_: int, momentum: Fraction) -> Fraction:
     """Return v^2 t / (1 - beta)^2, with one false member, and suppose that n' = 1 is enough.
 
-    sigma^2 is that of f = (chi - y)^2 / 2 at chi = 3/2, beyond every model of the basins that is compared.
+    sigma^2 belongs to f = (chi - y)^2 / 2 at chi = 3/2, beyond every compared model of the basins.
     """
     losses = {(Fraction(5, 2) - z) ** 2 / 2: p for z, p in law_of(rarity)}
     mean = sum(loss * p for loss, p in losses.items())
@@ -187,8 +187,8 @@ def scripts(
     """Yield every outcome of the gradient batches before round t, with probability, tables and models.
 
     Cluster 1 has m - 1 clients without noise and chi_1^0 = chi*_1 = 1; cluster 2 has one client and chi_2^0 = -1 +
-    start. The client chooses on -1 in rounds 0 .. t - 1 and on its rare value +1 in round t: choices and gradients
-    are on batches of their own, so this says nothing of the gradients.
+    start. The client chooses on -1 in rounds 0 .. t - 1 and on its rare value +1 in round t. Choices and gradients use
+    separate batches, so that the choices determine nothing about the gradients.
     """
     others = [Fraction(1)] * (clients - 1)
     choices = [[*others, Fraction(-1)]] * round_ + [[*others, Fraction(1)]]
@@ -221,9 +221,9 @@ def false_members(
         >= 256 (P - 1) sigma^2 / (mu^2 Delta^4), max ||chi*|| <= 1; sigma^2 bounds the loss's variance in the basins.
 
     Statement
-        With D = sum over C_1 n C*_p of (S_i - grad phi_p(chi_1)), S_i as in (A28), and N = |C_1 n C*_p| v^2 t / ((1 -
-        beta)^2 n'), D is sqrt(N), but for the probability. False: a false member's past gradients were mostly taken
-        at its own model, where they vanish; grad phi_p(chi_1) has length mu Delta.
+        Let D = sum over C_1 n C*_p of (S_i - grad phi_p(chi_1)), S_i as in (A28), and N = |C_1 n C*_p| v^2 t / ((1 -
+        beta)^2 n'). Then D is at most sqrt(N), except with the stated probability. False: a false member's past
+        gradients were mostly taken at its own model, where they vanish; grad phi_p(chi_1) has length mu Delta.
 
     Lines
         (A29)
@@ -238,7 +238,7 @@ def false_members(
             cluster that it comes from, up to ||e|| / (1 - beta) for a small one.
 
     Source
-        Zhao et al. (2023), (A29)-(A32); (A32) from (A28), (A10) and (A31). "given the clusters" is the reading's: the
+        Zhao et al. (2023), (A29)-(A32); (A32) from (A28), (A10) and (A31). The reading adds "given the clusters": the
         print has "with probability of at least 1 - lambda_4" over all.
     """
     allowed = noise_bound(rarity, round_, momentum)

@@ -1,4 +1,4 @@
-"""(A35)-(A42): the contraction in one round, its floor and the condition on it, and what T rounds give."""
+"""(A35)-(A42): the contraction in one round, its floor and the condition on it, and the result of T rounds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHARE = Q[Fraction(1, 10**6) : Fraction(1, 2) : 10]
 SEPARATION = Q[0:2:4]
 """Delta."""
 PART = Q[0:1:4]
-"""A share of the radius, or of the floor, that (A38) allows."""
+"""A share of the radius, or of the largest floor that (A38) allows."""
 
 
 @claim(
@@ -61,7 +61,7 @@ def one_round(
             (lambda_1 mu L Delta^2 n' sqrt(m lambda_2)) + c_3 beta v sqrt(l t) / (lambda_3 (1 - beta) L sqrt(m n')) +
             c_4 l + c_5 beta sigma^2 / (mu^2 lambda_2 Delta^4 n') + c_6 beta sigma v sqrt(P t) / (lambda_4 mu L Delta^2
             n' (1 - beta) sqrt(m lambda_2)). A definition: the sum of the three floors. It grows with t, which (A37),
-            (A39) and Theorem 1 forget, and its term c_4 l is a length only in units of (A10).
+            (A39) and Theorem 1 ignore. Its term c_4 l is a length only in units of (A10).
 
     Source
         Zhao et al. (2023), (A35)-(A37). "For any lambda_5 in (0, 1)" needs l m > 8 log 4, and a positive probability
@@ -92,7 +92,7 @@ def floor_of_a_round(
     level: Fraction = Q[Fraction(1, 100) : 1 : 10],
     round_: int = Z[1:],
 ) -> Sides:
-    """The floor that Theorem 1 uses is the sum of those of (A8), (A17) and (A34), lambda_i = ``level``."""
+    """The floor that Theorem 1 uses is the sum of the floors of (A8), (A17) and (A34), lambda_i = ``level``."""
     whole = printed_floor(
         share=float(share),
         clusters=clusters,
@@ -147,9 +147,9 @@ def small_floor(
     Lines
         (A38)
             rho_0, which is c_4 l and other terms, is that small, and a model on the rim of the basin stays in it.
-            Vacuous: c_4 l alone is more, at best l / 4 against l / 16.
+            Vacuous: c_4 l alone is larger, at best l / 4 against l / 16.
         after (A38)
-            Under (A37) and (A38), were they true, the basin is never left. An equality on the rim, and in (A38).
+            If (A37) and (A38) were true, the basin would never be left. An equality on the rim, and in (A38).
 
     Source
         Zhao et al. (2023), (A38) and the line after it.
@@ -235,11 +235,12 @@ def rounds_of_a_contraction(recursion: Recursion) -> dict[str, Sides]:
     """After T = (8L / l mu) log(Delta / 2 rho) rounds the error is at most rho = (16 L / mu l) rho_0.
 
     Hypotheses
-        (A37) in every round, with the same rho_0, and (A38), were they true (``cfl-mgd/appendix-a35``); chi_p^0 on the
-        rim of the basin. Each round costs P lambda_5 of probability, T P lambda_5 in all, which the paper leaves out.
+        (A37) in every round, with the same rho_0, and (A38), as if they were true (``cfl-mgd/appendix-a35``); chi_p^0
+        on the rim of the basin. Each round costs P lambda_5 of probability, T P lambda_5 in total, which the paper
+        leaves out.
 
     Statement
-        ||chi_p^T - chi*_p|| <= rho, conditional on what ``cfl-mgd/appendix-a35`` refutes.
+        ||chi_p^T - chi*_p|| <= rho, conditional on the statement that ``cfl-mgd/appendix-a35`` refutes.
 
     Lines
         (A39)
@@ -247,7 +248,7 @@ def rounds_of_a_contraction(recursion: Recursion) -> dict[str, Sides]:
             T grows.
         (A40), meant
             (sqrt(mu / L) Delta / 4) (1 - l mu / 8L)^T <= (8 rho_0 / l) sqrt(L / mu) for T = (8L / l mu) log(l mu Delta
-            / (32 rho_0 L)), rounded up, which is what (A41) uses; printed is =, ``cfl-mgd/appendix-misprints``.
+            / (32 rho_0 L)), rounded up; (A41) uses this. The paper prints =, ``cfl-mgd/appendix-misprints``.
         (A41)
             (8 rho_0 / l) sqrt(L / mu) + (8L / mu l) rho_0 <= (16 L / mu l) rho_0; an equality at L = mu.
         (A42)
@@ -284,7 +285,7 @@ def error_after_rounds(recursion: Recursion, rounds: int = Z[0:30]) -> Sides:
 
 @rounds_of_a_contraction.line("(A41)")
 def floors_together(recursion: Recursion) -> Sides:
-    """Whatever T is."""
+    """(A39) for every T."""
     floor, root = recursion.floor, recursion.root
     return at_most(8 * floor / recursion.share * (root + root**2), radius=2 * floor / recursion.decay)
 
@@ -298,13 +299,13 @@ def floors_together(recursion: Recursion) -> Sides:
     places="theorem 1; (A42)",
 )
 def misprints(recursion: Recursion, p: int = Z[1:4]) -> dict[str, Sides]:
-    """After T rounds exactly 8 rho_0 sqrt(L / mu) / l is left of the start, and rho is (16 L / mu p) rho_0.
+    """After T rounds exactly 8 rho_0 sqrt(L / mu) / l of the start is left, and rho is (16 L / mu p) rho_0.
 
     Hypotheses
         As ``cfl-mgd/appendix-a39``; p the number of the cluster.
 
     Statement
-        What ``cfl-mgd/appendix-a39`` states, as printed.
+        The statement of ``cfl-mgd/appendix-a39``, as printed.
 
     Lines
         (A40)
@@ -315,7 +316,7 @@ def misprints(recursion: Recursion, p: int = Z[1:4]) -> dict[str, Sides]:
             with p for l. Since p >= 1 >= 2 l, the floor (8L / l mu) rho_0 of (A39) alone reaches it.
 
     Source
-        Zhao et al. (2023), (A40), which uses (1 - x)^(1/x) = 1/e, and Theorem 1; meant are <= and l.
+        Zhao et al. (2023), (A40), which uses (1 - x)^(1/x) = 1/e, and Theorem 1; <= and l are meant.
     """
     decay, log = recursion.decay, math.log(recursion.argument)
     # relative to the right side, so that the start cancels

@@ -25,9 +25,9 @@ from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
     with_samples,
 )
 
-# one own client, whose noise has the norm v always: Markov's inequality on the norm is an equality
+# one own client, whose noise always has the norm v: Markov's inequality on the norm is an equality
 ALWAYS = {"task": two_values(1, 1, 0.1), "level": Fraction(9, 10), "place": "optima"}
-# a tenth of the clients, all of whom stay, with hardly any noise; and noise alone
+# a tenth of the clients, who all stay, with hardly any noise; and noise alone
 QUIET = {"task": two_values(8, 72, 1e-3), "level": Fraction(1, 10), "place": "apart"}
 NOISE = {"task": two_values(40, 40, 0.2), "level": Fraction(1, 10), "place": "optima"}
 
@@ -56,7 +56,7 @@ def own_clients(
     Lines
         (A3)
             Given the clusters, with probability at least 1 - lambda_0, ||T_12|| <= v / (lambda_0 sqrt(n' |C_1 n
-            C*_1|)). The line before prints E ||T_12||^2 = v^2 / (n' |C_1 n C*_1|): meant is <=.
+            C*_1|)). The previous line prints E ||T_12||^2 = v^2 / (n' |C_1 n C*_1|), but means <=.
         (A8)
             With probability at least 1 - lambda_0 - 2 exp(-clm), c = 1/8, ||T_1|| <= (1 - l mu / 8L) ||chi_1 -
             chi*_1|| + 2 v / (lambda_0 L sqrt(l m n')), from (A3), (A6) and (A7); with at most l_1 m own clients the
@@ -95,7 +95,7 @@ def own_clients(
     }
 
 
-# one false member, whose noise has the norm v always; many, far from chi_1
+# one false member, whose noise always has the norm v; many, far from chi_1
 ALONE = {"task": two_values(1, 1, 4.0), "level": Fraction(9, 10), "place": "apart"}
 CROWD = {"task": two_values(1, 99, 1.6), "level": Fraction(9, 10), "place": "apart"}
 HALF = CROWD | {"level": Fraction(2, 5)}
@@ -103,7 +103,7 @@ RARELY = ALONE | {"level": Fraction(1, 10)}
 
 
 def false_member_norms(one: Round) -> tuple[np.ndarray, np.ndarray, float]:
-    """||T_2|| and the number of false members in each replicate, and v: the largest over the clusters."""
+    """Return ||T_2|| and the number of false members in each replicate, and v: the largest over the clusters."""
     others = range(1, one.task.clusters)
     total = np.sum([one.total(p) for p in others], axis=0)
     norms = np.linalg.norm(total, axis=-1) / (one.task.clients * one.task.smoothness)
@@ -129,7 +129,7 @@ def false_members(
         As (A10); batches independent of each other and of the choice of clusters; lambda_1 = ``level``.
 
     Statement
-        With the probability of each line, by Markov's inequality, where some client of cluster 2 joins C_1; p = 2.
+        With the probability of each line, by Markov's inequality, if some client of cluster 2 joins C_1; p = 2.
 
     Lines
         (A11)
@@ -180,7 +180,7 @@ def second_moment(
     rarity: Fraction = among(Fraction(1, 2), Fraction(1, 3), Fraction(1, 10)),
     jump: Fraction = Q[Fraction(1, 4) :: 4],
 ) -> Sides:
-    """The second moment of the noise, over all batches of two values."""
+    """The second moment of the noise, over all two-valued batches."""
     rare, common = jump, -jump * rarity / (1 - rarity)
     variance = rarity * rare**2 + (1 - rarity) * common**2
     drawn, moment = clients * samples, Fraction(0)
@@ -191,7 +191,7 @@ def second_moment(
 
 
 CONSTANT = 256
-"""Of n' >= 256 (P - 1) sigma^2 / (mu^2 Delta^4): twice the c_1 = 128 of Lemma 1."""
+"""Factor in n' >= 256 (P - 1) sigma^2 / (mu^2 Delta^4): twice the c_1 = 128 of Lemma 1."""
 
 HOEFFDING = Fraction(1, 8)
 """c: a deviation of a quarter of the clients costs 2 (1/4)^2 in the exponent."""
@@ -200,7 +200,7 @@ HOEFFDING = Fraction(1, 8)
 def share_of_counts(count: int, sixteenths: int, is_far: Callable[[int], bool]) -> Fraction:
     """Return P(Bin(count, p) is far) with p = sixteenths / 16."""
     far, ways = 0, 1
-    for k in range(count + 1):  # ways is binomial(count, k) sixteenths^k; far is summed as by Horner
+    for k in range(count + 1):  # ways is binomial(count, k) sixteenths^k; far is summed by Horner's scheme
         far = far * (16 - sixteenths) + (ways if is_far(k) else 0)
         ways = ways * sixteenths * (count - k) // (k + 1)
     return Fraction(far, 16**count)
@@ -226,17 +226,17 @@ def clients_that_stay(count: int = Z[1:1000], sixteenths: int = among(8, 10, 12,
     Lines
         (A4)
             P(a client of cluster 1 chooses model 1) >= 1/2, "using Lemma 1", hence E |C_1 n C*_1| >= l_1 m / 2, in the
-            basin and with what Assumption 4 hides in n' >~: n' >= 256 (P - 1) sigma^2 / (mu^2 Delta^4), twice c_1 =
-            128. By Cantelli's inequality 64 (2 P - 3) is enough, and for P = 2 nothing less is; with 256 (P - 1) at
-            most a fifth errs, for every P. The constant 1 is too small: f(chi; z) = (chi + 1)^2 / 2 - z sin(pi chi / 2)
-            with z = 2 with probability 2/3 and -4 else has sigma^2 = 8 and n' = 1, and with both models at their
-            optima 1 and -1 two thirds err.
+            basin. The claim makes the constant explicit that Assumption 4 hides in n' >~: n' >= 256 (P - 1) sigma^2 /
+            (mu^2 Delta^4), twice c_1 = 128. By Cantelli's inequality 64 (2 P - 3) is enough, and for P = 2 no smaller
+            constant is. With 256 (P - 1) at most a fifth of the clients errs, for every P. The constant 1 is too small:
+            f(chi; z) = (chi + 1)^2 / 2 - z sin(pi chi / 2) with z = 2 with probability 2/3 and -4 else has sigma^2 = 8
+            and n' = 1. With both models at their optima 1 and -1 two thirds of the clients err.
         (A4), regressions
-            The sum of the exact pairwise errors with just enough samples, for each cluster.
+            The sum of the exact pairwise errors with the least allowed number of samples, for each cluster.
         (A5)
-            The middle term is at most the last. Below 1 only for l m > 8 log 2. The best exponent is KL(3/8 || 5/8) =
-            0.1277, at p = 5/8, and KL(1/4 || 1/2) = 0.1308 for the first term; larger c fail, as c = 1/5 for N = 32
-            clients with p = 1/2: P(Bin <= 8) = .0035 > .0033.
+            The middle term is at most the last. It is below 1 only for l m > 8 log 2. The best exponent is KL(3/8 ||
+            5/8) = 0.1277, at p = 5/8, and KL(1/4 || 1/2) = 0.1308 for the first term. Larger c fail, as c = 1/5 for N =
+            32 clients with p = 1/2: P(Bin <= 8) = .0035 > .0033.
         (A6)
             The first term is at most the last; exp(-clm) is enough, since only one tail counts.
 
@@ -251,14 +251,14 @@ def clients_that_stay(count: int = Z[1:1000], sixteenths: int = among(8, 10, 12,
 
 @clients_that_stay.line("(A4)")
 def a4(law: TwoPointLosses) -> Sides:
-    """The exact probability of the wrong choice, for losses with two values."""
+    """The exact probability of the wrong choice, for two-valued losses."""
     suppose("n' >= 256 (P - 1) sigma^2 / (mu^2 Delta^4)", law.samples >= CONSTANT * law.needed_samples)
     return at_most(law.error_probability, half=Fraction(1, 2))
 
 
 @clients_that_stay.line("(A4), regressions", evaluations=40)
 def a4_of_regressions(task: NoisyTask, stream: Stream) -> Sides:
-    """The sum of the exact pairwise errors with just enough samples, for each cluster."""
+    """The sum of the exact pairwise errors with the least allowed number of samples, for each cluster."""
     models = basin_models(task, stream)
     scale = task.strong_convexity**2 * task.separation**4
     errors = []

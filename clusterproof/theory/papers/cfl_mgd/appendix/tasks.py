@@ -15,10 +15,10 @@ from clusterproof.theory.exact.recorded_run import record
 
 
 def noisy_regression(stream: np.random.Generator) -> RegressionMixture:
-    """Draw a regression on which clients do choose wrong clusters, with max ||chi*|| <= 1.
+    """Draw a regression on which clients really choose wrong clusters, with max ||chi*|| <= 1.
 
-    Two or three clusters of 24 to 80 clients in all, dimension 1 to 4, 1 to 12 rows, noise 0.3 to 1.5, a
-    covariance of its own for each cluster with eigenvalues in [0.2, 1].
+    Two or three clusters with 24 to 80 clients in total, dimension 1 to 4, 1 to 12 rows, noise 0.3 to 1.5, and a
+    separate covariance for each cluster with eigenvalues in [0.2, 1].
     """
     clusters, dimension = int(stream.integers(2, 4)), int(stream.integers(2, 5))
     separation = 0.0
@@ -42,11 +42,11 @@ def noisy_regression(stream: np.random.Generator) -> RegressionMixture:
 
 NoisyTask = Annotated[RegressionMixture, drawn(noisy_regression)]
 ExtremeTask = Annotated[RegressionMixture | TwoPointMixture, drawn(noisy_regression)]
-"""The same, and losses with two values where they are tried first."""
+"""Draw such a regression, or a task with two-valued losses, which is tried first."""
 
 
 def two_values(own: int, foreign: int, jump: float) -> TwoPointMixture:
-    """Return clusters at 1 and -1 whose gradients differ from their means by +-jump on every row, one row a client."""
+    """Return clusters at 1 and -1 whose gradients differ from their means by +-jump on every client's one row."""
     return TwoPointMixture(
         optima=np.array([[1.0], [-1.0]]),
         noise_gradients=np.array([jump]),
@@ -63,13 +63,12 @@ def suppose_units(task: Mixture) -> None:
 
 
 def with_samples(task: RegressionMixture, samples: int) -> RegressionMixture:
-    """Return the task with another number of rows."""
+    """Return the task with another number of rows per client."""
     return replace(task, covariance=task.covariances.matrices, samples=samples)
 
 
 Place = Annotated[str, among("random", "apart", "towards", "optima")]
-"""Where the models of a round are: anywhere in the basin, on its rim away from the other optima or towards
-them, or at their own optima."""
+"""Places of a round's models: anywhere in the basin, on its rim away from or towards other optima, or at the optima."""
 
 
 def basin_models(task: Mixture, stream: np.random.Generator, place: str = "random") -> np.ndarray:
@@ -87,7 +86,7 @@ def basin_models(task: Mixture, stream: np.random.Generator, place: str = "rando
 
 
 Level = Annotated[Fraction, among(*map(Fraction, ("1/10", "1/2", "9/10", "2/5")))]
-"""lambda_0 .. lambda_4: the larger, the sharper Markov's inequality."""
+"""lambda_0 .. lambda_4: the larger they are, the sharper is Markov's inequality."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ class Round:
     Attributes
     ----------
     task
-        With max ||chi*|| <= 1.
+        A task with max ||chi*|| <= 1.
     models
         chi^t within the basin, (P, d).
     members
@@ -112,7 +111,7 @@ class Round:
     gradients: np.ndarray
 
     def with_clients_of(self, cluster: int) -> Round:
-        """Keep the replicates in which some client of a cluster joined C_1, for statements given the clusters."""
+        """Keep the replicates in which some client of a cluster joined C_1, for claims given the clusters."""
         some = (self.members & (self.task.labels == cluster)).any(axis=-1)
         return replace(self, members=self.members[some], gradients=self.gradients[some])
 

@@ -1,4 +1,4 @@
-"""Algorithm 1: participants, ties, batches, the round of line 8, whose momentum it is, averages, the division by m."""
+"""Algorithm 1: participants, ties, batches, the round of line 8, the owner of the momentum, averages, division by m."""
 
 from __future__ import annotations
 
@@ -37,22 +37,23 @@ MOMENTUM = Q[0 : Fraction(9, 10) : 10]
 def algorithm_line_3_participation(
     clients: int = among(20, 10), participation: Fraction = among(Fraction(1), Fraction(1, 2))
 ) -> Sides:
-    """With a random part of the clients in a round, the update of option I is as before.
+    """With a random part of the clients in a round, option I has the same update as before.
 
     Hypotheses
         Participation below 1.
 
     Statement
-        Line 3 draws M_t; line 8 uses u_i^(t-1) and g_i^(t-1); line 15 divides the sum over M_t by m. Compared is the
-        first move of two models at distance 1/2 from their optima, by the two divisors.
+        Line 3 draws M_t; line 8 uses u_i^(t-1) and g_i^(t-1); line 15 divides the sum over M_t by m. The claim compares
+        the first move of two models at distance 1/2 from their optima, for both divisors.
 
     Source
-        Zhao et al. (2023), Algorithm 1, lines 3, 8 and 15. A client that was absent has no
-        g_i^(t-1) and an old u_i. Read: the server owns the momentum, so that nothing is old, and
-        divides by m; ``normalisation="participants"`` divides by |M_t|.
+        Zhao et al. (2023), Algorithm 1, lines 3, 8 and 15. A client that was absent has no g_i^(t-1) and an old u_i.
+        Read: the server owns the momentum, so that no momentum is old, and divides by m;
+        ``normalisation="participants"`` divides by
+        M_t|.
     """
     participants = participation * clients
-    total = participants / 2  # of the lengths of their gradients
+    total = participants / 2  # sum of the lengths of their gradients
     by_clients, by_participants = total / clients, total / participants
     words = (
         f"with {participation} of the clients the first move divided by m is {by_clients / by_participants} of "
@@ -118,8 +119,9 @@ def algorithm_line_7_resampling(
 
     Statement
         p_hat = argmin_p phi_i(chi_p^t), g_i^t = (hat grad) phi_i(chi_p_hat^t): Algorithm 1 does not state on which
-        rows. Section 5 resamples 2T disjoint parts of the client's data. Of n' rows y = +-1 with probability 1/2,
-        f(chi; y) = (chi - y)^2 / 2, the mean gradient of a client that chose its own model among two.
+        rows. Section 5 resamples 2T disjoint parts of the client's data. With n' rows y = +-1 of probability 1/2 and
+        f(chi; y) = (chi - y)^2 / 2, the claim compares the mean gradient of a client that chose its own model among
+        two.
 
     Source
         Zhao et al. (2023), Algorithm 1 and Section 5. Read: independent batches, which the theorems need.
@@ -156,8 +158,8 @@ def algorithm_rounds_and_samples(rows: int = Z[1000:3000]) -> dict[str, Sides]:
     """T = (8L / l mu) log(Delta / 2 rho) rounds are made with n' = n / 2T rows each.
 
     Hypotheses
-        l = 1/2, L = mu, Delta = 2 and rho = 1 / sqrt(n'), whose constants are left open; solutions T below 200 are
-        counted.
+        l = 1/2, L = mu, Delta = 2 and rho = 1 / sqrt(n'), whose constants are left open. The claim counts solutions T
+        below 200.
 
     Statement
         n' = n / 2T, T = (8L / l mu) log(Delta / 2 rho), rho a function of n'.
@@ -177,11 +179,11 @@ def algorithm_rounds_and_samples(rows: int = Z[1000:3000]) -> dict[str, Sides]:
 
 
 SHARE, START = Fraction(1, 2), Fraction(1, 4)
-"""Of two equal scalar clusters at +-1, and the distance of both models from their optima."""
+"""Two equal scalar clusters at +-1, and the distance of both models from their optima."""
 
 
 def delayed_path(momentum: Fraction, rounds: int) -> list[Fraction]:
-    """Return errors where chi^t moves by the gradient at chi^(t-2), in exact arithmetic."""
+    """Return errors if chi^t moves by the gradient at chi^(t-2), in exact arithmetic."""
     path = [START, START]
     while len(path) <= rounds:
         path.append(path[-1] + momentum * (path[-1] - path[-2]) - SHARE * path[-2])
@@ -205,7 +207,7 @@ def suppose_right_choices(path: list[Fraction]) -> None:
     places="algorithm 1, line 2; algorithm 1, line 7; algorithm 1, line 8",
 )
 def algorithm_line_8(momentum: Fraction = MOMENTUM, rounds: int = Z[2:14]) -> Sides:
-    """Round t of option I uses the gradient at the model that it broadcasts.
+    """Round t of option I uses the gradient at the model that it sends out.
 
     Hypotheses
         Option I, no noise, full participation.
@@ -241,19 +243,19 @@ def algorithm_line_8(momentum: Fraction = MOMENTUM, rounds: int = Z[2:14]) -> Si
     headline=True,
 )
 def algorithm_line_8_delayed(momentum: Fraction = MOMENTUM, rounds: int = Z[10:14]) -> Sides:
-    """Where line 2 broadcasts the newest model as chi^t, option I does not raise the error, for any momentum.
+    """If line 2 broadcasts the newest model as chi^t, option I does not raise the error, for any momentum.
 
     Hypotheses
         No noise, eta = 1/L, 10 or more rounds.
 
     Statement
         chi^t = chi^(t-1) - (eta / m) sum u_i^t, u_i^t = beta u_i^(t-1) + g_i^(t-1), where g_i^t is the gradient at the
-        model that line 15 of the round before computed: after the rounds ||chi - chi*|| is at most its start.
+        model that line 15 of the previous round computed. After the rounds ||chi - chi*|| is at most its start.
 
     Source
-        Zhao et al. (2023), Algorithm 1, line 2: "broadcast chi_p^(t)", see ``cfl-mgd/algorithm-line-8``. That chi^(t)
-        is the newest model there is the reading's, ``update_order="as-printed"``; (3), (9) and (32) exclude it. So is
-        the bound: the paper prints none for Algorithm 1 with a delay.
+        Zhao et al. (2023), Algorithm 1, line 2: "broadcast chi_p^(t)", see ``cfl-mgd/algorithm-line-8``. The reading
+        takes chi^(t) for the newest model there, ``update_order="as-printed"``; (3), (9) and (32) exclude it. The bound
+        also belongs to the reading: the paper prints none for Algorithm 1 with a delay.
     """
     path = delayed_path(momentum, rounds)
     suppose_right_choices(path)
@@ -262,11 +264,11 @@ def algorithm_line_8_delayed(momentum: Fraction = MOMENTUM, rounds: int = Z[10:1
 
 CENTERS = (Fraction(-1, 2), Fraction(0), Fraction(1, 2), Fraction(1))
 STARTS = (Fraction(-1, 4), Fraction(-1))
-"""With these the first client changes its cluster after round 1."""
+"""With these values the first client changes its cluster after round 1."""
 
 
 def second_models(momentum: Fraction) -> list[Fraction]:
-    """Return chi_1^(2) by the three readings of whose momentum it is."""
+    """Return chi_1^(2) for the three owners of the momentum."""
     return [
         exact_run(CENTERS, STARTS, momentum=momentum, rounds=2, reading=reading).models[2][0]
         for reading in READINGS
@@ -293,12 +295,12 @@ def algorithm_line_15_momentum_of_switchers(momentum: Fraction = MOMENTUM) -> Si
         Option I.
 
     Statement
-        Line 15 sets u_i to the mean u_p of its cluster; (9) and (A19) keep each client's own; the second
-        line of (32) is one momentum a cluster.
+        Line 15 sets u_i to the mean u_p of its cluster; (9) and (A19) keep each client's own u_i; the second line of
+        (32) has one momentum per cluster.
 
     Source
-        Zhao et al. (2023), line 15, (9), (32) and (A19). Read: one momentum a cluster, owned by the
-        server (R2); ``momentum_owner="client"`` is line 15 to the letter (R1).
+        Zhao et al. (2023), line 15, (9), (32) and (A19). Read: one momentum per cluster, owned by the server (R2);
+        ``momentum_owner="client"`` is line 15 to the letter (R1).
     """
     line_15, separate, server = second_models(momentum)
     words = (
@@ -390,7 +392,7 @@ def algorithm_lines_15_16_weights(rows: int = among(1, 3)) -> Sides:
 
 
 def equal_clusters(stream: np.random.Generator) -> QuadraticMixture:
-    """Draw two to four clusters of three clients each that are alike."""
+    """Draw two to four clusters of three equal clients each."""
     return random_quadratics(stream, clusters=(2, 4), dimension=(3, 3), condition_number=5.0)
 
 
@@ -413,8 +415,9 @@ def division_by_clients(
         Option I, every client in its own cluster, no noise.
 
     Statement
-        chi_p - (eta/m) sum_(i in C_p) g_i = chi_p - eta l_p grad phi_p(chi_p): the run with step eta divided by m is
-        the run with step eta l_p divided by |C_p|. Without momentum the rounds to a given accuracy grow as 1 / l_p.
+        chi_p - (eta/m) sum_(i in C_p) g_i = chi_p - eta l_p grad phi_p(chi_p): the run with step eta divided by m
+        equals the run with step eta l_p divided by |C_p|. Without momentum the number of rounds to a given accuracy
+        grows as 1 / l_p.
 
     Source
         Zhao et al. (2023), (5), (9) and line 15; the paper calls eta = 1/L its step. l_p = |C*_p| / m.

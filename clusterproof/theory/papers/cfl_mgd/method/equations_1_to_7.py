@@ -1,4 +1,4 @@
-"""(1)-(7): the objective, momentum, averages, and a cluster that nobody chose; and line 20 of Algorithm 1."""
+"""(1)-(7): the objective, momentum, averages, and a cluster that no client chose; and line 20 of Algorithm 1."""
 
 from __future__ import annotations
 
@@ -42,17 +42,18 @@ from clusterproof.theory.papers.cfl_mgd.drawn_tasks import random_clients, rando
     places="(2)",
 )
 def objective(clusters: int = Z[2:], clients_each: int = Z[1:]) -> dict[str, Sides]:
-    """The loss of a client is a mean over its rows, and that of a cluster a sum over its clients.
+    """The loss of a client is a mean over its rows, and the loss of a cluster a sum over its clients.
 
     Statement
         With |D_p| / |D| the share of the data that cluster p owns, C*_p its clients, Y the rows of a client:
 
     Lines
         (1)
-            phi_p(chi) = (|D_p| / |D|) sum_(i in C*_p) phi_i(chi). Two meanings: Assumptions 1-3 and (26) speak of the
-            expectation over D_p. Compared are the factors before the mean loss of a cluster, for equal clusters.
+            phi_p(chi) = (|D_p| / |D|) sum_(i in C*_p) phi_i(chi). It has two meanings: in Assumptions 1-3 and (26) it
+            is the expectation over D_p. The claim compares the factors before the mean loss of a cluster, for equal
+            clusters.
         (2)
-            phi_i(chi; Y) = (1 / |Y|) sum_(y in Y) f(chi; y), f(.; y): chi -> R^d. Without a smallest loss; R is meant.
+            phi_i(chi; Y) = (1 / |Y|) sum_(y in Y) f(chi; y), f(.; y): chi -> R^d. R^d has no smallest loss; R is meant.
 
     Source
         Zhao et al. (2023), (1), (2) and the line after it. As meant: ``cfl-mgd/equation-1-mean``.
@@ -73,7 +74,7 @@ def objective(clusters: int = Z[2:], clients_each: int = Z[1:]) -> dict[str, Sid
 def loss_of_a_client(
     first_x: int = Z[0:], first_y: int = Z[0:], second_x: int = Z[0:], second_y: int = Z[0:]
 ) -> Sides:
-    """Two models of which neither has the smaller loss in R^2, at distances from the client's minimiser."""
+    """Two models neither of which has the smaller loss in R^2, at distances from the client's minimiser."""
     first, second = (first_x**2, first_y**2), (second_x**2, second_y**2)
     least = [all(a <= b for a, b in zip(*pair, strict=True)) for pair in ((first, second), (second, first))]
     return at_least(
@@ -100,11 +101,11 @@ def objective_as_meant(
     """With the mean over the cluster's clients, (1) is the expected loss of the assumptions.
 
     Hypotheses
-        Equal amounts of data a client.
+        Equal amounts of data per client.
 
     Statement
         phi_p(chi) = (1 / |C*_p|) sum_(i in C*_p) phi_i(chi) has the gradient that vanishes at chi*_p and the curvature
-        between mu and L that the assumptions speak of. In (2), f(.; y): R^d -> R.
+        between mu and L of the assumptions. In (2), f(.; y): R^d -> R.
 
     Source
         Ours on Zhao et al. (2023), (1), and (2) with R for R^d. Identities.
@@ -127,14 +128,14 @@ def objective_as_meant(
 
 
 def few_rows(stream: np.random.Generator) -> RegressionMixture:
-    """Draw a regression with at most 40 rows a client."""
+    """Draw a regression with at most 40 rows per client."""
     task = random_regression(stream)
     return replace(task, covariance=task.covariances.matrices, samples=min(task.samples, 40))
 
 
 @objective_as_meant.line("(2)", evaluations=30)
 def scalar_loss_of_a_client(task: Annotated[RegressionMixture, drawn(few_rows)], stream: Stream) -> Sides:
-    """The mean of the rows' losses, one by one."""
+    """Return the mean of the rows' losses, computed one by one."""
     models = task.optima + stream.standard_normal(task.optima.shape)
     labels = np.zeros(2, dtype=int)
     features, errors = direct_simulation.draw_data(labels, task.covariances, task.noise, task.samples, stream)
@@ -205,7 +206,7 @@ def momentum_descent(descent: Descent, stream: Stream) -> dict[str, Sides | Excl
     Lines
         (3)
             u_i^t = beta u_i^(t-1) + grad phi_i(chi_p^(t-1)), at the model that the round broadcast, as (4), (9) and
-            (32). With lines 7 and 15 of Algorithm 1 line 8 is the same; line 2 is not: ``cfl-mgd/algorithm-line-8``.
+            (32). Lines 7, 8 and 15 of Algorithm 1 agree with this; line 2 does not: ``cfl-mgd/algorithm-line-8``.
         (4)
             u_i^t = beta u_i^(t-1) + grad phi_i(chi_i^(t-1)), chi_i^t = chi_i^(t-1) - eta u_i^t. Line 20 of Algorithm 1
             prints the same: ``cfl-mgd/algorithm-line-20``.
@@ -257,9 +258,9 @@ def algorithm_line_20(descent: Descent, stream: Stream) -> dict[str, Sides]:
         chi_i^(s) = chi_i^(s-1) - eta u_i^(s) and u_i^(s) = beta u_i^(s-1) + grad phi_i(chi_i^(s-1)).
 
     Source
-        Zhao et al. (2023), Algorithm 1, line 20, and the last two lines of (10). The index of u in the first
-        equation is s, so that u is updated before the model, though its equation is listed below. With u^(s-1) in its
-        place, ``update_order="as-printed"``, the gradient is delayed by a step; that is not what is printed.
+        Zhao et al. (2023), Algorithm 1, line 20, and the last two lines of (10). The index of u in the first equation
+        is s, so that u is updated before the model, though its equation is listed below. With u^(s-1) in its place,
+        ``update_order="as-printed"``, the gradient is delayed by a step; the paper does not print this.
     """
     models, buffers = stream.standard_normal((2, *descent.task.centers.shape))
     steps = []
@@ -291,9 +292,9 @@ def averages(start: Fraction = among(Fraction(10), Fraction(100))) -> dict[str, 
 
     Lines
         (5)
-            chi_p^t = chi_p^(t-1) - (eta/m) sum_i r_ip u_i^t and u_p^t = sum_i r_ip u_i^t / sum_i r_ip. Its first line
-            with one momentum a cluster, as (32), needs no average: Theorem D reads it so. On its division by m:
-            ``cfl-mgd/division-by-clients``.
+            chi_p^t = chi_p^(t-1) - (eta/m) sum_i r_ip u_i^t and u_p^t = sum_i r_ip u_i^t / sum_i r_ip. With one
+            momentum per cluster, as in (32), its first line needs no average: Theorem D reads it so.
+            ``cfl-mgd/division-by-clients`` concerns its division by m.
         (6)
             chi_p^t = sum_i r_ip chi_i^t / sum_i r_ip and u_p^t = sum_i r_ip u_i^t / sum_i r_ip.
 

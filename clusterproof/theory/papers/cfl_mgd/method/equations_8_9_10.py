@@ -46,7 +46,7 @@ def equation_8(task: Annotated[QuadraticMixture, drawn(SOME_CLUSTERS)], stream: 
     """Every client chooses the model with the smallest loss.
 
     Hypotheses
-        None: it is a definition. Ties are left open: ``cfl-mgd/algorithm-line-5-ties``.
+        None: it is a definition. It leaves ties open: ``cfl-mgd/algorithm-line-5-ties``.
 
     Statement
         p_hat = argmin_(p in [P]) phi_i(chi_p^t).
@@ -64,10 +64,10 @@ PLACE = Q[-2:2:2]
 
 
 def solutions(centers: tuple[Fraction, Fraction], start: tuple[Fraction, Fraction]) -> list[tuple[int, ...]]:
-    """Return the assignments r that reproduce themselves under (9) read to the letter.
+    """Return the assignments r that reproduce themselves under (9) to the letter.
 
-    Two scalar clients, two models, eta = 1, first round: chi_p(r) = chi_p^0 - (1/m) sum r_ip u_i with
-    u_i the gradient at the model that client i had before, and r_i the nearest of chi(r).
+    Two scalar clients, two models, eta = 1, first round: chi_p(r) = chi_p^0 - (1/m) sum r_ip u_i with u_i the gradient
+    at the previous model of client i, and r_i the nearest of chi(r).
     """
     momenta = [min((abs(chi - c), chi - c) for chi in start)[1] for c in centers]
     fixed_choices = []
@@ -102,15 +102,15 @@ def updates(
     Lines
         (9)
             C_p^t = {i : p = argmin phi_i(chi_p^t)}, chi_p^t = chi_p^(t-1) - (eta/m) sum_(C_p^t) u_i^t, u_i^t = beta
-            u_i^(t-1) + g_i^(t-1). The first line needs chi^t, the second gives it from C_p^t. Read with C_p from the
-            model that was broadcast.
+            u_i^(t-1) + g_i^(t-1). The first line needs chi^t, and the second computes it from C_p^t. Read: C_p from the
+            broadcast model.
         (10)
             chi_p^(t+1) = mean over C_p^t of chi_i^H, chi_i^s = chi_i^(s-1) - eta u_i^s, u_i^s = beta u_i^(s-1) + grad
             phi_i(chi_i^(s-1)), s = 1 .. H, starting at chi_p^t; the start of u_i is not stated. Line 16 writes chi_p^t,
-            the same under a shifted index, and averages u.
+            the same model under a shifted index, and averages u.
 
     Statement
-        One set of clusters, and one model, from what a round starts with.
+        The values at the start of a round determine one set of clusters, and one model.
 
     Source
         Zhao et al. (2023), (9) and (10).
@@ -181,7 +181,7 @@ def against_loops(task: QuadraticMixture, algorithm: CFLMGD, stream: np.random.G
     places="algorithm 1, line 2",
 )
 def equation_9_broadcast(task: Scattered, step_size: StepSize, momentum: Momentum, stream: Stream) -> Sides:
-    """The gradient update of cluster p uses the clients that chose the model that was broadcast.
+    """The gradient update of cluster p uses the clients that chose the broadcast model.
 
     Hypotheses
         Full participation; u_i^0 = 0; after a round u_i is the mean of its cluster (line 15).
@@ -199,7 +199,7 @@ def equation_9_broadcast(task: Scattered, step_size: StepSize, momentum: Momentu
 
 @updates.line("(10)")
 def start_of_momentum(local_steps: int = Z[1:4], momentum: Fraction = Q[0 : Fraction(9, 10) : 10]) -> Sides:
-    """Two rounds of option II whose clients start from the mean buffer, and from zero."""
+    """Return two rounds of option II whose clients start from the mean buffer, and from zero."""
     one, half = (Fraction(1),), Fraction(1, 2)
     averaged, zero = (
         exact_rounds(one, one, momentum, local_steps, 2, half, reset=reset)[0] for reset in (False, True)
@@ -234,7 +234,7 @@ def equation_10_line_16(
 
     Statement
         chi_i^0 = chi_p, u_i^0 = u_p, H steps of (4); then chi_p and u_p become the means of chi_i^H and u_i^H over the
-        clients of the cluster. Writing the result chi_p^t (line 16) or chi_p^(t+1) (10) is the same.
+        clients of the cluster. The result may be written as chi_p^t (line 16) or chi_p^(t+1) (10).
 
     Source
         Zhao et al. (2023), (6), (10), lines 11, 12 and 16.

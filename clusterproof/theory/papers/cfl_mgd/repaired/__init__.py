@@ -1,1 +1,1 @@
-"""Theorems of ours that replace Theorem 1, A and D, and what they imply about momentum."""
+"""Theorems of ours that replace Theorem 1, A and D, and their consequences for momentum."""

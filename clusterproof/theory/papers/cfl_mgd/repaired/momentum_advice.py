@@ -1,4 +1,4 @@
-"""Which momentum helps: on quadratics, under noise, and on smooth losses."""
+"""The momentum that helps: on quadratics, under noise, and on smooth losses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from clusterproof.theory.exact.heavy_ball import spectral_rate
 from clusterproof.theory.rates import HeavyBallRate, heavy_ball_rate
 
 OTHERS = np.linspace(0, 0.99, 34)
-"""Momenta that are compared with the best one."""
+"""Momenta to compare with the best one."""
 
 
 @claim(
@@ -79,7 +79,7 @@ def momentum_helps(
 
 
 def horizon_task() -> tuple[RegressionMixture, np.ndarray, float]:
-    """Return the slowest cluster of four unequal: its task, starting direction and l_p."""
+    """Return the slowest of four unequal clusters: its task, starting direction and l_p."""
     task = experiment("S2", 0.0).regression
     start = np.ones(task.dimension) / math.sqrt(task.dimension) * 0.5 * task.basin_radius
     return task, start, float(task.proportions.min())
@@ -90,7 +90,7 @@ HORIZONS = (10, 20, 40, 80, 160, 320, 640)
 
 @lru_cache
 def best_momenta() -> tuple[float, ...]:
-    """Best momentum on a grid of 0.015 for each of ``HORIZONS``, by exact second moments."""
+    """Return the best momentum on a grid of 0.015 for each of ``HORIZONS``, by exact second moments."""
     task, start, share = horizon_task()
     rows = share * task.clients * task.samples
     return tuple(
@@ -121,9 +121,9 @@ def momentum_horizon(rounds: Annotated[int, choice(*HORIZONS[2:])]) -> dict[str,
         Gaussian regression with every client in its own cluster, one cluster's exact moments.
 
     Statement
-        The stationary rms is [sum_j (alpha^2 s^2 lambda_j / N)(1 + beta) / ((1 - beta) a_j (2(1 + beta)
-        - a_j))]^(1/2), about 1 / sqrt(1 - beta) times that of plain descent; so the momentum with the
-        smallest mean squared error after T rounds falls to 0 as T grows.
+        The stationary rms is [sum_j (alpha^2 s^2 lambda_j / N)(1 + beta) / ((1 - beta) a_j (2(1 + beta) - a_j))]^(1/2),
+        about 1 / sqrt(1 - beta) times plain descent's. So the momentum with the smallest mean squared error after T
+        rounds falls to 0 as T grows.
 
     Symbols
         N = l_p m n', a_j = alpha lambda_j, T ``rounds``.
@@ -141,7 +141,7 @@ def momentum_horizon(rounds: Annotated[int, choice(*HORIZONS[2:])]) -> dict[str,
 
 @momentum_horizon.step("floor")
 def floor(momentum: Annotated[float, choice(0.0, 0.5, 0.81, 0.9, 0.95)]) -> Sides:
-    """The exact recursion's limit is the closed form, where there is so much data that the noise is additive."""
+    """The exact recursion's limit is the closed form, if there is so much data that the noise is additive."""
     task, start, share = horizon_task()
     spectrum, rows = task.covariances.eigenvalues[0], 1e12
     known = {"step": share, "momentum": momentum, "noise": float(task.noise), "rows": rows}
@@ -153,7 +153,7 @@ def floor(momentum: Annotated[float, choice(0.0, 0.5, 0.81, 0.9, 0.95)]) -> Side
 
 @momentum_horizon.step("runs", replicates=10_000)
 def runs(replicates: Replicates, stream: Stream) -> dict[str, Expectation]:
-    """After 40 rounds the mean squared error of runs is the exact one, smallest at the best momentum."""
+    """After 40 rounds the mean squared error of runs agrees with the exact one; the best momentum's is least."""
     task, start, share = horizon_task()
     spectrum, rows = task.covariances.eigenvalues[0], round(share * task.clients * task.samples)
     alone = RegressionMixture(

@@ -101,7 +101,7 @@ def gaussian_integral(b: Size, variance: Size, g: Size, along: Shift) -> Sides:
     nodes, weights = gaussian_nodes(100)
     shrunk = 1 / (b + g * variance)
     suppose("the quadrature converges", along**2 * shrunk < 20)
-    # integrated against the Gaussian that the exponent leaves
+    # integrated against the Gaussian factor of the exponent
     theta = nodes * math.sqrt(shrunk)
     density = np.exp(along * theta - g * variance * theta**2 / 2 - b * theta**2 / 2 + nodes**2 / 2)
     mean = float(weights @ density) * math.sqrt(shrunk * b)

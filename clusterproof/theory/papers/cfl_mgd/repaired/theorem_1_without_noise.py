@@ -1,4 +1,4 @@
-"""What remains of Theorem 1 without noise: an exponential rate for every momentum and every number of rounds."""
+"""The part of Theorem 1 that remains without noise: an exponential rate for every momentum and number of rounds."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def squared_error(f: Function, model: Any) -> Any:
 
 
 def potential(f: Function, model: Any, buffer: Any, length: Any, momentum: Any, rate: Any) -> Any:
-    """(1 - beta)^2 rate times V = ||z||^2 + 2 s beta / ((1 - beta)^2 rate) (f(chi_prev) - f*).
+    """Return (1 - beta)^2 rate times V = ||z||^2 + 2 s beta / ((1 - beta)^2 rate) (f(chi_prev) - f*).
 
     Here (1 - beta) z = (1 - beta) (chi - chi*) + beta (chi - chi_prev), and chi_prev is chi + s u of the buffer u.
     """
@@ -80,7 +80,7 @@ def error_after(
 
 
 def allowed_share(length: np.ndarray, momentum: float, curvature: float, rounds: int) -> np.ndarray:
-    """Return what ||chi_p^t - chi*_p|| / ||chi_p^0 - chi*_p|| is at most after t = 0, ..., T rounds.
+    """Return a bound on ||chi_p^t - chi*_p|| / ||chi_p^0 - chi*_p|| after t = 0, ..., T rounds.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def theorem_1_without_noise(
         ||chi_p^T - chi*_p||^2 <= C (1 - s mu / L)^T ||chi_p^0 - chi*_p||^2 for every T, with C = (L / (s mu) + 1 /
         ((1 - beta) rho)) ((1 - beta)^2 rho + s beta) and rho = 1 - s mu / L.
 
-        *any curvature*: the same with rho = 1 - s mu / 2L, and 2L / (s mu) for L / (s mu) in C, for every mu < L.
+        *any curvature*: the bound with rho = 1 - s mu / 2L, and 2L / (s mu) for L / (s mu) in C, for every mu < L.
 
         *no momentum*: ||chi_p^T - chi*_p||^2 <= (1 - s mu / L)^(2T) ||chi_p^0 - chi*_p||^2 for beta = 0, every s <= 1
         and mu < L.
@@ -159,14 +159,14 @@ def theorem_1_without_noise(
 
     Remarks
         Kept of Theorem 1: its algorithm with momentum, its loss class, an exponential rate. Its factor 1 - l mu / 8L
-        for the step 1/L is weaker. Not kept: noise and wrong assignments, and so its floor and its probability.
+        for the step 1/L is weaker. Not kept: noise and wrong assignments, and therefore its floor and its probability.
 
     Proof
         V = ||chi + beta / (1 - beta) (chi - chi_prev) - chi*||^2 + 2 s beta / ((1 - beta)^2 rho) (f(chi_prev) - f*) has
         V+ <= rho V.
 
     Source
-        Ours; replaces Theorem 1 of Zhao et al. (2023) where nothing is random.
+        Ours; replaces Theorem 1 of Zhao et al. (2023) if there is no randomness.
     """
     suppose("0 < mu", curvature > 0)
     suppose("0 < s", length > 0)

@@ -21,7 +21,7 @@ BOUND = TheoremA()
 LOG_COSH = {"S4": (0.0, 20_000), "S4 at 2/5": (0.4, 20_000), "S4 at 3/5": (0.6, 1_000_000)}
 """Momentum and samples of the settings that are not quadratic."""
 NOISELESS = "S1+"
-"""Two equal clusters at momentum 0 with so many samples that hardly any noise is left."""
+"""Two equal clusters at momentum 0 with enough samples to remove nearly all noise."""
 REGRESSIONS = {"S1": ("S1", 0.0), "S1 tuned": ("S1", None), NOISELESS: (NOISELESS, 0.0)}
 Place = Annotated[str, choice(*REGRESSIONS, *LOG_COSH)]
 
@@ -93,7 +93,7 @@ def moments(task: SmallTask, momentum: Momentum) -> dict[str, Sides]:
 
 @theorem_a.step("misclassification", evaluations=40)
 def misclassification(task: SmallTask, share: Share, stream: Stream) -> dict[str, Sides | Excluded]:
-    """In the basin a client errs with a probability of at most pi."""
+    """In the basin a client errs with probability at most pi."""
     algorithm = CFLMGD(step_size=1 / task.smoothness, momentum=0.0)
     return statements.misclassification(task, algorithm, share, stream)
 
@@ -126,17 +126,17 @@ def pairwise_error(task: SmallTask, share: Share, stream: Stream) -> dict[str, S
         (1 + u) / (1 - u), u = (b - a) / sqrt(4 s^2 + (b - a)^2).
 
     Proof
-        (1) With tau^2 the variances of a row's two residuals, c their covariance, A = tau_q^2 - tau_p^2 and Q^2 =
-        (tau_p^2 + tau_q^2)^2 - 4 c^2, the difference of the sums of squares is (Q + A) X / 2 - (Q - A) Y / 2 with
-        independent chi^2_n' variables: the probability decreases in A / Q. (2) c >= s^2 - a b. If a b >= s^2 the
-        least A / Q is at c = 0, otherwise at c = s^2 - a b. (3) Both decrease in a, increase in b and agree on
-        a b = s^2: the worst pair is that of the statement.
+        (1) Let tau^2 be the variances of a row's two residuals, c their covariance, A = tau_q^2 - tau_p^2 and Q^2 =
+        (tau_p^2 + tau_q^2)^2 - 4 c^2. The difference of the sums of squares is (Q + A) X / 2 - (Q - A) Y / 2 with
+        independent chi^2_n' variables, so that the probability decreases in A / Q. (2) c >= s^2 - a b. If a b >= s^2
+        the least A / Q is at c = 0, otherwise at c = s^2 - a b. (3) Both decrease in a, increase in b and agree on a b
+        = s^2. Hence the stated pair is the worst.
 
     Symbols
         s ``noise``, n' ``samples``, I the regularised incomplete beta function.
 
     Source
-        Ours. Tight: attained by an own model displaced along the steepest direction and a wrong one along the flattest.
+        Ours. Tight: an own model displaced along the steepest direction and a wrong one along the flattest attain it.
     """
     return statements.misclassification(task, tuned(task), share, stream)
 

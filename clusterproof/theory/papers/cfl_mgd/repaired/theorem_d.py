@@ -27,7 +27,7 @@ Rounds = Annotated[int, integers(1, 30)]
 
 
 def experiment_at(place: str, tuned_momentum: bool) -> Experiment:
-    """Return one of the named settings, or the one in which clients are misassigned."""
+    """Return one of the named settings, or the setting in which clients are misassigned."""
     if place == "crowded":
         return crowded_experiment()
     return experiment(place, None if tuned_momentum else 0.0)
@@ -49,7 +49,7 @@ def experiment_at(place: str, tuned_momentum: bool) -> Experiment:
 def theorem_d(
     place: Place, tuned_momentum: Tuned, replicates: Replicates, stream: Stream
 ) -> dict[str, Sides]:
-    """Gaussian regression: a run stays near its noise-free path, up to a logarithm of 1 / delta.
+    """On Gaussian regression a run stays near its noise-free path, up to a logarithm of 1 / delta.
 
     Hypotheses
         Server momentum updated first; fresh Gaussian rows, independent ones for choosing a cluster and for the
@@ -77,8 +77,8 @@ def theorem_d(
         1963, Serfling 1974). In full in ``docs/explanation/theorem-d.md``.
 
     Symbols
-        m ``clients``, n' ``samples``, alpha_p = eta l_p, Pi_t the noise-free response, K participants, k_(t,p)
-        those of cluster p in round t, H ``local_steps``.
+        m ``clients``, n' ``samples``, alpha_p = eta l_p, Pi_t the noise-free response, K participants, k_(t,p) the
+        participants of cluster p in round t, H ``local_steps``.
 
     Source
         Ours; replaces Theorem 1 of Zhao et al. (2023) on Gaussian regression. Two-sided: a run whose error is
@@ -133,8 +133,8 @@ def mean_gradient(
 ) -> Sides:
     """D2: for any assignment, the mean gradient is the nominal step plus mis_t, here along one direction.
 
-    A false member's expected gradient is its cluster's curvature, here twice that of p, times the distance from
-    its cluster's optimum.
+    A false member's expected gradient is its cluster's curvature, here twice p's curvature, times the distance from its
+    cluster's optimum.
     """
     clients = own + 5
     total = ((own - missing_members) * curvature * e + false_members * 2 * curvature * far) / clients

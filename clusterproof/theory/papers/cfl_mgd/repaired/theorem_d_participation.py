@@ -192,7 +192,7 @@ def union_of_participants(kind: Kind) -> dict[str, Sides]:
     suppose("the bound stays in the basin", tube.applicable)
     everywhere, inside, last = tube.evaluations
     at_rounds, at_steps, at_last = tube.levels
-    # a cluster's path serves every slot that it may fill: who fills it is on the record
+    # a cluster's path serves every slot that it may fill: the record says which client fills it
     slots = dynamics.participants * inside / one.task.clusters
     return {
         "all rounds": at_most(everywhere * at_rounds + slots * at_steps, delta_2=FAILURE[1]),
