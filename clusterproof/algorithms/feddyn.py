@@ -22,8 +22,8 @@ class LinearState(State):
     ----------
     offset
         The server's h, (..., 1, d), the mean of all L_i while all clients take part.
-    Every client's L_i, the gradient of its linear term, (..., m, d).
-        Every client's gradient L_i of its linear term, (..., m, d).
+    linear
+        Every client's L_i, the gradient of its linear term, (..., m, d).
     """
 
     offset: Array

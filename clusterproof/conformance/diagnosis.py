@@ -30,10 +30,10 @@ class Hypothesis:
 
     Attributes
     ----------
-    Names of the mistakes.
+    mistakes
         Names of the mistakes.
-    A description of what the code then does.
-        What the code then does.
+    sentence
+        A description of what the code then does.
     forms
         Settings of the admissible form that was found together with the mistakes, if it is not the declared form.
     """

@@ -173,8 +173,8 @@ class LogCoshMixture(Mixture):
     def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
         """Return the exact probability that a wrong model's loss is at most the true model's, (..., P).
 
+        The losses' difference is Gaussian with the expected gap as mean and standard deviation
         nu ||chi_p - chi_q|| / sqrt(d n'). See ``RegressionMixture``; entry p is 0.
-        nu ||chi_p - chi_q|| / sqrt(d n'). As for ``RegressionMixture``; entry p is 0.
         """
         from scipy.special import ndtr
 

@@ -132,8 +132,9 @@ def levels_of(
 
     Returns
     -------
-    The levels, the rarest failure first; and the reasons for missing levels, by failure probability. A sure bound has
-    one level. Levels are left out if they are rarer than one that can decide and no replicate breaks that one.
+    tuple
+        The levels, the rarest failure first; and the reasons for missing levels, by failure probability. A sure bound
+        has one level. Levels that are rarer than one that can decide, and that no replicate breaks, are not evaluated.
 
     Raises
     ------

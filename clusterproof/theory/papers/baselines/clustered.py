@@ -124,8 +124,9 @@ def clustered_rest(
         The model of a cluster is (sum Q_i)^-1 sum Q_i b_i over its clients, Q_i = I - (I - eta A_i)^H; H = 1
         for GL-CFL.
 
-    Ours; IFCA is Ghosh et al. (2020) with model averaging, CFL is Sattler et al. (2020), and GL-CFL is Lin et al.
-    (2023). Identity.
+    Source
+        Ours; IFCA is Ghosh et al. (2020) with model averaging, CFL is Sattler et al. (2020), and GL-CFL is Lin et al.
+        (2023). Identity.
     """
     suppose_far_apart(task)
     suppose("a cluster has two clients at least", np.bincount(task.labels).min() >= 2)

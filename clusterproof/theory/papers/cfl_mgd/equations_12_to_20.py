@@ -70,10 +70,8 @@ def equations_12_to_18(identical: IdenticalClients, round_: int = Z[0:6]) -> dic
             misprint: by (7) the gradient is at chi_i^t and the move chi_i^t - chi_i^(t-1).
         (13)
             eta mean ||grad phi_i(chi_i^(t-1))|| <= eta L mean ||chi_i^(t-1) - chi*_p||. False: it needs grad
-            eta mean ||grad phi_i(chi_i^(t-1))|| <= eta L mean ||chi_i^(t-1) - chi*_p||. False: it needs grad
             phi_i(chi*_p) = 0 for every client. Equal clients do not refute the end of (13) alone: for them |e_(t+1)| <=
-            |e_t| + a |e_(t-1)| + beta
-            chi^(t-1) - chi^(t-2)| for a <= 1.
+            |e_t| + a |e_(t-1)| + beta |chi^(t-1) - chi^(t-2)| for a <= 1.
         (14), its =
             eta L ||chi^t - chi*|| = (eta L / |C_p|) ||chi^t - chi*||. False: it sums |C_p| equal terms to one.
         (14)

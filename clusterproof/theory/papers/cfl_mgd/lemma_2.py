@@ -63,8 +63,7 @@ def lemma_2(
     Lines
         every c_4
             The paper states only that c_1 .. c_6 exist. With 17 of m = 136 (c_4 + 1) clients in cluster 2, momentum
-            9/10,
-            e_0| = 1/2 and no noise, model 1 breaks (31) in its second round.
+            9/10, |e_0| = 1/2 and no noise, model 1 breaks (31) in its second round.
 
     Source
         Zhao et al. (2023), Lemma 2 and Appendix A, with c = 1/8 by Hoeffding's inequality. Only the

@@ -100,9 +100,10 @@ def per_step_region(
     Hypotheses
         As ``cfl-mgd/per-step-contraction``, with L among the eigenvalues of cluster p.
 
-    For every kappa, some reachable round has ||chi_p^(t+1) - chi*_p|| > ||chi_p^t - chi*_p|| iff beta > (1 -
-    sqrt(l_p))^2. Resonances are excepted: there the phase advances by a rational part of pi and may never meet the
-    failing arc.
+    Statement
+        For every kappa, some reachable round has ||chi_p^(t+1) - chi*_p|| > ||chi_p^t - chi*_p|| iff
+        beta > (1 - sqrt(l_p))^2. Resonances are excepted: there the phase advances by a rational part of pi and may
+        never meet the failing arc.
 
     Proof
         If overdamped, the ratio e_(t+1) / e_t starts at 1 - l_p and decreases to a positive limit. If underdamped, e_t

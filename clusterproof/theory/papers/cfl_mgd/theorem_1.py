@@ -184,10 +184,11 @@ def theorem_1_small_constant(clients: int = CLIENTS, own: int = OWN, momentum: F
     Statement
         With that probability, after T = (8L / l mu) log(Delta / 2 rho) rounds, rounded up, ||chi_p^T - chi*_p|| <= rho.
 
-    Ours: four values of a constant that Zhao et al. (2023), Theorem 1, leave open, "constants c_1, ..., c_6 > 0 exist".
-    (A38) is the appendix's condition, added to the theorem's. Four values are evidence that every value below 1/32
-    fails, not a proof for all. Only the shares of the clusters matter: the same shares with more clients also refute it
-    if the probability covers all T rounds, 1 - T P lambda_5.
+    Source
+        Ours: four values of a constant that Zhao et al. (2023), Theorem 1, leave open, "constants c_1, ..., c_6 > 0
+        exist". (A38) is the appendix's condition, added to the theorem's. Four values are evidence that every value
+        below 1/32 fails, not a proof for all. Only the shares of the clusters matter: the same shares with more clients
+        also refute it if the probability covers all T rounds, 1 - T P lambda_5.
     """
     suppose("1 - P lambda_5 > 0", has_positive_probability(2 * 4, min(own, clients - own)))
     rounds = [rounds_of(constant, clients, own) for constant in CONSTANTS]

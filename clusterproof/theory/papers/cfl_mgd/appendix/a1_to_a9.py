@@ -228,7 +228,7 @@ def descent(
 
     Lines
         (A2)
-            For 0 < h = ``share`` / L <= 1/L the factor is 1 - h mu L / (mu + L). No smaller factor on the right side
+            For 0 < h = ``share`` / L <= 1/L the factor is 1 - h mu L / (mu + L). No factor below 1 on the right side
             would keep it true, because both sides become equal as h tends to 0.
         (A2), sharper
             The factor is 1 - h mu, with up to twice the gain (ours): the textbook bound max(|1 - h mu|, |1 - h L|) for

@@ -49,8 +49,7 @@ def algorithm_line_3_participation(
     Source
         Zhao et al. (2023), Algorithm 1, lines 3, 8 and 15. A client that was absent has no g_i^(t-1) and an old u_i.
         Read: the server owns the momentum, so that no momentum is old, and divides by m;
-        ``normalisation="participants"`` divides by
-        M_t|.
+        ``normalisation="participants"`` divides by |M_t|.
     """
     participants = participation * clients
     total = participants / 2  # sum of the lengths of their gradients
