@@ -405,3 +405,32 @@ Proof.
 Qed.
 Lemma by_equation (S : space) (x y : V S) : x = y -> like S x y.
 Proof. intros -> z. reflexivity. Qed.
+
+(* ---- The least of several numbers is at most a bound: one of them is, as a mean of them is *)
+
+Fixpoint one_below (S : space) env v val (l : list (formula * form)) (b : form) : Prop :=
+  match l with
+  | [] => False | [(_, m)] => sem S env v val m <= sem S env v val b
+  | (_, m) :: l => sem S env v val m <= sem S env v val b \/ one_below S env v val l b end.
+Fixpoint mean_gap (l : list (formula * form)) (b : form) : form :=
+  match l with [] => Number (Num 0) | (w, m) :: l => Plus (Times w (Minus b m)) (mean_gap l b) end.
+Definition are_weights (es : list entry) (l : list (formula * form)) : bool :=
+  (forallb (fun t => shows es (Below (Num 0) (fst t) [])) l &&
+   shows es (Never (Le (fold_right Add (Num 0) (map fst l)) (Num 0))))%bool.
+Theorem one_is_below (S : space) env v val es l b :
+  fst (defined env 0 es) = snd (defined env 0 es) -> bounded env 0 es -> are_weights es l = true ->
+  0 <= sem S env v val (mean_gap l b) -> one_below S env v val l b.
+Proof.
+  intros D B W G. apply andb_prop in W as [W T]. apply (shows_ok es _ env) in T; auto. simpl in T. apply Rnot_le_lt in T.
+  assert (H : one_below S env v val l b \/ (sem S env v val (mean_gap l b) <= 0 /\
+    (0 < den env (fold_right Add (Num 0) (map fst l)) -> sem S env v val (mean_gap l b) < 0))).
+  { clear T G. induction l as [|[w m] l IH]; simpl in *. right. split; lra.
+    apply andb_prop in W as [P W]. apply (shows_ok es _ env) in P; auto. simpl in P.
+    destruct (Rle_dec (sem S env v val m) (sem S env v val b)) as [L|L]. left. destruct l as [|t l]; [exact L | left; exact L].
+    apply Rnot_le_lt in L. destruct (IH W) as [I|[I J]]. left. destruct l as [|t l]; [destruct I | right; exact I].
+    right. assert (X : den env w * (sem S env v val b - sem S env v val m) <= 0) by nra.
+    split. lra. intro Y. destruct (Rle_lt_or_eq_dec 0 _ P) as [Q|Q].
+    - assert (den env w * (sem S env v val b - sem S env v val m) < 0) by nra. lra.
+    - rewrite <- Q in *. assert (0 < den env (fold_right Add (Num 0) (map fst l))) by lra. specialize (J H). lra. }
+  destruct H as [H|[_ H]]. exact H. specialize (H T). lra.
+Qed.

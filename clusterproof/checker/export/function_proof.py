@@ -92,6 +92,7 @@ class Place:
             meanings.append(f"({place}%nat, {what}, {words.multiples(last.value)})")
         self._again: list[tuple[str, str, str]] = []
         self._equalities: list[str] = []
+        self._conditions: dict[int, list[str]] = {}
         for node in words.vectors:
             if node.operator == "gradient":
                 first = next(triplet for other, triplet in words.again if other is node)
@@ -191,6 +192,30 @@ class Place:
 
     def below(self, small: Any, large: Any, sum_: Sum) -> tuple[list[str], str]:
         """Return steps, and a proof by them that a number that depends on functions is at most another one."""
+        k = self._evidence(sum_)
+        self._define(f"small_{k}", "form", self._form(small))
+        self._define(f"large_{k}", "form", self._form(large))
+        small_name, large_name = self.own(f"small_{k}"), self.own(f"large_{k}")
+        steps = self._positive(k, f"(Minus {large_name} {small_name})")
+        return steps, f"(below S env' v' val' {small_name} {large_name} E_{k}')"
+
+    def least_below(
+        self, numbers: Sequence[Any], weights: Sequence[str], large: Any, sum_: Sum
+    ) -> tuple[list[str], str]:
+        """Return steps, and a proof by them that one of several numbers is at most another one."""
+        k = self._evidence(sum_)
+        pairs = [f"({weight}, {self._form(each)})" for weight, each in zip(weights, numbers, strict=True)]
+        self._define(f"numbers_{k}", "list (formula * form)", listed(pairs))
+        self._define(f"large_{k}", "form", self._form(large))
+        several, large_name, entries = self.own(f"numbers_{k}"), self.own(f"large_{k}"), self.own("entries")
+        steps = self._positive(k, f"(mean_gap {several} {large_name})")
+        steps += [
+            f"assert (Z_{k}' : are_weights {entries} {several} = true) by (vm_cast_no_check (eq_refl true)).",
+        ]
+        return steps, f"(one_is_below S env' v' val' {entries} {several} {large_name} D' B' Z_{k}' E_{k}')"
+
+    def _evidence(self, sum_: Sum) -> int:
+        """Define the evidence of a sum, and return its number."""
         self._count += 1
         k = self._count
         conditions = [self._condition(name) for name, _ in sum_.given]
@@ -201,22 +226,22 @@ class Place:
         self._define(f"matrix_{k}", "list (list Z)", f"{listed(sum_.matrix)}%Z")
         self._define(f"scale_{k}", "list (list formula * formula)", listed(sum_.scale))
         self._define(f"rest_{k}", "formula", sum_.rest)
-        self._define(f"small_{k}", "form", self._form(small))
-        self._define(f"large_{k}", "form", self._form(large))
-        own = {
-            name: self.own(f"{name}_{k}")
-            for name in ("given", "squares", "matrix", "scale", "rest", "small", "large")
-        }
-        steps = [
-            f"assert (P_{k}' : proves {self.own('entries')} {self.own('same')} {self.own('meanings')} {own['scale']}",
-            f"  (Minus {own['large']} {own['small']}) {own['given']} {own['squares']} {own['matrix']}",
-            f"  {own['rest']} = true)",
+        self._conditions[k] = [proof for _, proof in conditions]
+        return k
+
+    def _positive(self, k: int, form: str) -> list[str]:
+        """Return the steps that show a form to be at least 0."""
+        scale, given, squares, matrix, rest = (
+            self.own(f"{name}_{k}") for name in ("scale", "given", "squares", "matrix", "rest")
+        )
+        return [
+            f"assert (P_{k}' : proves {self.own('entries')} {self.own('same')} {self.own('meanings')} {scale}",
+            f"  {form} {given} {squares} {matrix} {rest} = true)",
             "  by (vm_cast_no_check (eq_refl true)).",
-            f"assert (H_{k}' : hold S env' v' val' {own['given']})",
-            f"  by exact {conjunction([proof for _, proof in conditions])}.",
+            f"assert (H_{k}' : hold S env' v' val' {given})",
+            f"  by exact {conjunction(self._conditions[k])}.",
             f"pose proof (proves_ok S env' v' val' _ D' B' _ _ _ _ _ _ _ _ P_{k}' W' K' H_{k}') as E_{k}'.",
         ]
-        return steps, f"(below S env' v' val' {own['small']} {own['large']} E_{k}')"
 
     def _form(self, value: Any) -> str:
         return self.words.code(value) if isinstance(value, Traced) else f"(Number {number_code(value)})"

@@ -23,7 +23,7 @@ from clusterproof.checker.export.rocq_text import comment, listed, whole
 from clusterproof.checker.export.traced import Traced, View
 from clusterproof.checker.kernel.evaluation import Refused, limited
 from clusterproof.checker.kernel.numbers import read, write
-from clusterproof.checker.kernel.vocabulary import Sides
+from clusterproof.checker.kernel.vocabulary import Least, Sides
 from clusterproof.checker.kernel.worlds import Form
 
 
@@ -64,6 +64,11 @@ class _Case:
     conditions: Mapping[str, Form]
     proof: Mapping[str, Any]
 
+    @property
+    def weights(self) -> list[Fraction]:
+        """Weights of several numbers, of which the least is measured; 1 of a single one."""
+        return [Fraction(read(code)) for code in self.proof.get("weights", [1])]
+
 
 def _cases(source: Source, record: Mapping[str, Any]) -> Iterator[_Case]:
     proofs = {_key(each["setting"]): each["paths"] for each in record["settings"]}
@@ -83,8 +88,6 @@ def _cases(source: Source, record: Mapping[str, Any]) -> Iterator[_Case]:
         conditions, _ = view.trace.facts(known)
         entries = conclusions(line, len(sides.slacks))
         for (measured, bounds), slack, proof in zip(entries, sides.slacks, next(paths), strict=True):
-            if type(slack) is tuple:
-                raise Refused("no theorem for Rocq about functions is about least(...) yet")
             yield _Case(setting, view, line.sign, measured, bounds, slack, conditions, proof)
 
 
@@ -96,7 +99,8 @@ def _theorem(case: _Case, source: Source, name: str) -> list[str]:
     """Write the proposition of a case, and its proof."""
     numbers = [key for key, value in case.setting.items() if type(value) in (int, Fraction)]
     frame = Frame(case.view, numbers)
-    roots = [each for each in (case.measured, *case.bounds.values()) if isinstance(each, Traced)]
+    several = case.measured.numbers if type(case.measured) is Least else (case.measured,)
+    roots = [each for each in (*several, *case.bounds.values()) if isinstance(each, Traced)]
     words = Words(frame, case.view, roots, source.names, Symbols())
     lets = [(own, number_text(case.setting[key])) for key, own in frame.quantities.items()]
     stated = statement(words, case.sign, case.measured, case.bounds)
@@ -105,9 +109,13 @@ def _theorem(case: _Case, source: Source, name: str) -> list[str]:
     equation = equation_of(words, case.view)
     points = " ".join(frame.points.values())
     place = Place(words, name.removeprefix("case_"))
-    small, large = case.measured, total_of(case.bounds.values())
-    pair = (large, small) if case.sign == ">=" else (small, large)
-    steps, proof = place.below(*pair, _sum(case, words))
+    large, evidence = total_of(case.bounds.values()), _sum(case, words)
+    if type(case.measured) is Least:
+        weights = [number_code(each) for each in case.weights]
+        steps, proof = place.least_below(several, weights, large, evidence)
+    else:
+        pair = (large, case.measured) if case.sign == ">=" else (case.measured, large)
+        steps, proof = place.below(*pair, evidence)
     intros = [frame.bound(), *(own for own, _ in classes), points, *["M'"] * bool(equation)]
     intros += [own for own, _ in lets]
     return [
@@ -141,7 +149,10 @@ def statement(words: Words, sign: str, measured: Any, bounds: Mapping[str, Any])
     for name, term in bounds.items():
         names.append(words.frame.names.new(name))
         lets.append((names[-1], words.text(term)))
-    pair = words.text(measured), " + ".join(names)
+    allowed = " + ".join(names)
+    if type(measured) is Least:
+        return with_lets(lets, " \\/ ".join(f"{words.text(each)} <= {allowed}" for each in measured.numbers))
+    pair = words.text(measured), allowed
     return with_lets(lets, " <= ".join(pair[::-1] if sign == ">=" else pair))
 
 
@@ -155,7 +166,10 @@ def total_of(values: Any) -> Any:
 
 def _sum(case: _Case, words: Words) -> Sum:
     """Return the evidence: multipliers, and what is left as a matrix of integers."""
-    rest, least, given = case.view.trace.constant(0) + case.slack, Fraction(0), list[tuple[str, Fraction]]()
+    rest, least, given = case.view.trace.constant(0), Fraction(0), list[tuple[str, Fraction]]()
+    several = case.slack if type(case.slack) is tuple else (case.slack,)
+    for weight, slack in zip(case.weights, several, strict=True):
+        rest = rest + weight * slack
     for name, code in case.proof["multipliers"].items():
         factor = Fraction(read(code))
         if name not in case.conditions:

@@ -21,6 +21,7 @@ from clusterproof.checker.claims import (
     integers,
     iterate,
     known,
+    least,
     reals,
     sequences,
     suppose,
@@ -307,6 +308,12 @@ def descent(f: Smooth, steps: Annotated[int, choice(1)]) -> Sides:
     return at_most(f(x) - f.minimum, bound=f.distance**2 / 6)
 
 
+def best(f: Smooth, steps: Annotated[int, choice(1)]) -> Sides:
+    """The better of the start and one step."""
+    x = f.start - steps * f.gradient(f.start)
+    return at_most(least(f(f.start) - f.minimum, f(x) - f.minimum), bound=f.distance**2 / 6)
+
+
 def descent_sign(f: Smooth, steps: Annotated[int, choice(1)]) -> Sides:
     return at_most(f(f.start + steps * f.gradient(f.start)) - f.minimum, bound=f.distance**2 / 6)
 
@@ -331,6 +338,9 @@ def multipliers(**changed: Any) -> dict[str, Any]:
     return {"rule": "dual", "settings": [{"setting": {"steps": 1}, "paths": [[{"multipliers": own}]]}]}
 
 
+BEST: dict[str, Any] = multipliers()
+BEST = BEST | {"settings": [BEST["settings"][0] | {"paths": [[{"multipliers": MULTIPLIERS, "weights": [0, 1]}]]}]}
+"""Of a mean of which the start has no weight."""
 SEQUENCE = {"rule": "induction", "witness": {"rounds": 2, "entries": [1, 0]}, "blocks": [], "states": 4}
 ONE, HALF, START = {"x": 1, "y": 1}, {"n": 3, "x": "1/2"}, {"x": 1, "y": 1, "rounds": 2}
 RIGHT = [
@@ -341,6 +351,7 @@ RIGHT = [
     (instance, {"rule": "instance", "instance": HALF}),
     (exhausted, {"rule": "exhausted"}),
     (descent, multipliers()),
+    (best, BEST),
     (mean, {"rule": "induction", "witness": START, "blocks": [], "states": 5}),
     (added, SEQUENCE),
     (words, {"rule": "signs", "witness": {"word": "a", "n": 1, "x": 1}, "listed": ["n"]}),
@@ -419,6 +430,7 @@ def test_what_is_wrong_is_refused(prelude: Path, function: Any, record: Any) -> 
         ("descent", "g minimiser = origin S", "g start = origin S"),
         ("descent", "let x := start [-] g start", "let x := start [+] g start"),
         ("descent", "/ 6", "/ 7"),
+        ("best", "f x - f minimiser <= bound", "f start - f minimiser <= bound"),
     ],
 )
 def test_a_changed_statement_is_refused(prelude: Path, name: str, old: str, new: str) -> None:
