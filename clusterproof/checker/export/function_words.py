@@ -235,6 +235,8 @@ class Words:
         if value.operator == "quantity":
             own = self.frame.numbers[value.parts[0]]
             return own, 8 if " " in own else 9
+        if value.operator == "point":
+            raise Refused("no theorem for Rocq about functions has points that are given in each round yet")
         if value.operator in ("gradient", "height"):
             names = self.frame.gradients if value.operator == "gradient" else self.frame.functions
             place, point = value.parts

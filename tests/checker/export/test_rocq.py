@@ -314,6 +314,16 @@ def best(f: Smooth, steps: Annotated[int, choice(1)]) -> Sides:
     return at_most(least(f(f.start) - f.minimum, f(x) - f.minimum), bound=f.distance**2 / 6)
 
 
+def named(V: Smooth, steps: Annotated[int, choice(1)]) -> Sides:
+    """The same step, in names that the library and the proof use."""
+    origin = V.start
+    fst = steps * V.gradient(origin)
+    Base = origin - fst
+    hold = Base - V.minimiser
+    firstn = origin - V.minimiser
+    return at_most(V(Base) - V.minimum + 0 * (hold @ hold), sem=firstn @ firstn / 6)
+
+
 def descent_sign(f: Smooth, steps: Annotated[int, choice(1)]) -> Sides:
     return at_most(f(f.start + steps * f.gradient(f.start)) - f.minimum, bound=f.distance**2 / 6)
 
@@ -339,7 +349,9 @@ def multipliers(**changed: Any) -> dict[str, Any]:
 
 
 BEST: dict[str, Any] = multipliers()
-BEST = BEST | {"settings": [BEST["settings"][0] | {"paths": [[{"multipliers": MULTIPLIERS, "weights": [0, 1]}]]}]}
+BEST = BEST | {
+    "settings": [BEST["settings"][0] | {"paths": [[{"multipliers": MULTIPLIERS, "weights": [0, 1]}]]}]
+}
 """Of a mean of which the start has no weight."""
 SEQUENCE = {"rule": "induction", "witness": {"rounds": 2, "entries": [1, 0]}, "blocks": [], "states": 4}
 ONE, HALF, START = {"x": 1, "y": 1}, {"n": 3, "x": "1/2"}, {"x": 1, "y": 1, "rounds": 2}
@@ -352,6 +364,7 @@ RIGHT = [
     (exhausted, {"rule": "exhausted"}),
     (descent, multipliers()),
     (best, BEST),
+    (named, multipliers()),
     (mean, {"rule": "induction", "witness": START, "blocks": [], "states": 5}),
     (added, SEQUENCE),
     (words, {"rule": "signs", "witness": {"word": "a", "n": 1, "x": 1}, "listed": ["n"]}),

@@ -1,0 +1,79 @@
+"""The cases of a claim about functions with parameters, as they are traced, with what must be shown of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from clusterproof.checker.export.function_source import Loop, Source
+from clusterproof.checker.export.traced import View
+from clusterproof.checker.kernel.evaluation import Evaluation, Outside, Refused, running
+from clusterproof.checker.kernel.families import needs
+from clusterproof.checker.kernel.multipliers import Need
+from clusterproof.checker.kernel.positivity import Ends
+from clusterproof.checker.kernel.symbolic import symbolic
+
+
+@dataclass
+class Case:
+    """A combination of the choices, with what is traced of it and what is shown there."""
+
+    instance: Mapping[str, Any]
+    sides: Any
+    view: View
+    loops: Sequence[Loop]
+    record: Evaluation
+    box: Sequence[Ends] = ()
+    needs: list[tuple[Need, Mapping[str, Any]]] = field(default_factory=list)
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """The values of the choices."""
+        return {n: v for n, v in self.instance.items() if type(v) in (int, Fraction, str, bool, type(None))}
+
+
+@dataclass
+class _Statement:
+    """What the rule looks at in the place of a statement: it notes what is traced."""
+
+    source: Source
+    line: str
+    cases: list[Case] = field(default_factory=list)
+
+    @property
+    def space(self) -> Any:
+        """That of the statement."""
+        return self.source.space
+
+    def evaluate(self, instance: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the lines."""
+        try:
+            lines = self.source.evaluate(instance)
+        except Outside:
+            raise Refused("no theorem for Rocq about functions has a hypothesis that may fail yet") from None
+        source = self.source
+        self.cases.append(Case(instance, lines[self.line], source.asked.view(), source.loops, running()))
+        return lines
+
+
+def cases_of(source: Source, line: str, data: Mapping[str, Any]) -> list[Case]:
+    """Return each combination of the choices, with what multipliers must show of it.
+
+    Raises
+    ------
+    Refused
+        If the rule does not show the line, or there are branches outside of rounds.
+    """
+    followed = _Statement(source, line)
+    proofs = iter(data["proofs"])
+    for need in needs(followed, line, data):  # type: ignore[arg-type]  # it has what the rule looks at
+        followed.cases[-1].needs.append((need, next(proofs)))
+    several = data.get("listed", ()), data.get("between", ())
+    boxes = [box for _, box, _ in symbolic(source.space, *several, data.get("states", 0), source.function)]
+    if len(boxes) != len(followed.cases):
+        raise Refused("no theorem for Rocq about functions has branches outside of its rounds yet")
+    for case, box in zip(followed.cases, boxes, strict=True):
+        case.box = box
+    return followed.cases

@@ -1,0 +1,208 @@
+"""The proposition about every function of a class, every value of the parameters and every number of rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from clusterproof.checker.export.family_cases import Case
+from clusterproof.checker.export.function_classes import members
+from clusterproof.checker.export.function_source import Loop, Source, conclusions
+from clusterproof.checker.export.function_words import Frame, Symbols, Words, number_text, with_lets
+from clusterproof.checker.export.rocq_dual import equation_of, statement
+from clusterproof.checker.export.rocq_patterns import quoted, tuple_of
+from clusterproof.checker.export.rocq_text import comment
+from clusterproof.checker.export.traced import Comparison, Traced, View, in_order, operands
+from clusterproof.checker.kernel.evaluation import Refused
+from clusterproof.checker.kernel.quotients import Quotient
+from clusterproof.checker.kernel.vocabulary import Sides
+
+
+class FamilyStatement:
+    """The proposition of a case, whose parts have names.
+
+    Attributes
+    ----------
+    lines
+        Of the file.
+    frame, places, counts
+        Names, and of the claim's quantities the places of those that are symbols, and the numbers of rounds.
+    state, kinds, named, state_points
+        Of a state the names and types of its parts; their names, and which are points, by identity.
+    one_round, begun, last, kind
+        Names of the round, the first and the last state; the type of a state.
+    supposed, hypotheses
+        What is supposed, and by the kernel's facts the names of these hypotheses.
+    intros
+        Everything that the proposition names, in order.
+    """
+
+    def __init__(self, case: Case, source: Source, name: str) -> None:
+        self.case, self.source, self.name = case, source, name
+        if type(case.sides) is not Sides:
+            raise Refused("the line is not reached")
+        self.loop = case.loops[0] if case.loops else None
+        numbers = [n for n, v in case.instance.items() if type(v) in (int, Fraction, Quotient)]
+        counts = []
+        if self.loop is not None:
+            if self.loop.rounds.operator != "quantity":
+                raise Refused("no theorem for Rocq about functions has a computed number of rounds yet")
+            counts = [self.loop.rounds.parts[0]]
+            if len(self.loop.after) != 1 or len(self.loop.start) != 1:
+                raise Refused("no theorem for Rocq about functions has branches in its rounds yet")
+        self.first = self.loop.start[0].view if self.loop else case.view
+        self.frame = frame = Frame(self.first, numbers, counts)
+        self.counts = counts
+        self.places = {n: min(v.top.places) for n, v in case.instance.items() if type(v) is Quotient}
+        self.plain = {place: frame.numbers[n] for n, place in self.places.items()}
+        self.width = len(case.box)
+        line = source.lines[id(case.sides.slacks)]
+        self.sign = line.sign
+        self.entries = conclusions(line, len(case.sides.slacks))
+        known = case.record.now.known
+        self.supposed = [source.supposed[id(fact)] for fact in known if id(fact) in source.supposed]
+        self.hypotheses = {id(c.fact): f"X_{k}'" for k, (_, c) in enumerate(self.supposed)}
+        self._names()
+        self.lines = self._stated()
+
+    def symbols(self, states: Mapping[int, str] | None = None) -> Symbols:
+        """Return what writes coefficients, with texts of the symbols that stand for rounds and states by their places."""
+        texts = {**self.plain, **(states or {})}
+        return Symbols([texts.get(place, "0") for place in range(self.width)])
+
+    def _names(self) -> None:
+        """Name the numbers and points of a state."""
+        self.state: list[str] = []
+        self.named: dict[int, str] = {}
+        self.kinds: list[str] = []
+        self.state_points: set[int] = set()
+        if self.loop is None:
+            return
+        loop, wanted = self.loop, self.source.names
+        for place, leaf in enumerate(loop.before[-1].leaves):
+            name = wanted.get(id(leaf)) or wanted.get(id(loop.before[0].leaves[place])) or (None, "state")
+            self.state.append(self.frame.names.new(name[1]))
+            self.kinds.append("V S" if leaf.is_vector else "R")
+        for said in (*loop.before, *loop.last):
+            self.named |= {id(leaf): own for leaf, own in zip(said.leaves, self.state, strict=True)}
+            self.state_points |= {id(leaf) for leaf in said.leaves if leaf.is_vector}
+
+    # ---- what is stated
+
+    def _stated(self) -> list[str]:
+        case, frame, loop = self.case, self.frame, self.loop
+        inline = Words(frame, self.first, [], {}, self.symbols(), only=set())
+        definitions = case.view.trace.definitions
+        several = members(frame, definitions, inline.symbols)
+        classes = [each for member in several for each in member.hypotheses()]
+        equation = equation_of(inline, self.first)
+        self.ranges: list[tuple[str, str]] = []
+        for name, place in self.places.items():
+            own, (low, high) = frame.numbers[name], case.box[place]
+            self.ranges += [] if low is None else [(f"L_{place}'", f"{inline.symbols.text(low)} <= {own}")]
+            self.ranges += [] if high is None else [(f"R_{place}'", f"{own} <= {inline.symbols.text(high)}")]
+        supposed = [
+            (f"X_{k}'", f"{comment(words)} {inline.proposition(c)}", type(c.fact.slack) is Quotient)
+            for k, (words, c) in enumerate(self.supposed)
+        ]
+        before = [*self.ranges, *((own, text) for own, text, early in supposed if early), *classes]
+        later = [(own, text) for own, text, early in supposed if not early]
+        reals = [frame.quantities[n] for n in self.places if n not in self.counts]
+        binders = [f"({' '.join(reals)} : R)"] if reals else []
+        binders += [f"({frame.quantities[n]} : nat)" for n in self.counts]
+        roots = [
+            value
+            for measured, bounds in self.entries
+            for value in (measured, *bounds.values())
+            if isinstance(value, Traced)
+        ]
+        lets = [
+            (frame.quantities[n], number_text(v))
+            for n, v in case.instance.items()
+            if type(v) in (int, Fraction)
+        ]
+        self.intros = [own for own, _ in lets]
+        if loop is None:
+            words = Words(frame, case.view, roots, self.source.names, inline.symbols)
+            conclusion = self._concluded(words)
+        else:
+            lets_before, conclusion = self._with_loop(loop, roots, inline.symbols)
+            lets += lets_before
+        points = " ".join(frame.points.values())
+        self.intros = [
+            *reals,
+            *(frame.quantities[n] for n in self.counts),
+            frame.bound(),
+            *(own for own, _ in before),
+            *frame.points.values(),
+            *["M'"] * bool(equation),
+            *(own for own, _ in later),
+            *(own for own, _ in lets),
+        ]
+        return [
+            f"Definition {self.name} : Prop :=",
+            f"  forall (S : space) {' '.join([*binders, frame.binders()])},",
+            *(f"  {text} ->" for _, text in before),
+            f"  forall {points} : V S,{equation}",
+            *(f"  {text} ->" for _, text in later),
+            f"  {with_lets(lets, conclusion)}.",
+        ]
+
+    def _concluded(self, words: Words) -> str:
+        return " /\\\n  ".join(
+            text if len(self.entries) == 1 else f"({text})"
+            for text in (statement(words, self.sign, measured, bounds) for measured, bounds in self.entries)
+        )
+
+    def _with_loop(
+        self, loop: Loop, roots: Sequence[Traced], symbols: Symbols
+    ) -> tuple[list[tuple[str, str]], str]:
+        """Return what is defined before the conclusion, and the conclusion."""
+        frame, case, wanted = self.frame, self.case, self.source.names
+        after = loop.after[0]
+        everything = [*loop.start[0].leaves, *after.leaves, *roots]
+        leaves = set(self.named)
+        of_states = depending([*everything, *points_of(case.view), *points_of(after.view)], leaves)
+        others = {id(node) for node in in_order(everything)} - of_states
+        top = Words(frame, self.first, everything, wanted, symbols, self.named, others)
+        self._top_lets = [(own, top.text(node, define=True)) for own, node in top.lets]
+        named = {**top.named, **self.named}
+        inner = Words(frame, after.view, after.leaves, wanted, symbols, named, of_states)
+        self.one_round = frame.names.new("one_round")
+        self.last, self.begun = frame.names.new("last"), frame.names.new("first")
+        body = with_lets(
+            [(own, inner.text(node, define=True)) for own, node in inner.lets],
+            tuple_of([inner.text(leaf) for leaf in after.leaves]),
+        )
+        kind = " * ".join(self.kinds)
+        opened = f"let {quoted(self.state)} := state' in\n  "
+        self.kind = f"({kind})%type"
+        count = frame.quantities[self.counts[0]]
+        lets = [
+            *self._top_lets,
+            (self.begun, tuple_of([top.text(leaf) for leaf in loop.start[0].leaves])),
+            (self.one_round, f"fun (_ : nat) (state' : {self.kind}) => {opened}{body}"),
+            (self.last, f"after_rounds {self.one_round} {self.begun} {count}"),
+        ]
+        words = Words(frame, case.view, roots, wanted, symbols, named, of_states)
+        return lets, f"let {quoted(self.state)} := {self.last} in\n  {self._concluded(words)}"
+
+
+def sides_of_parts(parts: Sequence[Any]) -> list[Traced]:
+    """Return what the comparisons among the parts of an invariant compare."""
+    return [side for part in parts if type(part) is Comparison for side in (part.left, part.right)]
+
+
+def points_of(view: View) -> list[Traced]:
+    """Return the points at which functions are known."""
+    return [point for point, *_ in view.triplets.values()]
+
+
+def depending(roots: Sequence[Traced], leaves: set[int]) -> set[int]:
+    """Return by identity everything that roots are made of and that is made of some leaves."""
+    found = set(leaves)
+    for node in in_order(list(roots)):
+        if any(id(part) in found for part in operands(node)):
+            found.add(id(node))
+    return found
