@@ -67,7 +67,7 @@ class FamilyStatement:
         self.lines = self._stated()
 
     def symbols(self, states: Mapping[int, str] | None = None) -> Symbols:
-        """Return what writes coefficients, with texts of the symbols that stand for rounds and states by their places."""
+        """Return what writes coefficients, with texts by their places of symbols that stand for rounds and states."""
         texts = {**self.plain, **(states or {})}
         return Symbols([texts.get(place, "0") for place in range(self.width)])
 
