@@ -16,6 +16,7 @@ from clusterproof.checker.report.tables import wrap
 from clusterproof.commands import terminal
 from clusterproof.common import InvalidArgument
 from clusterproof.common.atomic import write_whole
+from clusterproof.files import TEXT, read_file
 from clusterproof.theory import rates
 from clusterproof.theory.rates import HeavyBallRate, NoRate, RoundRate
 from clusterproof.theory.rates.claims_file import NAME
@@ -110,6 +111,7 @@ def improve_rate(options: RateOptions, evidence: Path | None) -> int:
     """
     if evidence is not None:
         require_writable([NAME], evidence)
+        _require_own(evidence / f"{NAME}.py")
     found = _searched(options)
     if isinstance(found, NoRate):
         print(f"no rate found: {found.reason}")
@@ -134,6 +136,18 @@ def improve_rate(options: RateOptions, evidence: Path | None) -> int:
             sep="\n",
         )
     return 0
+
+
+def _require_own(path: Path) -> None:
+    """Refuse to write over a file that is not of an earlier rate.
+
+    Raises
+    ------
+    InvalidArgument
+        If there is one.
+    """
+    if path.exists() and f'@claim("{NAME}/' not in read_file(path, TEXT).decode(errors="replace"):
+        raise InvalidArgument("evidence", str(path), "is no file that states a rate", "name another folder")
 
 
 def _searched(options: RateOptions) -> HeavyBallRate | RoundRate | NoRate:

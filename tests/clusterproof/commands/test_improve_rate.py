@@ -6,6 +6,7 @@ from pathlib import Path
 
 import clarabel
 import pytest
+from command_line import refused
 
 from clusterproof.checker.export import coqc
 from clusterproof.commands.application import main
@@ -121,3 +122,14 @@ def test_no_rate_is_status_one_and_no_file(capsys: Capture, monkeypatch: pytest.
     assert output.startswith("no rate found: ")
     assert errors == ""
     assert not list(Path("kept").iterdir())
+
+
+def test_another_file_is_not_written_over_and_an_earlier_rate_is(capsys: Capture) -> None:
+    Path("kept").mkdir()
+    Path("kept/rate.py").write_text("precious = 1\n")
+    assert "is no file that states a rate" in refused(capsys, *ROUND, "--evidence", "kept")
+    assert Path("kept/rate.py").read_text() == "precious = 1\n"
+    Path("kept/rate.py").unlink()
+    for rate in ("0.9", "0.8"):
+        assert main([*ROUND, "--rate", rate, "--evidence", "kept"]) == 0
+        assert f"RATE = {Fraction(rate)!r}" in Path("kept/rate.py").read_text()
