@@ -12,6 +12,7 @@ from clusterproof.checker.export.rocq_text import Scope, comment, joined, listed
 from clusterproof.checker.kernel.quotients import Fact
 
 Ends = tuple[Fact | None, Fact | None, Fact | None]
+COMPUTED = comment("what the source makes of these choices, where it takes these branches")
 Written = tuple[str, str]
 """A proposition in Rocq's notation, and symbol by symbol."""
 
@@ -62,7 +63,9 @@ class Section:
         branches = [] if on_symbols else _branches(formulas)
         ends = [end for q in formulas.quantities for end in (q.low, q.high, *q.options)]
         slacks = [*(f.slack for f in facts), *(f.slack for f, _ in branches), *compared]
-        self.scope = scope = Scope([side for root in (*ends, *slacks) for side in _sides(root)], names)
+        computed = set[int]() if on_symbols else _computed(compared)
+        roots = [side for root in (*ends, *slacks) for side in _sides(root)]
+        self.scope = scope = Scope(roots, names, computed)
         self.entries: list[str] = []
         self.links: list[str] = []
         self.bounds: list[str] = []
@@ -123,7 +126,8 @@ class Section:
     def _define(self, roots: Iterable[Any]) -> None:
         for root in roots:
             for name, node in self.scope.add(root):
-                self._definitions.append(f"Definition {name} : R := {self.scope.text(node, define=True)}.")
+                text = f"Definition {name} : R := {self.scope.text(node, define=True)}."
+                self._definitions.append(f"{text} {COMPUTED}" if node.operator == "number" else text)
                 self.entries.append(f"Defined {self.scope.formula(node, define=True)}")
 
     def _suppose_space(self, conditions: Sequence[Written]) -> None:
@@ -269,6 +273,12 @@ def _sides(root: Any) -> Iterator[Any]:
     """Yield the two sides of a slack; of anything else itself."""
     if isinstance(root, Expression):
         yield from sides_of(root) if root.operator == "-" else (root,)
+
+
+def _computed(compared: Sequence[Any]) -> set[int]:
+    """Return by identity the sides of a line that are numbers, if all are: the source decides them by branches."""
+    sides = [side for slack in compared for side in sides_of(slack) if isinstance(side, Expression)]
+    return {id(side) for side in sides} if all(side.operator == "number" for side in sides) else set()
 
 
 def entries_of(formulas: Formulas, names: dict[int, tuple[Any, str]]) -> list[list[Fact]]:

@@ -122,6 +122,8 @@ class Scope:
         Everything that is to be written.
     names
         By identity, names that expressions have in the source, or are given.
+    computed
+        By identity, the numbers that are given a name: of other numbers the digits are written.
 
     Attributes
     ----------
@@ -131,7 +133,9 @@ class Scope:
         Outside of the section, the module of its names, with a dot, and by their names there what quantities are.
     """
 
-    def __init__(self, roots: Sequence[Any], names: dict[int, tuple[Any, str]]) -> None:
+    def __init__(
+        self, roots: Sequence[Any], names: dict[int, tuple[Any, str]], computed: Container[int] = ()
+    ) -> None:
         self.outside, self.module, self.called = False, "", dict[str, str]()
         self.entries: list[tuple[str, Expression]] = []
         self._place: dict[int, int] = {}
@@ -147,7 +151,7 @@ class Scope:
         for node in nodes:
             depth[id(node)] = 1 + max((depth[id(part)] for part in operands(node)), default=-1)
             name = names.get(id(node), (None, ""))[1]
-            if node.operator in ("number", "quantity"):
+            if node.operator == "quantity" or (node.operator == "number" and id(node) not in computed):
                 continue
             if name or uses[id(node)] > 1 or depth[id(node)] > DEEPEST:
                 self._defined[id(node)] = name or "v"
@@ -220,7 +224,7 @@ class Scope:
     def _text(self, value: Any, define: bool = False) -> tuple[str, int]:
         if not isinstance(value, Expression):
             return _number(value)
-        if value.operator == "number":
+        if value.operator == "number" and (define or id(value) not in self._place):
             return _number(value.parts[0])
         if value.operator == "quantity":
             own = self.quantities[value.parts[0]]
@@ -244,7 +248,7 @@ class Scope:
         """Write a number or an expression symbol by symbol."""
         if not isinstance(value, Expression):
             return _number_formula(value)
-        if value.operator == "number":
+        if value.operator == "number" and (define or id(value) not in self._place):
             return _number_formula(value.parts[0])
         if id(value) in self._place and not define:
             place = self._place[id(value)]

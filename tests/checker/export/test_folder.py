@@ -14,6 +14,7 @@ from clusterproof.checker.claims.claim import find_claim
 from clusterproof.checker.export.exported import Decided
 from clusterproof.checker.export.folder import decided, folder_names, write_folder
 from clusterproof.checker.export.latex import of_verdict
+from clusterproof.checker.export.rocq import rocq_file
 from clusterproof.checker.export.rocq_text import LIBRARY
 
 NAMES = (
@@ -100,6 +101,19 @@ def test_the_head_says_what_a_reader_compares(out: Path, tmp_path: Path) -> None
     )
     renamed = (tmp_path / "scaffold_bias" / "scaffold_bias.v").read_text()
     assert re.search(r"Variables .* the_power .*\(\* the_power is power of the source", renamed)
+
+
+@pytest.mark.parametrize("name", ["fedavg/fixed-steps-fail", "gradient-loss/equation-1", "sofl/equation-3"])
+def test_no_conclusion_compares_bare_numerals(name: str) -> None:
+    """A side that the source decides by branches has its name, and its value in a definition."""
+    for each in decided(find_claim(name)):
+        text = rocq_file(each.claim, each.text, each.record, str(each.word))
+        found = re.search(r"Definition conclusion : Prop :=\n(.*?)\.\n", text, re.DOTALL)
+        assert found is not None
+        sides = re.split(r"<=|<|=|/\\", re.sub(r"\(\*.*?\*\)", "", found[1]))
+        assert all(re.search("[a-z]", side) for side in sides)
+        for side in map(str.strip, sides):
+            assert f"Definition {side} : R :=" in text
 
 
 def test_no_two_lines_share_a_folder() -> None:
