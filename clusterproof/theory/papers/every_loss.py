@@ -1,6 +1,6 @@
-"""Rounds on every smooth strongly convex loss; those of algorithms have a twin on quadratics.
+"""Rounds on every smooth strongly convex loss; each claim about an algorithm has a counterpart on quadratics.
 
-L is 1. Of ProxSkip and SCAFFOLD mu is any number below it, else 1/10.
+L is 1. For ProxSkip and SCAFFOLD mu is any number below it, otherwise 1/10.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MU, SHARE = Fraction(1, 10), Fraction(1, 2)
 Loss = Annotated[Function, functions(smoothness=1, strong_convexity=MU)]
 Losses = Annotated[Function, functions(smoothness=1, strong_convexity=MU, count=2)]
 Curvature = Annotated[Fraction, rationals(0, 1, 12)]
-"""mu / L, where it is a quantity of the claim."""
+"""mu / L, if it is a quantity of the claim."""
 CurvedLosses = Annotated[
     Function, functions(smoothness=1, strong_convexity=lambda curvature: curvature, count=2)
 ]
@@ -53,7 +53,7 @@ def mean_square(vectors: Sequence[Any], others: Sequence[Any]) -> Any:
 
 
 def last_two_models(f: Function, momentum: Fraction, rounds: int) -> tuple[Any, Any]:
-    """Return the last model of a cluster and the one before it, without noise and wrong assignments, eta = 1/L."""
+    """Return the last two models of a cluster, without noise and wrong assignments, eta = 1/L."""
     start: Sequence[Any] = [f.start]
     zero: Sequence[Any] = [0 * f.start]
     models, momenta, before = start, zero, start
@@ -86,7 +86,7 @@ def lemma_2_every_loss(
     """In every round the error shrinks by 1 - l mu / 8L, up to l / 4, on every loss.
 
     Statement
-        ||chi^t - chi*|| <= s implies ||chi^(t+1) - chi*|| <= (1 - l mu / 8L) s + l / 4, squared, for every s, if all
+        ||chi^t - chi*|| <= s implies ||chi^(t+1) - chi*|| <= (1 - l mu / 8L) s + l / 4, squared, for every s. All
         models start at rest within 1/2, no client is misassigned, there is no noise, and eta = 1/L.
 
     Source
@@ -115,7 +115,7 @@ def asymptotic_rate_every_loss(
 
     Statement
         ||chi^T - chi*||^2 <= (1 - l mu / 8L)^(2T) ||chi^0 - chi*||^2, if all models start at rest, no client is
-        misassigned, there is no noise, and eta = 1/L. They start anywhere: a loss that is scaled scales the distances.
+        misassigned, there is no noise, and eta = 1/L. They start anywhere: scaling a loss scales the distances.
 
     Source
         Ours. (A39) of Zhao et al. (2023) adds (8L / l mu) rho_0, which this error never exceeds.
@@ -132,7 +132,7 @@ def fedavg_every_loss(
     steps: int = among(1, 2, 3),
     share: Fraction = among(Fraction(1, 4), Fraction(1)),
 ) -> Sides:
-    """A round of FedAvg contracts to within the drift that its clients have at the optimum.
+    """A round of FedAvg contracts to within the drift of its clients at the optimum.
 
     Statement
         ||x+ - x*||^2 <= (1 + t) r^2 ||x - x*||^2 + (1 + 1/t) (eta^2 L K (K - 1) / 2)^2 zeta*^2 for every t > 0 and eta
@@ -159,7 +159,7 @@ def fedavg_every_loss(
     expected="certified",
 )
 def fedlin_every_loss(f: Losses, steps: int = among(1, 2, 3)) -> Sides:
-    """A round of FedLin contracts by (1 - eta mu)^(2K) on every pair of losses, with a share of disagreement to spare.
+    """A round of FedLin contracts by (1 - eta mu)^(2K) on every pair of losses, and a share of disagreement is unused.
 
     Statement
         ||x+ - x*||^2 <= rho ||x - x*||^2 - (1/3) (eta K)^2 (1 - rho) mean ||grad f_i(x) - grad f(x) - g_i*||^2 with
@@ -256,7 +256,7 @@ def proxskip_every_loss(
 
 
 def of_scaffold(curvature: Any, steps: int) -> dict[str, Any]:
-    """Return the multipliers of a round of SCAFFOLD: of each local step both conditions between its point and x*."""
+    """Return the multipliers of a round of SCAFFOLD: for each local step both conditions between its point and x*."""
     rate = 1 - curvature / steps
     return {
         f"{client}:{pair}:0": rate ** (2 * (steps - point) + 1) / steps

@@ -1,6 +1,6 @@
 """Rounds of FedAvg, FedLin and SCAFFOLD on every pair of losses, for every number K of local steps.
 
-A loop makes the local steps of both clients, and its invariant says how far they are after k of them. L is 1.
+A loop makes the local steps of both clients; its invariant bounds distances after k of them. L is 1.
 """
 
 from __future__ import annotations
@@ -67,14 +67,14 @@ def of_drift(client: int) -> Callable[..., dict[str, Any]]:
 
 
 def of_mean_drift(length: Any, passed: Any) -> dict[str, Any]:
-    """FedAvg: so does their mean."""
+    """FedAvg: the mean of the clients' steps from x* goes away in the second order only."""
     weight = 3 * (passed + 2) * length**2
     pairs = both_ways(0, (0, 2), weight) | both_ways(1, (0, 2), weight)
     return {**pairs, "hypothesis 3": growth(passed), "hypothesis 1": weight / 2, "hypothesis 2": weight / 2}
 
 
 def of_way(client: int) -> Callable[..., dict[str, Any]]:
-    """FedLin and SCAFFOLD: how far a client is from x."""
+    """FedLin and SCAFFOLD: the distance of a client from x."""
 
     def multipliers(pace: Any, steps: Any, curvature: Any, passed: Any) -> dict[str, Any]:
         length = pace / steps
@@ -85,7 +85,7 @@ def of_way(client: int) -> Callable[..., dict[str, Any]]:
 
 
 def of_bend(client: int) -> Callable[..., dict[str, Any]]:
-    """SCAFFOLD: how far a client is from where its first gradient alone would lead."""
+    """SCAFFOLD: the distance of a client from the point to which its first gradient alone would lead."""
 
     def multipliers(pace: Any, steps: Any, passed: Any) -> dict[str, Any]:
         weight = 3 * (passed + 2) * (pace / steps) ** 2
@@ -137,7 +137,7 @@ def of_scaffold(pace: Any) -> dict[str, Any]:
 def fedavg_every_number_of_steps(
     curvature: Curvature, length: Length, share: Share, f: Losses, steps: int = Z[1:]
 ) -> Sides:
-    """A round of FedAvg contracts to within the drift that its clients have at the optimum, for every K.
+    """A round of FedAvg contracts to within the drift of its clients at the optimum, for every K.
 
     Hypotheses
         Two clients with exact gradients, L-smooth and mu-strongly convex losses, mu < L; eta <= 1 / L.
@@ -147,8 +147,8 @@ def fedavg_every_number_of_steps(
         for every t > 0 and every K, with zeta*^2 = mean ||grad f_i(x*)||^2.
 
     Proof
-        Each client's steps are made from x and from x*. The two runs contract; the run from x* drifts, its mean in the
-        second order only.
+        Compare each client's steps from x with its steps from x*. The two runs contract. The run from x* drifts, and
+        its mean only in the second order.
 
     Source
         Ours: ``fedavg/every-loss`` has a smaller drift for K = 1, 2, 3.

@@ -1,4 +1,4 @@
-"""FedLin's rate as it is recalled, and the sharp rate of a round with the term that it has to spare."""
+"""FedLin's rate as recalled, and the sharp rate of a round with its unused term."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from clusterproof.theory.papers.scaffold.rounds import LocalSteps, Pace, contrac
 
 
 def after_round(clients: PlanarClients, model: np.ndarray, step_size: Fraction, steps: int) -> np.ndarray:
-    """Return x+ - x*, where all g_i* are 0, since FedLin's rounds do not depend on them."""
+    """Return x+ - x*, where all g_i* are 0, because FedLin's rounds do not depend on them."""
     of_clients = exact_clients(clients.functions(), [steps] * clients.clients)
     return np.asarray(fedlin(of_clients, model, step_size=step_size))
 
@@ -47,7 +47,7 @@ SHARP = contraction_theorem(
     ),
 )
 def sharp(clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, local_steps: LocalSteps) -> Sides:
-    """A round of FedLin contracts by (1 - eta mu)^(2K), and has a multiple of the gradients' disagreement to spare.
+    """A round of FedLin contracts by (1 - eta mu)^(2K), and a multiple of the gradients' disagreement is unused.
 
     Hypotheses
         f_i L-smooth and mu-strongly convex with 0 <= mu < L, any number of clients, all of them in every round, exact
@@ -58,7 +58,7 @@ def sharp(clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, loca
         rho = (1 - eta mu)^(2K) and g_i* = grad f_i(x*).
 
     Proof
-        That of ``scaffold/sharp-option-1`` for c_i = grad f_i(x), where Psi and Psi+ have the same second term: the
+        As for ``scaffold/sharp-option-1`` with c_i = grad f_i(x), where Psi and Psi+ have the same second term: the
         step "round", and the steps of that claim.
 
     Source
@@ -110,7 +110,7 @@ def convex(
         ||x+ - x*||^2 <= ||x - x*||^2 - (1/4) eta K (f(x) - f*).
 
     Proof
-        That of I in ``scaffold/convex`` for c_i = grad f_i(x), where Psi and Psi+ have the same second term: the step
+        As for I in ``scaffold/convex`` with c_i = grad f_i(x), where Psi and Psi+ have the same second term: the step
         "round", and the steps of that claim.
 
     Source
@@ -168,8 +168,8 @@ def rate(
         f(x_T) - f* <= (1 - mu / (6 L))^T (f(x_0) - f*).
 
     Source
-        Mitra, Jaafar, Pappas and Hassani (2021), recalled: the text was not read. Upper bound, loose by about 2 in the
-        exponent: semidefinite programs of one round give (1 - eta mu)^(2K), which equal clients attain.
+        Mitra, Jaafar, Pappas and Hassani (2021), recalled: we did not read the text. Upper bound, loose by about 2 in
+        the exponent: semidefinite programs of one round give (1 - eta mu)^(2K), which equal clients attain.
     """
     suppose("mu > 0", clients.strong_convexity > 0)
     eta, first = step_size_of(clients, Fraction(1, 6), local_steps), vector(x, y)

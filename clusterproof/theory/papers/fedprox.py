@@ -42,7 +42,7 @@ def theorem_4(
         F_k are L-smooth, here a = (1, a_2), b = (0, b_2), L = 1; plain mean; exact solves; rho > 0.
 
     Statement
-        E f(w+) <= f(w) - rho |grad f(w)|^2, with rho as the function ``gain`` gives it.
+        E f(w+) <= f(w) - rho |grad f(w)|^2, where the function ``gain`` computes rho.
 
     Source
         Li et al. (2020).
@@ -115,13 +115,13 @@ def corollary_7_repaired(dissimilarity: Fraction = Q[1::4], ratio: Fraction = Q[
 def remark_5(
     dissimilarity: Fraction = Q[1:8:4], root: Fraction = Q[Fraction(1, 2) :], proximal: Fraction = Q[1:]
 ) -> Sides:
-    """A positive gain needs B / sqrt(K) < 1; by the second term alone even B sqrt(2) < sqrt(K).
+    """A positive gain needs B / sqrt(K) < 1; because of the second term alone even B sqrt(2) < sqrt(K).
 
     Statement
         rho > 0 implies 2 B^2 <= K = 2 ``root``^2, for convex clients and exact solves.
 
     Source
-        Li et al. (2020), there B < sqrt(K); the sharper form is ours.
+        Li et al. (2020), who have B < sqrt(K); the sharper form is ours.
     """
     suppose("rho > 0", gain(proximal, dissimilarity, root) > 0)
     return at_most(2 * dissimilarity**2, clients=2 * root**2)

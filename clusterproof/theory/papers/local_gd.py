@@ -1,8 +1,8 @@
 """Local gradient descent: Khaled, Mishchenko and Richtarik, "First Analysis of Local GD" (arXiv 1909.04715).
 
-Two clients f_m(x) = a_m (x - b_m)^2 / 2 with a = (1, a_2), b = (0, b_2) and L = 1: everything is a rational number,
-nothing random. V_t is the variance of the points, H the steps between two averagings, sigma^2 the mean squared gradient
-at x*.
+Two clients f_m(x) = a_m (x - b_m)^2 / 2 with a = (1, a_2), b = (0, b_2) and L = 1: every number is rational, and
+nothing is random. V_t is the variance of the points, H the number of steps between two averagings, sigma^2 the mean
+squared gradient at x*.
 """
 
 from __future__ import annotations

@@ -16,4 +16,4 @@ PAPERS = {
     "scaffold": "SCAFFOLD: Karimireddy et al. 2020",
     "sproxskip": "ProxSkip with stochastic gradients",
 }
-"""What the claims of a paper judge, the papers on clusters first."""
+"""Subjects of the claims of a paper; papers on clusters come first."""

@@ -28,14 +28,14 @@ from clusterproof.theory.exact.planar_kinds import (
 
 @dataclass(frozen=True)
 class Start:
-    """Where the clients are and how they step: any state in which those of a kind agree, as they do ever after.
+    """Positions, controls and steps of clients: any state in which clients of a kind agree, as they do ever after.
 
     Attributes
     ----------
     x, y
         Mean of the x_i - x*.
     spread_x, spread_y
-        Their deviations from the mean, in turn with both signs, minus their mean.
+        Deviations of both from the mean, alternating in sign, minus their mean.
     control_x, control_y
         h_i - g_i*, likewise.
     step_length
@@ -55,12 +55,12 @@ class Start:
 
 
 def sharp_rate(flat: Any, steep: Any, probability: Any) -> Any:
-    """max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 - p^2}, of 1 - gamma mu and 1 - gamma L."""
+    """Return max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 - p^2}, from 1 - gamma mu and 1 - gamma L."""
     return max(flat**2, steep**2, 1 - probability**2)
 
 
 def printed_rate(flat: Any, _: Any, probability: Any) -> Any:
-    """max{1 - gamma mu, 1 - p^2}, of 1 - gamma mu."""
+    """Return max{1 - gamma mu, 1 - p^2}, from 1 - gamma mu."""
     return max(flat, 1 - probability**2)
 
 
@@ -105,10 +105,10 @@ def one_iteration(
 ) -> tuple[Any, ...]:
     """Return rate, Psi, E Psi+, sums of ||x_i - x* - gamma (grad f_i(x_i) - g_i*)||^2, controls, ||x_i - x*||^2, noise.
 
-    The rate is the sharp one, and that of Theorem 6 for ``short_steps``, those up to 1 / L. Controls are gamma^2 / p^2
-    ||h_i - g_i*||^2. The gradients of a kind have the error ``noise`` or minus that, equally
-    likely. A vector is a pair of numbers, of which an iteration treats each in the same way, and a pair has a value for
-    either kind of clients.
+    The rate is the sharp rate, and Theorem 6's rate for ``short_steps``, which are steps up to 1 / L. Controls are
+    gamma^2 / p^2 ||h_i - g_i*||^2. The gradients of a kind have the error ``noise`` or minus ``noise``, equally likely.
+    A vector is a pair of numbers; an iteration treats both in the same way. A pair has a value for either kind of
+    clients.
     """
     p, number = start.probability, counts(clients)
     suppose("gamma > 0 and p > 0", start.step_length > 0 and p > 0)
@@ -169,7 +169,7 @@ def contraction(
     *,
     short_steps: bool = False,
 ) -> tuple[Any, Any, Any, Any]:
-    """Return rate, Psi, E Psi+ and the noise of an iteration, of which a proof knows ``proxskip/identity``."""
+    """Return rate, Psi, E Psi+ and the noise of an iteration; a proof uses ``proxskip/identity`` for them."""
     rate, before, after, *parts = one_iteration(clients, start, noise, short_steps=short_steps)
     p = start.probability
 
@@ -190,7 +190,7 @@ def contraction(
 
 @claim("proxskip/identity", label="(P)", judges="ours", evaluations=40, expected="certified")
 def identity(clients: PlanarClients, start: Start) -> Sides:
-    """An iteration changes E Psi exactly as independent gradient steps and 1 - p^2 do.
+    """An iteration changes E Psi exactly as independent gradient steps and the factor 1 - p^2 do.
 
     Hypotheses
         Any differentiable f_i, not necessarily convex; any gamma > 0, p in (0, 1] and N >= 1; sum of h_i = 0.
@@ -220,7 +220,7 @@ def identity(clients: PlanarClients, start: Start) -> Sides:
     headline=True,
 )
 def sharp(clients: PlanarClients, start: Start) -> Sides:
-    """One iteration contracts by max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 - p^2}, and by no less.
+    """One iteration contracts by max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 - p^2}, and no smaller factor is true.
 
     Hypotheses
         f_i L-smooth and mu-strongly convex, exact gradients; any gamma > 0, p in (0, 1] and N >= 1; sum of h_i = 0.
@@ -229,9 +229,9 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
         E Psi+ <= max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 - p^2} Psi.
 
     Source
-        Ours; for gamma <= 2 / (L + mu) the rate is that of RandProx (Condat and Richtarik), recalled. Upper bound of
-        one step, attained by f_i = mu ||.||^2 / 2 or L ||.||^2 / 2 with h_i = g_i*, and, for N >= 2, by x_i = x*;
-        asymptotic rates are smaller. With it Psi_T <= rate^T Psi_0 in expectation.
+        Ours; for gamma <= 2 / (L + mu) the rate is RandProx's (Condat and Richtarik), recalled. Upper bound of one
+        step, attained by f_i = mu ||.||^2 / 2 or L ||.||^2 / 2 with h_i = g_i*, and, for N >= 2, by x_i = x*;
+        asymptotic rates are smaller. It implies Psi_T <= rate^T Psi_0 in expectation.
     """
     rate, before, after, _ = contraction(clients, start)
     return at_most(after, start=rate * before, decrease_from=before)
@@ -255,13 +255,13 @@ def theorem_6(clients: PlanarClients, start: Start) -> Sides:
         f_i L-smooth and mu-strongly convex, exact gradients; 0 < gamma <= 1 / L, p in (0, 1]; sum of h_i = 0.
 
     Statement
-        E Psi_T <= max{(1 - gamma mu)^T, (1 - p^2)^T} Psi_0. Psi is that of
-        ``proxskip/identity``. Here T = 1, from any state: as the start is any, this is the statement for every T, by
-        induction over the expectations given the past.
+        E Psi_T <= max{(1 - gamma mu)^T, (1 - p^2)^T} Psi_0, with Psi as in ``proxskip/identity``. Here T = 1, from any
+        state. Because the start is any, this is the statement for every T, by induction over the expectations given the
+        past.
 
     Source
-        Variance Reduced ProxSkip (2022), Theorem 6, read in a transcription. Upper bound; where the first branch
-        decides it is loose by 2 in the exponent, ``proxskip/sharp`` has its square.
+        Variance Reduced ProxSkip (2022), Theorem 6, read in a transcription. Upper bound; if the first branch decides,
+        it is loose by 2 in the exponent, and ``proxskip/sharp`` has its square.
     """
     suppose("gamma <= 1 / L", start.step_length <= 1)
     rate, before, after, _ = contraction(clients, start, short_steps=True)
@@ -272,7 +272,7 @@ def theorem_6(clients: PlanarClients, start: Start) -> Sides:
 def induction(before: NotNegative, spare: NotNegative, rate: Part, lost: NotNegative) -> Sides:
     """Step T - 1 to T.
 
-    ``before`` is E Psi_(T-1), of which ``before`` + ``spare`` is allowed, and ``lost`` what the iteration is below
-    ``rate`` times ``before``.
+    ``before`` is E Psi_(T-1), and its bound is ``before`` + ``spare``; ``lost`` is the difference of ``rate`` times
+    ``before`` and the iteration's result.
     """
     return at_most(rate * before - lost, start=rate * (before + spare))

@@ -110,8 +110,8 @@ def additive(
         of mean 0 and total variance V = E sum ||xi_i||^2; any gamma > 0, p in (0, 1]; sum of h_i = 0.
 
     Statement
-        E Psi_T <= rho^T Psi_0 + gamma^2 V (1 + rho + ... + rho^(T-1)), rho = max{(1 - gamma mu)^2, (1 - gamma L)^2, 1
-        - p^2}. Here T = 1, from any state: as the start is any, this is the statement for every T, by induction.
+        E Psi_T <= rho^T Psi_0 + gamma^2 V (1 + rho + ... + rho^(T-1)), rho = max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 -
+        p^2}. Here T = 1, from any state. Because the start is any, this is the statement for every T, by induction.
 
     Source
         Ours: ``proxskip/identity``, in which the noise adds gamma^2 V. Upper bound, attained at each T by
@@ -133,8 +133,9 @@ def induction(
 ) -> Sides:
     """Step T - 1 to T.
 
-    ``before`` is E Psi_(T-1), of which ``before`` + ``spare`` is allowed, ``floors`` of that for noise; ``noise`` is
-    gamma^2 V, and ``lost`` what the iteration is below ``rate`` times ``before`` plus ``noise``.
+    ``before`` is E Psi_(T-1), its bound is ``before`` + ``spare``, and ``floors`` is the part of the bound for noise.
+    ``noise`` is gamma^2 V, and ``lost`` the difference of ``rate`` times ``before`` plus ``noise`` and the iteration's
+    result.
     """
     start = rate * (before + spare - floors)
     return at_most(rate * before + noise - lost, start=start, noise=rate * floors + noise)

@@ -31,7 +31,7 @@ def drift_of_round(step_size: Any, smoothness: Any, local_steps: int, disagreeme
 
 
 def drift_needs(case: RoundCase) -> Iterator[Hypothesis]:
-    """Yield the hypotheses of ``fedavg/drift``, of FedProx too, whose clients without a proximal term are FedAvg's."""
+    """Yield the hypotheses of ``fedavg/drift``, also for FedProx, whose clients without proximal term are FedAvg's."""
     yield Hypothesis("--proximal", "=", 0, float(case.proximal))
     yield from case.needs_plain_means()
     longest = float(2 / (case.smoothness + case.strong_convexity))
@@ -74,7 +74,7 @@ def drift(
     local_steps: LocalSteps,
     rounds: Rounds,
 ) -> Sides:
-    """FedAvg contracts to within the drift that its clients have at the optimum.
+    """FedAvg contracts to within the drift of its clients at the optimum.
 
     Hypotheses
         f_i L-smooth and mu-strongly convex, exact gradients, all clients in every round, 0 < gamma <= 2 / (L + mu).
@@ -130,7 +130,7 @@ def induction(
     drifts: Share,
     together: Share,
 ) -> Sides:
-    """A round contracts what is allowed before it by r, and adds at most B: shares of both, and of their sum."""
+    """A round contracts the previous bound by r, and adds at most B: shares of both, and of their sum."""
     before = used * (kept + floors)
     return at_most(
         together * (contracts * decay * before + drifts * drift),

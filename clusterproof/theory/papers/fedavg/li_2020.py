@@ -49,7 +49,7 @@ def gradient_of(a: Any, b: Any) -> Callable[[Any], Any]:
 
 
 def second_moment(offset: Any, factor: Any, expectation: Any, square: Any) -> Any:
-    """E (offset + factor w)^2 of E w and E w^2."""
+    """E (offset + factor w)^2, from E w and E w^2."""
     return factor**2 * square + 2 * factor * offset * expectation + offset**2
 
 
@@ -168,7 +168,7 @@ def theorem_3(problem: Problem, drawn: int = among(1, 2)) -> Sides:
 
 
 def rest_of(clients: Sequence[tuple[Any, Any]], step: Any, local_steps: int) -> Any:
-    """Where FedAvg with a fixed step rests: (sum C_k b_k) / sum C_k, C_k = 1 - (1 - eta a_k)^E."""
+    """Fixed point of FedAvg with a fixed step: (sum C_k b_k) / sum C_k, C_k = 1 - (1 - eta a_k)^E."""
     weights = [1 - (1 - step * a) ** local_steps for a, _ in clients]
     return sum(c * b for c, (_, b) in zip(weights, clients, strict=True)) / sum(weights)
 
@@ -185,7 +185,7 @@ def theorem_4(local_steps: int = Z[2:6], pace: Fraction = PACE) -> Sides:
         clients in every round.
 
     Source
-        Li et al. (2020), main text of the ICLR 2020 version; its own problem is in the appendix, which was not read.
+        Li et al. (2020), main text of the ICLR 2020 version; its own problem is in the appendix, which we did not read.
     """
     step = pace / local_steps
     rest = rest_of(((F(1), F(-1)), (F(2), F(1))), step, local_steps)
@@ -194,7 +194,7 @@ def theorem_4(local_steps: int = Z[2:6], pace: Fraction = PACE) -> Sides:
 
 @claim("fedavg/exact-bias", label="exact bias", judges="ours", evaluations=200, expected="certified")
 def exact_bias(local_steps: int = Z[2:6], step: Fraction = PACE, center: Fraction = Q[-2:2:1]) -> Sides:
-    """The fixed point in closed form is one: a round leaves it where it is.
+    """The closed form is a fixed point: a round leaves it unchanged.
 
     Statement
         w = (sum p_k C_k)^-1 sum p_k C_k b_k, C_k = 1 - (1 - eta a_k)^E, with all clients in every round. To first order
@@ -222,7 +222,7 @@ def fixed_steps_fail(
     local_steps: Annotated[int, integers(2, 4)],
     step: Annotated[Fraction, rationals(F(1, 8), F(1, 4), 8)],
 ) -> Sides:
-    """With E > 1 and any fixed step FedAvg does not converge to the optimum where clients differ.
+    """With E > 1 and any fixed step FedAvg does not converge to the optimum if clients differ.
 
     Hypotheses
         Three clients with a = (1, 2, 3), b_3 = -(b_1 + 2 b_2) / 3, so that w* = 0; not all b_k are 0.
@@ -234,8 +234,8 @@ def fixed_steps_fail(
         Li et al. (2020), Theorem 4: "We artificially construct a strongly convex and smooth distributed optimization
         problem. With full batch size, E > 1, and any fixed step size, FedAvg will converge to sub-optimal points", and
         after it: "Theorem 4 shows that with E > 1 and any fixed learning rate, FedAvg does not converges to the
-        optimum". Theorem 4, on one problem, stands (``fedavg/theorem-4``); that the second sentence speaks of every
-        problem is the reading's. Equal Hessians are left out: there it is plainly false. For E = 2 the exact condition
+        optimum". Theorem 4, on one problem, stands (``fedavg/theorem-4``). The reading takes the second sentence for
+        every problem. Equal Hessians are left out, because it is plainly false for them. For E = 2 the exact condition
         is sum p_k a_k^2 (b_k - w*) = 0, free of eta, so that FedAvg then rests at w* with every fixed step.
     """
     suppose("the clients differ", (first, second) != (0, 0))

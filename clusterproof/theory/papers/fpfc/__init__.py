@@ -1,1 +1,1 @@
-"""Statements of Yu, Liu, Sun and Wang (2023), AAAI student abstract, and what repairs them."""
+"""Statements of Yu, Liu, Sun and Wang (2023), AAAI student abstract, and their repairs."""

@@ -1,4 +1,4 @@
-"""Two lines of the proof of the repaired theorem on every loss and penalty, for every number of local steps."""
+"""Two lines of the repaired theorem's proof on every loss and penalty, for every number of local steps."""
 
 from __future__ import annotations
 
@@ -36,15 +36,16 @@ def local_steps(length: Length, h: Smooth, steps: int = Z[1:]) -> Sides:
     """T local steps lower h_i by (1 - (1 - z)^(2T)) / 2 L_h ||M_i||^2, for every smooth loss and every T.
 
     Hypotheses
-        h_i(w) = f_i(w) + rho / 2 ||w - zeta_i||^2 is L_h-smooth and bounded from below; neither f_i nor h_i need be
-        convex or have a minimiser. 0 < z = alpha L_h <= 1.
+        h_i(w) = f_i(w) + rho / 2 ||w - zeta_i||^2 is L_h-smooth and bounded from below. Neither f_i nor h_i needs to be
+        convex or to have a minimiser. 0 < z = alpha L_h <= 1.
 
     Statement
         h_i(w_T) <= h_i(w_0) - (1 - (1 - z)^(2T)) / (2 L_h) ||grad h_i(w_0)||^2 for every T.
 
-        *pairs*: with an L_g-smooth penalty g >= 0, which need not be convex, every rho >= 2 L_g and any models, theta+
-        the pair's update and v+ = v + rho (w_i - w_j - theta+) the dual: the pair's part of the augmented Lagrangian
-        falls by (rho^2 - rho L_g - 2 L_g^2) / (2 rho) ||theta+ - theta||^2. Before and after v = grad g(theta).
+        *pairs*: take an L_g-smooth penalty g >= 0, which need not be convex, every rho >= 2 L_g and any models. Let
+        theta+ be the pair's update and v+ = v + rho (w_i - w_j - theta+) the dual. The pair's part of the augmented
+        Lagrangian falls by (rho^2 - rho L_g - 2 L_g^2) / (2 rho) ||theta+ - theta||^2. Before and after v = grad
+        g(theta).
 
     Source
         Ours, on the proof of Theorem 1 of Yu et al. (2023): ``fpfc/repaired-proof`` has these lines on drawn tasks.
@@ -72,7 +73,7 @@ def local_steps(length: Length, h: Smooth, steps: int = Z[1:]) -> Sides:
 
 @local_steps.line("pairs")
 def pairs(augmentation: Augmentation, g: Smooth) -> Sides:
-    """The update of a pair; theta+ is any point, and what the update makes of it determines w_i - w_j."""
+    """The update of a pair; theta+ is any point, and the update's equation determines w_i - w_j."""
     rho, theta, after = augmentation, g.start, g.point()
     dual, new = g.gradient(theta), g.gradient(after)
     apart = after + (new - dual) / rho  # w_i - w_j, from grad g(theta+) = v + rho (w_i - w_j - theta+)

@@ -1,4 +1,4 @@
-"""Which clients are fused: the window of the weight, convex penalties, and two groups."""
+"""The clients that are fused: the window of the weight, convex penalties, and two groups."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def window(task: QuadraticMixture, concavity: float) -> tuple[float, float]:
     Parameters
     ----------
     task
-        Its ``optima`` minimise the clusters' summed losses.
+        A task whose ``optima`` minimise the clusters' summed losses.
     concavity
         a.
     """
@@ -34,7 +34,7 @@ def window(task: QuadraticMixture, concavity: float) -> tuple[float, float]:
 
 
 def draw_task(stream: np.random.Generator) -> QuadraticMixture:
-    """Draw clusters whose clients are alike enough for most windows not to be empty."""
+    """Draw clusters whose clients are similar enough for most windows not to be empty."""
     return QuadraticMixture.random(
         clusters=int(stream.integers(2, 4)),
         clients=int(stream.integers(4, 13)),
@@ -140,7 +140,7 @@ def convex(
     spread: Fraction = Q[Fraction(1, 10) : Fraction(1, 2) : 10],
     strength: Fraction = Q[Fraction(1, 10) : 1 : 10],
 ) -> Sides:
-    """With a convex penalty, whatever the clients and the strength, the groups are not the true clusters.
+    """For every choice of clients and strength, a convex penalty does not find the true clusters.
 
     Hypotheses
         f_i(w) = (w - b_i)^2 / 2 with b = (0, s, 1, 1 + s), the true clusters {1, 2} and {3, 4}, and the penalty
@@ -148,14 +148,15 @@ def convex(
 
     Statement
         At the minimiser of F some two clients of one cluster have distinct models, or some two of different clusters
-        the same model: at most 5 of the 6 pairs of clients are equal or not as their clusters are.
+        have the same model. In other words: for at most 5 of the 6 pairs of clients the models are equal exactly if the
+        clusters are.
 
     Source
         Yu et al. (2023), Approach, a reading. Printed is "Convex functions could lead to biased estimates of parameters
-        and can not correctly recover clusters as shown in our experiments". That speaks of the paper's experiments,
-        which the table ``fpfc/table-1`` repeats; that no clients and no strength recover the clusters is not
-        printed. The bias is there: at s = 1/10 and lambda = 1/4 the models are 7/40, 7/40, 37/40, 37/40, and the
-        clusters' minimisers 1/20 and 21/20.
+        and can not correctly recover clusters as shown in our experiments". This concerns the paper's experiments,
+        which the table ``fpfc/table-1`` repeats. The reading adds that no clients and no strength recover the clusters.
+        The bias is there: at s = 1/10 and lambda = 1/4 the models are 7/40, 7/40, 37/40, 37/40, and the clusters'
+        minimisers 1/20 and 21/20.
     """
     models = minimiser(minimisers_of(spread), strength)
     right = sum((models[i] == models[j]) == (LABELS[i] == LABELS[j]) for i, j in combinations(range(4), 2))
@@ -165,8 +166,8 @@ def convex(
 def weakest_link(similarities: np.ndarray) -> tuple[float, int]:
     """Return the largest similarity across the best cut, and the number of comparisons that find it.
 
-    Prim's algorithm: the client that is most similar to those already connected is connected next. The least
-    similarity by which anybody is connected is crossed by every cut, and the cut there is crossed by no larger one.
+    Prim's algorithm always connects the client that is most similar to the connected ones. Every cut crosses an edge at
+    least as similar as the least similar edge of the tree, and the cut at that edge crosses none that is more similar.
     """
     size = len(similarities)
     best, outside = similarities[0].copy(), list(range(1, size))
@@ -202,15 +203,15 @@ def bipartition(stream: Stream, clients: int = Z[2:9]) -> Sides:
         None on the updates; the best cut is the one with the least largest cosine across it, CFL's (26).
 
     Statement
-        As the title: the least similarity of a maximum spanning tree is that of the best cut.
+        As the title: the least similarity of a maximum spanning tree equals the best cut's.
 
     Proof
-        Every cut crosses an edge of the tree, so has a cosine at least its least one; the cut at that edge has no
-        larger.
+        Every cut crosses an edge of the tree, and so has a cosine of at least the tree's least one; the cut at that
+        edge has no larger cosine.
 
     Source
-        Ours, on the step of CFL that Yu et al. (2023), Introduction, call "computationally expensive": no measure is
-        named there, and the sentence is not judged.
+        Ours, on the step of CFL that Yu et al. (2023), Introduction, call "computationally expensive": they name no
+        measure, and the sentence is not judged.
     """
     similarities = cosine_similarities(stream.standard_normal((clients, 3)))
     similarity, comparisons = weakest_link(similarities)

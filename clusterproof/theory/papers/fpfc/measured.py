@@ -1,4 +1,4 @@
-"""What Theorem 1 measures in a run: models, mapping and duals."""
+"""The quantities of Theorem 1 in a run: models, mapping and duals."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def objective(algorithm: FPFC, task: QuadraticMixture, models: np.ndarray) -> np
 def unit_prox_lengths(penalty: SCAD, lengths: np.ndarray) -> np.ndarray:
     """Return the lengths of the minimisers of P(||theta||) + ||theta - z||^2 / 2 for ||z|| in ``lengths``, (n,).
 
-    Every stationary point and kink is compared, so that the result is right for a <= 2 too.
+    Every stationary point and kink is compared, so that the result is also right for a <= 2.
     """
     lam, a = penalty.strength, penalty.concavity
     concave = np.clip(lengths if a == 2 else ((a - 1) * lengths - a * lam) / (a - 2), lam, a * lam)

@@ -136,12 +136,12 @@ def one_term(case: EveryPair, stream: Stream) -> Sides | Expectation:
 
     Statement
         As the title, A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))): the pairs' term B of ``fpfc/repaired-models`` is not
-        needed. For losses that are not quadratic and T >= 3, A is replaced by the smaller of A_1 = 2 / (alpha p (2 -
-        alpha L_h)) and A + 2 A_1 / T.
+        needed. If the losses are not quadratic and T >= 3, the smaller of A_1 = 2 / (alpha p (2 - alpha L_h)) and A + 2
+        A_1 / T replaces A.
 
     Proof
-        Of client i let G = grad_{w_i} L_0 after a round, M = grad_{w_i} L_rho there, a the gradient G with the
-        multipliers of the round before, and X the decrease of grad f_i by the next local steps. Since v moves by
+        For client i let G = grad_{w_i} L_0 after a round, M = grad_{w_i} L_rho there, and a the gradient G with the
+        multipliers of the previous round. Let X be the decrease of grad f_i by the next local steps. Since v moves by
         rho r in every round, G = (a + M) / 2, and the next a is G - X. With y = M - X this is an identity,
 
         ||a||^2 + ||M||^2 - ||G||^2 - ||G - X||^2 = ||a - y||^2 / 2 + ||X||^2 / 2 + 2 <X, y>.
@@ -190,7 +190,7 @@ def opposed_clients(strain: float = STRAIN, rounds: int = among(1, 2, 5, 20)) ->
 def follow_norms(setting: Constants, task: QuadraticMixture, stream: np.random.Generator) -> np.ndarray:
     """Return ||a||^2, ||M||^2, ||G||^2 and ||a||^2 of the next round of a run, each (rounds, m), as they are defined.
 
-    Of L_0 with the old multipliers, of L_rho, of L_0, and of L_0 again.
+    They belong to L_0 with the old multipliers, to L_rho, to L_0, and to L_0 again.
     """
     algorithm, count = setting.algorithm, task.clients
     state = algorithm.initialise(3 * stream.standard_normal((1, task.dimension)), task)
@@ -224,9 +224,9 @@ def norms_fall(case: EveryPair, stream: Stream) -> Sides:
 
 
 def lost_and_kept(lost: np.ndarray, gradients: list[np.ndarray]) -> Sides:
-    """||X||^2 / 2 + 2 <X, y> is at least minus what the proof allows it; X ``lost``, g_0 to g_{T-1} given.
+    """||X||^2 / 2 + 2 <X, y> is at least minus its bound in the proof; X ``lost``, g_0 to g_{T-1} given.
 
-    For T >= 3 the smaller of the sum of the later gradients' squares and 2 / T of the sum of all, 0 for T <= 2.
+    The bound is, for T >= 3, the smaller of the sum of the later squares and 2 / T of the sum of all; 0 for T <= 2.
     """
     squares = [float(gradient @ gradient) for gradient in gradients]
     steps = len(squares)
@@ -299,7 +299,7 @@ LargeAugmentation = Annotated[Case, drawn(draw_large_augmentation, write=write_s
 
 
 def suppose_large_augmentation(setting: Constants) -> None:
-    """Suppose what the claim asks of a setting; the losses of a quadratic mixture are convex."""
+    """Suppose the claim's hypotheses on a setting; the losses of a quadratic mixture are convex."""
     suppose_the_hypotheses(setting)
     suppose("rho >= 8 L_g", setting.largely_augmented)
 
@@ -338,7 +338,7 @@ def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Side
     """
     setting, measured = case[0], averages(case, stream)
     suppose_large_augmentation(setting)
-    # the least objective that was seen stands for F*: with F* itself the bound is larger
+    # the least observed objective replaces F*: with F* itself the bound is larger
     gap = (measured.start - measured.end + setting.repaired_start) / ROUNDS
     return expected(setting, measured.models, local_steps=setting.first_step_factor * gap)
 
@@ -358,10 +358,10 @@ def alike_at_large_augmentation(
 
 
 def pair_form(derivatives: np.ndarray, doubled: float) -> np.ndarray:
-    """Quadratic form of a pair in its d theta and in what later steps move it by at each update, (2 n, 2 n).
+    """Return the quadratic form of a pair in its d theta and in its moves by later steps at each update, (2 n, 2 n).
 
-    In units in which rho = 1. What n updates lower L_rho by, and later steps by an eighth of their squares, minus
-    what the gradients between them cost.
+    The unit is rho = 1. It is the fall of L_rho by n updates, and by later steps an eighth of their squares, minus the
+    cost of the gradients between them.
 
     Parameters
     ----------
@@ -416,9 +416,9 @@ def later_steps(local_steps: int = among(2, 3, 8, 40), draw: int = Z[0:24]) -> S
 
 @one_term_large_augmentation.step("the constant")
 def constant(short: Share) -> Sides:
-    """What is left of each ||d theta||^2 at L_g = rho / 8, where 2 - alpha L_h = 1 + ``short``: by Young's inequality.
+    """The remainder of each ||d theta||^2 at L_g = rho / 8, where 2 - alpha L_h = 1 + ``short``, by Young's inequality.
 
-    1/2 - L_g / 2 - (1 + short) L_g - (2 + short)^2 L_g^2, in units in which rho = 1.
+    It is 1/2 - L_g / 2 - (1 + short) L_g - (2 + short)^2 L_g^2, in units in which rho = 1.
     """
     slope, doubled = Fraction(1, 8), 1 + short
     rest = Fraction(1, 2) - slope / 2 - doubled * slope - (1 + doubled) ** 2 * slope**2
@@ -436,7 +436,7 @@ def constant(short: Share) -> Sides:
 def one_term_waiting(
     clients: int = among(8, 24, 64), ratio: float = among(3.0, 2.2, 2.001), share: float = among(0.1, 0.05)
 ) -> Sides:
-    """With convex losses the mean of E||grad_w L_0||^2 over K rounds is at most A D_0 / K, also where pairs wait.
+    """With convex losses the mean of E||grad_w L_0||^2 over K rounds is at most A D_0 / K, even if pairs wait.
 
     Hypotheses
         As ``fpfc/repaired-models``; moreover, the losses are convex. ``ratio`` is rho / L_g, ``share`` alpha L_h.
@@ -446,10 +446,10 @@ def one_term_waiting(
         needed.
 
     Source
-        Ours: the statement of ``fpfc/one-term``, which holds if every pair is updated in every round. Where one
-        client of many moves, grad_{w_i} L_0 and grad_{w_i} L_rho differ by the last moves of all others, which
-        the local steps have not paid for. In the limit of many clients and short steps the pairs pay for them
-        from rho = (1 + sqrt(2)) L_g on. For rho >= 8 L_g the inequality is true.
+        Ours: the statement of ``fpfc/one-term``, which holds if every pair is updated in every round. If one client of
+        many moves, grad_{w_i} L_0 and grad_{w_i} L_rho differ by the last moves of all others, for which the local
+        steps have not paid. In the limit of many clients and short steps the pairs pay for them from rho = (1 +
+        sqrt(2)) L_g on. For rho >= 8 L_g the inequality is true.
     """
     instance = Simplex(clients, ratio, share)
     setting, rounds = instance.setting, instance.rounds

@@ -1,4 +1,4 @@
-"""Statements of FPFC that claims do not answer, or not alone."""
+"""Statements of FPFC that no claim answers, or no claim alone."""
 
 OTHER_STATEMENTS = {
     "what it costs is in algorithms/costs.py": ("algorithm 1, line 4: models are sent back",),
@@ -13,4 +13,4 @@ OTHER_STATEMENTS = {
         "introduction: CFL seeks an optimal bipartition, which is expensive",
     ),
 }
-"""By the table or figure that answers them, or by the reason why nothing does: places, and what is stated there."""
+"""Places and their statements, by the table or figure that answers them, or by the reason why there is no answer."""

@@ -1,4 +1,4 @@
-"""Theorem 1, third inequality, where pairs with a participant are updated: a factor is missing."""
+"""Theorem 1, third inequality, if pairs with a participant are updated: a factor is missing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CLIENTS, ROUNDS = Z[2:8], among(400, 200, 100)
 
 
 def setting_of(clients: int) -> Constants:
-    """Curvature 1000, rho ten times that, one participant a round, pairs with a participant updated."""
+    """Curvature 1000, ten times that for rho, one participant per round, pairs with a participant updated."""
     algorithm = FPFC(
         step_size=1 / (CURVATURE + 2 * AUGMENTATION - WEAK_CONVEXITY),
         local_steps=10,
@@ -42,9 +42,9 @@ def minimiser(clients: int) -> float:
 
 
 def round_maps(setting: Constants) -> np.ndarray:
-    """Return the linear maps of the state in a round, one a participant, (m, n, n) with n = m + m (m - 1) / 2.
+    """Return the linear maps of the state in a round, one per participant, (m, n, n) with n = m + m (m - 1) / 2.
 
-    The state is w_i - c of every client, then v_ij of every pair i < j; theta_ij = xi / lambda v_ij, at the start too.
+    The state is w_i - c of every client, then v_ij of every pair i < j; theta_ij = xi / lambda v_ij, also at the start.
     """
     clients, rho = setting.clients, setting.algorithm.augmentation
     first, second = np.triu_indices(clients, 1)
@@ -74,7 +74,7 @@ def round_maps(setting: Constants) -> np.ndarray:
 
 
 def residual_rows(setting: Constants) -> np.ndarray:
-    """Linear forms w_i - w_j - theta_ij of the state, one a pair, (m (m - 1) / 2, n)."""
+    """Return linear forms w_i - w_j - theta_ij of the state, one per pair, (m (m - 1) / 2, n)."""
     first, second = np.triu_indices(setting.clients, 1)
     pairs = np.arange(len(first))
     forms = np.zeros((len(first), setting.clients + len(first)))
@@ -84,7 +84,7 @@ def residual_rows(setting: Constants) -> np.ndarray:
 
 
 def gradient_rows(setting: Constants) -> np.ndarray:
-    """Linear forms L_f (w_i - c) + (1/m) sum_j v_ij of the state of ``round_maps``, one a client, (m, n)."""
+    """Return linear forms L_f (w_i - c) + (1/m) sum_j v_ij of the state of ``round_maps``, one per client, (m, n)."""
     first, second = np.triu_indices(setting.clients, 1)
     pairs = setting.clients + np.arange(len(first))
     forms = np.zeros((setting.clients, setting.clients + len(first)))
@@ -95,9 +95,9 @@ def gradient_rows(setting: Constants) -> np.ndarray:
 
 @lru_cache(maxsize=64)
 def mean_of_squares(setting: Constants, rounds: int, *, duals: bool) -> float:
-    """Mean over rounds of E||grad_v L_0||^2, or of E||grad_w L_0||^2, exactly: by the second moments of the state.
+    """Return the mean over rounds of E||grad_v L_0||^2, or of E||grad_w L_0||^2, exactly, by second moments.
 
-    One participant a round; clients with one ``minimiser`` start at 0.
+    Each round has one participant; clients with one ``minimiser`` start at 0.
     """
     clients, maps = setting.clients, round_maps(setting)
     forms = residual_rows(setting) / (np.sqrt(2) * clients) if duals else gradient_rows(setting)
@@ -134,10 +134,11 @@ def theorem_1_participation(
 
     Source
         Yu et al. (2023), Algorithm 1 and Theorem 1, a reading. Line 5 leaves pairs of one participant and one absent
-        client open, as ``fpfc/theorem-1-duals`` quotes; this reading updates them, as the public code does, and L_0 is
-        read as there. C_1 has the factor 1 / p and C_2 has none. A pair's residual rests until the pair is updated, for
-        1 / P rounds in the mean, where P is the probability that i or j takes part, so that 1 / P is missing: with one
-        participant a round P = 2 / m, and the left-hand side is above the bound by a factor that grows like m.
+        client open, as ``fpfc/theorem-1-duals`` quotes. This reading updates them, as the public code does, and reads
+        L_0 as that claim does. C_1 has the factor 1 / p and C_2 has none. A pair's residual rests until the pair is
+        updated, for 1 / P rounds in the mean, where P is the probability that i or j takes part. So 1 / P is missing:
+        with one participant per round P = 2 / m, and the left-hand side exceeds the bound by a factor that grows like
+        m.
     """
     setting = setting_of(clients)
     suppose("the hypotheses of Theorem 1", setting.admissible)

@@ -1,4 +1,4 @@
-"""Theorem 1 with constants that hold, and the moments that it bounds."""
+"""Theorem 1 with constants that hold, and the moments in its bounds."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def averages(case: Case, stream: np.random.Generator) -> Averages:
 def expected(setting: Constants, means: np.ndarray, **terms: Any) -> Sides | Expectation:
     """Conclude that the expectation of means over rounds, (replicates,), is at most the terms' sum.
 
-    With full participation nothing is random, and the one number is compared.
+    With full participation the run is deterministic, and the one number is compared.
     """
     if setting.algorithm.participation == 1:
         return at_most(float(means[0]), **terms)
@@ -119,7 +119,7 @@ def weakly_coupled(
 ) -> Constants:
     """Curvature 10000 and rho = 5, local steps of a share of the longest, one participant a round.
 
-    The coupling of the clients is weak, so that nearly all of the objective's decrease is due to the gradients.
+    The coupling of the clients is weak, so that the gradients cause nearly all of the objective's decrease.
     """
     algorithm = FPFC(
         step_size=share / (CURVATURE + augmentation),
@@ -146,7 +146,7 @@ def alike(setting: Constants) -> QuadraticMixture:
 def opposed(strain: float) -> Case:
     """Two scalar clients of curvature 1 whose minimisers are so near, +-strain / 2, that F is least where they agree.
 
-    The penalty's derivative lambda = 1 at 0 is at least ``strain``, that of the losses: with ``strain`` at most 1,
+    The penalty's derivative lambda = 1 at 0 is at least ``strain``, the losses' derivative. With ``strain`` at most 1,
     F(w^0) = F* at w^0 = 0. The smoothed penalty has derivative 0 there, and the models part.
     """
     algorithm = FPFC(
@@ -164,7 +164,7 @@ def opposed(strain: float) -> Case:
 
 
 def opposed_averages(strain: float, rounds: int) -> tuple[Constants, Averages]:
-    """Return the left-hand sides of the two opposed clients, which both take part: nothing is random."""
+    """Return the left-hand sides of the two opposed clients, which both take part: the run is deterministic."""
     setting, task = opposed(strain)
     return setting, run_averages(
         setting.algorithm, task, np.zeros((1, 1)), rounds=rounds, replicates=1, seed=0
@@ -286,7 +286,7 @@ def repaired_mapping(
 
 @repaired_mapping.line("random settings", evaluations=30)
 def mapping_of_runs(case: Random, stream: Stream) -> Sides:
-    """The largest value of any round and run."""
+    """The largest value over all rounds and runs."""
     setting, measured = case[0], averages(case, stream)
     suppose("a > 2", setting.penalty.concavity > 2)
     return at_most(measured.mapping, smoothing=(1 - 1 / setting.clients) * setting.mapping_bound)
@@ -320,7 +320,7 @@ def repaired_duals(clients: int = participation.CLIENTS, rounds: int = participa
 
 @repaired_duals.line("random settings", evaluations=30)
 def duals_of_runs(case: Random, stream: Stream) -> Sides | Expectation:
-    """The same for means over runs; the least observed objective replaces F*, which is stricter."""
+    """The bound for means over runs; the least observed objective replaces F*, which is stricter."""
     setting, measured = case[0], averages(case, stream)
     factor = setting.second / setting.pair_participation / ROUNDS
     gap = measured.start - measured.end
@@ -372,7 +372,7 @@ def suppose_positive(setting: Constants) -> None:
     headline=True,
 )
 def theorem_1_models_positive(case: Positive, stream: Stream) -> Sides | Expectation:
-    """Where C_1's denominators are positive, the first inequality of Theorem 1 holds.
+    """If C_1's denominators are positive, the first inequality of Theorem 1 holds.
 
     Hypotheses
         As ``fpfc/theorem-1-models``; moreover rho > L_f (1 + q) / (1 - 3q) and q = c^(T/2) < 1/3, T = min T_i, and
@@ -390,8 +390,8 @@ def theorem_1_models_positive(case: Positive, stream: Stream) -> Sides | Expecta
         (c - T/2)^-1, it follows likewise where rho - L_f - 2 r L_h > 0.
 
     Source
-        Yu et al. (2023), Theorem 1, as ``fpfc/theorem-1-models`` reads it, with the condition that C_1 needs in the
-        place of rho > L_f / (1 - 2q) and q < 1/2.
+        Yu et al. (2023), Theorem 1, as ``fpfc/theorem-1-models`` reads it, with the condition that C_1 needs instead of
+        rho > L_f / (1 - 2q) and q < 1/2.
     """
     setting, measured = case[0], averages(case, stream)
     suppose_positive(setting)
@@ -414,7 +414,7 @@ def positive_of_alike_clients(clients: int = among(2, 4, 6, 8)) -> Sides:
 
 @theorem_1_models_positive.line("opposed clients")
 def positive_of_opposed_clients(rounds: int = among(1, 2, 5, 20)) -> Sides:
-    """Two clients start at the minimum of F, so that all of the bound is its term of the smoothing."""
+    """Two clients start at the minimum of F, so that the bound consists of its term of the smoothing."""
     setting, task = opposed(1.0)
     longest = 1 / (setting.smoothness + 2 * setting.algorithm.augmentation)
     setting = replace(setting, algorithm=replace(setting.algorithm, step_size=longest, local_steps=10))

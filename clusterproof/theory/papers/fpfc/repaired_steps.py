@@ -70,7 +70,8 @@ def follow(case: Random, stream: np.random.Generator) -> tuple[np.ndarray, float
         between = lagrangian(algorithm, task, new_models, theta, dual)
         new_theta, new_dual = dense(algorithm, state)
         after = lagrangian(algorithm, task, new_models, new_theta, new_dual)
-        # from a common start no clean pair is updated without being stored: theta follows the models only there
+        # from a common start a clean pair is updated only together with being stored: theta follows the models only
+        # there
         excess = after - float(objective(algorithm, task, new_models))
         moves, dual_moves = ((new_theta - theta) ** 2).sum(), ((new_dual - dual) ** 2).sum()
         falls, squares = (values[-1] - between, between - after), (augmented[active] ** 2).sum()
@@ -160,7 +161,7 @@ CURVATURES = [" ".join(each) for steps in range(1, 5) for each in product(FIVE, 
 def scalar_functions(curvatures: str = among(*CURVATURES), quarters: int = Z[1:4]) -> Sides:
     """The steps on a scalar function, convex, concave or neither, with L_h = 1 and alpha = z of some ``quarters``.
 
-    With z <= 1 the points are in order, so that each curvature is that of the function between two of them.
+    With z <= 1 the points are in order, so that each curvature is the function's between two of them.
     """
     z = Fraction(quarters, 4)
     gradient, fall = Fraction(1), Fraction(0)

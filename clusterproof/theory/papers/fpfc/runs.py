@@ -1,4 +1,4 @@
-"""Bounds of FPFC's theorem, as repaired and where it holds as printed, on a run, of user-supplied algorithms too.
+"""Bounds of FPFC's theorem, repaired and as printed where it holds, on a run; also for user-supplied algorithms.
 
 A trace holds the models only; the differences and multipliers of the pairs follow from them by the printed
 rule, so that a run whose server deviates from it violates the bounds on its models.
@@ -30,7 +30,7 @@ from clusterproof.theory.papers.fpfc.theorem_1 import Constants, printed_setting
 MODELS = "mean of ||grad_w L_0||^2"
 
 CHANCE = 0.03
-"""Failure probability of a bound on a mean over participants, by Markov's inequality, where none is given."""
+"""Default failure probability of a bound on a mean over participants, by Markov's inequality."""
 
 
 def bound_models(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
@@ -79,7 +79,7 @@ def bound_models_as_printed(
 def bound_models_by_one_term(
     task: Mixture, trace: Trace, failure_probability: float | None = None
 ) -> TraceBound:
-    """Bound as ``bound_models`` does, without the pairs' term, where every pair is updated in every round.
+    """Bound as ``bound_models`` does, without the pairs' term, if every pair is updated in every round.
 
     The losses are quadratic, so that all local steps count.
 
@@ -98,7 +98,7 @@ def bound_models_by_one_term(
 def bound_models_at_large_augmentation(
     task: Mixture, trace: Trace, failure_probability: float | None = None
 ) -> TraceBound:
-    """Bound as ``bound_models`` does, without the pairs' term, by the first local step alone, where rho >= 8 L_g.
+    """Bound as ``bound_models`` does, without the pairs' term, by the first local step alone, if rho >= 8 L_g.
 
     Raises
     ------
@@ -184,11 +184,11 @@ def bound_descent(task: Mixture, trace: Trace, failure_probability: float | None
 
 
 def bound_local_steps(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
-    """Bound each participant's distance from the minimiser of h_i by (1 - alpha rho)^T times that before, surely.
+    """Bound each participant's distance from the minimiser of h_i by (1 - alpha rho)^T times the last one, surely.
 
     h_i is the client's objective f_i + rho / 2 ||w - zeta_i||^2, with the server's zeta_i. If fewer clients moved than
-    take part in a round, those nearest to their minimisers count as participants too: a participant away from its
-    minimiser moves.
+    take part in a round, the clients nearest to their minimisers also count as participants, because a participant away
+    from its minimiser moves.
 
     Raises
     ------
@@ -246,7 +246,7 @@ def _setting(task: Mixture, trace: Trace) -> tuple[QuadraticMixture, Constants]:
 
 
 def kinds_of_runs(setting: Constants) -> tuple[tuple[str, bool, str], ...]:
-    """Return which runs the repaired theorem speaks of: the argument, whether it fits, and the rule."""
+    """Return the conditions on a run of the repaired theorem: the argument, whether it fits, and the rule."""
     algorithm = setting.algorithm
     return (
         ("penalty", algorithm.penalty == "scad", "must be 'scad'"),
@@ -282,7 +282,7 @@ def _states(algorithm: FPFC, task: QuadraticMixture, trace: Trace) -> Iterator[F
     count = Constants(algorithm, task.clients, task.client_smoothness, 0.0).active
     for before, after in pairwise(models):
         changed = (before != after).any(axis=-1)
-        # a participant that did not move is indistinguishable from an absent client, which replaces it
+        # a participant that did not move is indistinguishable from an absent client, which may replace it
         clients = np.sort(
             np.argsort(~changed, axis=-1, kind="stable")[:, : max(count, int(changed.sum(axis=-1).max()))]
         )
@@ -311,7 +311,7 @@ class ResidualSeries:
 def residual_series(algorithm: FPFC, task: QuadraticMixture, trace: Trace) -> ResidualSeries:
     """Follow the pair variables of a run from a common start once, and measure all residuals.
 
-    The latest run's are kept: bounds on several residuals follow its pair variables once.
+    The latest run's residuals are kept: bounds on several residuals follow its pair variables once.
     """
     digest = hashlib.blake2b(repr((algorithm, trace.models.shape)).encode())
     for array in (task.hessians, task.centers, trace.models):
@@ -321,7 +321,7 @@ def residual_series(algorithm: FPFC, task: QuadraticMixture, trace: Trace) -> Re
 
 @dataclass(frozen=True)
 class _Followed:
-    """A run, equal to another one of the same bytes."""
+    """A run, equal to another run with the same bytes."""
 
     digest: bytes
     algorithm: FPFC = field(compare=False)
@@ -331,7 +331,7 @@ class _Followed:
 
 @lru_cache(maxsize=1)
 def _followed(given: _Followed) -> ResidualSeries:
-    """Measure the residuals of a run; the result is shared, so that it must not be written to."""
+    """Measure the residuals of a run; the result is shared, so callers must not write to it."""
     algorithm, task, trace = given.algorithm, given.task, given.trace
     stream = np.random.default_rng(0)  # the gradients of quadratics draw nothing
     rows = []
@@ -352,7 +352,7 @@ def mean_bound(
     failure_probability: float | None,
     smoothing: float | None = None,
 ) -> TraceBound:
-    """Bound the running mean of residuals by factor D_0 / K; D_0's ``smoothing`` is the repaired one where None."""
+    """Bound the running mean of residuals by factor D_0 / K; the default ``smoothing`` of D_0 is the repaired one."""
     models = trace.models if trace.models.ndim == 4 else trace.models[:, None]
     start = np.broadcast_to(models[0][:, :1], (models.shape[1], task.clients, task.dimension))
     gap = objective(setting.algorithm, task, start) + (

@@ -64,7 +64,7 @@ class ScalarSetting:
         return low, low + Fraction(1, DIGITS)
 
     def suppose_the_printed(self) -> None:
-        """State the hypotheses of Theorem 1 on rho and T, for both of the numbers between which q lies."""
+        """State the hypotheses of Theorem 1 on rho and T, for both numbers between which q lies."""
         rho, (_, high) = self.augmentation, self.power
         suppose("rho > 2 lambda / xi", rho > 2 * STRENGTH / self.smoothing)
         suppose("rho > 2 / (a - 1)", rho > 2 / (CONCAVITY - 1))
@@ -76,7 +76,7 @@ class ScalarSetting:
         return self.augmentation - 1 - 2 * inexactness * (1 + self.augmentation)
 
     def most_of_first(self, low: Any, high: Any) -> Any:
-        """Return at least C_1 for p = 1 and an r between ``low`` and ``high``, for a denominator of one sign."""
+        """Return a lower bound of C_1 for p = 1 and r between ``low`` and ``high``, for a denominator of one sign."""
         rho, denominator = self.augmentation, self.first_denominator(high)
         inexactness = high if denominator > 0 else low
         inexact = 6 * ((inexactness * (1 + rho)) ** 2 + rho**2) / denominator
@@ -94,7 +94,7 @@ class ScalarSetting:
         return length
 
     def participant(self, model: Any, minimiser: Any, anchor: Any) -> Any:
-        """Return where T local steps lead a client."""
+        """Return a client's model after T local steps."""
         return descend(
             lambda w: w - minimiser + self.augmentation * (w - anchor),
             model,
@@ -127,7 +127,7 @@ class ScalarSetting:
         return total / rounds
 
     def least_squared_difference(self, clients: Any, rounds: Any) -> Any:
-        """Return at most the mean over rounds of E (w_i - w_j)^2 for minimisers 1 and -1 and one participant a round.
+        """Return a bound on the mean over rounds of E (w_i - w_j)^2, minimisers 1 and -1, one participant per round.
 
         No pair ever moves: theta = v = 0, and all participants get the mean of the models, which leaves the difference.
         (E (w_i - w_j))^2 is at most the mean square, and numbers are rounded down.

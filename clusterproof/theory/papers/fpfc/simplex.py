@@ -1,4 +1,4 @@
-"""Clients that pull apart in all directions alike, one of them a round: exact expectations by five numbers."""
+"""Clients that pull apart equally in all directions, one of them per round: exact expectations by five numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FLATNESS = 1e-4
 """Curvature of the losses in units of rho."""
 
 AT_REST = 50
-"""Clients are followed until their distance from the fixed point is the initial one over this."""
+"""Factor by which the distance from the fixed point falls until clients are no longer followed."""
 
 Form = Mapping[str, float]
 """Linear form in the variables of ``Simplex.products``."""
@@ -29,9 +29,9 @@ Form = Mapping[str, float]
 class Simplex:
     """m clients that start at 0, where F is least, and pull towards the corners of a regular simplex in R^m.
 
-    Their losses are nearly linear, with the largest gradients that the kink of SCAD balances; on its smoothing the
-    clients part until all pairs are nearly xi apart, where the smoothed penalty equals SCAD: all of
-    D_0 = (m - 1) xi lambda / 4 is spent. One client takes one step a round, of a share of the longest.
+    Their losses are nearly linear, with the largest gradients that the kink of SCAD balances. On its smoothing the
+    clients part until all pairs are nearly xi apart, where the smoothed penalty equals SCAD: all of D_0 = (m - 1) xi
+    lambda / 4 is spent. One client per round takes one step, a share of the longest one.
 
     Attributes
     ----------
@@ -93,10 +93,10 @@ class Simplex:
 
     @cached_property
     def moment_map(self) -> np.ndarray:
-        """Linear map of the five second moments in a round, (5, 5), while no pair leaves the parabola.
+        """Return the linear map of the five second moments in a round, (5, 5), while no pair leaves the parabola.
 
-        Of w_i and theta_ij as they differ from where they rest, each coordinate alike: E w_i^2, E w_i w_j,
-        E w_i theta_ij, E theta_ij^2, E theta_ij theta_ik. All others are 0, as theta_ij = -theta_ji.
+        Differences of w_i and theta_ij from their fixed points, equal in each coordinate, have the moments E w_i^2, E
+        w_i w_j, E w_i theta_ij, E theta_ij^2, E theta_ij theta_ik. All others are 0, as theta_ij = -theta_ji.
         """
         return np.stack([self._after(moments) for moments in np.eye(5)], axis=1)
 
@@ -136,7 +136,7 @@ class Simplex:
         first, second = difference("ij", "j"), difference("ik", "k")
         unmoved = (SLOPE * angle + rho * mixed) / (
             SLOPE + rho
-        )  # of theta_ji and theta_jk, one of which has moved
+        )  # moments of theta_ji and theta_jk; one of them has moved
         others = np.array([size - 1, size - 2, size - 2, size - 2, size - 3])
         changed = [
             mean(updated, updated),
@@ -148,7 +148,7 @@ class Simplex:
         return np.asarray((np.array(changed) + others * moments) / size)
 
     def products(self, moments: np.ndarray) -> dict[frozenset[str], float]:
-        """Second moments of w_i, w_j, w_k, of their sum but for w_i, of theta_ij, theta_ik and of sum_j theta_ij."""
+        """Second moments of w_i, w_j, w_k, of the sum without w_i, of theta_ij, theta_ik and of sum_j theta_ij."""
         rest = self.clients - 1
         square, product, mixed, length, angle = moments
         row = length + (rest - 1) * angle

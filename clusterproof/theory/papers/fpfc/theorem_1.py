@@ -60,7 +60,7 @@ class Constants:
 
     @property
     def inexactness(self) -> float:
-        """(c^(-T/2) - 1)^-1, one reading of (c - T/2)^-1; the other one is ``power``."""
+        """(c^(-T/2) - 1)^-1, one reading of (c - T/2)^-1; ``power`` is the other."""
         return self.power / (1 - self.power)
 
     @property
@@ -107,7 +107,7 @@ class Constants:
 
     @property
     def first_step_factor(self) -> float:
-        """A_1 = 2 / (alpha p (2 - alpha L_h)), from what the first local step lowers the Lagrangian by."""
+        """A_1 = 2 / (alpha p (2 - alpha L_h)), from the Lagrangian's decrease in the first local step."""
         algorithm = self.algorithm
         return 2 / (
             algorithm.step_size * self.participation * (2 - algorithm.step_size * self.local_smoothness)
@@ -115,9 +115,9 @@ class Constants:
 
     @property
     def local_steps_factor(self) -> float:
-        """A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))), from what all T local steps lower the Lagrangian by."""
+        """A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))), from the Lagrangian's decrease in all T local steps."""
         shrinking = (1 - self.algorithm.step_size * self.local_smoothness) ** 2
-        # as a geometric sum, which loses no digits where alpha L_h is small
+        # as a geometric sum, which loses no digits if alpha L_h is small
         return self.first_step_factor / sum(shrinking**step for step in range(self.algorithm.local_steps))
 
     @property
@@ -128,7 +128,7 @@ class Constants:
 
     @property
     def largely_augmented(self) -> bool:
-        """rho >= 8 L_g, from where on the factor of the pairs is not needed."""
+        """rho >= 8 L_g, for which the factor of the pairs is not needed."""
         return self.algorithm.augmentation >= 8 * self.penalty.lipschitz * (1 - 1e-12)
 
     @property
@@ -154,7 +154,7 @@ class Constants:
 
     @property
     def participation(self) -> float:
-        """Probability of a client to take part (p_i, all alike)."""
+        """Probability of a client to take part (p_i, equal for all)."""
         return self.active / self.clients
 
     @property
@@ -165,7 +165,7 @@ class Constants:
 
 
 def printed_setting(setting: Constants) -> Constants:
-    """Return a setting of convex losses, with the least L_- that the step size allows: they have any positive one."""
+    """Return a setting of convex losses, with the least L_- that the step size allows; they have every positive L_-."""
     algorithm = setting.algorithm
     least = max(0.0, setting.smoothness + 2 * algorithm.augmentation - 1 / algorithm.step_size)
     return replace(setting, weak_convexity=least if least * algorithm.step_size > 1e-12 else 0.0)
@@ -174,7 +174,7 @@ def printed_setting(setting: Constants) -> Constants:
 def printed_needs(setting: Constants) -> tuple[Hypothesis, ...]:
     """Return the hypotheses of Theorem 1 on rho, T and alpha, with c^(T/2) for c and log(1/c) for log c.
 
-    Those on q are left out where L_- >= rho, as q is then no power of a contraction.
+    The hypotheses on q are left out if L_- >= rho, because q is then no power of a contraction.
     """
     algorithm, penalty = setting.algorithm, setting.penalty
     rho, power, convexity = float(algorithm.augmentation), setting.power, setting.weak_convexity
@@ -224,15 +224,15 @@ def conditions(condition: Fraction = CONDITION, step: Fraction = STEP) -> Sides:
         There are admissible alpha and rho with rho > L_f / (1 - 2c) > 0.
 
     Proof
-        There are none: 1 - c <= 2 mu L / (L + mu)^2 <= 1/2 because (L + mu)^2 - 4 mu L = (L - mu)^2 >= 0.
-        So c >= 1/2 and 1 - 2c <= 0: the bound on rho is negative or infinite, and it binds nothing or
-        everything. Likewise log c < 0 makes T_i > 2 log 2 / log c hold for every T_i.
+        There are none: 1 - c <= 2 mu L / (L + mu)^2 <= 1/2 because (L + mu)^2 - 4 mu L = (L - mu)^2 >= 0. So c >= 1/2
+        and 1 - 2c <= 0: the bound on rho is negative or infinite, and it excludes nothing or everything. Likewise log c
+        < 0 makes T_i > 2 log 2 / log c hold for every T_i.
 
     Source
-        Yu et al. (2023), Theorem 1, a reading. The text has "T_i > 2 log 2 / log c" and "rho > max{L_f / (1 - 2c),
-        2 lambda / xi, 2 / (a - 1), L_-}". That L_f / (1 - 2c) is positive, as a bound on rho would be, is not printed;
-        without it the bound is negative and the conditions are met. For another reading, T_i > 2 log 2 / log(1/c)
-        and rho > L_f / (1 - 2 c^(T/2)), see ``fpfc/theorem-1-models`` and ``fpfc/theorem-1-models-positive``.
+        Yu et al. (2023), Theorem 1, a reading. The text has "T_i > 2 log 2 / log c" and "rho > max{L_f / (1 - 2c), 2
+        lambda / xi, 2 / (a - 1), L_-}". The reading adds that L_f / (1 - 2c) is positive, as a bound on rho would be;
+        otherwise the bound is negative and the conditions are met. For another reading, T_i > 2 log 2 / log(1/c) and
+        rho > L_f / (1 - 2 c^(T/2)), see ``fpfc/theorem-1-models`` and ``fpfc/theorem-1-models-positive``.
     """
     suppose("rho > L_f / (1 - 2c) > 0", contraction(condition, step) < Fraction(1, 2))
     return at_least(1 - 2 * contraction(condition, step), nothing=0)
@@ -240,7 +240,7 @@ def conditions(condition: Fraction = CONDITION, step: Fraction = STEP) -> Sides:
 
 @conditions.step("c >= 1/2")
 def slow_contraction(condition: Fraction = CONDITION, step: Fraction = STEP) -> Sides:
-    """No admissible step contracts by more than a half."""
+    """No admissible step contracts by more than a factor 1/2."""
     return at_least(contraction(condition, step), half=Fraction(1, 2))
 
 
@@ -287,11 +287,11 @@ def theorem_1_models(
         T_i > 2 log 2 / log(1/c), xi < lambda, rho > max(L_f / (1 - 2 c^(T/2)), 2 lambda / xi, 2 / (a - 1), L_-).
 
     Statement
-        As the title, for the mean over K rounds, with C_1 = (1 / p) [6 (r^2 L_h^2 + rho^2) / (rho - L_f - 2 r L_h) +
-        12 rho^3 / (rho^2 - L_g rho - 2 L_g^2)] and the r that allows more, (c^(-T/2) - 1)^-1 or c^(T/2); L_h = L_f +
-        rho, L_g = max(lambda / xi, 1 / (a - 1)). L_0 as in ``fpfc/theorem-1-duals``, c as in ``fpfc/conditions``. The
-        root c^(T/2) lies between two fractions; the hypotheses hold for both, and no r between them allows more. In the
-        place of F(w^0) - F* stands F(w^0), or 0 where C_1 is negative, which allows more, too.
+        As the title, for the mean over K rounds, with C_1 = (1 / p) [6 (r^2 L_h^2 + rho^2) / (rho - L_f - 2 r L_h) + 12
+        rho^3 / (rho^2 - L_g rho - 2 L_g^2)] and the r that allows more, (c^(-T/2) - 1)^-1 or c^(T/2); L_h = L_f + rho,
+        L_g = max(lambda / xi, 1 / (a - 1)). L_0 as in ``fpfc/theorem-1-duals``, c as in ``fpfc/conditions``. The root
+        c^(T/2) lies between two fractions; the hypotheses hold for both, and no r between them allows more. F(w^0)
+        replaces F(w^0) - F*, and 0 does so if C_1 is negative; this also allows more.
 
     Source
         Yu et al. (2023), Theorem 1, a reading. The text has "T_i > 2 log 2 / log c", "rho > max{L_f / (1 - 2c),
@@ -350,16 +350,16 @@ def theorem_1_mapping(
         As ``fpfc/theorem-1-models``; a > 2, as in the definition of SCAD (Fan and Li, 2001).
 
     Statement
-        As the title, G = theta - prox(theta + v) with the proximal map of SCAD itself and unit step, the only
-        reading under which the printed bound comes out.
+        As the title, G = theta - prox(theta + v) with the proximal map of SCAD itself and unit step. Only this reading
+        leads to the printed bound.
 
     Proof that it says nothing
         After any update of a pair, and at a common start, v_ij is the gradient of the smoothed penalty at theta_ij. For
-        every such theta and v the inequality holds, whatever the models and their losses are: beyond xi the unit
-        proximal map leaves theta_ij where it is. Up to xi, with t = ||theta_ij||, theta + v has length (1 + lambda /
-        xi) t, the map gives 0 or shortens by lambda, and theta moves by the smaller of t and lambda (1 - t / xi), which
-        is at most lambda xi / (lambda + xi). There are m (m - 1) ordered pairs. So the inequality holds before the
-        first round, where G = 0, and after any number of them; it measures the smoothing, and does not fall with K.
+        every such theta and v the inequality holds, for all models and losses. Beyond xi the unit proximal map leaves
+        theta_ij unchanged. Up to xi, with t = ||theta_ij||, theta + v has length (1 + lambda / xi) t, and the map gives
+        0 or shortens by lambda. So theta moves by the smaller of t and lambda (1 - t / xi), which is at most lambda xi
+        / (lambda + xi). There are m (m - 1) ordered pairs. So the inequality holds before the first round, where G = 0,
+        and after any number of them. It measures the smoothing, and does not fall with K.
 
     Source
         Yu et al. (2023), Theorem 1, which names SCAD after Fan and Li; for a <= 2 the inequality is false. Printed
@@ -406,8 +406,8 @@ def theorem_1_duals(clients: int = Z[2:4], rounds: int = among(1000, 2000)) -> S
 
     Statement
         As the title, for the mean over K rounds and any participation probabilities, with C_2 = L_g^2 / (m rho (rho^2
-        - L_g rho - 2 L_g^2)). L_0 is the Lagrangian without its quadratic term, the pairs' part being the sum over
-        ordered pairs over 2m.
+        - L_g rho - 2 L_g^2)). L_0 is the Lagrangian without its quadratic term, where the pairs' part is the sum over
+          ordered pairs over 2m.
 
     Source
         Yu et al. (2023), Algorithm 1 and Theorem 1, a reading. Line 5 has "For i, j in A_k (i < j), server computes"

@@ -1,1 +1,1 @@
-"""Statements of Lin, Chen, Yang, Wu and Liu (2023), arXiv:2311.13665, and what repairs them."""
+"""Statements of Lin, Chen, Yang, Wu and Liu (2023), arXiv:2311.13665, and their repairs."""

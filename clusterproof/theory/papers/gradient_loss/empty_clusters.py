@@ -70,9 +70,9 @@ def empty_cluster_rule(allocation: int = Z[0:99], away: int = Z[3:]) -> Sides:
         sure that each cluster will have one device per FL training iteration".
 
     Source
-        Lin et al. (2023), Section II-C. In which rounds, before or after the vote, and whether purity counts the
-        allocated or the voted cluster, is not stated, nor whether the baseline has it. Read: after the vote, in rounds
-        in which a cluster is empty (``"when-empty"``) or in all (``"always"``), and purity is that of the votes.
+        Lin et al. (2023), Section II-C. The text does not state in which rounds, whether before or after the vote, and
+        whether purity counts the allocated or the voted cluster, nor whether the baseline has it. Read: after the vote,
+        in rounds with an empty cluster (``"when-empty"``) or in all (``"always"``), and purity counts the votes.
     """
     task = scalar_task([Fraction(b) for b in (-1, -1, 1, 1)])
     start, rules = np.array([[0.0], [float(away)]]), ("when-empty", "always")
@@ -109,7 +109,7 @@ def empty_for_good(
 
     Hypotheses
         Two models, ``left`` devices with minimiser -1 and ``right`` with 1, lambda = 0.2, no pinning, no ties. 8
-        iterations; either sign of (3); where it is 0 / 0, S = 0, 1 or -1, whichever serves the claim.
+        iterations; either sign of (3). If (3) is 0 / 0, S = 0, 1 or -1, with the value that favours the claim.
 
     Statement
         No device chooses a model that was not updated in an earlier iteration.

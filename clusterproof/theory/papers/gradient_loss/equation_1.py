@@ -1,4 +1,4 @@
-"""(1): the loss of a mini-batch as a sum, and what that does to (4)."""
+"""(1): the loss of a mini-batch as a sum, and its effect on (4)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def equation_1(
     weight: Fraction = WEIGHT,
     rows: int = Z[1:],
 ) -> Sides:
-    """By (4) with the summed loss of (1) a device chooses alike on a mini-batch and on several copies of it.
+    """By (4) with the summed loss of (1) a device chooses equally on a mini-batch and on several copies of it.
 
     Hypotheses
         Descent sign, and no gradient is 0; lambda in [0.1, 0.5], as in Fig. 4. With the sign of (3) as printed, the
@@ -64,8 +64,8 @@ def equation_1(
 
     Source
         Lin et al. (2023), (1), a sum over the mini-batch, and after (4): "lambda is a weight parameter that controls
-        the importance of the gradient similarity and the training loss". That copies of the data change nothing is
-        the reading's; the paper does not claim it. The sum grows with the mini-batch and S_ik does not.
+        the importance of the gradient similarity and the training loss". The reading adds that copies of the data
+        change nothing; the paper does not claim it. The sum grows with the mini-batch and S_ik does not.
     """
     suppose("no gradient is 0", model_0 != 0 and model_1 != 0)
     few, many = (summed_scores((model_0, model_1), (move_0, move_1), weight, count) for count in (1, rows))
@@ -91,9 +91,9 @@ def equation_1_mean(
     """With the mean loss, a mini-batch and several copies of it give the same scores.
 
     Statement
-        L_ik = (1 / |Z_i|) sum over Z_i of l(w_k, z) and its gradient do not change when Z_i is copied; lambda S_ik - (1
-        - lambda) L_ik, hence the choice, does not either. Of any losses of the rows and any coordinate of their
-        gradients; where the gradient is the same, S_ik is.
+        L_ik = (1 / |Z_i|) sum over Z_i of l(w_k, z) and its gradient do not change when Z_i is copied. So lambda S_ik -
+        (1 - lambda) L_ik, and hence the choice, does not change either. The rows may have any losses, and gradients any
+        coordinates; where the gradient is the same, S_ik is the same.
 
     Source
         Ours; replaces the sum in (1). Identity.

@@ -1,4 +1,4 @@
-"""(2): the last move of a cluster's model, and what it is."""
+"""(2): the last move of a cluster's model, and its relation to gradients."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def equation_2(
 
 
 def draw_task(stream: np.random.Generator, condition: float = 3.0) -> QuadraticMixture:
-    """Draw up to four clusters of three devices, with minimisers of their own and L = 1."""
+    """Draw up to four clusters of three devices, with separate minimisers and L = 1."""
     clusters, dimension, seed = (int(stream.integers(*ends)) for ends in ((1, 5), (1, 5), (0, 2**31)))
     return QuadraticMixture.random(
         clusters=clusters,
@@ -83,8 +83,8 @@ def equation_2_descent(
         One local step, (5), and the uniform average (7).
 
     Statement
-        w_k^t - w_k^(t-1) = -alpha (1 / |M_k|) sum over M_k of grad L_ik^(t-1); 0 where M_k is empty. In each
-        coordinate, of any gradients of the devices in M_k.
+        w_k^t - w_k^(t-1) = -alpha (1 / |M_k|) sum over M_k of grad L_ik^(t-1); 0 if M_k is empty. The claim holds in
+        each coordinate, for any gradients of the devices in M_k.
 
     Source
         Ours; (5) inserted into (7). Identity.
@@ -102,7 +102,7 @@ def equation_2_descent(
 def plain_round(
     task: QuadraticMixture, algorithm: GradientLoss, models: np.ndarray, moves: np.ndarray
 ) -> tuple[np.ndarray, list[int]]:
-    """Models after a round and choices by loops over (1)-(7), one device and one model at a time, mean loss."""
+    """Return models after a round and choices by loops over (1)-(7), one device and one model at a time, mean loss."""
     choices, points = [], []
     for hessian, center in zip(task.hessians, task.centers, strict=True):
         gradients = [hessian @ (w - center) for w in models]
@@ -143,9 +143,9 @@ def equations_4_7(
     """A round is the devices' choice, one gradient step of each, and the mean of each cluster.
 
     Hypotheses
-        The mean loss for the sum in (1); the devices of a cluster, M_k, are those that chose it in this round; a
-        cluster without devices keeps its model. S = 0 where (3) is 0 / 0 and in the first round, ties to the smallest
-        index, alpha <= 1/L.
+        The mean loss replaces the sum in (1); the devices of a cluster, M_k, chose it in this round; a cluster without
+        devices keeps its model. S = 0 if (3) is 0 / 0 and in the first round, ties go to the smallest index, alpha <=
+        1/L.
 
     Statement
         s_i = argmax_k (lambda S_ik - (1 - lambda) L_ik); w_i = w_(s_i) - alpha grad L_(i s_i);
@@ -153,8 +153,8 @@ def equations_4_7(
 
     Lines
         (lambda = 0)
-            s_i = argmin_k L_ik: the choices and models are those of the baseline, reference [5], IFCA with model
-            averaging and one local step, where both see the same data.
+            s_i = argmin_k L_ik: the choices and models equal the baseline's, reference [5], IFCA with model averaging
+            and one local step, if both see the same data.
 
     Source
         Lin et al. (2023), (4)-(7). Definition. S_ik by (3) with either sign, and 0 where (3) is 0 / 0.

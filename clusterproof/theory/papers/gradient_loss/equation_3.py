@@ -1,4 +1,4 @@
-"""(3) and the sentence after it: the similarity, with the sign that is printed and with descent, and distances."""
+"""(3) and its next sentence: the similarity, with the printed sign and with descent, and distances."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ def equation_3(
     start_1: Fraction = among(*OFFSETS),
     step: Fraction = Q[Fraction(1, 10) : Fraction(1, 2) : 10],
 ) -> Sides:
-    """By (4) with the printed similarity, devices that chose rightly in the first round do so in the second.
+    """By (4) with the printed similarity, devices that chose rightly in the first round choose rightly in the second.
 
     Hypotheses
-        Two devices with minimisers -1/2 and 1/2, one a cluster, and a model next to each; no noise, equal curvatures;
+        Two devices with minimisers -1/2 and 1/2, one per cluster, and a model next to each; no noise, equal curvatures;
         lambda = 0.2, as in Section III-B.
 
     Statement
@@ -73,10 +73,10 @@ def equation_3(
         k, is at its largest for the device's own cluster k.
 
     Source
-        Lin et al. (2023), (3) and (4), by which "the cluster identity is estimated". That the estimate is right for
-        these devices is the reading's; it is the purpose of (4), and the paper does not claim it of every round.
-        Delta w points against the gradients, see ``gradient-loss/equation-2``, so that the own cluster has the least
-        S and another one may have the largest.
+        Lin et al. (2023), (3) and (4), by which "the cluster identity is estimated". The reading adds that the estimate
+        is right for these devices; it is the purpose of (4), and the paper does not claim it for every round. Delta w
+        points against the gradients, see ``gradient-loss/equation-2``, so that the own cluster has the least S and
+        another one may have the largest.
     """
     starts = (start_0, start_1)
     (first,) = exact_rounds(CENTERS, starts, step=step, rounds=1)
@@ -102,7 +102,7 @@ def second_round(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return S_(i, true), the gradient and the last move of every device in the second round, the first one right.
 
-    The devices of a cluster are alike, L = 1; the run starts in the clusters' basins.
+    The devices of a cluster are equal, L = 1; the run starts in the clusters' basins.
     """
     clusters, dimension, seed = (int(stream.integers(*ends)) for ends in ((2, 5), (1, 7), (0, 2**31)))
     task = QuadraticMixture.random(
@@ -133,7 +133,7 @@ def second_round(
     headline=True,
 )
 def equation_3_descent(stream: Stream, condition: Fraction = Q[1:30:2], step: Fraction = PACE) -> Sides:
-    """With the descent sign the own cluster's similarity is near its largest value, 1, as printed near its least, -1.
+    """With the descent sign the own cluster's similarity is near its largest value, 1; as printed, near its least, -1.
 
     Hypotheses
         The devices of a cluster have one minimiser and one Hessian, with eigenvalues in [mu, L], alpha L < 1; all chose
@@ -165,11 +165,11 @@ def equation_3_worst(
 ) -> Sides:
     """Delta w = -alpha a (w - b) with alpha a = ``share``, and the next gradient a (1 - alpha a)(w - b) is parallel.
 
-    G . Delta w = -|G| |Delta w|: it is at most 0, and its square that of the lengths.
+    G . Delta w = -|G| |Delta w|: it is at most 0, and its square is the product of the squared lengths.
     """
 
     def add(sums: tuple[Any, ...], one: Any) -> tuple[Any, ...]:
-        """Squares of w - b, G and Delta w, and the product of the last two, with one coordinate more."""
+        """Squares of w - b, G and Delta w, and the product of the last two, after adding one coordinate."""
         move, gradient = -share * one, curvature * (1 - share) * one
         square, of_gradient, of_move, product = sums
         return square + one**2, of_gradient + gradient**2, of_move + move**2, product + gradient * move
@@ -204,15 +204,15 @@ def equation_3_worst_similarity(stream: Stream, step: Fraction = PACE) -> Sides:
 def equation_3_euclidean(
     own: Fraction = POINT, other: Fraction = POINT, other_average: Fraction = POINT, step: Fraction = STEP
 ) -> Sides:
-    """Minus the distance of a gradient from Delta w is largest in the cluster whose average gradient is that one.
+    """Minus the distance of a gradient from Delta w is largest in the cluster with this average gradient.
 
     Hypotheses
-        ``own`` and ``other`` are the device's gradients at two models; the first cluster's last average gradient was
-        ``own``, too, and ``other`` points against the second one's, ``other_average``.
+        ``own`` and ``other`` are the device's gradients at two models. The first cluster's last average gradient was
+        also ``own``, and ``other`` points against the second one's, ``other_average``.
 
     Statement
-        S_ik = -||G_ik - Delta w_k|| is no larger in the other cluster than in one whose average gradient of the last
-        round is the device's own gradient.
+        S_ik = -||G_ik - Delta w_k|| is largest in a cluster whose average gradient of the last round is the device's
+        own gradient; in the other cluster it is no larger.
 
     Source
         Lin et al. (2023), after (3): "if we consider both the magnitude and direction, we can use euclidean metric",
@@ -234,11 +234,11 @@ def equation_3_euclidean(
 def equation_3_euclidean_descent(
     stream: Stream, models: int = Z[2:4], dimension: int = Z[1:5], step: Fraction = Q[Fraction(1, 1000) : 1]
 ) -> Sides:
-    """Minus the distance of the gradient from the average gradient is largest where the two agree.
+    """Minus the distance of the gradient from the average gradient is largest if the two agree.
 
     Statement
         S_ik = -||G_ik + Delta w_k / alpha|| is minus the distance of G_ik from the average gradient of
-        cluster k in the last round: 0 where they are equal, below 0 elsewhere.
+        cluster k in the last round: 0 if they are equal, otherwise below 0.
 
     Source
         Ours; replaces the printed distance. Delta w_k / alpha is minus the average gradient, by
@@ -249,7 +249,7 @@ def equation_3_euclidean_descent(
     algorithm = GradientLoss(step_size=float(step), clusters=models, similarity="euclidean")
     state = MovingState(np.zeros_like(averages), None, None, -float(step) * averages, np.asarray(1))
     similarities = np.asarray(algorithm.similarities(state, gradients[None]))[0]
-    # largest where the two agree: it is minus a norm
+    # largest if the two agree: it is minus a norm
     return equal((similarities, -np.linalg.norm(gradients - averages, axis=-1)), rounding=1e-10)
 
 
@@ -276,8 +276,8 @@ def equation_3_inverse(
         "treat the inverse of distance as similarity (i.e. S_ik = -d(G_ik, Delta w_k))".
 
     Source
-        Lin et al. (2023), text after (3). The text has 1 / d and the formula -d. Read: -d; 1 / d is
-        infinite where gradient and move agree.
+        Lin et al. (2023), text after (3). The text has 1 / d and the formula -d. Read: -d; 1 / d is infinite if
+        gradient and move agree.
     """
     pairs = ((distance_0, loss_0), (distance_1, loss_1))
     minus = [score(weight, -d, loss) for d, loss in pairs]

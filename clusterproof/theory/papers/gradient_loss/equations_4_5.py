@@ -80,8 +80,8 @@ def equation_3_first_round(
         Delta w_k^(t-1) = w_k^t - w_k^(t-1) and S_ik = G_ik . Delta w_k / (|G_ik| |Delta w_k|) for t = 0, .., T - 1.
 
     Source
-        Lin et al. (2023), (2), (3) and Algorithm 1, line 2. There is no w^(-1); (3) is 0 / 0 where a model did not move
-        or a gradient vanishes, too. Read: S = 0 in all three cases, so that the first round is IFCA's.
+        Lin et al. (2023), (2), (3) and Algorithm 1, line 2. There is no w^(-1). (3) is also 0 / 0 if a model did not
+        move or a gradient vanishes. Read: S = 0 in all three cases, so that the first round is IFCA's.
     """
     pairs = [(w, (w - center) ** 2 / 2) for w in (model_0, model_1)]
     without = [score(weight, 0, loss) for _, loss in pairs]
@@ -105,15 +105,15 @@ def equation_3_first_round(
 def equation_5_batch(
     step: Fraction = Q[Fraction(1, 10) : Fraction(19, 10) : 10], rows: int = Z[1:]
 ) -> dict[str, Sides]:
-    """A step of (5) on the summed loss of (1) is one on the mean loss with the rate alpha |Z|.
+    """A step of (5) on the summed loss of (1) is a step on the mean loss with the rate alpha |Z|.
 
     Hypotheses
         l(w, z) = (w - z)^2 / 2, all rows equal to the minimiser 0, w = 1.
 
     Statement
-        w - alpha grad L with L of (1) is w - alpha |Z| grad (L / |Z|), and does not lead away from the minimiser
-        exactly where alpha <= 2 / |Z|, since its square changes by alpha |Z| (alpha |Z| - 2): a learning rate of the
-        sum is one of the mean only if it is divided by |Z|.
+        w - alpha grad L with L of (1) is w - alpha |Z| grad (L / |Z|). It does not lead away from the minimiser exactly
+        if alpha <= 2 / |Z|, because its square changes by alpha |Z| (alpha |Z| - 2). So a learning rate of the sum is a
+        learning rate of the mean only if it is divided by |Z|.
 
     Source
         Ours on Lin et al. (2023), (1) and (5); the paper states neither its batches nor its learning rates. The
@@ -156,6 +156,6 @@ def algorithm_line_12(center: Fraction = POINT, start: Fraction = POINT, step: F
         models move at half the speed. Read: w_i^(t+1).
     """
     model = update = start
-    for _ in range(2):  # line 12 uploads the update of the round before
+    for _ in range(2):  # line 12 uploads the update of the previous round
         model, update = update, model - step * (model - center)
     return equal((exact_rounds([center], [start], step=step, rounds=2)[-1].after[0], model))

@@ -1,4 +1,4 @@
-"""Section I: that the methods before this one cluster devices by loss values alone."""
+"""Section I: whether earlier methods cluster devices by loss values alone."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def devices_at(centers: np.ndarray, labels: np.ndarray, curvature: float = 1.0) 
 def pulled(signs: np.ndarray, pull: Fraction, stretch: float = 1.0) -> QuadraticMixture:
     """Return scalar devices with minimisers +-pull: at w = 0 their losses are equal, for any signs.
 
-    With ``stretch`` they are as many times farther away, and the losses as many times flatter.
+    With ``stretch`` they are this many times farther away, and the losses this many times flatter.
     """
     return devices_at(float(pull) * stretch * signs[:, None], signs < 0, 1 / stretch)
 
@@ -83,8 +83,8 @@ def only_losses(half: int = HALF, pull: Fraction = PULL) -> Sides:
 
     Hypotheses
         [4] is CFL (Sattler, Mueller and Samek, 2020), Algorithm 2, at a model that is stationary for the mean: w = 0
-        of 2 ``half`` devices with losses (w -+ ``pull``)^2 / 2. One local step, alpha = 0.1, no split in the first
-        two rounds, thresholds 10^-6 of the mean and 10^-3 of the largest update.
+        with 2 ``half`` devices with losses (w -+ ``pull``)^2 / 2. One local step, alpha = 0.1, no split in the first
+        two rounds, thresholds 10^-6 for the mean and 10^-3 for the largest update.
 
     Statement
         Two sets of devices with the same loss values at the model have the same clusters.
@@ -118,7 +118,7 @@ def choices_of(task: QuadraticMixture) -> np.ndarray:
     headline=True,
 )
 def ifca_by_losses(half: int = HALF, pull: Fraction = PULL) -> Sides:
-    """Of the methods before, IFCA clusters devices by their loss values alone, and CFL by their updates alone.
+    """Among earlier methods, IFCA clusters devices by their loss values alone, and CFL by their updates alone.
 
     Hypotheses
         [5] is IFCA (Ghosh et al., 2020); [4] is CFL with one local step, at a model that is stationary for the mean.
@@ -128,8 +128,8 @@ def ifca_by_losses(half: int = HALF, pull: Fraction = PULL) -> Sides:
         sets with the same updates have the same clusters of CFL, for any losses.
 
     Source
-        Ours; the part of Lin et al. (2023), Section I, that holds, see ``gradient-loss/only-losses``: true of [5],
-        the baseline of its experiments, and false of [4].
+        Ours; the true part of Lin et al. (2023), Section I, see ``gradient-loss/only-losses``: true of [5], the
+        baseline of its experiments, and false of [4].
     """
     along = np.resize([1.0, -1.0], 2 * half)
     first, second = (

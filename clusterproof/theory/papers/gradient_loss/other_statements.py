@@ -1,4 +1,4 @@
-"""Statements of GL-CFL that claims do not answer, or not alone."""
+"""Statements of GL-CFL that no claim answers, or no claim alone."""
 
 OTHER_STATEMENTS = {
     "table: gradient-loss/figures-4-and-5": (
@@ -15,4 +15,4 @@ OTHER_STATEMENTS = {
         "figure 2: example splits of the images",
     ),
 }
-"""By the table or figure that answers them, or by the reason why nothing does: places, and what is stated there."""
+"""Places and their statements, by the table or figure that answers them, or by the reason why there is no answer."""

@@ -36,11 +36,11 @@ FOUND = ["".join(each) for size, names in ((6, "012"), (4, "01")) for each in pr
     places="section 3-A3",
 )
 def purity_as_accuracy(true: str = among("001122", "000111", "0011"), found: str = among(*FOUND)) -> Sides:
-    """Purity is the share of devices in their true cluster, where clusters are named one to one.
+    """Purity is the share of devices in their true cluster, if clusters are named one to one.
 
     Hypotheses
         ``true`` and ``found`` have a cluster for each device, such as "000012". True clusters are of equal size, as in
-        Section III-A1, and there are no more clusters than true ones, which are named as favourably as possible.
+        Section III-A1. There are no more clusters than true ones, and the names are as favourable as possible.
 
     Statement
         P = (1 / M) sum_k max_j |M*_j and M_k|, with M_k the devices of cluster k and M*_j those of true cluster j, is
@@ -92,7 +92,7 @@ def purity_bound(counts: tuple[int, ...] = TABLE) -> dict[str, Sides]:
 
 
 def most(row: Sequence[Any], bound: Any = None) -> Any:
-    """Return the largest count; a proof may be given a bound of it."""
+    """Return the largest count; a proof may use a bound of it instead."""
 
     def says(largest: Any) -> tuple[Any, ...]:
         return tuple(largest >= each for each in row) + (() if bound is None else (largest <= bound,))
@@ -123,7 +123,7 @@ MERGED = "CIJKLMOPSUVWXYZ"
 """Letters of EMNIST whose small and capital forms are one class."""
 
 OVERLAPS = {"10 classes": (10, 8, 6), "EMNIST": (62 - len(MERGED), 40, 33)}
-"""Classes, how many of them each cluster has, and how many any two are said to share."""
+"""Number of classes, number of classes per cluster, and number that any two clusters are to share."""
 
 
 @claim("gradient-loss/class-overlap", label="Section III-A1", expected="certified", places="section 3-A1")

@@ -1,4 +1,4 @@
-"""Section III-B: which method separates the clusters sooner, by how much, and what an iteration costs."""
+"""Section III-B: the method that separates the clusters sooner, by how much, and the cost of an iteration."""
 
 from __future__ import annotations
 
@@ -168,14 +168,14 @@ def sooner(stream: Stream, replicates: Replicates) -> dict[str, Frequency]:
     places="section 3-B",
 )
 def same_start(stream: Stream, replicates: Replicates) -> dict[str, Frequency]:
-    """Where the models start from one point, the similarity saves hardly any iteration.
+    """If the models start from one point, the similarity saves hardly any iteration.
 
     Hypotheses
         As ``gradient-loss/sooner``, but the models start within 0.01 of the separation of one point.
 
     Statement
-        P(T_IFCA - T > 2) <= 1/2 for the first iterations with purity at least 0.9: the method's saving is that over a
-        slow start of its baseline, which independent initial models cause, since their losses differ for reasons
+        P(T_IFCA - T > 2) <= 1/2 for the first iterations with purity at least 0.9. So the method saves iterations only
+        when its baseline starts slowly. Independent initial models cause this, because their losses differ for reasons
         other than the cluster.
 
     Lines
@@ -203,7 +203,7 @@ def same_start_of_any_batch(
     step_size: float = among(0.03, 0.1, 0.3),
     rows: int = among(10, 20, 100),
 ) -> Frequency:
-    """At most two iterations are saved, too."""
+    """At most two iterations are saved for these steps and batches."""
     baseline, proposed = race(Setting(ONE_POINT, step_size, rows), stream, replicates)
     return probability(baseline - proposed > FEW, at_most=0.5)
 
@@ -229,7 +229,7 @@ def weight_at_start(stream: Stream, replicates: Replicates) -> dict[str, Frequen
         As ``gradient-loss/sooner``, models that start at 0.3 separations.
 
     Statement
-        P(mean purity of iterations 2-4 with lambda = 0.5 < that with lambda = 0.1) <= 1/2.
+        P(mean purity of iterations 2-4 with lambda = 0.5 < the same mean with lambda = 0.1) <= 1/2.
 
     Lines
         (by 0.03), (not by 0.1)
@@ -266,7 +266,7 @@ def reduction_ceiling(
     """A reduction of iterations is at most 1 - 2 / T for a baseline that needs T.
 
     Hypotheses
-        S = 0 in the first iteration, where nothing has moved; the baseline shares data and starts. T is the first
+        S = 0 in the first iteration, because no model has moved; the baseline shares data and starts. T is the first
         iteration with purity at least 0.9, counted from 1.
 
     Statement
@@ -282,7 +282,7 @@ def reduction_ceiling(
 
 @reduction_ceiling.step("algebra", needed=False)
 def reduction_ceiling_on_symbols(later: NotNegative, baseline: int = Z[2:]) -> Sides:
-    """T_new = 2 + later, since both methods are one in the first iteration and the baseline does not arrive in it."""
+    """T_new = 2 + later: both methods agree in the first iteration, and the baseline does not arrive in it."""
     return at_most(1 - Fraction(2 + later, baseline), ceiling=1 - Fraction(2, baseline))
 
 
@@ -344,7 +344,7 @@ def units(clusters: int) -> tuple[int, int]:
     places="algorithm 1, line 3; algorithm 1, line 5; algorithm 1, line 7; algorithm 1, line 9",
 )
 def cost_of_an_iteration(clusters: Annotated[int, integers(1, 8, upwards=True)]) -> Sides:
-    """An iteration costs a device 3 K forward passes, where the baseline's costs K + 2.
+    """An iteration costs a device 3 K forward passes; the baseline's costs K + 2.
 
     Hypotheses
         One mini-batch a device and iteration, a backward pass as two forward ones, and no pass repeated: the
@@ -356,7 +356,8 @@ def cost_of_an_iteration(clusters: Annotated[int, integers(1, 8, upwards=True)])
 
     Source
         Lin et al. (2023), Algorithm 1, lines 5 to 9, and its baseline, IFCA. Every percentage of Section III-B counts
-        iterations. Sent are the K models, for new devices their last moves too, and one model back.
+        iterations. The server sends the K models, to new devices also their last moves, and a device sends one model
+        back.
     """
     return equal((units(clusters)[0], 3 * clusters), (units(clusters)[1], clusters + 2))
 

@@ -42,7 +42,7 @@ def score(weight: Fraction, similarity: Fraction | int, loss: Fraction) -> Fract
 
 
 def best(scores: Sequence[Fraction]) -> int:
-    """Return the argmax of (4), the smallest index of ties."""
+    """Return the argmax of (4); ties go to the smallest index."""
     return max(range(len(scores)), key=lambda k: (scores[k], -k))
 
 
@@ -60,13 +60,13 @@ def exact_rounds(
     Parameters
     ----------
     centers, starts
-        b_i, one a device, and w_k^0.
+        b_i, one per device, and w_k^0.
     step, rounds
         alpha and T.
     printed
-        Whether S has the sign of (3), or that of the descent.
+        Whether S has the sign of (3), instead of the descent's.
     undefined
-        S where (3) is 0 / 0 after the first round.
+        S if (3) is 0 / 0 after the first round.
     """
     models, moves, history = list(starts), [Fraction(0)] * len(starts), []
     for t in range(rounds):
@@ -89,7 +89,7 @@ def exact_rounds(
 
 
 def scalar_task(centers: Sequence[Fraction]) -> QuadraticMixture:
-    """Return the devices with these minimisers and curvature 1; equal ones form a true cluster."""
+    """Return the devices with these minimisers and curvature 1; equal minimisers form a true cluster."""
     points = np.array([float(center) for center in centers])
     labels = np.unique(points, return_inverse=True)[1].astype(np.int64)
     return QuadraticMixture(hessians=np.ones((len(points), 1, 1)), centers=points[:, None], labels=labels)

@@ -1,6 +1,7 @@
-"""Statements about where IFCA (Ghosh et al., 2020) may start, compared with CFL-MGD.
+"""Claims about where IFCA (Ghosh et al., 2020) may start, compared with CFL-MGD.
 
-Of the papers only the radius sqrt(mu / L) Delta / 4 of a start is judged (``success.py``); ``basin.py`` has ours.
+The claims judge only the papers' radius sqrt(mu / L) Delta / 4 of a start (``success.py``); ``basin.py`` has our
+radius.
 """
 
 import lazy_loader

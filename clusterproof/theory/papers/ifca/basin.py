@@ -64,7 +64,7 @@ def misassigned(condition: float, radius: float) -> bool:
 def contraction(
     step_size: float, proportions: np.ndarray, strong_convexity: float, rounds: np.ndarray
 ) -> np.ndarray:
-    """(1 - eta l_p mu)^t, of rounds t (T,) and clusters p, (T, P)."""
+    """Return (1 - eta l_p mu)^t, for rounds t (T,) and clusters p, (T, P)."""
     return np.asarray((1 - step_size * proportions * strong_convexity) ** rounds[:, None])
 
 
@@ -105,7 +105,7 @@ def basin(
         Every client chooses its own cluster in every round, and ||w_p^t - chi*_p|| <= (1 - eta l_p mu)^t
         ||w_p^0 - chi*_p||, l_p ``proportions``. At B = Delta / (1 + sqrt(kappa)) there are models at which a client
         ties. The papers' radius sqrt(mu/L) Delta / 4, ``basin_radius``, is smaller: a quarter of Delta for kappa = 1,
-        where the basin is a half.
+        while the basin's is a half.
 
     Source
         Ours, on the initialisation condition of IFCA (Ghosh et al., 2020) as Zhao et al. (2023) repeat

@@ -1,4 +1,4 @@
-"""The probability that IFCA, and CFL-MGD beside it, end with the true clusters."""
+"""The probability that IFCA, or CFL-MGD, ends with the true clusters."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from clusterproof.synthetic import RegressionMixture
 from clusterproof.synthetic.mixture import make_labels
 
 ROUNDS = 60
-"""T: after it only single clients near a tie change their clusters."""
+"""T: later, only single clients near a tie change their clusters."""
 
 PAPER_RADIUS = 0.25
 """Distance of a start from its optimum, in units of the separation, that the papers allow at kappa = 1."""
@@ -33,7 +33,7 @@ PAPER_RADIUS = 0.25
 
 @dataclass(frozen=True)
 class Cell:
-    """One setting: ten clients a cluster, 20 fresh rows each, standard Gaussian features.
+    """One setting: ten clients per cluster, 20 fresh rows each, standard Gaussian features.
 
     Attributes
     ----------
@@ -82,16 +82,16 @@ def succeeds(algorithm: IFCA | CFLMGD, cell: Cell, replicates: int, seed: int) -
 ALGORITHM = IFCA(step_size=1.0)
 
 ALLOWED = 0.05
-"""Failure probability that "certain" leaves."""
+"""Largest failure probability that counts as certain."""
 
 NARROW = 8000
 """Runs if the failure probability is near the allowed one, so that the interval is narrow enough."""
 
 SEPARATIONS = (0.5, 1.0, 2.0, 4.0, 8.0)
-"""At noise 1."""
+"""Separations, at noise 1."""
 
 NOISES = (4.0, 2.0, 1.0, 0.5, 0.25)
-"""At separation 2, in the order in which success must not fall."""
+"""Noises, at separation 2, in the order in which success must not fall."""
 
 CLUSTERS = among(2, 4)
 
@@ -133,7 +133,7 @@ def fails(algorithm: IFCA | CFLMGD, cell: Cell, stream: np.random.Generator, rep
 def certain_though_near(
     stream: Stream, replicates: Replicates, separation: Fraction = among(Fraction(143, 100))
 ) -> Frequency:
-    """Close to the least separation at which two clusters are found as surely."""
+    """Close to the least separation at which two clusters are found with certainty."""
     return fails(ALGORITHM, Cell(float(separation), 1.0), stream, replicates)
 
 
@@ -145,7 +145,7 @@ def never_falls(cells: Sequence[Cell], replicates: int, stream: np.random.Genera
 
 
 def gains(before: np.ndarray, after: np.ndarray) -> Expectation:
-    """Conclude that one success is at least as probable as another one, which the same replicates have or have not."""
+    """Conclude that one success is at least as probable as another; the same replicates show both."""
     return expectation(after.astype(int) - before, at_least=0, range=(-1, 1))
 
 
@@ -175,7 +175,7 @@ def monotone_in_basin(stream: Stream, replicates: Replicates, clusters: int = CL
 
 @monotone_in_basin.line("noise", replicates=150)
 def monotone_in_noise(stream: Stream, replicates: Replicates) -> Expectation:
-    """The same as the noise falls, with two clusters."""
+    """Success with two clusters, as the noise falls."""
     return never_falls([Cell(2.0, noise) for noise in NOISES], replicates, stream)
 
 
@@ -227,7 +227,7 @@ def cfl_mgd_in_basin(
     momentum: Fraction = among(Fraction(1, 2), Fraction(9, 10)),
     clusters: int = CLUSTERS,
 ) -> Frequency:
-    """From the papers' radius CFL-MGD, too, finds all clusters with certainty.
+    """CFL-MGD also finds all clusters with certainty from the papers' radius.
 
     Hypotheses
         As ``ifca/certain-in-basin``, with Delta = 8 s, or P = 2, beta = 0.9 and Delta = 1.57 s; option I with

@@ -1,5 +1,5 @@
-"""SCAFFOLD (Karimireddy et al., 2020): sharp rates, where option I diverges, and the bias of its law.
+"""SCAFFOLD (Karimireddy et al., 2020): sharp rates, steps for which option I diverges, and the bias of its law.
 
-None of its numbered theorems is judged: I and II are the paper's two options for c_i. Their step size, restated, stands
-in ``scaffold/option-1-diverges`` (``option_1.py``).
+The claims judge none of its numbered theorems: I and II are the paper's two options for c_i.
+``scaffold/option-1-diverges`` (``option_1.py``) restates their step size.
 """

@@ -54,7 +54,7 @@ class Sums:
 
 
 def sums_of(r: Any, local_steps: int, invariant: Callable[[Sums, Any], tuple[Any, ...]]) -> Sums:
-    """Return the sums over all local steps; the invariant is for proofs."""
+    """Return the sums over all local steps; proofs use the invariant."""
 
     def add(so_far: Sums) -> Sums:
         return Sums(
@@ -70,7 +70,7 @@ def sums_of(r: Any, local_steps: int, invariant: Callable[[Sums, Any], tuple[Any
 
 
 def without_a_step(sums: Sums, more: Any) -> tuple[Any, ...]:
-    """What the sums over 1 + ``more`` local steps are at gamma = 0."""
+    """The sums over 1 + ``more`` local steps at gamma = 0."""
     count = more + 1
     return (
         sums.power == 1,
@@ -83,7 +83,7 @@ def without_a_step(sums: Sums, more: Any) -> tuple[Any, ...]:
 
 
 def between_one_and_count(sums: Sums, more: Any) -> tuple[Any, ...]:
-    """What they are at least for 0 < gamma a < 1, and [H] at most."""
+    """Lower bounds of the sums for 0 < gamma a < 1, and an upper bound of [H]."""
     return sums.of_one >= 1, sums.of_one <= 1 + more, sums.of_squares >= 1, sums.runs >= 0
 
 
@@ -94,7 +94,7 @@ def control_variance(sums: Sums, local_steps: int) -> Any:
 
 
 def layer(sums: Sums, curvature: Any, r: Any) -> Any:
-    """-b over tau gamma / N: the part that X gives, gamma / N times 1 / (a (1 + r))."""
+    """-b over tau gamma / N: the contribution of X, gamma / N times 1 / (a (1 + r))."""
     return sums.powers / (curvature * (1 + r)) / (2 * curvature * sums.of_one)
 
 
@@ -115,15 +115,15 @@ def floor(sums: Sums, curvature: Any, variance: Any) -> Any:
     rank=2,
 )
 def bias(curvature: Curvature, local_steps: LocalSteps) -> Sides:
-    """SCAFFOLD II is biased by gamma / N, as FedAvg, and by gamma^2 whatever the number of clients.
+    """SCAFFOLD II is biased by gamma / N, as FedAvg, and by gamma^2 for every number of clients.
 
     Statement
         b = -(tau sigma^2 / 4 a^2) gamma / N - (tau sigma^2 / 12 a) ((H - 1) (5 H - 1) / H) gamma^2 + O(gamma^2 / N +
         gamma^3).
 
     Source
-        Tang and Peng (2026), Beyond Client Averaging, Theorem 4.1, which was read. Here to first order in tau, of which
-        the coefficients of gamma / N and gamma^2 are compared; the remainder is not.
+        Tang and Peng (2026), Beyond Client Averaging, Theorem 4.1, which we read. Here to first order in tau: the claim
+        compares the coefficients of gamma / N and gamma^2, but not the remainder.
 
     Hypotheses
         Equal clients f_i = f in one dimension, all of them in every round, eta_g = 1, H >= 2 local steps, independent
@@ -182,8 +182,8 @@ def bias_ratio(local_steps: LocalSteps, fresh: Annotated[int, integers(1, 5, upw
     """For many clients and small steps SCAFFOLD's bias is (5H - 1) / 3H times FedAvg's under II, more under I.
 
     Statement
-        As N -> infinity and then gamma -> 0, b of II / b of FedAvg -> (5H - 1) / 3H, from 3/2 to 5/3, and b of I / b
-        of FedAvg -> (2H - 1 + 3m) / 3m, m the number of fresh gradients at x in c_i.
+        As N -> infinity and then gamma -> 0, b of II / b of FedAvg -> (5H - 1) / 3H, from 3/2 to 5/3, and b of I / b of
+        FedAvg -> (2H - 1 + 3m) / 3m, where m is the number of fresh gradients at x in c_i.
 
     Source
         Ours. It compares equal clients; on unequal ones FedAvg has a bias of order gamma, and SCAFFOLD none.

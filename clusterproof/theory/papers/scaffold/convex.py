@@ -1,4 +1,4 @@
-"""SCAFFOLD on convex clients: what a round gains, and the steps of its proof for every K and N."""
+"""SCAFFOLD on convex clients: the gain of a round, and the steps of its proof for every K and N."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ UpToHalf = Annotated[Any, rationals(0, Fraction(1, 2), 8)]
     headline=True,
 )
 def convex(clients: PlanarClients, start: Start) -> dict[str, Sides]:
-    """On convex clients a round of SCAFFOLD gains the gap at its start (I), or those along the clients' paths (II).
+    """On convex clients a round of SCAFFOLD gains the gap at its start (I), or the gaps along the clients' paths (II).
 
     Hypotheses
         f_i convex and L-smooth, any number of clients, all of them in every round, exact gradients, eta_g = 1, eta L K
@@ -79,8 +79,8 @@ def whole_round(
 ) -> dict[str, Sides]:
     """The local steps added up.
 
-    As in "round" of ``scaffold/sharp-option-1``; ``gained`` is what I gains, ``losses`` the sum over k of mean h(d_k),
-    and ``used_of_2`` that of k / K^2.
+    As in "round" of ``scaffold/sharp-option-1``. ``gained`` is the gain of I, ``losses`` the sum over k of mean h(d_k),
+    and ``used_of_2`` the sum of k / K^2.
     """
     first, second = distance + used * controls - lost - gained, distance + used_of_2 * controls - lost_of_2
     return {
@@ -120,7 +120,7 @@ def one_local_step(
 ) -> Sides:
     """||y - w||^2 <= ||y||^2 - 2 h(d) + (k / K^2) ||q||^2, with y = d - (k / K) q.
 
-    ``w``, ``q`` and ``apart`` are ||w||^2, ||q||^2 and ||w - q / K||^2, ``loss`` is h(d), ``slack`` that of
+    ``w``, ``q`` and ``apart`` are ||w||^2, ||q||^2 and ||w - q / K||^2, ``loss`` is h(d), ``slack`` belongs to
     interpolation, and 1 / (eta L) is K + ``larger``.
     """
     count = k + 1 + later

@@ -46,7 +46,7 @@ SHARP_OPTION_1 = contraction_theorem(
     headline=True,
 )
 def sharp_option_1(clients: PlanarClients, start: Start) -> Sides:
-    """A round of SCAFFOLD I contracts by (1 - eta mu)^(2K), too, with a third of the controls' weight.
+    """A round of SCAFFOLD I also contracts by (1 - eta mu)^(2K), with a third of the controls' weight.
 
     Statement
         Psi+ <= (1 - eta mu)^(2K) Psi with Psi = ||x - x*||^2 + (K eta)^2 / 3 mean ||c_i - c - g_i*||^2.
@@ -85,7 +85,7 @@ def sharp_option_1(clients: PlanarClients, start: Start) -> Sides:
 def weights(earlier: Any, later: Any, p: Any, power: Any, unused: Any = 0) -> tuple[Any, Any, Any]:
     """lambda_{*k}, lambda_{k*} and lambda_{k+1,k} over p^(2n + 1), for n = ``later`` and p^k = ``power``.
 
-    ``earlier`` is 0 for k = 0, and otherwise 1; ``unused`` is left of lambda_{k*}.
+    ``earlier`` is 0 for k = 0, and otherwise 1; ``unused`` is the unused part of lambda_{k*}.
     """
     neighbour = later * power
     from_optimum = 2 - (1 - p) * neighbour
@@ -139,8 +139,8 @@ def whole_round(
 ) -> Sides:
     """The local steps added up.
 
-    ``distance`` and ``controls`` are ||x - x*||^2 and mean ||q_i||^2, ``rate`` is p^(2K), ``used`` is u, and ``lost``
-    is what is left out: interpolation, squares and variances.
+    ``distance`` and ``controls`` are ||x - x*||^2 and mean ||q_i||^2, ``rate`` is p^(2K), and ``used`` is u. ``lost``
+    is the sum of the omitted terms: interpolation, squares and variances.
     """
     return at_most(rate * (distance + used * controls) - lost, rate=rate * (distance + THIRD * controls))
 
@@ -259,14 +259,14 @@ def option_1_diverges(
     pace: Annotated[Fraction, rationals(Fraction(1, 4), 1, 4)],
     local_steps: Annotated[int, integers(1, 12, upwards=True)],
 ) -> Sides:
-    """SCAFFOLD I with eta_g = 1 does not diverge at step sizes up to 1 / L, whatever K.
+    """For every K, SCAFFOLD I with eta_g = 1 does not diverge at step sizes up to 1 / L.
 
     Hypotheses
         Two clients phi_i(w) = a_i (w - b_i)^2 / 2 with 0 < a_2 <= a_1 = L, all clients in every round, eta <= 1 / L.
 
     Statement
         The spectral radius of a round is at most 1: the roots of z^2 = p z + q, where x_(t+1) = p x_t + q x_(t-1), are
-        in the unit disc, which they are if and only if |q| <= 1 and |p| + q <= 1.
+        in the unit disc. This is the case if and only if |q| <= 1 and |p| + q <= 1.
 
     Source
         Ours: what a reader of Karimireddy et al. (2020), who call option I the more stable one for some applications,

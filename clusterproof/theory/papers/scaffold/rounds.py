@@ -1,4 +1,4 @@
-"""Rounds of SCAFFOLD and FedLin on planar clients, from x* = 0, with all g_i* = 0: only c_i - c - g_i* enters."""
+"""Rounds of SCAFFOLD and FedLin on planar clients, from x* = 0 with all g_i* = 0: only c_i - c - g_i* matters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LocalSteps = Annotated[int, integers(1, 6, upwards=True)]
 
 @dataclass(frozen=True)
 class Start:
-    """Where a round starts: x - x*, and c_i - c - g_i*, in turn with both signs, minus their mean."""
+    """Start of a round: x - x*, and c_i - c - g_i*, alternating in sign, minus their mean."""
 
     x: Coordinate
     y: Coordinate
@@ -69,7 +69,7 @@ def psi_and_next(clients: PlanarClients, start: Start, option: str, share: Any =
 
 
 def gaps(clients: PlanarClients, start: Start) -> list[Any]:
-    """Return mean D_i(y_i^k) of a round for k = 0 .. K - 1, of which the first is f(x) - f*."""
+    """Return mean D_i(y_i^k) of a round for k = 0 .. K - 1; the first is f(x) - f*."""
     step_size = step_size_of(clients, start.pace, start.local_steps)
     corrected = clients.functions(-clients.deviations(start.control_x, start.control_y))
     first = vector(start.x, start.y)

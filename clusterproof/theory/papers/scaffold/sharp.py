@@ -135,11 +135,11 @@ def whole_round(
     margin: NotNegative,
     lost: NotNegative,
 ) -> Sides:
-    """The local steps added up, with what they leave out, and (*).
+    """The sum over local steps, with the omitted terms, and (*).
 
-    ``distance`` and ``controls`` are ||x - x*||^2 and mean ||q_i||^2, ``last`` and ``gained`` sigma_K^2 and s,
-    ``margin`` is p^(2K) minus both, not negative by (*), and ``lost`` the sum over local steps, mean over clients, of
-    what "one local step" leaves out.
+    ``distance`` and ``controls`` are ||x - x*||^2 and mean ||q_i||^2, ``last`` and ``gained`` sigma_K^2 and s.
+    ``margin`` is p^(2K) minus both, which is not negative by (*). ``lost`` is the sum over local steps, mean over
+    clients, of the terms that "one local step" omits.
     """
     rate = last + gained + margin
     return at_most(rate * distance + (last + gained) * controls - lost, rate=rate * (distance + controls))
@@ -162,8 +162,8 @@ def one_local_step(
 ) -> Sides:
     """||y - w||^2 <= ||y||^2 + sigma^2 ||q||^2 / (2b - 1), with w = (sigma q + z) / (2b - 1).
 
-    ``factor`` is 1 / (2b - 1), q, z and qz are ||q||^2, ||z||^2 and <q, z>, and ``slack`` is that of interpolation,
-    <P, w> - b ||w||^2 for y = P - sigma q.
+    ``factor`` is 1 / (2b - 1); q, z and qz are ||q||^2, ||z||^2 and <q, z>. ``slack`` belongs to interpolation: <P, w>
+    - b ||w||^2 for y = P - sigma q.
     """
     # -2 <P, w> + ||w||^2 = -(2b - 1) ||w||^2 - 2 slack, (2b - 1) ||w||^2 = factor ||sigma q + z||^2
     quadratic = factor * (share**2 * q + 2 * share * qz + z)
@@ -178,8 +178,8 @@ AtLeastTwo = Annotated[Any, rationals(2, 4, 1, upwards=True)]
 def star(local_steps: AtLeastTwo, m: Share, smooth: Share, average: Share, used: Share) -> Sides:
     """The sum of sigma_n^2 / (2b - 1) is at most p^(2K) - sigma_K^2, for K >= 2 and eta L K in [m, 1].
 
-    S_K / K is at most 1 - m / 4, since p^K = 1 - m S_K / K >= (1 - m / 2)^2 (``average`` of that), and the sum of
-    sigma_n^2 at most (1 - 1/K) S_K (``used`` of that).
+    S_K / K is at most 1 - m / 4, because p^K = 1 - m S_K / K >= (1 - m / 2)^2 (``average`` is the share of this bound).
+    The sum of sigma_n^2 is at most (1 - 1/K) S_K (``used`` is the share of this bound).
     """
     pace, mean_power = m + (1 - m) * smooth, (1 - m / 4) * average
     squared_shares = (1 - 1 / local_steps) * local_steps * mean_power * used

@@ -1,4 +1,4 @@
-"""Rows of neurons whose cells are known: frozen ones, and intervals of the uniform density."""
+"""Rows of neurons with known cells: frozen cells, and intervals of the uniform density."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def errors_after(
 def mean_over_orders(
     row: FrozenRow, updates: int, *, learning_rate: float, radius: float, schedule: str
 ) -> np.ndarray:
-    """Return ``errors_after`` by another route: the mean of the algorithm's own results over all n^T orders.
+    """Return ``errors_after`` by another route: the mean of the algorithm's results over all n^T orders.
 
     Raises
     ------

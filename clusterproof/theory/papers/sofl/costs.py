@@ -1,4 +1,4 @@
-"""Sections 3 and 4.1: when SoFL clusters, and what that costs compared with FedAvg and IFCA."""
+"""Sections 3 and 4.1: the round in which SoFL clusters, and its cost compared with FedAvg and IFCA."""
 
 from __future__ import annotations
 
@@ -35,10 +35,11 @@ def no_extra_communication(clusters: int = CLUSTERS, local_steps: int = STEPS) -
         clients, 1 / participation times as many.
 
     Statement
-        Numbers down and up, and the clients' passes, are FedAvg's; the map and the second clustering are the server's.
+        Numbers down and up, and the clients' passes, equal FedAvg's; the server computes the map and the second
+        clustering.
 
     Source
-        Zhang and Qiao (2024), Sections 3 and 4: the clusters are computed from the updates that are sent anyway.
+        Zhang and Qiao (2024), Sections 3 and 4: the clusters are computed from the updates that clients send anyway.
     """
     sofl, fedavg = (
         cost_of_a_round(kind(step_size=0.1, local_steps=local_steps), task(clusters))
@@ -57,12 +58,12 @@ def ifca_consumption(clusters: int = CLUSTERS, local_steps: int = STEPS) -> Side
     """IFCA's clients receive and evaluate several times as much.
 
     Hypotheses
-        K models, E local steps, model averaging; a backward pass is worth two forward ones.
+        K models, E local steps, model averaging; a backward pass costs two forward passes.
 
     Statement
-        IFCA sends K models to a client and one back, (K + 1) / 2 times SoFL's numbers; its clients make K - 1 forward
-        passes more, (3 E + K - 1) / (3 E) times SoFL's work: twice for K = 4 and E = 1, 1.02 times for E = 50.
-        'Several times' is read as K times the models sent to a client; of the work it is not judged.
+        IFCA sends K models to a client and one back, (K + 1) / 2 times SoFL's numbers. Its clients make K - 1 forward
+        passes more, (3 E + K - 1) / (3 E) times SoFL's work: twice for K = 4 and E = 1, 1.02 times for E = 50. 'Several
+        times' is read as K times the models sent to a client; for the work it is not judged.
 
     Source
         Zhang and Qiao (2024), on IFCA: "several times" holds for the models sent to clients, K times, and not for
@@ -91,7 +92,7 @@ def ifca_consumption(clusters: int = CLUSTERS, local_steps: int = STEPS) -> Side
 def clustering_condition(
     largest: Fraction = Q[Fraction(1, 10) :: 2], factor: Fraction = Q[1 : Fraction(99, 10) : 10]
 ) -> Sides:
-    """Clients are clustered when (a) the global update is small and (b) the clients' still fluctuate.
+    """Clients are clustered if (a) the global update is small and (b) the clients' updates still fluctuate.
 
     Hypotheses
         The recommended delta_1 = max ||Delta w_i|| / 10 and delta_2 in [delta_1, 10 delta_1]. delta_1 is exactly a

@@ -16,7 +16,7 @@ def points_at(length: int) -> list[Point]:
 
 
 def least_distortion(points: list[Point], *, one_direction: bool) -> Fraction:
-    """Return the least sum of squared distances from two neurons, whose first two samples share a winner if asked."""
+    """Return the least sum of squared distances from two neurons; the first two samples may have to share a winner."""
     two = [labels for labels in partitions(len(points)) if max(labels) < 2]
     return min(within_sum(points, each) for each in two if each[0] == each[1] or not one_direction)
 
@@ -36,13 +36,13 @@ def mean_square_distortion(length: int = among(10, 3, 2)) -> Sides:
         distances of the samples from their winners, and winners have the largest cosine, (8) and (9).
 
     Statement
-        The least distortion over all pairs of neurons, with these winners, is the least one over all pairs with
-        any winners.
+        The least distortion over all pairs of neurons, with these winners, equals the least distortion over all pairs
+        with any winners.
 
     Source
         Zhang and Qiao (2024), Section 4.1: "By adjusting the winning neurons and their neighborhoods according to the
-        client parameters, the SOM forms a quantitative mapping with minimum mean square distortion". Which distortion,
-        and the minimum over what, are the reading's. Samples in one direction have one winner, however far apart they
+        client parameters, the SOM forms a quantitative mapping with minimum mean square distortion". The distortion,
+        and the set of the minimum, are the reading's. Samples in one direction have one winner, however far apart they
         are. With distances for cosines, which (7) allows: ``sofl/mean-square-distortion-nearest``.
     """
     shared, least = (least_distortion(points_at(length), one_direction=asked) for asked in (True, False))

@@ -56,11 +56,11 @@ def elbow(curve: Sequence[Fraction]) -> int:
 def elbow_exact_winners(
     x1: int = Z[0:], y1: int = Z[0:], x2: int = Z[0:], y2: int = Z[0:], x3: int = Z[0:], y3: int = Z[0:]
 ) -> Sides:
-    """Where the map returns exactly the true clusters, the point farthest below the chord is at their number.
+    """If the map returns exactly the true clusters, the point farthest below the chord is at their number.
 
     Hypotheses
-        Clients are equal within each of K >= 3 clusters, the map has one winner for each. So it is at a
-        common stationary point of losses with equal Hessians. Three winners, in different directions.
+        Clients are equal within each of K >= 3 clusters, and the map has one winner for each. So it is at a common
+        stationary point of losses with equal Hessians. The three winners have different directions.
 
     Statement
         K = elbow(M), M the winners, with the curve WCSS_1 .. WCSS_z of (6), z = |M|.
@@ -116,10 +116,11 @@ def elbow_below_chord(
         that are called one cluster are thus those that are most clearly z of them.
 
     Proof
-        Make k - 1 random points clusters of their own and the rest one cluster. Its sum is that of the
-        squared distances of its pairs over z - k + 1; in the mean over the choices that is WCSS_1 (z - k)
-        / (z - 1), and the least sum is at most the mean. At k = z - 1 the sum is half of one pair's squared
-        distance: if the least equals the mean, all pairs are equal; then every partition attains it.
+        Make k - 1 random points clusters of their own and the rest one cluster. Its sum is the sum of the squared
+        distances of its pairs over z - k + 1. The mean over the choices is WCSS_1 (z - k) / (z - 1), and the least sum
+        is at most the mean. At k = z
+        - 1 the sum is half of one pair's squared distance: if the least equals the mean, all pairs are equal, and then
+          every partition attains it.
     """
     points: list[Point] = [tuple(map(Fraction, each)) for each in zip(x, y, z, strict=True)]
     distances = [squared_distance(p, q) for p, q in combinations(points, 2)]
@@ -138,10 +139,10 @@ DIMENSION = 40
 """Dimension of the models."""
 
 ALLOWED = 0.05
-"""Share of the runs in which the number may be wrong."""
+"""Largest share of runs in which the number may be wrong."""
 
 COUNTS = (1, 2, 4, 8)
-"""True numbers of clusters that are tried."""
+"""True numbers of clusters to try."""
 
 
 def clustered_clients(clusters: int, stream: np.random.Generator) -> QuadraticMixture:
@@ -185,8 +186,8 @@ def guarded_count(stream: Stream, replicates: Replicates) -> Frequency:
         about 0.1. The map has 5 x 5 neurons that start at samples and SoFL's schedule.
 
     Statement
-        P(K_hat != K) <= 0.05, where K_hat is the number k of 2 .. z whose partition of the clients, by k-means
-        on the z winners, has the largest mean cosine silhouette, and 1 where that is below 0.25.
+        P(K_hat != K) <= 0.05. K_hat is the number k among 2 .. z whose partition of the clients, by k-means on the z
+        winners, has the largest mean cosine silhouette; it is 1 if that silhouette is below 0.25.
 
     Source
         Ours on Zhang and Qiao (2024), Algorithm 1, line 14. Clusters at a large cosine of each other may be merged, so

@@ -75,8 +75,8 @@ def equation_3(
         K is given from outside, as the number of true clusters, and (6) is minimised for it: ``sofl/equation-6``.
 
     Proof
-        Splitting a cluster never raises the sum, since both parts may keep its model. So the minimum
-        over K is reached with one cluster a client, and only there where all minimisers differ.
+        Splitting a cluster never raises the sum, because both parts may keep its model. So the minimum over K is
+        reached with one cluster per client, and only there if all minimisers differ.
     """
     centres: list[Point] = [(Fraction(coordinate),) for coordinate in (b1, b2, b3, b4)]
     best = min((within_sum(centres, labels), labels) for labels in partitions(4))[1]
@@ -129,8 +129,8 @@ def equation_4(b1: int = LINE[0], b2: int = LINE[1], b3: int = LINE[2], b4: int 
 
     Source
         Zhang and Qiao (2024), Section 4: "we can decompose Equation (3) into two distinct optimization stages: the
-        clustering stage with the optimization objective, as shown in Equation (4), and the model fusion stage". That
-        the stages together minimise (3), what theta_i and dist are, and that K is given, are the reading's. Since
+        clustering stage with the optimization objective, as shown in Equation (4), and the model fusion stage". The
+        reading adds that the stages together minimise (3), the meaning of theta_i and dist, and that K is given. Since
         sum_(i,j in C) ||theta_i - theta_j||^2 = 2 |C| sum_i ||theta_i - mean||^2, (4) charges a client of a large
         cluster more. The sum (6) does not: ``sofl/equation-6``.
     """

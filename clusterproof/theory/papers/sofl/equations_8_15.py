@@ -36,12 +36,12 @@ def equation_10(
         (10), distance
             ||nu' - gamma|| = (1 - eta g) ||nu - gamma||.
         (10), cosine
-            cos(nu', gamma) >= cos(nu, gamma): the winner by (8), (9) moves in the sense of (9), too.
+            cos(nu', gamma) >= cos(nu, gamma): the winner by (8), (9) also moves in the sense of (9).
         (14), (15): falls
             sum_j ||xi_j - mu_(i(j))||^2 does not rise in (14) or (15).
         (14), (15): rests
-            After finitely many rounds all centres are unchanged, by the stopping rule. The rest is a local minimum: the
-            paper's Table 2 shows a wrong one of k-means, from one start.
+            After finitely many rounds all centres are unchanged, by the stopping rule. The result is a local minimum:
+            the paper's Table 2 shows a wrong one of k-means, from one start.
 
     Source
         Zhang and Qiao (2024), (8)-(10), (14), (15) and the stopping rule after them.
@@ -102,13 +102,13 @@ def shrinking_neighbourhood(updates: int = Z[1:]) -> Sides:
 
 
 LONGEST = 50
-"""Rounds after which the centres must be at rest, many more than the partitions of a run."""
+"""Number of rounds after which the centres must be at rest, many more than the partitions of a run."""
 
 
 def half_steps(points: Sequence[Point], centres: list[Point]) -> tuple[list[Fraction], int]:
     """Return the sum before and after each half-step, (14) and (15), and for how many rounds the centres move.
 
-    The first of ties is the nearest centre; an empty cluster keeps its centre.
+    Ties go to the first centre; an empty cluster keeps its centre.
     """
     sums: list[Fraction] = []
     for moving in range(LONGEST):

@@ -59,7 +59,7 @@ def differ(first: np.ndarray, second: np.ndarray) -> bool:
     expected="inconclusive",
 )
 def initialisation(stream: Stream, replicates: Replicates) -> Frequency:
-    """From another start the map's clusters are the same in most runs, those of k-means in fewer.
+    """From another start the map gives the same clusters in most runs, and k-means in fewer.
 
     Hypotheses
         Twenty clients, five around each of four random directions in 30 dimensions, with half their length of noise;
@@ -73,8 +73,8 @@ def initialisation(stream: Stream, replicates: Replicates) -> Frequency:
 
     Source
         Zhang and Qiao (2024), Section 5.2.2: "the results obtained from clustering using SOM networks are less affected
-        by the initialization". The text does not state than what; Table 2 compares it with k-means. With ten k-means++
-        starts it is no more affected: ``clusterproof table sofl/table-2``.
+        by the initialization". The text does not name the reference of "less"; Table 2 compares it with k-means. With
+        ten k-means++ starts k-means is no more affected: ``clusterproof table sofl/table-2``.
     """
     return probability(pairs_that_differ(by_map, stream, replicates), at_most=0.1)
 
@@ -86,7 +86,7 @@ def initialisation_of_k_means(stream: Stream, replicates: Replicates) -> Frequen
 
 
 def pairs_that_differ(how: Clustering, stream: np.random.Generator, replicates: int) -> np.ndarray:
-    """Whether two starts on the same updates give different partitions, (replicates,)."""
+    """Return whether two starts on the same updates give different partitions, (replicates,)."""
     differences = []
     for _ in range(replicates):
         data = updates_of_clients(stream)

@@ -1,4 +1,4 @@
-"""Label distribution skew: what one model for all clients can reach, and what Table 3 prints."""
+"""Label distribution skew: the best accuracy of one model for all clients, and the numbers in Table 3."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def ceiling(shifts: Sequence[int], weights: Sequence[Fraction], classes: int) ->
     shifts
         Label shift of each client or cluster, taken modulo ``classes``.
     weights
-        Of each in the mean accuracy; they sum to 1.
+        Weights of these in the mean accuracy; they sum to 1.
     classes
         Number of labels.
     """

@@ -1,4 +1,4 @@
-"""Statements of SoFL that claims do not answer, or not alone."""
+"""Statements of SoFL that no claim answers, or no claim alone."""
 
 OTHER_STATEMENTS = {
     "a definition that fixes notation, with nothing to check": (
@@ -51,4 +51,4 @@ OTHER_STATEMENTS = {
         "mean is no rare event"
     ): ("table 4: FedAvg and FedProx with K = 8",),
 }
-"""By the table or figure that answers them, or by the reason why nothing does: places, and what is stated there."""
+"""Places and their statements, by the table or figure that answers them, or by the reason why there is no answer."""

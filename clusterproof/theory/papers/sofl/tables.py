@@ -79,7 +79,7 @@ CFL_UNITS = tuple(Fraction(unit) for unit in ("0.01", "0.1", "0.01", "0.1"))
 """The last digit of each of ``GAINS_OVER_CFL``."""
 
 DROPS = {"MNIST": Fraction(33), "CIFAR-10": Fraction(20)}
-"""Section 5.2.6: what FedAvg and FedProx lose from K = 2 to K = 8."""
+"""Section 5.2.6: the loss of FedAvg and FedProx from K = 2 to K = 8."""
 
 ABSTRACT_GAINS = (Fraction(9), Fraction(18))
 """Abstract: "improvements ranged from 9 to 18% compared to FedAvg and FedProx"."""
@@ -89,7 +89,7 @@ FIGURE_9: dict[tuple[str, str], int] = {
     for data, levels in (("MNIST", (75, 75, 90, 90)), ("CIFAR-10", (39, 36, 45, 47)))
     for method, level in zip(("FedAvg", "FedProx", "CFL", "SoFL"), levels, strict=True)
 }
-"""Section 5.2.4: last level in percent that is named of each curve, by data and method."""
+"""Section 5.2.4: the last level, in percent, that the text names for each curve, by data and method."""
 
 CONCLUSION = (13, 18)
 """Section 6: "the accuracy of SoFL in MNIST experiment is 13-18% higher than that of FedAvg"."""
@@ -99,9 +99,9 @@ HALF, LAST_DIGIT = Fraction(1, 2), Fraction(1, 100)
 STANDARD_ERRORS = 6
 """Largest difference of two prints of one experiment, in standard errors of the test sets."""
 CHANCE = 1e-4
-"""Probability with which the test images alone may lift an accuracy above the limit that it is compared with."""
+"""Probability with which the test images alone may lift an accuracy above its limit."""
 CLIENTS, LEAST_IMAGES = 20, 2
-"""Clients of Section 5.1.1, and the least number of test images that each is assumed to have."""
+"""Clients of Section 5.1.1, and the assumed least number of test images of each."""
 
 
 def each_at_most(values: Mapping[str, Any], **terms: Any) -> Sides:
@@ -135,7 +135,7 @@ def gains_over_single_models() -> dict[str, Fraction]:
 
 
 def matched(found: tuple[int, ...], true_clusters: tuple[int, ...] = TRUE_CLUSTERS) -> int:
-    """Return how many clients are in the true cluster that most of their found cluster are in."""
+    """Return the number of clients in the true cluster that most clients of their found cluster are in."""
     both = [[true for true, k in zip(true_clusters, found, strict=True) if k == each] for each in range(20)]
     return sum(max([members.count(true) for true in members], default=0) for members in both)
 
@@ -237,7 +237,7 @@ def table_3_in_table_4(methods: tuple[str, ...]) -> tuple[list[Fraction], list[F
     "5.2.5; section 5.2.6; section 6",
 )
 def sentences_on_tables() -> dict[str, Sides]:
-    """What the text states of its tables follows from the printed numbers.
+    """The sentences about the tables follow from the printed numbers.
 
     Statement
         Each sentence below, with percent as points of accuracy. Whole per cents, approximate ones too, are met within
@@ -246,7 +246,7 @@ def sentences_on_tables() -> dict[str, Sides]:
         model chance may add what Hoeffding's inequality allows with probability 10^-4.
 
     Source
-        Zhang and Qiao (2024), Tables 2 to 5 and the sentences quoted; what each line adds to its sentence is the
+        Zhang and Qiao (2024), Tables 2 to 5 and the quoted sentences; each line's additions to its sentence are the
         reading's.
 
     Lines
@@ -260,7 +260,8 @@ def sentences_on_tables() -> dict[str, Sides]:
         (5.2.4, Figure 9)
             The last level that the text names of each curve is within 1 point of Table 3. False: "the average
             accuracies of FedAvg and FedProx are 39% and 36%" on CIFAR-10, where Table 3 has 38.9 and 38.8 for FedProx;
-            CFL "reaches approximately 90%" on MNIST, and has 87.25 and 87.50 there. That both are of the same runs, for
+            CFL "reaches approximately 90%" on MNIST, and has 87.25 and 87.50 there. That both concern the same runs,
+            for
             K = 4, and the one point, are the reading's.
         (5.2.5, over FedAvg)
             "approximately 13%, 9%, 18%, and 10%" in Table 3.
@@ -287,8 +288,8 @@ def sentences_on_tables() -> dict[str, Sides]:
             Ours: for label skew with K = 4 the accuracies of FedAvg and FedProx differ by more than six standard errors
             of two independent test sets, a fifth of the data each. No sentence equates them.
         (Tables 3 and 4, clusters)
-            Ours: those of CFL, IFCA and SoFL do not, so that one model seems to be measured in two ways. For phi from
-            0.5 to 10, Table 5 has 24.78 to 26.75 for FedAvg on MNIST.
+            Ours: the accuracies of CFL, IFCA and SoFL do not differ so much, so that one model seems to be measured in
+            two ways. For phi from 0.5 to 10, Table 5 has 24.78 to 26.75 for FedAvg on MNIST.
         (Table 3, server's model)
             On MNIST under label skew 71.89 and 72.83 are mean accuracies of one model, at most 1/4 in expectation by
             ``sofl/label-shift-ceiling``: for K = 4, labels + {0, 2, 4, 6} mod 10, five clients each with the same
@@ -298,7 +299,7 @@ def sentences_on_tables() -> dict[str, Sides]:
             left out, where clients differ in their classes.
 
     Proof
-        Of what chance adds in (Table 3, server's model): by Hoeffding (1963) a mean over m clients with at least n
+        On the part of chance in (Table 3, server's model): by Hoeffding (1963) a mean over m clients with at least n
         independent images each exceeds its expectation by t with a probability of at most exp(-2 t^2 m n).
     """
     gains, (low, high) = gains_over_single_models(), ABSTRACT_GAINS
@@ -338,7 +339,7 @@ def clustered() -> Sides:
 
 @sentences_on_tables.line("Table 3, server's model")
 def on_one_model() -> Sides:
-    """Compare Table 3 under label skew on MNIST with the most that one model can have, up to chance."""
+    """Compare Table 3 under label skew on MNIST with the best that one model can have, up to chance."""
     accuracies = {method: float(TABLE_3["label", "MNIST"][method] / 100) for method in SINGLE_MODEL}
     by_chance = math.sqrt(-math.log(CHANCE) / (2 * CLIENTS * LEAST_IMAGES))
     return each_at_most(accuracies, ceiling=0.25, by_chance=by_chance)

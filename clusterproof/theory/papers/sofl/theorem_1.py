@@ -1,4 +1,4 @@
-"""Theorem 1: neurons converge to the means of their cells; and where the runs of the paper's schedule end."""
+"""Theorem 1: neurons converge to the means of their cells; and the ends of runs with the paper's schedule."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def theorem_1(rate: Fraction = RATE) -> Sides:
     Source
         Zhang and Qiao (2024), Theorem 1, on "the SOM algorithm", after Yin and Allinson (1995), who assume eta -> 0
         with sum eta = infinity and sum eta^2 finite, and a neighbourhood that shrinks to the winner alone. Without
-        hypotheses on eta it is true for one rate and false for another: at a constant one a neuron keeps eta /
-        (2 - eta) of its cell's variance, ``sofl/frozen-cell-variance``; m_c is 0 / 0 for a neuron that wins no
-        sample; "approximated as a Gaussian-distributed stochastic process" has no quantity. Read: with those
-        hypotheses, ``sofl/theorem-1-robbins-monro``, which (12) and (13) meet if they are continued past T_max. What
-        a run of T_max updates has at its end is ``sofl/theorem-1-at-the-end``.
+        hypotheses on eta it is true for one rate and false for another: at a constant one a neuron keeps eta / (2 -
+        eta) of its cell's variance, ``sofl/frozen-cell-variance``. m_c is 0 / 0 for a neuron that wins no sample.
+        "approximated as a Gaussian-distributed stochastic process" has no quantity. Read: with those hypotheses,
+        ``sofl/theorem-1-robbins-monro``, which (12) and (13) meet if they are continued past T_max.
+        ``sofl/theorem-1-at-the-end`` treats the end of a run of T_max updates.
     """
     return equal(
         (rate / (2 - rate), 0),
@@ -56,10 +56,10 @@ SAMPLES = ((1, 0), (Fraction(3, 2), 0), (0, 1), (0, Fraction(3, 2)))
 
 
 def end_of_long_runs(rate: Fraction, near: Fraction) -> Any:
-    """Return the limit of E||w_c - m_c||^2 at a constant rate, where the other cell's samples pull ``near`` as much.
+    """Return the limit of E||w_c - m_c||^2 at a constant rate; the other cell's samples pull ``near`` times as much.
 
-    It is that of the run's end, too, if the rate and g end there for every length of the run, since the recursion of
-    the first two moments forgets its start at the speed of the rate.
+    It is also the limit at the run's end, if the rate and g end there for every length of the run, because the
+    recursion of the first two moments forgets its start at the speed of the rate.
     """
     shares = [rate, rate, near * rate, near * rate]
     offsets = [(x - Fraction(5, 4), y) for x, y in SAMPLES]
@@ -131,8 +131,8 @@ def theorem_1_robbins_monro(
         Cells do not change; eta(t) = eta_0 / (1 + t / 60), sigma(t) = sigma_0 / (1 + t / 60), 60 eta_0 P(X_c) >= 1.
 
     Statement
-        E||w_c - m_c||^2 = O(1 / t): it is at most 60 eta_0 v / t plus what is left of the start, v the
-        largest variance of a cell.
+        E||w_c - m_c||^2 = O(1 / t): it is at most 60 eta_0 v / t plus the remainder of the start, v the largest
+        variance of a cell.
 
     Source
         Yin and Allinson (1995) as repaired for frozen cells (ours). Upper bound. Continued past T_max,

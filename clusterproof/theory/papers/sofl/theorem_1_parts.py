@@ -1,4 +1,4 @@
-"""What is true behind Theorem 1: the running mean, the variance that a rate keeps, the mean field."""
+"""True statements behind Theorem 1: the running mean, the variance that a rate keeps, the mean field."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UPDATES: Any = integers(1, 8, upwards=True)
 ANY_UPDATES: Any = integers(0, 5, upwards=True)
 SAMPLES: Any = sequences(PLACE, lambda updates: updates)
 Row = tuple[tuple[Any, Any, Any], ...]
-"""Of each neuron its place, how many samples it has won, and their sum."""
+"""Place of each neuron, number of samples that it has won, and their sum."""
 
 
 def after(row: Row, sample: Any) -> Row:
@@ -71,7 +71,7 @@ def running_mean(
 def running_mean_of_the_map(
     updates: int = UPDATES, neurons: tuple[Fraction, ...] = NEURONS, samples: tuple[Fraction, ...] = SAMPLES
 ) -> Sides:
-    """The map's neurons are those in rational arithmetic."""
+    """The map's neurons agree with the neurons in rational arithmetic."""
     places, exact = np.array(neurons, dtype=float), tuple((place, 0, Fraction(0)) for place in neurons)
     expected = np.array(neurons, dtype=float)
     row = places[None, :, None]
@@ -136,7 +136,7 @@ ROW: Any = integers(2, 31)
 
 @claim("sofl/mean-field-fixed-point", label="Theorem 1", judges="ours", expected="consistent, sharp within 2")
 def mean_field(neurons: int = ROW) -> dict[str, Sides]:
-    """As the radius vanishes, the point where the mean update rests goes to the cells' means.
+    """As the radius vanishes, the fixed point of the mean update goes to the cells' means.
 
     Hypotheses
         The mean update of (10) with a constant radius sigma > 0, x uniform on [0, 1], sorted neurons.
