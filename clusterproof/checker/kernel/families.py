@@ -24,10 +24,10 @@ t in T and every f if each *need* of it is shown:
    closed set. A sign that was shown on a larger box was shown on B. A sign that a strict hypothesis gives at t is one
    near t, too, as polynomials are continuous.
 5. *Rounds.* Of ``iterate(step, start, N, invariant=I)`` two needs are left: I(start, 0); and, for a new state of free
-   points and symbols and a new n from 0 to N - 1, that I(state, n) implies I(step(state), n + 1). By induction I holds
-   of the last state, which is new points and symbols again, of which only I is supposed. What a round asks of f,
-   supposes or decides is forgotten after it; nothing of it is returned. The needs are left on paths without the line,
-   too: what I says of a state may decide which path is followed.
+   points, free numbers and symbols and a new n from 0 to N - 1, that I(state, n) implies I(step(state), n + 1). By
+   induction I holds of the last state, which is new points, numbers and symbols again, of which only I is supposed.
+   What a round asks of f, supposes or decides is forgotten after it; nothing of it is returned. The needs are left on
+   paths without the line, too: what I says of a state may decide which path is followed.
 6. *It speaks of something.* A witness, an instance of numbers with a function, meets the hypotheses and has the line.
 
 A symbol of an integer stands for all real numbers: more is shown than is asked for. Hypotheses that are equations make

@@ -22,7 +22,7 @@ from clusterproof.checker.kernel.operations import each
 from clusterproof.checker.kernel.polynomials import constant
 from clusterproof.checker.kernel.quotients import Fact, Many, Quotient, is_zero
 from clusterproof.checker.kernel.records import Record
-from clusterproof.checker.kernel.vocabulary import facts_of
+from clusterproof.checker.kernel.vocabulary import Least, facts_of
 from clusterproof.checker.kernel.worlds import Form, Point
 
 State = TypeVar("State")
@@ -143,7 +143,8 @@ def _after(loop: _Loop, rounds: Any) -> Any:
             record.add(facts=() if entries.high is None else (entry[0] <= entries.high,))
         after = loop.step(state, *entry)
         if _form(after) != _form(loop.start):
-            raise Refused("a step returns a state of another form than it takes")
+            remedy = "a number that will depend on f starts as one, such as 0 * f.minimum"
+            raise Refused(f"a step returns a state of another form than it takes: {remedy}")
         return loop.says(after, passed + 1)
 
     aim_at("start", at_the_start)
@@ -245,7 +246,7 @@ class _Loop:
     def unknown(self, passed: Any) -> Any:
         """Return symbols for a state that satisfies the invariant; a symbol that an equation determines is replaced."""
         record, form = running(), _form(self.start)
-        leaves = [record.fresh() if leaf == "x" else record.world.point() for leaf in form if leaf in "xp"]
+        leaves = [_free(kind) for kind in form if kind in "xpv"]
         state, branches = like(self.start, iter(leaves)), len(record.now.path)
         facts = self.says(state, passed)
         ends = {} if len(record.now.path) > branches else dict(filter(None, map(solved, facts)))
@@ -253,8 +254,13 @@ class _Loop:
             places = [max(leaf.top.places) if type(leaf) is Quotient else -1 for leaf in leaves]
             state = like(self.start, (ends.get(at, leaf) for at, leaf in zip(places, leaves, strict=True)))
             facts = self.says(state, passed)
-        record.add(facts=tuple(fact for fact in facts if not (fact.equation and is_zero(fact.slack))))
+        record.add(facts=tuple(fact for fact in facts if not _is_trivial(fact)))
         return state
+
+
+def _is_trivial(fact: Fact) -> bool:
+    """Return whether a fact is that a quotient that is 0 for all values of the symbols is 0."""
+    return fact.equation and type(fact.slack) is Quotient and is_zero(fact.slack)
 
 
 def solved(fact: Fact) -> tuple[int, Quotient] | None:
@@ -268,21 +274,29 @@ def solved(fact: Fact) -> tuple[int, Quotient] | None:
     return last, Quotient(found[1], constant(1, width), width)
 
 
+def _free(kind: str) -> Any:
+    """Return a symbol, a point or a number that depends on f, of which nothing is known; its kind is as of ``_form``."""
+    record = running()
+    if kind == "x":
+        return record.fresh()
+    return record.world.point() if kind == "p" else record.world.value()
+
+
 def _form(state: Any) -> str:
-    """Return how a state is made of numbers and points, which are written x and p."""
+    """Return how a state is made of numbers, points, and numbers that depend on f, written x, p and v."""
     spend(1)
     if type(state) in (int, Fraction, Quotient):
         return "x"
     if type(state) is Point:
         return "p"
+    if type(state) is Form:
+        return "v"
     if type(state) is tuple:
         return f"({','.join(map(_form, state))})"
     if isinstance(state, Record):
         return f"{id(type(state))}{_form(state._values)}"
-    raise Refused(
-        "a state is a point, a number that does not depend on f, or a tuple or record of such, and no "
-        f"{'value of f' if type(state) is Form else type(state).__name__}"
-    )
+    kind = "least(...): write min(...)" if type(state) is Least else type(state).__name__
+    raise Refused(f"a state is a point, a number, or a tuple or record of such, and no {kind}")
 
 
 def like(state: Any, leaves: Iterator[Any]) -> Any:

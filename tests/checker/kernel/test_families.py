@@ -30,6 +30,7 @@ from clusterproof.checker.claims import (
     Operator,
     Sides,
     Z,
+    at_least,
     at_most,
     functions,
     iterate,
@@ -37,7 +38,8 @@ from clusterproof.checker.claims import (
     rationals,
     suppose,
 )
-from clusterproof.checker.kernel import families, multipliers, spaces, traces, worlds
+from clusterproof.checker.kernel import families, loops, multipliers, spaces, traces, worlds
+from clusterproof.checker.kernel.evaluation import running
 from clusterproof.checker.kernel.families import needs
 
 CERTIFIED = kernel.Word.CERTIFIED
@@ -288,6 +290,17 @@ def resolvent_of_a_state(
     return at_most(0, start=(x - a.solution) @ (x - a.solution))
 
 
+def falling(f: Smooth, rounds: int = Z[1:]) -> Sides:
+    """False for three rounds: f(x_0) - N / 4 >= f*, where f(x_0) - f* = 1/2."""
+    value = iterate(lambda v: v - Fraction(1, 4), f(f.start), rounds, invariant=lambda v, n: n >= 0)
+    return at_least(value, f.minimum)
+
+
+def value_at_the_start(kind: str) -> Any:
+    """Return what a loop begins with in place of a free number."""
+    return running().fresh() if kind == "x" else running().world.oracles[0].triplets[1][2]
+
+
 def record(witness: Record, *proofs: Record, **more: Any) -> Record:
     several = [{"multipliers": each} if "multipliers" not in each else each for each in proofs]
     return {"rule": "family", "proofs": several, "witness": witness, **more}
@@ -344,6 +357,11 @@ CONDITIONS: dict[str, tuple[Callable[..., Sides], Record, list[Patch]]] = {
     ),
     "there is a witness": (
         impossible, record({"mu": 1, **F}, {"hypothesis 0": 1}), [(families, "has_instance", passes)]
+    ),
+    "a number of a state is free": (
+        falling,
+        record({"f": member(), "rounds": 1}, {"0:1,0:0": 1}, states=1),
+        [(loops, "_free", value_at_the_start)],
     ),
     "a step of a round is positive in that round": (
         step_of_a_state,

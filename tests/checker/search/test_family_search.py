@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Annotated
 
 import pytest
-from families_by_hand import BY_HAND, FALSE, Curved, Share, Smooth
+from families_by_hand import BY_HAND, FALSE, Curved, Share, Smooth, member
 from kernel_statements import in_language, shown
 
 from clusterproof.checker import kernel
@@ -14,7 +14,7 @@ from clusterproof.checker.claims.kind import Kind
 from clusterproof.checker.report.decide import decide
 from clusterproof.checker.search import family_programs
 from clusterproof.checker.search.families import NotShown, family_of
-from clusterproof.theorem import Function, Sides, Z, at_most, claim, functions, iterate, suppose
+from clusterproof.theorem import Function, Sides, Z, at_most, claim, functions, iterate, least, suppose
 
 
 @pytest.fixture(autouse=True)
@@ -97,6 +97,7 @@ def with_a_sum(f: Smooth, rounds: int = Z[1:]) -> Sides:
     return at_most(total, bound=rounds * f(f.start))
 
 
+Lipschitz = Annotated[Function, functions(lipschitz=1)]
 Rough = Annotated[Function, functions(smoothness=1, convex=False)]
 
 
@@ -133,8 +134,73 @@ def test_multipliers_have_the_factors_of_the_denominators() -> None:
         family_of(in_language(strongly_convex_proximal_point(2)).statements[""], "")
 
 
+def best_value(floor: Fraction) -> Callable[..., Sides]:
+    """Return min over k < N of f(x_k) - f* <= |x_0 - x*|^2 / (2 s N) + floor s / 2: true of 1, false of 9/10.
+
+    Of |x| from s / 2 the subgradient method returns to s / 2 after two rounds, and the best value stays s / 2.
+    """
+
+    def statement(f: Lipschitz, step: Share, rounds: int = Z[1:]) -> Sides:
+        suppose("step > 0", step > 0)
+
+        def next_state(state):
+            x, best = state
+            return x - step * f.gradient(x), min(best, f(x) - f.minimum)
+
+        def potential(state, n):
+            x, best = state
+            apart = x - f.minimiser
+            return 2 * step * n * best + apart @ apart <= f.distance**2 + floor * n * step**2
+
+        _, best = iterate(next_state, (f.start, f(f.start) - f.minimum), rounds, invariant=potential)
+        return at_most(best, start=f.distance**2 / (2 * step * rounds), floor=floor * step / 2)
+
+    return statement
+
+
+def kept_value(f: Smooth, rounds: int = Z[1:]) -> Sides:
+    """Gradient descent, where the state has the value at its point, and the potential says so."""
+
+    def next_state(state):
+        x, _ = state
+        new = x - f.gradient(x)
+        return new, f(new)
+
+    def potential(state, n):
+        x, value = state
+        apart = x - f.minimiser
+        return value == f(x), n * (value - f.minimum) + apart @ apart / 2 <= f.distance**2 / 2
+
+    _, value = iterate(next_state, (f.start, f(f.start)), rounds, invariant=potential)
+    return at_most(value - f.minimum, bound=f.distance**2 / (2 * rounds))
+
+
+@pytest.mark.parametrize("statement", [best_value(Fraction(1)), kept_value])
+def test_a_state_may_hold_numbers_that_depend_on_f(statement: Callable[..., Sides]) -> None:
+    claim_of_it = in_language(statement)
+    given = claim_of_it.statements[""].space.ranges
+    witness = {"f": member(), "rounds": 1, **({"step": 1} if "step" in given else {})}
+    data = family_of(claim_of_it.statements[""], "")
+    assert shown(statement, **data, witness=witness).word is kernel.Word.CERTIFIED
+
+
+def test_a_best_value_that_is_too_small_is_not_shown() -> None:
+    with pytest.raises(NotShown, match="round"):
+        family_of(in_language(best_value(Fraction(9, 10))).statements[""], "")
+
+
+def with_least(f: Smooth, rounds: int = Z[1:]) -> Sides:
+    best = iterate(lambda best: least(best, f(f.start)), f(f.start), rounds, invariant=lambda best, n: n >= 0)
+    return at_most(best, bound=f(f.start))
+
+
 @pytest.mark.parametrize(
-    ("function", "message"), [(with_a_power, "keep it in the state"), (with_a_sum, "no value of f")]
+    ("function", "message"),
+    [
+        (with_a_power, "keep it in the state"),
+        (with_a_sum, "0 [*] f.minimum"),
+        (with_least, "write min"),
+    ],
 )
 def test_what_a_loop_cannot_hold_is_refused_with_what_to_write(
     function: Callable[..., Sides], message: str
