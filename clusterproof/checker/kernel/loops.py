@@ -275,7 +275,7 @@ def solved(fact: Fact) -> tuple[int, Quotient] | None:
 
 
 def _free(kind: str) -> Any:
-    """Return a symbol, a point or a number that depends on f, of which nothing is known; its kind is as of ``_form``."""
+    """Return a symbol, a point or a number that depends on f, free of any condition; its kind is as of ``_form``."""
     record = running()
     if kind == "x":
         return record.fresh()
