@@ -26,7 +26,9 @@ from clusterproof.checker.kernel.vocabulary import Least, facts_of
 from clusterproof.checker.kernel.worlds import Form, Point
 
 State = TypeVar("State")
-"""A number, or a tuple or frozen record of numbers."""
+"""A number or point, or a tuple or frozen record of such."""
+_KINDS = {int: "x", Fraction: "x", Quotient: "x", Point: "p", Form: "v"}
+"""The letter by which a form of state names a number, a point, or a number that depends on f."""
 
 
 @dataclass(frozen=True)
@@ -143,8 +145,7 @@ def _after(loop: _Loop, rounds: Any) -> Any:
             record.add(facts=() if entries.high is None else (entry[0] <= entries.high,))
         after = loop.step(state, *entry)
         if _form(after) != _form(loop.start):
-            remedy = "a number that will depend on f starts as one, such as 0 * f.minimum"
-            raise Refused(f"a step returns a state of another form than it takes: {remedy}")
+            raise Refused("a step changes the form of a state: start a sum of values at 0 * f.minimum")
         return loop.says(after, passed + 1)
 
     aim_at("start", at_the_start)
@@ -254,13 +255,9 @@ class _Loop:
             places = [max(leaf.top.places) if type(leaf) is Quotient else -1 for leaf in leaves]
             state = like(self.start, (ends.get(at, leaf) for at, leaf in zip(places, leaves, strict=True)))
             facts = self.says(state, passed)
-        record.add(facts=tuple(fact for fact in facts if not _is_trivial(fact)))
+        told = (f for f in facts if not f.equation or type(f.slack) is Form or not is_zero(f.slack))
+        record.add(facts=tuple(told))
         return state
-
-
-def _is_trivial(fact: Fact) -> bool:
-    """Return whether a fact is that a quotient that is 0 for all values of the symbols is 0."""
-    return fact.equation and type(fact.slack) is Quotient and is_zero(fact.slack)
 
 
 def solved(fact: Fact) -> tuple[int, Quotient] | None:
@@ -276,21 +273,16 @@ def solved(fact: Fact) -> tuple[int, Quotient] | None:
 
 def _free(kind: str) -> Any:
     """Return a symbol, a point or a number that depends on f, free of any condition; its kind is as of ``_form``."""
-    record = running()
     if kind == "x":
-        return record.fresh()
-    return record.world.point() if kind == "p" else record.world.value()
+        return running().fresh()
+    return running().world.point() if kind == "p" else running().world.value()
 
 
 def _form(state: Any) -> str:
-    """Return how a state is made of numbers, points, and numbers that depend on f, written x, p and v."""
+    """Return how a state is made of numbers and points, as letters of ``_KINDS`` and brackets."""
     spend(1)
-    if type(state) in (int, Fraction, Quotient):
-        return "x"
-    if type(state) is Point:
-        return "p"
-    if type(state) is Form:
-        return "v"
+    if type(state) in _KINDS:
+        return _KINDS[type(state)]
     if type(state) is tuple:
         return f"({','.join(map(_form, state))})"
     if isinstance(state, Record):
