@@ -113,14 +113,15 @@ class Definitions:
             or getattr(node, "type_params", None)
         ):
             raise self.compiler.refuse(node, "a record is a @dataclass(frozen=True) without a base")
-        names = [self._member_name(each) for each in node.body]
-        if len({*names}) < len(names):
+        listed = [self._member_name(each) for each in node.body]
+        names = {*listed}
+        if len(names) < len(listed):
             raise self.compiler.refuse(node, f"the record {node.name} has a name twice")
         fields: list[str] = []
         defaults: dict[str, Any] = {}
         members: dict[str, Any] = {}
         each: Any
-        for name, each in zip(names, node.body, strict=True):
+        for name, each in zip(listed, node.body, strict=True):
             self._require_outside_class(each, names)
             if isinstance(each, ast.FunctionDef):
                 members[name] = self._method(each)
@@ -144,7 +145,7 @@ class Definitions:
             )
         return str(name)
 
-    def _require_outside_class(self, node: Any, names: list[str]) -> None:
+    def _require_outside_class(self, node: Any, names: set[str]) -> None:
         """Require defaults that name nothing of their class: Python would look there first."""
         if isinstance(node, ast.FunctionDef):
             defaults = [*node.args.defaults, *filter(None, node.args.kw_defaults)]

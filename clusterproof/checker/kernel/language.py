@@ -121,7 +121,8 @@ class Compiler(Expressions, ast.NodeTransformer):
             value = ast.Constant(None) if node.value.value is None else self.visit(node.value.value)
             return ast.Expr(ast.Yield(value))
         if isinstance(node.value, ast.YieldFrom):
-            return ast.Expr(ast.YieldFrom(call("__each", self.visit(node.value.value))))
+            # its generator would have to be closed with this one, as Python does
+            raise self.refuse(node, "yield from is left out: write a loop that yields each entry")
         return ast.Expr(self.visit(node.value))
 
     def visit_Starred(self, node: ast.Starred) -> ast.AST:

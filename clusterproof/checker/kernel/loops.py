@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from clusterproof.checker.kernel.evaluation import Outside, Refused, Used, proving, running, spend
-from clusterproof.checker.kernel.numbers import Abstract, whole
+from clusterproof.checker.kernel.numbers import Abstract, number
 from clusterproof.checker.kernel.operations import each
 from clusterproof.checker.kernel.polynomials import constant
 from clusterproof.checker.kernel.quotients import Fact, Many, Quotient, is_zero
@@ -108,7 +108,7 @@ def iterate(
         entries: Iterable[tuple[Any, ...]] = (
             ((entry,) for entry in each(rounds))
             if type(rounds) in (list, tuple)
-            else (() for _ in each(range(whole(rounds))))
+            else (() for _ in each(range(_counted(rounds))))
         )
         _look(invariant, start, 0)
         for passed, entry in enumerate(entries):
@@ -123,6 +123,14 @@ def iterate(
             return last
         except Outside as outside:
             raise Refused(f"a hypothesis within a round that fails: {outside}") from None
+
+
+def _counted(rounds: Any) -> int:
+    """Return a number of rounds. A Fraction may be one, as a symbol does not tell it from an int."""
+    exact = number(rounds)
+    if exact.denominator != 1:
+        raise Refused(f"{exact} rounds: their number must be an integer")
+    return int(exact)
 
 
 def _after(loop: _Loop, rounds: Any) -> Any:

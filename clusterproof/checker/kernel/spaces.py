@@ -36,6 +36,7 @@ class End:
     def value(self, so_far: Instance, box: Sequence[Ends] = ()) -> Any:
         """Return the value; what it divides by has a sign on the box of earlier symbols."""
         with evaluating() as evaluation:
+            spend(len(self.names))
             try:
                 value = self.function(*(so_far[name] for name in self.names))
             except Outside as outside:

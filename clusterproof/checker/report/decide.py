@@ -23,7 +23,16 @@ from clusterproof.checker.report import sentences
 from clusterproof.checker.report.limits_of_evidence import doubts_of, exclude_each_other
 from clusterproof.checker.report.potentials import line_of_potential
 from clusterproof.checker.report.replay import find_line
-from clusterproof.checker.report.verdict import FALSE, Line, Verdict, line_of, main_of, version, with_facts
+from clusterproof.checker.report.verdict import (
+    FALSE,
+    Line,
+    Tightness,
+    Verdict,
+    line_of,
+    main_of,
+    version,
+    with_facts,
+)
 from clusterproof.checker.search.evaluation import Evaluation
 from clusterproof.checker.search.evidence import evidence_of
 from clusterproof.checker.search.findings import Findings
@@ -236,7 +245,7 @@ def _with_worst_case(line: Line, worst: WorstCase) -> Line:
     )
 
 
-def _tightness(tried: Tried, findings: Findings) -> dict[str, dict[str, Any]] | None:
+def _tightness(tried: Tried, findings: Findings) -> dict[str, Tightness] | None:
     """Return each term's ratio with its instance; the whole bound's ratio omits instances where the sides are equal."""
     factors = dict(findings.factors)
     only_at: dict[str, Any] = {}

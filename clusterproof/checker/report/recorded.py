@@ -116,6 +116,10 @@ def verdict_of(record: Mapping[str, Any], kept: Kept) -> Verdict:
             role = kernel.POTENTIAL if is_potential else roles[statement.name]
             read = replace(_line(each), evidence=own, role=role)
             lines.append(with_facts(claim, read))
+        if type(record["seed"]) is not int or not f"{record['reason']}{record['version']}".isprintable():
+            raise ValueError(
+                "a seed is an integer, and a reason and a version are one line that can be printed"
+            )
         return Verdict(
             **vars(main_of(lines)) | {"reason": record["reason"], "repaired_by": claim.repaired_by},
             claim=claim.id,
@@ -253,7 +257,7 @@ def _difference(verdict: Verdict, line: Line) -> str | None:
         found = replay(verdict.claim, numbers)
     except InvalidArgument as error:
         return f"it cannot be evaluated again: {error}"
-    if (found.verdict in FALSE) is not (line.verdict in FALSE):
+    if found.verdict is not line.verdict and (found.verdict in FALSE or line.verdict in FALSE):
         return f"evaluated again it is {found.verdict}"
     for name in ("measured", "bound"):
         was, now = getattr(line, name), getattr(found, name)

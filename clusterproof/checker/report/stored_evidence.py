@@ -88,6 +88,7 @@ def read_evidence(paper: str, folder: Path | None = None) -> Kept:
     path = (folder or library_evidence()) / f"{paper}.json"
     try:
         kept = parse_json(read_file(path, TEXT))
+        json.dumps(kept, ensure_ascii=False).encode()  # half of a sign cannot be written
         texts, evidence, verdicts = kept["texts"], kept["evidence"], kept["verdicts"]
         if (
             all(type(each[name]) is str for each in evidence for name in NAMES)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
-from typing import Any, TypeVar
+from typing import Any, NotRequired, TypedDict, TypeVar
 
 from clusterproof.checker import kernel
 from clusterproof.checker.claims.claim import Claim, arguments_of, source_of
@@ -17,6 +17,15 @@ from clusterproof.common import InvalidArgument
 from clusterproof.common.notebook import html_table
 
 L = TypeVar("L", bound="Line")
+
+
+class Tightness(TypedDict):
+    """How near a bound or a term of it is to what was measured, see ``Line``."""
+
+    ratio: float | None
+    instance: NotRequired[dict[str, Any] | None]
+    only_at: NotRequired[dict[str, Any]]
+
 
 HOLDS = (Kind.CERTIFIED, Kind.CONSISTENT)
 FALSE = (Kind.VIOLATED, Kind.ILL_POSED)
@@ -94,7 +103,7 @@ class Line:
     basis: str | None = None
     evidence: dict[str, Any] | None = None
     outside: str = ""
-    tightness: dict[str, dict[str, Any]] | None = None
+    tightness: dict[str, Tightness] | None = None
     worst: float | None = None
     worst_exact: str | None = None
     only_where: str | None = None

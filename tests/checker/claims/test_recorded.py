@@ -19,6 +19,7 @@ from clusterproof.checker.report.rests_on import _version, key_of
 from clusterproof.checker.report.stored_evidence import Kept, read_evidence
 from clusterproof.checker.report.verdict import Verdict
 from clusterproof.commands.application import main
+from clusterproof.common import InvalidArgument
 from clusterproof.library import library_evidence
 
 HELPER = """
@@ -207,10 +208,38 @@ def at_another_instance(record: dict[str, Any], kept: Kept) -> None:
     record["lines"][0]["tightness"]["all"]["instance"]["step"] = "1/4"
 
 
+def called_ill_posed(record: dict[str, Any], kept: Kept) -> None:
+    record["lines"][0]["verdict"] = "ill-posed"
+
+
+def with_a_ratio_that_is_a_text(record: dict[str, Any], kept: Kept) -> None:
+    record["lines"][0].setdefault("tightness", {})["all"] = {"ratio": "x"}
+
+
+def with_a_ratio_without_a_number(record: dict[str, Any], kept: Kept) -> None:
+    record["lines"][0].setdefault("tightness", {})["all"] = {}
+
+
+def with_two_lines_as_its_version(record: dict[str, Any], kept: Kept) -> None:
+    record["version"] = "0.2.0\nmine/other  certified"
+
+
+def test_half_a_sign_is_no_text_of_evidence(tmp_path: Path) -> None:
+    text = json.dumps({"texts": {"a/b": "\ud800"}, "evidence": [], "verdicts": []})
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(InvalidArgument, match="must be the JSON of records"):
+        read_evidence("a", tmp_path)
+
+
 def test_a_forged_record_is_not_believed(folder: Path) -> None:
     forgeries: dict[str, tuple[Callable[..., None], ...]] = {
-        "certified": (without_evidence,),
-        "violated": (without_evidence,),
+        "certified": (
+            without_evidence,
+            with_a_ratio_that_is_a_text,
+            with_a_ratio_without_a_number,
+            with_two_lines_as_its_version,
+        ),
+        "violated": (without_evidence, called_ill_posed),
         "tried": (called_certified, called_violated, larger, at_another_instance),
     }
     for name, several in forgeries.items():

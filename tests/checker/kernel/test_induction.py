@@ -185,6 +185,21 @@ def test_a_hypothesis_joined_by_and_is_one() -> None:
     assert shown(strip, {"x": 2}, "squares", blocks=[block]).word is kernel.Word.OPEN
 
 
+def test_a_whole_fraction_is_a_number_of_rounds_as_a_symbol_is() -> None:
+    """A proof takes one symbol for an int and for a Fraction, so that both are numbers of rounds."""
+
+    def counted(rounds: Count) -> Sides:
+        return at_most(
+            iterate(lambda n: n + 1, 0, Fraction(rounds), invariant=lambda n, k: n == k), bound=rounds
+        )
+
+    assert iterate(lambda n: n + 1, 0, F(3)) == 3
+    assert shown(counted, {"rounds": 0}, states=1)
+    assert counted(4).measured == 4
+    with pytest.raises(kernel.Refused, match="must be an integer"):
+        iterate(lambda n: n + 1, 0, F(1, 2))
+
+
 def test_a_loop_is_what_python_makes_of_it() -> None:
     assert iterate(lambda x: 2 * x, 1, 10, invariant=lambda *_: False) == 1024
     assert iterate(lambda x, y: x - y, 10, (1, 2, 3)) == 4
