@@ -63,6 +63,10 @@ def violated(step: Step):
 def tried(step: Step):
     algorithm = FedAvg(step_size=0.5)
     return at_most(algorithm.step_size * float(Line().at(twice(half(step)))), most=float(helper.LIMIT))
+
+@claim("recorded/searched")
+def searched(step: Step):
+    return at_most(float(step), most=FedAvg(step_size=0.5).step_size)
 """
 EVERY = ("certified", "violated", "tried")
 
@@ -240,6 +244,7 @@ def test_a_forged_record_is_not_believed(folder: Path) -> None:
             with_two_lines_as_its_version,
         ),
         "violated": (without_evidence, called_ill_posed),
+        "searched": (called_ill_posed,),
         "tried": (called_certified, called_violated, larger, at_another_instance),
     }
     for name, several in forgeries.items():
