@@ -31,7 +31,7 @@ STATIONARY = 0.1
 """Largest ratio of mean to largest update of a cluster that can be split (SoFL, 4.1)."""
 
 INCONGRUENT = 0.25
-"""Smallest ratio of such a cluster's largest update to that of the first round."""
+"""Smallest ratio of such a cluster's largest update to the first round's largest update."""
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ class FPFC(Algorithm[FusionState]):
         SCAD it lies between ``smoothing`` and 0.5, and equals ``smoothing`` if that is larger; for l1 it is any
         positive number.
     pair_rule
-        Pairs that a round updates: those with at least one participant (``"either"``, the public code), with
+        Pairs that a round updates: pairs with at least one participant (``"either"``, the public code), with
         two (``"both"``, the printed rule, with which a single participant changes no pair), or
         ``"all"``.
     start

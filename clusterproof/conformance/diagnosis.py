@@ -247,7 +247,7 @@ def explain(
 
     The search tries single mistakes, fitted constants, single mistakes and constants under another admissible form,
     pairs, three causes, and constants with a mistake, in this order. The sentence names another algorithm if that
-    explains the runs. Otherwise it states what is true of every run.
+    explains the runs. Otherwise it states properties of every run.
     """
     search = _Search(definition, runs, dtype)
     several = search.several()
@@ -300,7 +300,7 @@ def admissible_variant(
 ) -> dict[str, Any] | None:
     """Return the fewest changed settings under which every run agrees with the definition; None if there are none.
 
-    The settings are those with several admissible values, and a server step that is constant for every requested value.
+    They include settings with several admissible values, and a server step that is constant for every requested value.
     """
     settings = runs[0].probe.settings
     for changed in ({}, *admissible_forms(definition, settings)):

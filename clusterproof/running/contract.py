@@ -105,7 +105,7 @@ class Guard:
             raise self._refused(rule, remedy)
 
     def check_unwritten(self, state: State, copies: Mapping[str, np.ndarray]) -> None:
-        """Require that the arrays of a state equal those that ``copy_arrays`` returned before the round."""
+        """Require that the arrays of a state equal the result of ``copy_arrays`` before the round."""
         name = written(state, copies)
         if name is not None:
             rule = f"must leave the state that `step` is given unchanged, and writes into its `{name}`"
@@ -134,7 +134,7 @@ def dtype_of(array: Array) -> str:
 
 
 def arrays_of(value: Any, name: str = "") -> Iterator[tuple[str, Array]]:
-    """Yield the arrays in a state by name, also those in dataclasses, lists and mappings."""
+    """Yield the arrays in a state by name, including arrays in dataclasses, lists and mappings."""
     if is_array_api_obj(value):
         yield name, value
     elif is_dataclass(value):

@@ -216,7 +216,7 @@ def _bound(
     counts: float,
     fluctuation: float = 0.0,
 ) -> Tube:
-    """Compute the bound by its recursion; the parameters are those of ``gaussian_chains``."""
+    """Compute the bound by its recursion; see ``gaussian_chains`` for the parameters."""
     if counts and dynamics.algorithm.averaging == "model":
         raise InvalidArgument(
             "counted",

@@ -131,7 +131,7 @@ def method_round(
 
 
 def method_map(rule: Callable[..., Any], *given: Any, **settings: Any) -> RoundMap:
-    """Return the map of a round of a method whose rounds are affine; the arguments are those of ``method_round``."""
+    """Return the map of a round of a method whose rounds are affine; see ``method_round`` for the arguments."""
     return map_of(*method_round(rule, *given, **settings))
 
 

@@ -127,7 +127,7 @@ def moments_of(
 
 @dataclass(frozen=True)
 class AllAtOnce(EveryClient):
-    """Clients whose vectors are an array, (N, ...), and split the list of those of which a mean was taken."""
+    """Clients whose vectors are an array, (N, ...); ``split`` lists the vectors whose mean was taken."""
 
     def mean(self, vector: np.ndarray) -> np.ndarray:
         """Return the mean, and keep the vectors."""

@@ -300,7 +300,7 @@ class Law:
     round, distance
         Round and distance where the run leaves the path; if it follows the path, the largest distance.
     coins, heads
-        Number of coins that the models determine, and number of those with communication.
+        Number of coins that the models determine, and number of these coins with communication.
     reason
         Why there is no comparison, if no hypothesis says it.
     unmet

@@ -122,7 +122,7 @@ def check_same_task(task: Task, trace: Trace) -> None:
             raise InvalidArgument(
                 f"task.{name}",
                 short(repr(given.get(name))),
-                f"must be that of the task on which the trace was run, {short(repr(ran.get(name)))}",
+                f"must equal the setting of the trace's task, {short(repr(ran.get(name)))}",
                 "give that task; synthetic.from_settings(trace.settings['task']) makes it again",
             )
 

@@ -229,7 +229,7 @@ class OneModelRun(Run):
         return replace(self.follows(Run(self.task, found).models), measured=found.measured)
 
     def follows(self, models: np.ndarray) -> Path:
-        """Return whether the models differ from those of a path (rounds + 1, R, 1, d) by more than rounding."""
+        """Return whether the models differ from a path's models (rounds + 1, R, 1, d) by more than rounding."""
         wrong = self.departure(models)
         if wrong is not None:
             return Path("differs", *wrong)

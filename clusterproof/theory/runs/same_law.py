@@ -134,7 +134,7 @@ def same_law(
     """
     check_same_task(task, trace)
     algorithm = dynamics_of(trace) if algorithm is None else algorithm
-    check_instance("algorithm", algorithm, Algorithm, "leave it out for that of the trace")
+    check_instance("algorithm", algorithm, Algorithm, "leave it out for the trace's algorithm")
     models = trace.models if trace.models.ndim == 4 else trace.models[:, None]
     assignments = trace.assignments.reshape(trace.rounds, models.shape[1], -1)
     tolerance = max(SINGLE if for_bound else TOLERANCE, 1e3 * float(np.finfo(trace.models.dtype).eps))
@@ -143,7 +143,7 @@ def same_law(
     once = _own_run(algorithm, task, trace, starts, 1)
     if once.models.shape != models.shape or not _close(models[:1], once.models[:1], tolerance).all():
         rule = f"must start from the models of the run, {models.shape[2:]}"
-        raise InvalidArgument("algorithm", algorithm, rule, "give that of the run")
+        raise InvalidArgument("algorithm", algorithm, rule, "give the run's algorithm")
     rounding = 1e-3 * tolerance * unit_of([once.models[:2]])
     distinct = starts[:1] if (starts == starts[:1]).all() else starts
     if not _draws_numbers(algorithm, task, distinct, trace.rounds):
@@ -160,7 +160,7 @@ def same_law(
     if for_bound and replicates < FEWEST:
         return "not compared", f"it takes {FEWEST} replicates or more of a random run"
     if for_bound and size * max(REFERENCES[0], replicates) > AFFORDABLE:
-        return "not compared", "of so large a run that takes long; assert_same_law does it"
+        return "not compared", "the comparison takes long for so large a run; assert_same_law does it"
     for least in (REFERENCES[0], min(REFERENCES[1], ENTRIES // size)):
         copies = math.ceil(max(least, REFERENCES[0], replicates) / replicates)
         reference = _own_run(algorithm, task, trace, np.tile(starts, (copies, 1, 1)), 2)
@@ -174,7 +174,7 @@ def same_law(
             return kind, sentence
         kind, sentence = (
             "inconclusive",
-            f"{sentence}; but starts that differ by rounding give another law, too",
+            f"{sentence}; but starts that differ by rounding also give another law",
         )
     seed = int(trace.settings["seed"]) + 4 * OTHER_SEED
     by_round = compare_rounds(algorithm, task, once, models, assignments, seed=seed, tolerance=tolerance)
@@ -313,7 +313,7 @@ def _compare_repeated(
     rounding = 1e-3 * tolerance * unit_of([own.models[:2]])
     moved = _own_run(given, task, trace, _perturbed(starts, PERTURBATIONS, rounding), 1)
     stable = _stable(own, moved, len(known), tolerance)
-    reason = "the participants are those of the run, and nothing else is random"
+    reason = "the participants are the run's participants, and nothing else is random"
     mistake = partial(likely_mistake, algorithm, task, participants)
     arrays = models[:, known], assignments[:, known]
     return _compare_paths(*arrays, own, stable, tolerance, known, reason, mistake)

@@ -61,7 +61,7 @@ def theorem_1(
 
     Source
         Zhao et al. (2023), Theorem 1 and Appendix B; the printed 16L / (mu p) is read as (A42).
-        ``cfl-mgd/theorem-1-small-constant`` treats constants of which the paper states only the existence.
+        ``cfl-mgd/theorem-1-small-constant`` treats constants that, by the paper, only exist.
     """
     floor, start = C_4 * share, separation / (4 * root_of_kappa)
     suppose(
@@ -178,7 +178,7 @@ def theorem_1_small_constant(clients: int = CLIENTS, own: int = OWN, momentum: F
 
     Hypotheses
         As Theorem 1, with c_4 any of 1/33, 1/64, 1/256, 1/1024: from 1/32 on rho >= ||e_0||. The probability
-        1 - P lambda_5 of a round is positive, 8 exp(-l m / 8) < 1, and with it that of Theorem 1 as meant,
+        1 - P lambda_5 of a round is positive, 8 exp(-l m / 8) < 1, and so is the probability of Theorem 1 as meant,
         1 - ... - 4 exp(-clm).
 
     Statement

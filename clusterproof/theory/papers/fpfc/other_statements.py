@@ -6,7 +6,7 @@ OTHER_STATEMENTS = {
         "table 1: accuracy, clusters and index",
     ),
     "table: fpfc/figure-1": ("figure 1: MNIST and Fashion-MNIST",),
-    "table: fpfc/table-1; said of the paper's own runs, which runs of ours neither prove nor refute": (
+    "table: fpfc/table-1; a statement on the paper's own runs, which our runs neither prove nor refute": (
         "conclusions: FPFC outperforms all six baselines",
     ),
     "no measure of expensive is named, and nothing follows from it for the models": (

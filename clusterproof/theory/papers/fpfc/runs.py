@@ -90,7 +90,7 @@ def bound_models_by_one_term(
     """
     quadratic, setting = _setting(task, trace)
     if (rule := setting.algorithm.pair_rule) != "all" and setting.participation < 1:
-        remedy = "fpfc/repaired-models speaks of pairs that wait"
+        remedy = "fpfc/repaired-models covers pairs that wait"
         raise InvalidArgument("pair_rule", rule, "must be 'all' if not all clients take part", remedy)
     return _bound_on_models(setting, quadratic, trace, setting.local_steps_factor, failure_probability)
 
@@ -108,7 +108,7 @@ def bound_models_at_large_augmentation(
     quadratic, setting = _setting(task, trace)
     if not setting.largely_augmented:
         rule = f"must be at least 8 L_g = {8 * setting.penalty.lipschitz:g}"
-        remedy = "fpfc/repaired-models speaks of smaller ones"
+        remedy = "fpfc/repaired-models covers smaller ones"
         raise InvalidArgument("augmentation", setting.algorithm.augmentation, rule, remedy)
     return _bound_on_models(setting, quadratic, trace, setting.first_step_factor, failure_probability)
 
@@ -231,7 +231,7 @@ def _setting(task: Mixture, trace: Trace) -> tuple[QuadraticMixture, Constants]:
     setting = Constants(algorithm, task.clients, task.client_smoothness, 0.0)
     for name, holds, rule in kinds_of_runs(setting):
         if not holds:
-            remedy = "the theorem does not speak of other runs"
+            remedy = "the theorem does not cover other runs"
             raise InvalidArgument(name, getattr(algorithm, name), rule, remedy)
     remedies = {"augmentation": "raise it", "step_size": "lower it"}
     for need, (name, remedy) in zip(repaired_needs(setting), remedies.items(), strict=True):

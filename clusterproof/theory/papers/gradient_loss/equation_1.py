@@ -57,7 +57,7 @@ def equation_1(
 
     Hypotheses
         Descent sign, and no gradient is 0; lambda in [0.1, 0.5], as in Fig. 4. With the sign of (3) as printed, the
-        scores are those of the opposite moves. One dimension, and ``rows`` copies of the row x = 1, y = 0.
+        scores belong to the opposite moves. One dimension, and ``rows`` copies of the row x = 1, y = 0.
 
     Statement
         The maximiser of lambda S_ik - (1 - lambda) L_ik is the same on the mini-batch and on its copies.

@@ -43,8 +43,8 @@ def purity_as_accuracy(true: str = among("001122", "000111", "0011"), found: str
         Section III-A1. There are no more clusters than true ones, and the names are as favourable as possible.
 
     Statement
-        P = (1 / M) sum_k max_j |M*_j and M_k|, with M_k the devices of cluster k and M*_j those of true cluster j, is
-        at most the share of devices in the true cluster that names theirs, for the best one-to-one naming.
+        P = (1 / M) sum_k max_j |M*_j and M_k|, with M_k the devices of cluster k and M*_j the devices of true cluster
+        j, is at most the share of devices in the true cluster that names theirs, for the best one-to-one naming.
 
     Source
         Lin et al. (2023), Section III-A3: "purity which is defined as the percentage of devices that are classified
@@ -131,7 +131,7 @@ def class_overlap(data: str = among(*OVERLAPS), unused: int = Z[0:]) -> Sides:
     """Devices in different clusters have at least 6 common classes.
 
     Hypotheses
-        10 classes, each cluster with 8 of them. EMNIST: 62 classes, of which 15 pairs are merged, each of
+        10 classes, each cluster with 8 of them. EMNIST: 62 classes, 15 pairs of them merged, and each of
         8 clusters with 40.
 
     Statement

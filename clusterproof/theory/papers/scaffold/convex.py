@@ -43,7 +43,7 @@ def convex(clients: PlanarClients, start: Start) -> dict[str, Sides]:
         points.
 
     Proof
-        I: that of ``scaffold/sharp-option-1`` for mu = 0, where p = s = 1, m = 0 and C_k = k, with 1/4 for 1/3, and
+        I: as for ``scaffold/sharp-option-1`` with mu = 0, where p = s = 1, m = 0 and C_k = k, with 1/4 for 1/3, and
         with its steps "one local step", "curvature" and "share". Of the multiplier lambda_{0*} only the part above K /
         4 is used: K / 4 times mean h(x - x*) = eta (f(x) - f*) is what a round gains, and A_0 = B_0 - K^2 / 4 is at
         least K (K + 4) / 8, the step "first local step". The sum of xi_k^2 / A_k is at most 1/4, the step "sum"; for K

@@ -112,8 +112,8 @@ def elbow_below_chord(
         other set of z >= 3 winners, and never z.
 
     Source
-        Ours on Zhang and Qiao (2024), Algorithm 1, line 14 and (6). Tight. The only sets of winners
-        that are called one cluster are thus those that are most clearly z of them.
+        Ours on Zhang and Qiao (2024), Algorithm 1, line 14 and (6). Tight. So the elbow calls
+        exactly those sets of winners one cluster that most clearly form z clusters.
 
     Proof
         Make k - 1 random points clusters of their own and the rest one cluster. Its sum is the sum of the squared

@@ -63,7 +63,7 @@ def equation_10(
 
 
 NEURONS = 5
-"""Neurons in a row, the first of which wins."""
+"""Neurons in a row; the first one wins."""
 
 
 @claim(

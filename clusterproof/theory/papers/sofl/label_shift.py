@@ -51,7 +51,7 @@ def label_shift_ceiling(
 
     Hypotheses
         K clusters of equal weight with the same inputs; cluster c has the labels (y + s_c) mod 10, with
-        distinct s_c mod 10. The accuracy is that of the server's model, before any local training.
+        distinct s_c mod 10. The accuracy concerns the server's model, before any local training.
 
     Statement
         mean over the clusters of P(h(x) = y + s_c) <= 1/K for every function h; more generally, at most

@@ -274,7 +274,7 @@ def sentences_on_tables() -> dict[str, Sides]:
             accuracy." False as printed: CIFAR-10, K = 2. What holds is (above FedAvg and FedProx).
         (5.2.6, drop of each)
             From K = 2 to 8 "the accuracies of FedAvg and FedProx on the MNIST and CIFAR-10 experiments drop by 33% and
-            20%, respectively". False of each method, which is the reading's; true of the mean of the two, (5.2.6, drop
+            20%, respectively". False of each method, as the reading takes it; true of the mean of the two, (5.2.6, drop
             in the mean), and of FedAvg on MNIST with FedProx on CIFAR-10.
         (5.2.6, Table 5)
             "When alpha gradually increases, the accuracy of FedAvg and FedProx decreases slightly", from phi = 0.5 to 1

@@ -92,7 +92,7 @@ def theorem_1_at_the_end(learning_rate: Fraction = RATE, near: Fraction = Q[0:1]
         Zhang and Qiao (2024), Section 4.1: "the corresponding neurons will be located at the center-of-mass position
         of the client subset". The reading takes it for the end of a run, in mean square and in the limit of long
         runs; the paper has no quantity there, and "usually located" in Step 5. The schedule ends at eta_0 / 3 and
-        sigma_0 / 3, whatever T_max. Theorem 1 is about n -> infinity, see ``sofl/theorem-1``: in a run that goes on
+        sigma_0 / 3, for every T_max. Theorem 1 is about n -> infinity, see ``sofl/theorem-1``: in a run that goes on
         past T_max the distance vanishes.
 
     Proof

@@ -51,7 +51,7 @@ def running_mean(
 
     Source
         MacQueen (1967), reference 18 of Zhang and Qiao (2024); the exact core of Theorem 1. Identity. The
-        samples are those won along the way, not those of the final cell.
+        samples were won along the way; they are not the final cell's samples.
 
     Proof
         w + (x - w) / n = ((n - 1) w + x) / n.

@@ -262,5 +262,5 @@ def psi(lower: Exponent, upper: Exponent) -> Sides:
 
 @row_lemma.step("coefficients")
 def coefficients(i: Power) -> Sides:
-    """The coefficients 2 / (i + 2) of gamma are at most those of its pole."""
+    """The coefficients 2 / (i + 2) of gamma are at most its pole's coefficients."""
     return at_most(Fraction(2) / (i + 2), pole=1)

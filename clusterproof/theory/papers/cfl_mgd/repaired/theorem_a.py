@@ -121,7 +121,7 @@ def pairwise_error(task: SmallTask, share: Share, stream: Stream) -> dict[str, S
         choosing.
 
     Statement
-        P(the mean squared residual of chi_q is at most that of chi_p) <= pi(B) = I_(1 / (1 + rho))(n'/2, n'/2), with
+        P(the mean squared residual of chi_q is at most chi_p's) <= pi(B) = I_(1 / (1 + rho))(n'/2, n'/2), with
         a = sqrt(L) B, b = sqrt(mu) (Delta - B): rho = (s^2 + b^2) / (s^2 + a^2) if s^2 <= a b, and otherwise
         (1 + u) / (1 - u), u = (b - a) / sqrt(4 s^2 + (b - a)^2).
 
