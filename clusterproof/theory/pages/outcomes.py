@@ -63,7 +63,7 @@ class Outcome:
     Attributes
     ----------
     outcome
-        Whether the run keeps to it.
+        Whether the run keeps to the theorem.
     claim
         Id of the claim, such as ``cfl-mgd/theorem-d``.
     source

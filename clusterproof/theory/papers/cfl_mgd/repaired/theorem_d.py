@@ -74,7 +74,7 @@ def theorem_d(
         for the counts; a union over rounds and clusters; induction: there is no bad round. Given the record the
         rows keep their law. The mean over a cluster's participants follows the recursion of T H steps; inside a
         round a client's own noise replaces the mean's. A centred hypergeometric count is sub-Gaussian (Hoeffding
-        1963, Serfling 1974). In full in ``docs/explanation/theorem-d.md``.
+        1963, Serfling 1974). The full proof is in ``docs/explanation/theorem-d.md``.
 
     Symbols
         m ``clients``, n' ``samples``, alpha_p = eta l_p, Pi_t the noise-free response, K participants, k_(t,p) the
