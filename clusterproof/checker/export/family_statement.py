@@ -49,8 +49,9 @@ class FamilyStatement:
             if self.loop.rounds.operator != "quantity":
                 raise Refused("no theorem for Rocq about functions has a computed number of rounds yet")
             counts = [self.loop.rounds.parts[0]]
-            if len(self.loop.after) != 1 or len(self.loop.start) != 1:
-                raise Refused("no theorem for Rocq about functions has branches in its rounds yet")
+            paths = [len(after.decided) for after in self.loop.after]
+            if paths not in ([0], [1, 1]) or len(self.loop.start) != 1:
+                raise Refused("no theorem for Rocq about functions has more than one branch in a round yet")
         self.first = self.loop.start[0].view if self.loop else case.view
         self.frame = frame = Frame(self.first, numbers, counts)
         self.counts = counts
@@ -160,21 +161,31 @@ class FamilyStatement:
     ) -> tuple[list[tuple[str, str]], str]:
         """Return what is defined before the conclusion, and the conclusion."""
         frame, case, wanted = self.frame, self.case, self.source.names
-        after = loop.after[0]
-        everything = [*loop.start[0].leaves, *after.leaves, *roots]
-        leaves = set(self.named)
-        of_states = depending([*everything, *points_of(case.view), *points_of(after.view)], leaves)
+        asked = [side for after in loop.after for c, _ in after.decided for side in (c.left, c.right)]
+        of_rounds = [*asked, *(leaf for after in loop.after for leaf in after.leaves)]
+        everything = [*loop.start[0].leaves, *of_rounds, *roots]
+        points = [
+            point for view in (case.view, *(after.view for after in loop.after)) for point in points_of(view)
+        ]
+        of_states = depending([*everything, *points], set(self.named))
         others = {id(node) for node in in_order(everything)} - of_states
         top = Words(frame, self.first, everything, wanted, symbols, self.named, others)
         self._top_lets = [(own, top.text(node, define=True)) for own, node in top.lets]
         named = {**top.named, **self.named}
-        inner = Words(frame, after.view, after.leaves, wanted, symbols, named, of_states)
         self.one_round = frame.names.new("one_round")
         self.last, self.begun = frame.names.new("last"), frame.names.new("first")
-        body = with_lets(
-            [(own, inner.text(node, define=True)) for own, node in inner.lets],
-            tuple_of([inner.text(leaf) for leaf in after.leaves]),
-        )
+        bodies = []
+        for after in loop.after:
+            inner = Words(frame, after.view, after.leaves, wanted, symbols, named, of_states)
+            inside = [(own, inner.text(node, define=True)) for own, node in inner.lets]
+            bodies.append(with_lets(inside, tuple_of([inner.text(leaf) for leaf in after.leaves])))
+        body = bodies[0]
+        if len(bodies) > 1:
+            ((comparison, _),) = loop.after[0].decided
+            plain = Words(frame, loop.after[0].view, [], {}, symbols, named, set())
+            small, large = map(plain.text, plain.sides(comparison))
+            word = "Rlt_dec" if comparison.sign in ("<", ">") else "Rle_dec"
+            body = f"if {word} ({small}) ({large}) then {bodies[0]} else {bodies[1]}"
         kind = " * ".join(self.kinds)
         opened = f"let {quoted(self.state)} := state' in\n  "
         self.kind = f"({kind})%type"

@@ -14,6 +14,7 @@ from clusterproof.checker.export.traced import (
     Traced,
     View,
     lifted,
+    noting_branches,
     plain,
     quantities,
 )
@@ -39,11 +40,22 @@ class Line:
 
 @dataclass
 class Said:
-    """What an invariant says of a state: the state's numbers and points, the comparisons, and what is known then."""
+    """What an invariant says of a state.
+
+    Attributes
+    ----------
+    leaves, parts, view
+        The state's numbers and points, the comparisons, and what is known of functions then.
+    before, decided
+        After a round what was said before it, and the comparisons that it branched on, with the kernel's facts that
+        hold on its path.
+    """
 
     leaves: list[Traced]
     parts: list[Any]
     view: View
+    before: Sequence[Said] = ()
+    decided: Sequence[tuple[Comparison, Any]] = ()
 
 
 @dataclass
@@ -172,6 +184,8 @@ class _Followed:
         self._kept: dict[int, tuple[Any, Traced]] = {}
         self._passed: Traced | None = None
         self._stepped = False
+        self._before: list[Said] = []
+        self._decided: list[tuple[Comparison, Any]] = []
         self._leaves: list[Traced] = []
 
     def last(self) -> Any:
@@ -208,7 +222,11 @@ class _Followed:
 
     def _one_round(self, state: Any) -> Any:
         self._stepped = True
-        return self._plain(self._step(like(self._form, iter(self._traced(state)))))
+        known = len(running().now.path)
+        with noting_branches() as branched:
+            after = self._plain(self._step(like(self._form, iter(self._traced(state)))))
+        self._decided = [(branched[id(asked)], decided) for asked, decided in running().now.path[known:]]
+        return after
 
     def _says(self, state: Any, passed: Any) -> Any:
         if passed is self._loop.rounds.value and not self._loop.last:
@@ -226,7 +244,12 @@ class _Followed:
             self._passed = rounds
         found = self._invariant(like(self._form, iter(leaves)), rounds)
         parts = list(found) if type(found) in (tuple, list) else [found]
-        kept.append(Said(leaves, parts, self._source.asked.view()))
+        said = Said(leaves, parts, self._source.asked.view())
+        if kept is self._loop.after:
+            said.before, said.decided, self._before = self._before, self._decided, []
+        elif kept is self._loop.before:
+            self._before.append(said)
+        kept.append(said)
         return tuple(map(plain, parts))
 
 

@@ -18,9 +18,13 @@ from clusterproof.checker.export.sum_of_symbols import divisor_pairs, sum_of
 from clusterproof.checker.export.traced import Comparison, Traced, View, in_order
 from clusterproof.checker.kernel.evaluation import Refused, Used, limited
 from clusterproof.checker.kernel.evidence import FIELDS, HEAD
+from clusterproof.checker.kernel.loops import Goal
 from clusterproof.checker.kernel.polynomials import constant
 from clusterproof.checker.kernel.positivity import bounded
 from clusterproof.checker.kernel.quotients import Fact, Quotient
+
+BRANCH = "match goal with |- context [if ?c then _ else _] => destruct c as [F'|F'] end."
+"""The tactic that goes both ways of a round's branch."""
 
 
 def family(text: str, record: Mapping[str, Any], name: str = "certified") -> list[str]:
@@ -193,7 +197,7 @@ class _Theorem:
         steps = [f"pose (inv' := {invariant})."]
         # the first state
         start = goals["start"]
-        outer = {
+        outer: dict[int, tuple[Comparison | None, str]] = {
             key: (c, self._of.hypotheses[id(c.fact)])
             for key, c in ((id(c.fact), c) for _, c in self._of.supposed)
         }
@@ -217,34 +221,23 @@ class _Theorem:
         ]
         self._definitions += place.definitions
         # a round
-        a_round, after = goals["round"], loop.after[0]
-        passed = self._passed(loop)
-        at = min(passed.value.top.places)
         names = [f"I_{k}'" for k in range(len(parts))]
-        known: dict[int, tuple[Comparison | None, str]] = dict(outer)
-        for name, part in zip(names, loop.before[-1].parts, strict=True):
-            if type(part) is Comparison:
-                known[id(part.fact)] = part, name
-        made = [fact for fact in a_round.known if id(fact) not in known]
-        if len(made) != 2:
-            raise Refused("no theorem for Rocq about functions has hypotheses in its rounds yet")
-        known |= {id(fact): (None, f"N{k}'") for k, fact in enumerate(made)}
-        states = {**self._free_numbers(loop.before[-1]), at: "INR m'"}
-        roots = [*sides_of_parts(after.parts), *sides_of_parts(loop.before[-1].parts)]
-        place = self._place("round", after.view, roots, a_round.known, states, known, at, a_round.divisors)
-        own, tactics = self._shown(place, after.parts)
         steps += [
             f"assert (R' : forall m' s', 0 <= INR m' -> INR m' <= {frame.numbers[self._of.counts[0]]} - 1 ->",
             f"  inv' (INR m') s' -> inv' (INR m' + 1) ({self._of.one_round} m' s')).",
             "{",
             f"intros m' {opened(self._of.state)} N0' N1' I'. cbv beta iota zeta delta [inv'] in I'.",
             f"{destructed(chr(73) + chr(39), names)}",
-            *self._solved(loop.before, place.words.symbols),
-            *place.begin(),
-            *own,
-            f"cbv beta iota zeta delta [inv' {self._of.one_round}]. {split_by(tactics)}. }}",
+            f"cbv beta iota zeta delta [inv' {self._of.one_round}].",
+            *(
+                ["match goal with |- context [if ?c then _ else _] => destruct c as [F'|F'] end."]
+                * (len(loop.after) > 1)
+            ),
         ]
-        self._definitions += place.definitions
+        rounds = [goal for goal in case.record.goals if goal.name == "round"]
+        for number, (a_round, after) in enumerate(zip(rounds, loop.after, strict=True)):
+            steps += self._round(a_round, after, outer, names, number)
+        steps.append("}")
         count = frame.quantities[self._of.counts[0]]
         steps += [
             f"pose proof (rounds_keep {self._of.one_round} {self._of.begun} inv' {count} Q' R') as I'.",
@@ -255,6 +248,37 @@ class _Theorem:
             f"{destructed(chr(73) + chr(39), names)}",
         ]
         return steps
+
+    def _round(
+        self,
+        a_round: Goal,
+        after: Said,
+        outer: Mapping[int, tuple[Comparison | None, str]],
+        names: Sequence[str],
+        number: int,
+    ) -> list[str]:
+        """Prove the invariant after a round on one of its paths."""
+        before = after.before[-1]
+        known = dict(outer)
+        for name, part in zip(names, before.parts, strict=True):
+            if type(part) is Comparison:
+                known[id(part.fact)] = part, name
+        known |= {id(decided): _branch(comparison, decided) for comparison, decided in after.decided}
+        made = [fact for fact in a_round.known if id(fact) not in known]
+        if len(made) != 2:
+            raise Refused("no theorem for Rocq about functions has hypotheses in its rounds yet")
+        known |= {id(fact): (None, f"N{k}'") for k, fact in enumerate(made)}
+        at = min(made[0].slack.top.places)
+        states = {**self._free_numbers(before), at: "INR m'"}
+        roots = [*sides_of_parts(after.parts), *sides_of_parts(before.parts)]
+        roots += [side for comparison, _ in after.decided for side in (comparison.left, comparison.right)]
+        place = self._place(
+            f"round_{number}", after.view, roots, a_round.known, states, known, at, a_round.divisors
+        )
+        own, tactics = self._shown(place, after.parts)
+        self._definitions += place.definitions
+        solved = self._solved(after.before, place.words.symbols)
+        return ["{", *solved, *place.begin(), *own, f"{split_by(tactics)}. }}"]
 
     def _conclusion(self, loop: Loop | None) -> list[str]:
         case = self._of.case
@@ -324,6 +348,18 @@ class _Theorem:
                 text = symbols.text(after.value)
                 steps.append(f"assert ({name}' : {name} = {text}) by lra. subst {name}.")
         return steps
+
+
+def _branch(comparison: Comparison, decided: Fact) -> tuple[Comparison, str]:
+    """Return what is known on a path of a branch: the comparison or its opposite, not strictly, and its proof."""
+    small, large = comparison.left, comparison.right
+    if comparison.sign in (">=", ">"):
+        small, large = large, small
+    strict = comparison.sign in ("<", ">")
+    if decided is comparison.fact:
+        return Comparison("<=", small, large, decided), "(Rlt_le _ _ F')" if strict else "F'"
+    opposite = "(Rnot_lt_le _ _ F')" if strict else "(Rlt_le _ _ (Rnot_le_lt _ _ F'))"
+    return Comparison("<=", large, small, decided), opposite
 
 
 def _prop(words: Words, comparison: Comparison) -> str:

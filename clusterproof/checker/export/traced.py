@@ -6,6 +6,8 @@ The kernel's values tell points apart and give the conditions; what is kept besi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -139,7 +141,26 @@ class Comparison(Abstract):
     fact: Fact
 
     def __bool__(self) -> bool:
+        branched = _BRANCHED.get()
+        if branched is not None:
+            branched[id(self.fact)] = self
         return bool(self.fact)
+
+
+_BRANCHED: ContextVar[dict[int, Comparison] | None] = ContextVar(
+    "comparisons that are branched on", default=None
+)
+
+
+@contextmanager
+def noting_branches() -> Iterator[dict[int, Comparison]]:
+    """Yield a dictionary to which comparisons that are branched on come, by the identity of the kernel's facts."""
+    found: dict[int, Comparison] = {}
+    token = _BRANCHED.set(found)
+    try:
+        yield found
+    finally:
+        _BRANCHED.reset(token)
 
 
 def compared(sign: str, left: Any, right: Any) -> Any:

@@ -70,6 +70,7 @@ def test_a_changed_statement_is_refused(prelude: Path, descent: str, old: str, n
 @pytest.mark.parametrize(
     ("claim", "statement", "old", "new"),
     [
+        ("baselines/best-subgradient-iterate", "", "lipschitz 1 f", "lipschitz 2 f"),
         ("baselines/halpern", "", "lipschitz_operator 1 A", "lipschitz_operator 2 A"),
         ("fpfc/local-steps-every-loss", "pairs", "smooth 1 f g", "smooth 2 f g"),
     ],
