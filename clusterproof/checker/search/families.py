@@ -23,7 +23,7 @@ from clusterproof.checker.kernel.numbers import write
 from clusterproof.checker.kernel.polynomials import Polynomial
 from clusterproof.checker.kernel.spaces import Interval
 from clusterproof.checker.search.elimination_orders import order_of
-from clusterproof.checker.search.family_programs import Programs, TooManyPrograms
+from clusterproof.checker.search.family_programs import Programs, TooManyPrograms, weight_names
 from clusterproof.checker.search.hints import Hint, Hints, Ratio, hint_of, named, require_known
 from clusterproof.checker.search.quotients_between import Quotients
 
@@ -113,10 +113,8 @@ def _listed(statement: kernel.Statement) -> list[str]:
 
 def proof_of(need: Need, hint: Hint) -> Proof | None:
     """Return multipliers that the kernel accepts; None if none are found."""
-    if hint.names is not None and len(hint.fixed) == len(hint.names):
+    if hint.names is not None and len(hint.fixed) == len(hint.names) and not weight_names(need):
         return _checked(need, hint.fixed, hint.squares)
-    if len(need.slacks) != 1:
-        return None
     programs = Programs(need)
     if not programs.points:
         return None
@@ -134,7 +132,8 @@ class _Fitted:
     def __init__(self, programs: Programs, near: float, hint: Hint) -> None:
         self.programs, self.near, self.hint = programs, near, hint
         self.names = list(programs.conditions)
-        several = self.names if hint.names is None else [each for each in hint.names if each in self.names]
+        allowed = None if hint.names is None else [*weight_names(programs.need), *hint.names]
+        several = self.names if allowed is None else [each for each in allowed if each in self.names]
         self.open = [self.names.index(name) for name in several if name not in hint.fixed]
         self.given = {self.names.index(name): ratio for name, ratio in hint.fixed.items()}
 
@@ -206,8 +205,10 @@ class _Fitted:
 def _checked(need: Need, ratios: Mapping[str, Ratio], squares: Sequence[Mapping[str, Any]]) -> Proof | None:
     """Return a proof if the kernel accepts it with some order of elimination."""
     terms = {name: (_terms(top), _terms(bottom)) for name, (top, bottom) in ratios.items() if top}
+    weights: list[Any] = [terms.pop(name, 0) for name in weight_names(need)]
     several = [{**each, "factor": tuple(map(_terms, each["factor"]))} for each in squares]
     proof: Proof = {"multipliers": terms, **({"squares": several} if several else {})}
+    proof |= {"weights": weights} if weights else {}
     try:
         with limited(FUEL):
             order = order_of(cleared(remaining(need, proof), need), need)
@@ -220,6 +221,7 @@ def _checked(need: Need, ratios: Mapping[str, Ratio], squares: Sequence[Mapping[
     return {
         "multipliers": {name: [_written(each) for each in ratio] for name, ratio in terms.items()},
         "order": proof["order"],
+        **({"weights": [[_written(each) for each in w] if w else 0 for w in weights]} if weights else {}),
         **(
             {"squares": [{**e, "factor": [_written(each) for each in e["factor"]]} for e in several]}
             if several

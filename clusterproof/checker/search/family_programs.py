@@ -27,10 +27,17 @@ LARGEST = 1e4
 """Size from which on a multiplier is rejected."""
 FEWEST = 4
 """Least number of grid points for a fit."""
+SUM = (-1,)
+"""Key of the forms' coefficients that are the sum of the weights, which is 1; no function value has it."""
 
 
 class TooManyPrograms(Exception):
     """Raised if a need takes more programs than allowed."""
+
+
+def weight_names(need: Need) -> list[str]:
+    """Return the names of the weights of a least; none of a single number."""
+    return [f"weight {k}" for k in range(len(need.slacks))] if len(need.slacks) > 1 else []
 
 
 def value_at(value: Any, at: Point) -> Fraction:
@@ -57,7 +64,8 @@ class Programs:
     Attributes
     ----------
     conditions
-        Conditions by name, without those that are 0; the first ``signed`` are inequalities.
+        Conditions by name, without those that are 0; the first ``signed`` are inequalities. Of a least the first
+        ones are minus its numbers, by the names of ``weight_names``: their multipliers are the weights.
     forms
         Forms of the slack and of the conditions.
     points
@@ -66,12 +74,16 @@ class Programs:
 
     def __init__(self, need: Need) -> None:
         self.need, self.spent = need, 0
+        slacks = [slack.terms if type(slack) is Form else {(): slack} for slack in need.slacks]
+        weighted = {
+            name: {**{key: -value for key, value in slack.items()}, SUM: 1}
+            for name, slack in zip(weight_names(need), slacks, strict=False)
+        }
         several = {**need.nonnegative, **need.zero}
-        self.conditions = {name: form.terms for name, form in several.items() if form.terms}
-        self.signed = sum(name in need.nonnegative for name in self.conditions)
-        (slack,) = need.slacks
-        of_slack = slack.terms if type(slack) is Form else {(): slack}
-        self.forms: list[Mapping[Any, Any]] = [of_slack, *self.conditions.values()]
+        known = {name: form.terms for name, form in several.items() if form.terms}
+        self.conditions: dict[str, Mapping[Any, Any]] = {**weighted, **known}
+        self.signed = len(weighted) + sum(name in need.nonnegative for name in known)
+        self.forms: list[Mapping[Any, Any]] = [{SUM: 1} if weighted else slacks[0], *self.conditions.values()]
         self.places = self._places()
         keys = {key for form in self.forms for key in form}
         self.vectors = sorted({v for key in keys if len(key) == 2 for v in key})

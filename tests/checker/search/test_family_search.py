@@ -189,6 +189,51 @@ def test_a_best_value_that_is_too_small_is_not_shown() -> None:
         family_of(in_language(best_value(Fraction(9, 10))).statements[""], "")
 
 
+def best_of_two(floor: Fraction) -> Callable[..., Sides]:
+    """Return the best of two iterates, of a step s, which is followed by a step 1: true of 1, false of 1/10.
+
+    With the weights s / (s + 1) and 1 / (s + 1), and subgradients of length at most 1, the mean of f - f* at the two
+    iterates is at most (|x_0 - x*|^2 + s^2 + 1) / (2 (s + 1)). Of |x| from s / 2, s = 1, both values are 1/2.
+    """
+
+    def statement(f: Lipschitz, step: Share) -> Sides:
+        suppose("step > 0", step > 0)
+        x = f.start
+        y = x - step * f.gradient(x)
+        f.gradient(y)
+        values = f(x) - f.minimum, f(y) - f.minimum
+        return at_most(least(*values), bound=(f.distance**2 + floor * (step**2 + 1)) / (2 * (step + 1)))
+
+    return statement
+
+
+def test_weights_of_a_least_are_found() -> None:
+    statement = best_of_two(Fraction(1))
+    data = family_of(in_language(statement).statements[""], "")
+    assert shown(statement, **data, witness={"f": member("0"), "step": 1}).word is kernel.Word.CERTIFIED
+    (proof,) = data["proofs"]
+    first, second = ({tuple(powers): value for powers, value in top} for top, _ in proof["weights"])
+    assert first == {(1,): second[0,]}
+    with pytest.raises(NotShown, match="line 0"):
+        family_of(in_language(best_of_two(Fraction(1, 10))).statements[""], "")
+
+
+def test_an_author_gives_the_multipliers_of_a_least_and_the_search_its_weights() -> None:
+    def by_hand(step):
+        return {
+            "0:0,1:0": step / (step + 1),
+            "0:0,2:0": 1 / (step + 1),
+            "0:1:0": step**2 / (2 * (step + 1)),
+            "0:2:0": Fraction(1, 2) / (step + 1),
+        }
+
+    statement = in_language(best_of_two(Fraction(1))).statements[""]
+    (proof,) = family_of(statement, "", {"line 0": by_hand})["proofs"]
+    assert len(proof["weights"]) == 2
+    with pytest.raises(NotShown, match="line 0"):
+        family_of(statement, "", {"line 0": ["0:0,1:0", "0:1:0"]})
+
+
 def with_least(f: Smooth, rounds: int = Z[1:]) -> Sides:
     best = iterate(lambda best: least(best, f(f.start)), f(f.start), rounds, invariant=lambda best, n: n >= 0)
     return at_most(best, bound=f(f.start))
