@@ -151,7 +151,7 @@ def replay_evidence(folder: str, evidence: str, fresh: str) -> Part:
         again = f"clusterproof check {folder} --search --evidence {evidence}"
         status, reason = (
             1,
-            f"stored of another text than that of {', '.join(changed)}; store it again: {again}",
+            f"stored for another text than the current text of {', '.join(changed)}; store it again: {again}",
         )
     word = "not replayed" if status else "replayed"
     return Part(status, (Row(evidence, word, reason),), "evidence not replayed" if status else "")

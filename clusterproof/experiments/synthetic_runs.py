@@ -31,7 +31,7 @@ WORDS = {
     "clusters": "Number of true clusters (P), and of models unless --models says otherwise.",
     "clients": "Number of clients (m).",
     "dimension": "Number of parameters of a model (d).",
-    "noise": "Size of the noise, at least 0: deviation of a target (s), of log-cosh that of a row's gradient (nu).",
+    "noise": "Size of the noise, at least 0: deviation of a target (s), or for log-cosh of a row's gradient (nu).",
     "proportions": "Each cluster's share of the clients (l_p), as 0.6,0.4; equal by default.",
 }
 
@@ -106,7 +106,7 @@ def make_task(name: str, options: Mapping[str, Any], seed: int) -> Mixture:
     name
         One of ``TASKS``.
     options
-        Options accepted by ``check_options``; those of algorithms are ignored.
+        Options accepted by ``check_options``; algorithms' options are ignored.
     seed
         Seed of the task.
 
@@ -145,7 +145,7 @@ def make_algorithm(name: str, options: Mapping[str, Any], task: Mixture) -> Algo
     name
         One of ``ALGORITHMS``, or the name of a user's class.
     options
-        Options accepted by ``check_options``; those of tasks are ignored.
+        Options accepted by ``check_options``; tasks' options are ignored.
     task
         Determines the default step size, see ``default_step_size``.
 

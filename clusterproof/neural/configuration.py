@@ -1,7 +1,7 @@
 """The configuration of a training run: frozen records, made from plain values by section and key.
 
-A section names a class or function. Its annotations, defaults and docstrings define the settings in Python, the options
-and help on the command line, the keys in a file, and the stored record of a run.
+A section names a class or function. Its annotations, defaults and docstrings define the settings in Python and the keys
+in a file. They also define the options and help on the command line, and the stored record of a run.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@
 ``purity``,                of the last known cluster of every client; null where there is one true cluster, or one model
 ``adjusted_rand_index``
 ``clusters``               how many of these clusters have clients
-``training_loss``          mean over clients, see ``clusterproof.neural.evaluation.evaluate`` for this and the following
+``training_loss``          mean over clients, see ``clusterproof.neural.evaluation.evaluate`` for this and the next ones
 ``test_loss``              mean over clients
 ``accuracy``               mean over clients, in [0, 1]
 ``accuracy_over_samples``  mean over the test samples of all clients, in [0, 1]
@@ -24,7 +24,7 @@
 ``round``          from 1
 ``client``         index of the test client, from 0
 ``cluster``        its true cluster
-``assignment``     the model that serves it; its last known cluster where every client has a model of its own
+``assignment``     the model that serves it; its last known cluster if every client has its own model
 ``accuracy``       on its test data, in [0, 1]
 ``test_samples``   number of its test data
 =================  ===============================================================================================

@@ -66,7 +66,7 @@ class ImageTask(Task):
         Samples of a gradient; all samples of the client if None or if it has fewer. ``losses`` always uses all of them.
     local_unit
         The unit of a local step: one gradient ``"step"`` on the next batch of random orders of the client's data, or
-        one ``"epoch"``, a whole pass, with as many steps as the client has batches.
+        one ``"epoch"``, a whole pass over the client's batches.
     device, dtype
         Where to compute and in which precision, ``"float32"`` or ``"float64"``.
     engine

@@ -261,8 +261,8 @@ def claim(
     Raises
     ------
     InvalidArgument
-        If the id is not of this form or belongs to another function, an option or a word is unknown, ``repaired_by`` is
-        no id, or a parameter of the function has no range. Stating the same function again, as a notebook does,
+        If the id has another form or belongs to another function, if an option or a word is unknown, if ``repaired_by``
+        is no id, or if a parameter of the function has no range. Stating the same function again, as a notebook does,
         replaces the claim.
 
     Examples

@@ -215,7 +215,7 @@ def _judged(
 ) -> dict[str, kernel.Word] | str:
     """Return the kernel's verdict on each line by the claim's text, or why the record does not match.
 
-    The text is the claim's current text. A user's text is ``compared`` with the user's function, too.
+    The text is the claim's current text. A user's text is also ``compared`` with the user's function.
     """
     text, names = kept.texts.get(claim.id), [line.name for line in verdict.lines]
     if text is None:

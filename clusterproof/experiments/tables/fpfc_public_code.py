@@ -71,8 +71,8 @@ class SharedIFCA(IFCA):
 class AbsentAsZeroCFL(CFL):
     """CFL in which absent clients have zero updates.
 
-    An absent client reduces the mean update of its cluster, which is weighted by numbers of samples, and has cosine 0
-    with every other client when the cluster is split.
+    An absent client reduces the mean update of its cluster, which is weighted by numbers of samples. When the cluster
+    is split, it has cosine 0 with every other client.
     """
 
     linkage: str = "complete"

@@ -33,11 +33,11 @@ def read_own(name: str) -> ImageSet:
     ----------
     name
         A reference, see ``references``. The object, or its return value when called, is an ``ImageSet`` or a mapping:
-        ``train`` and ``test``, each a pair of samples (n, ...) and labels (n,), or a data set of PyTorch whose items
-        are such pairs, or a list of such pairs or sets, one per client, of any sizes; ``clusters``, the true cluster of
-        each client, from 0 on, one cluster by default; ``classes``, by default the largest label plus one. Samples of
-        type uint8 are 0 to 255 and divided by 255 before use; floats are used unchanged, except that a type that
-        PyTorch lacks becomes float64. Other integers are codes, which only a user-supplied network accepts.
+        ``train`` and ``test``, each a pair of samples (n, ...) and labels (n,). Each may also be a data set of PyTorch
+        whose items are such pairs, or a list of such pairs or sets, one per client, of any sizes; ``clusters``, the
+        true cluster of each client, from 0 on, one cluster by default; ``classes``, by default the largest label plus
+        one. Samples of type uint8 are 0 to 255 and divided by 255 before use; floats are used unchanged, except that a
+        type that PyTorch lacks becomes float64. Other integers are codes, which only a user-supplied network accepts.
 
     Raises
     ------
