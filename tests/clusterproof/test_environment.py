@@ -160,7 +160,7 @@ def test_commands_do_without_the_optional_libraries_and_name_one_with_its_extra(
         assert library in message
         install = re.escape(f"pip install '.[{EXTRA_OF[library]}]' in the checkout")
         assert re.search(rf"[Ii]nstall the extra `\w+`: {install}", message)
-    assert messages[-1].endswith("such as MPLBACKEND")
+    assert messages[-1].endswith("such as MPLBACKEND.")
 
 
 @SLOW
