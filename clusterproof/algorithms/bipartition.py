@@ -17,9 +17,9 @@ def cosine_similarities(updates: np.ndarray, others: np.ndarray | None = None) -
 def bipartition(similarities: np.ndarray, linkage: str = "single") -> np.ndarray:
     """Split clients into two groups by hierarchical clustering with the distance 1 - similarity.
 
-    Single linkage minimises the largest similarity across the cut exactly: the last merge of
-    Kruskal's algorithm cuts the weakest edge of the maximum spanning tree, and every cut crosses
-    some edge of that tree. Complete linkage, which CFL's public code uses, does not.
+    Single linkage minimises the largest similarity across the cut exactly. The last merge of Kruskal's algorithm cuts
+    the weakest edge of the maximum spanning tree, and every cut crosses some edge of that tree. Complete linkage, which
+    CFL's public code uses, does not.
 
     ``similarities`` is symmetric (n, n) with n >= 2. Return booleans (n,), True for the group without the
     first client; both groups are non-empty.

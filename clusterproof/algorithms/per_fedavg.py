@@ -36,8 +36,8 @@ class PerFedAvg(MethodAlgorithm[State]):
     participation
         Fraction of clients in a round, in (0, 1].
     gradient
-        ``"first-order"`` (FO) leaves the factor with the Hessian out; ``"second-order"`` keeps it,
-        by a Hessian-vector product; HF approximates it by a difference of two gradients of D''.
+        ``"first-order"`` (FO) leaves the factor with the Hessian out. ``"second-order"`` keeps it, by a Hessian-vector
+        product; HF approximates it by a difference of two gradients of D''.
     weighting
         Weight of a client in an average: ``"clients"`` (equal) or ``"samples"`` (n_i / n).
 

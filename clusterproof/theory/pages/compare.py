@@ -133,7 +133,7 @@ def short_facts(run: Run) -> Facts:
 
 
 def _page_of(trace: Trace) -> tuple[type[Run], Callable[[Any], Facts | Page]] | None:
-    """Return the facts of a run and its page; for a method with one model, the method's; otherwise None."""
+    """Return the facts of a run and its page, or a one-model method's; None if neither exists."""
     try:
         followed = dynamics_of(trace)
     except InvalidArgument:

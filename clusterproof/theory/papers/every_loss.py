@@ -278,8 +278,8 @@ def scaffold_every_loss(curvature: Curvature, f: CurvedLosses, steps: int = amon
     """A round of SCAFFOLD II with K <= 3 contracts by (1 - eta mu)^(2K) on every pair of losses, for every mu.
 
     Hypotheses
-        Two clients, all in the round; L-smooth losses that are mu-strongly convex, convex for mu = 0, with a minimiser
-        x* of their mean; K = 1, 2 or 3 local steps.
+        Two clients, both in the round, with L-smooth losses that are mu-strongly convex (convex for mu = 0). Their mean
+        has a minimiser x*. K = 1, 2 or 3 local steps.
 
     Statement
         Psi+ <= (1 - eta mu)^(2K) Psi with Psi = ||x - x*||^2 + (K eta)^2 mean ||c_i - c - grad f_i(x*)||^2, eta = 1 /

@@ -98,7 +98,7 @@ def assert_same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | 
 
     - noise that is 3 % off (9, 9), a step size that is 3 % off (10, 10);
     - a momentum that is 10 % off (10), a momentum of .9 that is 3 % off (10);
-    - heavy tails of the gradients' noise (Student's law, 5 degrees of freedom, the same variance; 10, 10);
+    - heavy tails of the gradients' noise (Student's law, 5 degrees of freedom, the same variance) (10, 10);
     - for IFCA, gradients at the models of the previous round (10), and a client that is never drawn (10).
 
     The test cannot detect these faults on such runs:

@@ -369,7 +369,7 @@ def fedbcd(
     """Penalised FedBCD has the fixed point of exact FedProx, for any local steps and server step.
 
     Hypotheses
-        As ``baselines/fedprox``; the devices keep their models between rounds; server step in (0, 1].
+        As ``baselines/fedprox``. The devices keep their models between rounds; server step in (0, 1].
 
     Statement
         z is the point of ``baselines/fedprox-exact`` with mu = 2 rho of the paper, whose penalty has no 1/2, and x_i =

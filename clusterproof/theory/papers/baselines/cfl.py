@@ -75,8 +75,8 @@ def stationary_cosine(
     """At a stationary point, K clusters on a regular simplex have cross-cluster cosine -1 / (K - 1).
 
     Hypotheses
-        Clusters of equal size whose minimisers are the vertices of a regular simplex; every client has the
-        Hessian a I and its cluster's minimiser; FedAvg at rest.
+        Clusters of equal size whose minimisers are the vertices of a regular simplex. Every client has the Hessian a I
+        and its cluster's minimiser, and FedAvg is at rest.
 
     Statement
         cos(Delta w_i, Delta w_j) = -1 / (K - 1) for clients of different clusters, 1 inside a cluster: every
@@ -116,7 +116,7 @@ def two_clusters(
     """At a stationary point two clusters pull in exactly opposite directions.
 
     Hypotheses
-        Two clusters of any sizes and minimisers; all clients have one Hessian A, any; FedAvg at rest.
+        Two clusters of any sizes and minimisers. All clients share one Hessian A, and FedAvg is at rest.
 
     Statement
         The cosine of two updates is -1 across the clusters and 1 inside.

@@ -259,9 +259,9 @@ def model_averaging_reset(
         Quadratic clients with curvatures in (0, 1 / eta], ``reset_momentum``, H >= 1.
 
     Statement
-        chi' - c = mean Pi_H(eta A_i) (chi - c) when all clients share the minimiser c; hence a round multiplies the
-        error by at most g = max |Pi_H(a)| over the clients' spectra, with g < 1 for beta <= 0.93 and at most 2 /
-        sqrt(3) in any case. If the minimisers differ, the bound holds for the distance from the fixed point.
+        chi' - c = mean Pi_H(eta A_i) (chi - c) if all clients share the minimiser c. Hence a round multiplies the error
+        by at most g = max |Pi_H(a)| over the clients' spectra, with g < 1 for beta <= 0.93 and at most 2 / sqrt(3) in
+        any case. If the minimisers differ, the bound holds for the distance from the fixed point.
 
     Proof
         B_i^H (e, 0) has first block Pi_H(eta A_i) e: from u = 0, H steps are heavy ball from rest. Symmetric matrices:

@@ -72,9 +72,9 @@ def fusion_window(
         bias. The window (m / n_c) max ||grad f_i - grad f_j|| <= lambda < Delta / a may be empty.
 
     Proof
-        v_ij = (m / n_c) (grad f_j - grad f_i) within clusters and 0 across: its mean over j cancels grad f_i,
-        because the gradients of a cluster add to 0; it lies in the ball of radius lambda, the subdifferential
-        at 0; and across clusters the penalty is constant.
+        v_ij = (m / n_c) (grad f_j - grad f_i) within clusters and 0 across. Its mean over j cancels grad f_i, because
+        the gradients of a cluster add to 0. It lies in the ball of radius lambda, the subdifferential at 0. Across
+        clusters the penalty is constant.
 
     Source
         Ours; Yu et al. (2023) do not state which lambda recovers the clusters.

@@ -327,9 +327,9 @@ def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Side
         Let V_i = M_i - grad_{w_i} L_0 = (1/m) sum_j d v_ij, by the last update of each pair. The sum over clients of
         ||grad_{w_i} L_0||^2 - ||M_i||^2 = -2 <M_i, V_i> + ||V_i||^2 has to be covered by the decrease of L_rho at the
         updates of pairs. Summed over the rounds in which a pair rests, <d v_ij, M_i - M_j> is, in expectation, -1 /
-        (alpha p) times the inner product of d v_ij with the first local steps at the pair's next update, and these are
-        d theta + (d v' - d v) / rho but for later steps. So each pair is left with a quadratic form in its own d theta,
-        d v and later steps, which is not negative for ||d v|| <= ||d theta|| rho / 8; and with convex losses later
+        (alpha p) times the inner product of d v_ij with the first local steps at the pair's next update. These are d
+        theta + (d v' - d v) / rho, except for later steps. So each pair is left with a quadratic form in its own d
+        theta, d v and later steps, which is not negative for ||d v|| <= ||d theta|| rho / 8. With convex losses later
         steps of length l have lowered h_i by rho l^2 / 8. So later steps pay for their own moves, and only the first
         one counts in A_1: the proof does not give A. The note "FPFC's theorem, repaired" has the lines.
 

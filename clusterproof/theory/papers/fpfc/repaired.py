@@ -197,10 +197,10 @@ def repaired_models(case: Random, stream: Stream) -> Sides | Expectation:
         Let z = alpha L_h, and g_s the gradient of the L_h-smooth h_i at local step s, g_0 = M_i = grad_{w_i} L_rho.
         Each step lowers L_rho by at least alpha (1 - z / 2) ||g_s||^2, and ||g_{s+1}|| >= (1 - z) ||g_s||, since the
         gradient changes by L_h alpha ||g_s|| at most; summed over T steps, by at least (1 - (1 - z)^(2T)) / (2 L_h)
-        ||M_i||^2. The update of a pair lowers it by den / (4 m rho) ||d theta||^2 for each order; between two updates
-        of a pair its residual r_ij = d v / rho rests, for a geometric time of mean 1 / P_ij; grad_{w_i} L_0 = M_i -
-        (rho / m) sum_j r_ij; and L_rho >= F*. The sum of both decreases is at most D_0, and (x + y)^2 <= (x^2 / A + y^2
-        / B)(A + B). The lines are claims: ``fpfc/repaired-proof``.
+        ||M_i||^2. The update of a pair lowers it by den / (4 m rho) ||d theta||^2 for each order. Between two updates
+        of a pair its residual r_ij = d v / rho rests, for a geometric time of mean 1 / P_ij. Moreover grad_{w_i} L_0 =
+        M_i - (rho / m) sum_j r_ij, and L_rho >= F*. The sum of both decreases is at most D_0, and (x + y)^2 <= (x^2 / A
+        + y^2 / B)(A + B). The lines are claims: ``fpfc/repaired-proof``.
 
     Source
         Ours; replaces the first inequality of Theorem 1 of Yu et al. (2023) without a condition on T_i. A is 2 / (alpha

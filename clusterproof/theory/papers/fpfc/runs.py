@@ -1,7 +1,7 @@
 """Bounds of FPFC's theorem, repaired and as printed where it holds, on a run; also for user-supplied algorithms.
 
-A trace holds the models only; the differences and multipliers of the pairs follow from them by the printed
-rule, so that a run whose server deviates from it violates the bounds on its models.
+A trace holds the models only; the printed rule determines the differences and multipliers of the pairs from them. So a
+run whose server deviates from it violates the bounds on its models.
 """
 
 from __future__ import annotations

@@ -414,10 +414,10 @@ def theorem_1_duals(clients: int = Z[2:4], rounds: int = among(1000, 2000)) -> S
         and "For i not in A_k and j not in A_k: theta_ij^(k+1) = theta_ij^k": pairs of one participant and one absent
         client are left open. This reading lets them rest; ``fpfc/theorem-1-participation`` updates them, as the public
         code does. L_0, which is not defined, is read as the Lagrangian with the sum over ordered pairs over 2m; with
-        that over unordered pairs the left-hand side doubles. With one client a round, which Assumption 3 allows, no
-        pair ever has two participants: theta = v = 0 for ever, the models part, and the left-hand side tends to a
-        positive number, for every constant. By Jensen's inequality the mean models' left-hand
-        side is no larger; the claim measures theirs.
+        that over unordered pairs the left-hand side doubles. With one client per round, which Assumption 3 allows, no
+        pair ever has two participants. Then theta = v = 0 for ever, the models part, and the left-hand side tends to a
+        positive number, for every constant. By Jensen's inequality the mean models' left-hand side is no larger; the
+        claim measures theirs.
     """
     rho = Fraction(5)
     setting = ScalarSetting(rho, Fraction(3, 10), 10)

@@ -65,7 +65,7 @@ def equation_3(
     """By (4) with the printed similarity, devices that chose rightly in the first round choose rightly in the second.
 
     Hypotheses
-        Two devices with minimisers -1/2 and 1/2, one per cluster, and a model next to each; no noise, equal curvatures;
+        Two devices with minimisers -1/2 and 1/2, one per cluster, and a model next to each. No noise, equal curvatures,
         lambda = 0.2, as in Section III-B.
 
     Statement

@@ -124,8 +124,8 @@ def ifca_by_losses(half: int = HALF, pull: Fraction = PULL) -> Sides:
         [5] is IFCA (Ghosh et al., 2020); [4] is CFL with one local step, at a model that is stationary for the mean.
 
     Statement
-        Two sets of devices with the same losses at IFCA's models have the same clusters, for any gradients; two
-        sets with the same updates have the same clusters of CFL, for any losses.
+        Two sets of devices with the same losses at IFCA's models have the same clusters, for any gradients. Two sets
+        with the same updates have the same clusters of CFL, for any losses.
 
     Source
         Ours; the true part of Lin et al. (2023), Section I, see ``gradient-loss/only-losses``: true of [5], the

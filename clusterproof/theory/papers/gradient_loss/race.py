@@ -135,7 +135,7 @@ def sooner(stream: Stream, replicates: Replicates) -> dict[str, Frequency]:
     Hypotheses
         Regression mixture, 40 devices in 4 clusters, batches of 20 rows, alpha = 0.1; models start independently at
         about the clusters' separation from the pooled optimum. Descent sign, mean loss, lambda = 0.2; both methods
-        pin devices to empty clusters. 20 dimensions, noise 0.5, separation 1; a run that has not arrived after 60
+        pin devices to empty clusters. 20 dimensions, noise 0.5, separation 1. A run that has not arrived after 60
         iterations counts as 61.
 
     Statement

@@ -291,12 +291,12 @@ def sentences_on_tables() -> dict[str, Sides]:
             Ours: the accuracies of CFL, IFCA and SoFL do not differ so much, so that one model seems to be measured in
             two ways. For phi from 0.5 to 10, Table 5 has 24.78 to 26.75 for FedAvg on MNIST.
         (Table 3, server's model)
-            On MNIST under label skew 71.89 and 72.83 are mean accuracies of one model, at most 1/4 in expectation by
-            ``sofl/label-shift-ceiling``: for K = 4, labels + {0, 2, 4, 6} mod 10, five clients each with the same
-            distribution of images and at least two test images. False. That the model is the server's, before any local
-            training, and the same images are the reading's: "we will evaluate the model accuracy on the clients and
-            obtain the overall accuracy by averaging the test accuracy across all clients". CIFAR-10's 38.3 and 38.8 are
-            left out, where clients differ in their classes.
+            On MNIST under label skew 71.89 and 72.83 are mean accuracies of one model. By ``sofl/label-shift-ceiling``
+            they are at most 1/4 in expectation: for K = 4, labels + {0, 2, 4, 6} mod 10, five clients each with the
+            same distribution of images and at least two test images. False. The reading adds that the model is the
+            server's, before any local training, and that the images are the same: "we will evaluate the model accuracy
+            on the clients and obtain the overall accuracy by averaging the test accuracy across all clients".
+            CIFAR-10's 38.3 and 38.8 are left out, where clients differ in their classes.
 
     Proof
         On the part of chance in (Table 3, server's model): by Hoeffding (1963) a mean over m clients with at least n

@@ -37,7 +37,7 @@ def theorem_1(rate: Fraction = RATE) -> Sides:
     Source
         Zhang and Qiao (2024), Theorem 1, on "the SOM algorithm", after Yin and Allinson (1995), who assume eta -> 0
         with sum eta = infinity and sum eta^2 finite, and a neighbourhood that shrinks to the winner alone. Without
-        hypotheses on eta it is true for one rate and false for another: at a constant one a neuron keeps eta / (2 -
+        hypotheses on eta it is true for one rate and false for another. At a constant rate a neuron keeps eta / (2 -
         eta) of its cell's variance, ``sofl/frozen-cell-variance``. m_c is 0 / 0 for a neuron that wins no sample.
         "approximated as a Gaussian-distributed stochastic process" has no quantity. Read: with those hypotheses,
         ``sofl/theorem-1-robbins-monro``, which (12) and (13) meet if they are continued past T_max.
@@ -58,8 +58,8 @@ SAMPLES = ((1, 0), (Fraction(3, 2), 0), (0, 1), (0, Fraction(3, 2)))
 def end_of_long_runs(rate: Fraction, near: Fraction) -> Any:
     """Return the limit of E||w_c - m_c||^2 at a constant rate; the other cell's samples pull ``near`` times as much.
 
-    It is also the limit at the run's end, if the rate and g end there for every length of the run, because the
-    recursion of the first two moments forgets its start at the speed of the rate.
+    It is also the limit at the run's end, if the rate and g end there for every length of the run. The recursion of the
+    first two moments forgets its start at the speed of the rate.
     """
     shares = [rate, rate, near * rate, near * rate]
     offsets = [(x - Fraction(5, 4), y) for x, y in SAMPLES]
@@ -81,9 +81,9 @@ def theorem_1_at_the_end(learning_rate: Fraction = RATE, near: Fraction = Q[0:1]
     """At the end of SoFL's run the neurons are at the centres of mass of their cells, if the run is long.
 
     Hypotheses
-        The schedule of SoFL, (12) and (13), over a run of T_max updates with independent samples. N is the winner
-        alone or all neurons, whichever ends nearer; winners by (9); two neurons, two equally likely samples in each
-        cell. ``near`` is g of the other neuron at the end, exp(-9 / 2 sigma_0^2) for sigma_0 / 3.
+        The schedule of SoFL, (12) and (13), over a run of T_max updates with independent samples. N is the winner alone
+        or all neurons, whichever ends nearer; winners by (9). Two neurons, and two equally likely samples in each cell.
+        ``near`` is g of the other neuron at the end, exp(-9 / 2 sigma_0^2) for sigma_0 / 3.
 
     Statement
         E||w_c - m_c||^2 after T_max updates tends to 0 as T_max -> infinity.

@@ -43,8 +43,8 @@ def algorithm_line_3_participation(
         Participation below 1.
 
     Statement
-        Line 3 draws M_t; line 8 uses u_i^(t-1) and g_i^(t-1); line 15 divides the sum over M_t by m. The claim compares
-        the first move of two models at distance 1/2 from their optima, for both divisors.
+        Line 3 draws M_t, line 8 uses u_i^(t-1) and g_i^(t-1), and line 15 divides the sum over M_t by m. The claim
+        compares the first move of two models at distance 1/2 from their optima, for both divisors.
 
     Source
         Zhao et al. (2023), Algorithm 1, lines 3, 8 and 15. A client that was absent has no g_i^(t-1) and an old u_i.
@@ -294,8 +294,8 @@ def algorithm_line_15_momentum_of_switchers(momentum: Fraction = MOMENTUM) -> Si
         Option I.
 
     Statement
-        Line 15 sets u_i to the mean u_p of its cluster; (9) and (A19) keep each client's own u_i; the second line of
-        (32) has one momentum per cluster.
+        Line 15 sets u_i to the mean u_p of its cluster, and (9) and (A19) keep each client's own u_i. The second line
+        of (32) has one momentum per cluster.
 
     Source
         Zhao et al. (2023), line 15, (9), (32) and (A19). Read: one momentum per cluster, owned by the server (R2);

@@ -51,7 +51,7 @@ def momentum_helps(
         mu)^2. The best is beta = (1 - sqrt(eta l_p mu))^2, with rate 1 - sqrt(eta l_p mu).
 
     Proof
-        Below the best the flattest direction is overdamped and its larger root falls with beta; from there on every
+        Below the best the flattest direction is overdamped and its larger root falls with beta. From there on every
         direction is underdamped with rate sqrt(beta), which passes 1 - eta l_p mu at its square.
 
     Source
@@ -211,8 +211,8 @@ def momentum_certified(case: Annotated[int, choice(*range(len(CASES)))]) -> Side
     """On every smooth strongly convex loss, a stated momentum beats plain descent's rate.
 
     Hypotheses
-        phi_p L-smooth and mu-strongly convex, not necessarily quadratic; noise-free option I with
-        eta = 1/L; nine cases of kappa in {4, 10, 100}, l_p in {1, 1/2, 1/4} with a momentum each.
+        phi_p L-smooth and mu-strongly convex, not necessarily quadratic. Noise-free option I with eta = 1/L, in nine
+        cases: kappa in {4, 10, 100}, l_p in {1, 1/2, 1/4} with a momentum each.
 
     Statement
         ||chi_p^t - chi*_p|| <= C_0 r^t ||e_0|| for all t with r < 1 - l_p mu / L, which is the tight

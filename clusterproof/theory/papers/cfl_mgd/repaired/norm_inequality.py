@@ -52,8 +52,8 @@ def norm_inequality(
         Gamma = 0 at most sqrt(tr) + sqrt(2 op u').
 
     Proof
-        A supermartingale for each direction; a Gaussian posterior cut to a ball (N1: Donsker-Varadhan) or a cut
-        Gaussian prior that is even (N2: method of mixtures); Chernoff in one dimension (N3).
+        Take a supermartingale for each direction. N1 uses a Gaussian posterior cut to a ball (Donsker-Varadhan), and N2
+        a cut Gaussian prior that is even (method of mixtures). N3 is Chernoff in one dimension.
 
     Symbols
         tr, op trace and largest eigenvalue of the covariance, u = log(1 / failure).

@@ -64,17 +64,17 @@ def theorem_d(
         - delta_2 - delta_3 also the sharper bound after round T. r is computed forward from the bounds on
         earlier rounds: the drift of misassigned clients, counted by binomial quantiles, and Lemma N. Under option
         II, and on request under option I, no client is counted: the probability of any misassignment adds to the
-        failure probability. Where K < m: on the record of participants, the same for each run with the known step
-        eta k / N of every round; before the run, with the least count k_- that a hypergeometric tail does not
-        exclude (divided by the members, option II), or with the mean step and an added term for its fluctuation.
+        failure probability. If K < m, the bound on the record of participants is the same for each run, with the known
+        step eta k / N of every round. Before the run, the bound uses the least count k_- that a hypergeometric tail
+        does not exclude (divided by the members, option II), or the mean step and an added term for its fluctuation.
 
     Proof
-        Freeze the noise at the first bad round; a linear recursion from there on; Lemma R (``cfl-mgd/row-lemma``)
-        and Lemma N (``cfl-mgd/norm-inequality``) for its martingale part, Lemma P (``cfl-mgd/pairwise-error``)
-        for the counts; a union over rounds and clusters; induction: there is no bad round. Given the record the
-        rows keep their law. The mean over a cluster's participants follows the recursion of T H steps; inside a
-        round a client's own noise replaces the mean's. A centred hypergeometric count is sub-Gaussian (Hoeffding
-        1963, Serfling 1974). The full proof is in ``docs/explanation/theorem-d.md``.
+        Freeze the noise at the first bad round; from there on the error is a linear recursion. Lemma R
+        (``cfl-mgd/row-lemma``) and Lemma N (``cfl-mgd/norm-inequality``) bound its martingale part, and Lemma P
+        (``cfl-mgd/pairwise-error``) the counts. Take a union over rounds and clusters. By induction there is no bad
+        round. Given the record the rows keep their law. The mean over a cluster's participants follows the recursion of
+        T H steps; inside a round a client's own noise replaces the mean's. A centred hypergeometric count is
+        sub-Gaussian (Hoeffding 1963, Serfling 1974). The full proof is in ``docs/explanation/theorem-d.md``.
 
     Symbols
         m ``clients``, n' ``samples``, alpha_p = eta l_p, Pi_t the noise-free response, K participants, k_(t,p) the
