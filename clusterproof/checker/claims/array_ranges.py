@@ -66,7 +66,7 @@ class Entrywise(Several):
 
     @abstractmethod
     def lengths(self) -> tuple[Any, ...]:
-        """Numbers of entries along each axis: integers, or functions of earlier quantities."""
+        """Return the numbers of entries along each axis: integers, or functions of earlier quantities."""
 
     def __post_init__(self) -> None:
         for size in self.lengths():

@@ -46,8 +46,8 @@ class Claim(Generic[P, R]):
     label
         The statement's place in the paper.
     judges
-        ``printed``, what the paper states; ``reading``, a meaning given to an ambiguous sentence; or ``ours``. Applies
-        to lines that set none of their own; the same for ``failure``.
+        ``printed``, what the paper states; ``reading``, a meaning given to an ambiguous sentence; or ``ours``. It
+        applies to lines that set none of their own, like ``failure``.
     failure
         What a counterexample shows: a ``false statement``, a ``misprint``, or ``wording``.
     title, text

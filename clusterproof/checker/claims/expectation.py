@@ -210,8 +210,8 @@ def expectation(
     Raises
     ------
     InvalidArgument
-        If not exactly one of the three is given, it does not broadcast, there are no replicates, or a sample is out of
-        ``range``.
+        If not exactly one of the three is given, or it does not broadcast; if there are no replicates, or a sample is
+        out of ``range``.
 
     Examples
     --------

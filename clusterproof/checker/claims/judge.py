@@ -67,7 +67,7 @@ class Judgement:
     inconclusive
         Why the interval decides nothing; empty if it does.
     settled
-        Whether further replicates are not needed.
+        Whether no further replicates are needed.
     infinite
         Whether both sides of every entry are the same infinity.
     rounded

@@ -27,7 +27,7 @@ class Sequences(spaces.Tuples, Entrywise):
     entries: Range
 
     def lengths(self) -> tuple[Any, ...]:
-        """The number of entries, and the parts of the entries' range."""
+        """Return the number of entries, as a tuple."""
         return (self.length,)
 
     def size(self, so_far: Instance) -> int:

@@ -112,7 +112,7 @@ def children(node: Any) -> list[Any]:
 
 
 class Writer(ast.NodeTransformer):
-    """Writes a node with a text's names, as a tree and as edits of its source.
+    """Writer of a node with a text's names, as a tree and as edits of its source.
 
     Parameters
     ----------

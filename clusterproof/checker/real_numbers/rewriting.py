@@ -17,7 +17,7 @@ WORDED = ("suppose", "given")
 
 
 class Rewriter(ast.NodeTransformer):
-    """Replaces computations; names and control flow stay unchanged."""
+    """Transformer that replaces computations; names and control flow stay unchanged."""
 
     def visit(self, node: ast.AST) -> Any:
         """Rewrite a node."""

@@ -29,7 +29,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Evaluator:
-    """Evaluates instances of one statement; equal instances give equal evaluations.
+    """Evaluator of one statement's instances; equal instances give equal evaluations.
 
     Attributes
     ----------

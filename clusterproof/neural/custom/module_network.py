@@ -81,7 +81,7 @@ class ModuleNetwork(Network):
         return True
 
     def trained_parameters(self) -> dict[str, Tensor]:
-        """Parameters by name, without frozen ones."""
+        """Return the parameters by name, without frozen ones."""
         return {name: value for name, value in self.named_parameters() if value.requires_grad}
 
     def constants(self, like: Tensor) -> dict[str, Tensor]:

@@ -165,7 +165,7 @@ class ResNet20(Network):
         self.head = nn.Linear(inputs, classes, device="meta")
 
     def forward(self, images: Tensor) -> Tensor:
-        """Scores (b, classes) of images (b, C, H, W)."""
+        """Return the scores (b, classes) of images (b, C, H, W)."""
         features = self.stages(torch.relu(self.stem(images)))
         scores: Tensor = self.head(features.mean((2, 3)))
         return scores

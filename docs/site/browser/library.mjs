@@ -1,5 +1,5 @@
 // node library.mjs PYODIDE OUT.zip < {"files": ..., "questions": ...}
-// Answers questions in Pyodide, and writes the modules of the standard library that were imported for it, compiled.
+// Answer questions in Pyodide, and write the imported modules of the standard library, compiled.
 import { readFileSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 

@@ -1,4 +1,4 @@
-// Python and the kernel in a worker. It is handed everything as strings, and fetches nothing.
+// Python and the kernel in a worker, which gets all data as strings and fetches nothing.
 const bytes = (coded) =>
   Uint8Array.fromBase64 ? Uint8Array.fromBase64(coded) : Uint8Array.from(atob(coded), (letter) => letter.charCodeAt(0));
 const inflate = (coded) => new Blob([bytes(coded)]).stream().pipeThrough(new DecompressionStream("gzip"));

@@ -1,4 +1,4 @@
-// What the theme leaves unsaid to a reader who does not see the page.
+// Descriptions that the theme lacks, for a reader who does not see the page.
 document.addEventListener("DOMContentLoaded", () => {
   for (const caption of document.querySelectorAll('.caption[role="heading"]')) caption.setAttribute("aria-level", "2");
   document.querySelector("aside.sidebar-drawer")?.setAttribute("aria-label", "pages");

@@ -68,7 +68,7 @@ const clusterproof = (() => {
   };
   own.ask = (...question) => post({ question });
 
-  // Start Python, with its progress in the box; whether it runs then.
+  // Start Python, show its progress in the box, and return whether it runs.
   own.ready = async (box) => {
     const bar = own.make("progress", { max: 1, value: 0, "aria-label": "loading" });
     const words = own.make("span", {}, "Loading Python");
