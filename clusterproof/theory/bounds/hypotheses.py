@@ -1,4 +1,4 @@
-"""A hypothesis of a theorem beside the actual value in a run or a setting."""
+"""A hypothesis of a theorem, and the actual value in a run or a setting."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """A quantity of a run beside its bound.
+    """A quantity of a run, and its bound.
 
     Attributes
     ----------

@@ -138,9 +138,10 @@ class AllAtOnce(EveryClient):
 def _maps_of_models(
     round_: Round, hessians: np.ndarray, gradients: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the map of (x - x*, 1) to the server's model after a round of all, (d, d + 1), and what one client adds.
+    """Return the map of (x - x*, 1) to the server's model after a round of all, (d, d + 1), and each client's excess.
 
-    The latter is where the server is after a round of that client alone, minus the former, (N, d, d + 1).
+    The excess is the server's model after a round of that client alone, minus the model after a round of all,
+    (N, d, d + 1).
     """
     size = gradients.shape[1]
     columns, ends = np.eye(size, size + 1), list[np.ndarray]()

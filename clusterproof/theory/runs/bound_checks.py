@@ -59,7 +59,7 @@ class Answer:
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """A run beside a bound at one failure probability.
+    """A run compared with a bound at one failure probability.
 
     Attributes
     ----------

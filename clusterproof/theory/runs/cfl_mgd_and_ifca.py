@@ -48,7 +48,7 @@ class ClusterRun(Run):
 
     @property
     def law_differs(self) -> bool:
-        """Whether it has another law."""
+        """Whether the run has a law other than its algorithm's."""
         return self.law is not None and (self.law.path_differs or self.law.noise_differs)
 
     @cached_property

@@ -321,7 +321,7 @@ def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Side
 
     Statement
         As the title, A_1 = 2 / (alpha p (2 - alpha L_h)), which is A of ``fpfc/repaired-models`` at one local step:
-        the pairs' term B is not needed, whichever pairs wait.
+        the pairs' term B is not needed, even if pairs wait.
 
     Proof
         Let V_i = M_i - grad_{w_i} L_0 = (1/m) sum_j d v_ij, by the last update of each pair. The sum over clients of

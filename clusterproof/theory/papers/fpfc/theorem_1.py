@@ -303,8 +303,8 @@ def theorem_1_models(
         the hypotheses ask for rho > L_f / (1 - 2q) and q < 1/2. In between C_1 can be negative, and a mean square is
         not: "violated" rests on C_1 <= 0, with both r, and on the exponent T/2. With r = (c^-T - 1)^-1 the first
         denominator is positive under the hypotheses, and with (c - T/2)^-1 to the letter C_1 is positive at the
-        instance that is tried first: those C_1 are not refuted. Where the denominator is positive the inequality
-        holds: ``fpfc/theorem-1-models-positive``.
+        instance that is tried first: those C_1 are not refuted. If the denominator is positive the inequality holds:
+        ``fpfc/theorem-1-models-positive``.
     """
     setting = ScalarSetting(augmentation, smoothing, local_steps)
     setting.suppose_the_printed()

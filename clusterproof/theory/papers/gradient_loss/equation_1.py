@@ -27,7 +27,7 @@ OF_ROWS: Any = sequences(Q[::2], lambda rows: rows)
 def summed_scores(
     models: Sequence[Fraction], moves: Sequence[int], weight: Fraction, rows: int
 ) -> list[Fraction]:
-    """Argument of (4) with the summed loss on so many rows x = 1, y = 0, of each model."""
+    """Argument of (4) with the summed loss on this many rows x = 1, y = 0, for each model."""
     pairs = zip(models, moves, strict=True)
     return [score(weight, -sign(w) * sign(Fraction(move)), rows * w**2 / 2) for w, move in pairs]
 

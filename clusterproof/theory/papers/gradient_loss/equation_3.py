@@ -145,7 +145,7 @@ def equation_3_descent(stream: Stream, condition: Fraction = Q[1:30:2], step: Fr
 
     Lines
         (as printed)
-            Where L = mu, S_(i, true) = -1, the least that there is.
+            If L = mu, S_(i, true) = -1, the least possible value.
 
     Source
         Ours; replaces (3). With e = w - b, Delta w = -alpha A e and the next gradient (I - alpha A) A e:
@@ -217,7 +217,7 @@ def equation_3_euclidean(
     Source
         Lin et al. (2023), after (3): "if we consider both the magnitude and direction, we can use euclidean metric",
         and after (2): Delta w "is the average gradient of all devices in cluster k". The reading puts the two
-        together. Of G and Delta w itself the first sentence is true; but Delta w is -alpha times the average
+        together. The first sentence is true of G and Delta w themselves, but Delta w is -alpha times the average
         gradient, see ``gradient-loss/equation-2``.
     """
     suppose("gradient and average gradient of the other cluster are opposite", other * other_average < 0)

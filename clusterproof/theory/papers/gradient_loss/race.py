@@ -237,7 +237,7 @@ def weight_at_start(stream: Stream, replicates: Replicates) -> dict[str, Frequen
 
     Source
         Lin et al. (2023), Section III-B: "when lambda changes from 0.1 to 0.5, the proposed algorithm can
-        achieve higher purity at the beginning". Its price comes later: near the optima the gradient is
+        achieve higher purity at the beginning". Later the higher weight costs accuracy: near the optima the gradient is
         noise, and so is its direction. The interval is ours.
     """
     seed = int(stream.integers(2**31))

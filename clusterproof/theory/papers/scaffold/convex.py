@@ -44,10 +44,10 @@ def convex(clients: PlanarClients, start: Start) -> dict[str, Sides]:
 
     Proof
         I: as for ``scaffold/sharp-option-1`` with mu = 0, where p = s = 1, m = 0 and C_k = k, with 1/4 for 1/3, and
-        with its steps "one local step", "curvature" and "share". Of the multiplier lambda_{0*} only the part above K /
-        4 is used: K / 4 times mean h(x - x*) = eta (f(x) - f*) is what a round gains, and A_0 = B_0 - K^2 / 4 is at
-        least K (K + 4) / 8, the step "first local step". The sum of xi_k^2 / A_k is at most 1/4, the step "sum"; for K
-        = 1, xi_0 = 0.
+        with its steps "one local step", "curvature" and "share". Only the part of the multiplier lambda_{0*} above K /
+        4 is used. A round gains K / 4 times mean h(x - x*) = eta (f(x) - f*), and A_0 = B_0 - K^2 / 4 is at least K (K
+        + 4) / 8, the step "first local step". The sum of xi_k^2 / A_k is at most 1/4, the step "sum"; for K = 1, xi_0 =
+        0.
 
         II: with d_k, q and w_k as in ``scaffold/sharp``, y_k = d_k - (k / K) q obeys y_(k+1) = y_k - w_k, y_0 = x - x*
         and Psi+ = mean ||y_K||^2. By interpolation <d_k, w_k> >= h(d_k) + ||w_k||^2 / (2 eta L), h the client's D_i

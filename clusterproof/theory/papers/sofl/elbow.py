@@ -67,11 +67,11 @@ def elbow_exact_winners(
 
     Source
         Zhang and Qiao (2024), Section 4.1 (b): "By analyzing the WCSS curves of the winning neurons, the accuracy of
-        the K value of the number of clusters is ensured", and Algorithm 1, line 14, K = elbow(M). The detector is
-        the reading's, as the paper names none: the point farthest below the chord of the curve's ends; any that needs
-        a point on both sides behaves alike. Maps with as many winners as clusters are provided for in Section 5.2.2:
-        "a closer resolution can be taken, when the SOM will degenerate into a K-means algorithm". A count without
-        this flaw: ``sofl/guarded-count``.
+        the K value of the number of clusters is ensured", and Algorithm 1, line 14, K = elbow(M). The reading adds the
+        detector, because the paper names none: the point farthest below the chord of the curve's ends; any that needs a
+        point on both sides behaves alike. Maps with as many winners as clusters are provided for in Section 5.2.2: "a
+        closer resolution can be taken, when the SOM will degenerate into a K-means algorithm". A count without this
+        flaw: ``sofl/guarded-count``.
 
     Proof
         WCSS_z = 0 is the end of the curve, where the distance to the chord is zero; so the elbow is below z,

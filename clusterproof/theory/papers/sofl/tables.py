@@ -260,18 +260,17 @@ def sentences_on_tables() -> dict[str, Sides]:
         (5.2.4, Figure 9)
             The last level that the text names of each curve is within 1 point of Table 3. False: "the average
             accuracies of FedAvg and FedProx are 39% and 36%" on CIFAR-10, where Table 3 has 38.9 and 38.8 for FedProx;
-            CFL "reaches approximately 90%" on MNIST, and has 87.25 and 87.50 there. That both concern the same runs,
-            for
-            K = 4, and the one point, are the reading's.
+            CFL "reaches approximately 90%" on MNIST, and has 87.25 and 87.50 there. The reading adds that both concern
+            the same runs, for K = 4, and the one point.
         (5.2.5, over FedAvg)
             "approximately 13%, 9%, 18%, and 10%" in Table 3.
         (5.2.5, over CFL)
-            3.83, 2.4, 1.92 and 1.1 %. False as printed: the third is 1.95, a slip.
+            3.83, 2.4, 1.92 and 1.1 %. False as printed: the third is 1.95, a mistake.
         (5.2.5, over CFL, range)
             The part of it that holds: the gains are from 1.1 to 3.83 %.
         (5.2.6, Table 4, best)
             "Among the three clustering federated-learning algorithms, SoFL has consistently maintained better
-            accuracy." False as printed: CIFAR-10, K = 2. What holds is (above FedAvg and FedProx).
+            accuracy." False as printed: CIFAR-10, K = 2. The line (above FedAvg and FedProx) holds.
         (5.2.6, drop of each)
             From K = 2 to 8 "the accuracies of FedAvg and FedProx on the MNIST and CIFAR-10 experiments drop by 33% and
             20%, respectively". False of each method, as the reading takes it; true of the mean of the two, (5.2.6, drop

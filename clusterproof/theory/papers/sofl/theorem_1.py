@@ -82,8 +82,8 @@ def theorem_1_at_the_end(learning_rate: Fraction = RATE, near: Fraction = Q[0:1]
 
     Hypotheses
         The schedule of SoFL, (12) and (13), over a run of T_max updates with independent samples. N is the winner alone
-        or all neurons, whichever ends nearer; winners by (9). Two neurons, and two equally likely samples in each cell.
-        ``near`` is g of the other neuron at the end, exp(-9 / 2 sigma_0^2) for sigma_0 / 3.
+        or all neurons; the claim takes the one that ends nearer. Winners by (9). Two neurons, and two equally likely
+        samples in each cell. ``near`` is g of the other neuron at the end, exp(-9 / 2 sigma_0^2) for sigma_0 / 3.
 
     Statement
         E||w_c - m_c||^2 after T_max updates tends to 0 as T_max -> infinity.

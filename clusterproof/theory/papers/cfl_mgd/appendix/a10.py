@@ -84,7 +84,7 @@ def within_the_basin(
     along: Fraction = SHARE,
     bent: Fraction = SHARE,
 ) -> dict[str, Sides]:
-    """The same distances without units, at most D and B."""
+    """Distances of (A10) without units, at most D and B."""
     reach = square_of_sum(apart, cosine, off)
     square, gradient = known(lambda: reach, lambda of: of >= 0), gradient_square(root**2, along, bent)
     return {
