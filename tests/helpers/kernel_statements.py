@@ -14,7 +14,8 @@ from typing import Any, NoReturn
 
 from clusterproof.checker import kernel
 from clusterproof.checker.claims.claim import Claim, facts_of_lines
-from clusterproof.checker.claims.class_ranges import Known, OfClass
+from clusterproof.checker.claims.class_members import Known
+from clusterproof.checker.claims.class_ranges import OfClass
 from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.freeze import Frozen, freeze
 from clusterproof.checker.freeze.texts import Text

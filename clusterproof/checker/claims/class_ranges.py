@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from clusterproof.checker.claims.drawn_functions import Drawn, Known, draw
+from clusterproof.checker.claims.class_members import Drawn, Known
+from clusterproof.checker.claims.drawn_functions import draw
 from clusterproof.checker.claims.ranges import End, EndLike, Range, end_of
 from clusterproof.checker.claims.space import Space
 from clusterproof.checker.kernel import spaces

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from clusterproof.checker import kernel
-from clusterproof.checker.claims.drawn_functions import Known
+from clusterproof.checker.claims.class_members import Known
 from clusterproof.checker.claims.space import Space
 from clusterproof.checker.kernel.evaluation import Outside, evaluating, limited
 from clusterproof.checker.kernel.induction import potential_of

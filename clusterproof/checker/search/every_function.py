@@ -7,8 +7,8 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any
 
+from clusterproof.checker.claims.class_members import Known
 from clusterproof.checker.claims.class_ranges import OfClass, class_of
-from clusterproof.checker.claims.drawn_functions import Known
 from clusterproof.checker.claims.ranges import Integers
 from clusterproof.checker.claims.space import Space
 from clusterproof.checker.kernel import Refused, Statement

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clusterproof.checker.claims.drawn_functions import Known, draw
+from clusterproof.checker.claims.class_members import Known
+from clusterproof.checker.claims.drawn_functions import draw
 from clusterproof.checker.kernel import Refused
 from clusterproof.checker.kernel.functions import problem
 from clusterproof.checker.kernel.interpolation import FunctionClass, OperatorClass, SetClass, slacks_of

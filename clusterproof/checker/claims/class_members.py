@@ -1,0 +1,201 @@
+"""Members of a class as a claim's function is given them: drawn ones by formulas, and those that evidence lists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from clusterproof.checker.claims.coordinate_formulas import ZERO, Box, Formula, Vector, inner, plus
+from clusterproof.checker.kernel.evaluation import Refused
+from clusterproof.checker.kernel.interpolation import Class, FunctionClass, Triplet
+from clusterproof.checker.kernel.listed import Listed
+from clusterproof.checker.kernel.numbers import write
+from clusterproof.checker.kernel.worlds import Oracle, Point, World
+
+Groups = Sequence[tuple[int, Class]]
+
+
+@dataclass(frozen=True)
+class Known:
+    """A function of a class, known at some points only, as the kernel reads it."""
+
+    code: dict[str, Any]
+
+    def world(self, groups: Groups, reach: Fraction | None) -> World:
+        """Return the functions before any of their points has been requested."""
+        return _KnownWorld(groups, reach, self.code)
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Functions by formulas, each in an orthonormal basis of its own.
+
+    Attributes
+    ----------
+    groups
+        Classes to which the functions belong.
+    start, solution, minimum, further
+        As in ``Listed``.
+    formulas
+        (basis, formula) of each.
+    asked
+        Triplets that were requested of each function: first at points, then proximal points and linear minima.
+    """
+
+    groups: Groups
+    start: Vector
+    solution: Vector | None
+    minimum: Fraction
+    further: tuple[Vector, ...]
+    formulas: tuple[tuple[tuple[Vector, ...], Formula], ...]
+    asked: dict[int, tuple[dict[Any, Triplet], dict[Any, Triplet]]] = field(default_factory=dict, repr=False)
+
+    @property
+    def code(self) -> dict[str, Any]:
+        """The requested triplets, as the kernel reads them."""
+        several = (self.asked.get(number, ({}, {})) for number in range(len(self.formulas)))
+        return {
+            "start": list(map(write, self.start)),
+            "solution": None if self.solution is None else list(map(write, self.solution)),
+            "minimum": write(self.minimum),
+            "further": [list(map(write, point)) for point in self.further],
+            "triplets": [
+                [
+                    [self._written(x), self._written(g), write(f)]
+                    for kind in kinds
+                    for x, g, f in kind.values()
+                ]
+                for kinds in several
+            ],
+        }
+
+    def _written(self, point: Point) -> list[Any]:
+        return list(map(write, _coordinates(point, len(self.start))))
+
+    def world(self, groups: Groups, reach: Fraction | None) -> World:
+        """Return the functions before any of their points has been requested."""
+        return _DrawnWorld(groups, reach, self)
+
+    def further_point(self, number: int) -> Vector:
+        """Return a further point. If none is left that was drawn, make one from the others and keep it."""
+        while number >= len(self.further):
+            half = plus((ZERO,) * len(self.start), plus(self.further[-1], self.start, -1), Fraction(1, 2))
+            object.__setattr__(self, "further", (*self.further, plus(self.further[-3], half)))
+        return self.further[number]
+
+    def at_rest(self) -> Drawn:
+        """Return the same functions, started at the solution; all further points lie there as well."""
+        x = self.start if self.solution is None else self.solution
+        return Drawn(self.groups, x, self.solution, self.minimum, (x,) * len(self.further), self.formulas)
+
+
+def _coordinates(point: Point, dimension: int) -> Vector:
+    return tuple(point.terms.get(place, ZERO) for place in range(dimension))
+
+
+class _TakesFloats(World):
+    """A world in which a claim is evaluated with floats; the kernel proves nothing about such a claim."""
+
+    rounded = False
+    """Whether a float has occurred. From then on numbers are floats, and are compared as floats."""
+
+    def exact(self, value: Any) -> Any:
+        """Return a factor; a float remains unchanged."""
+        if not isinstance(value, float | np.floating):
+            return super().exact(value)
+        if not np.isfinite(value):
+            raise Refused(f"a point times {value}")
+        self.rounded = True
+        return Fraction(float(value))
+
+    def shown(self, value: Fraction) -> Fraction | float:
+        """Return a number as the claim's function gets it."""
+        return float(value) if self.rounded else value
+
+
+class _KnownWorld(_TakesFloats, Listed):
+    """The world of a counterexample, in which the claim's function is evaluated again."""
+
+    def inner(self, left: Point, right: Point) -> Any:
+        """Return the inner product in the form that the claim's function gets."""
+        return self.shown(super().inner(left, right))
+
+
+class _DrawnWorld(_TakesFloats):
+    """The world of drawn functions, which answer at every point."""
+
+    def __init__(self, groups: Groups, reach: Fraction | None, drawn: Drawn) -> None:
+        super().__init__(groups, reach)
+        self.start = self.at(drawn.start)
+        self.solution = None if drawn.solution is None else self.at(drawn.solution)
+        self.minimum, self._drawn = drawn.minimum, drawn
+        self.points = 0
+        self.oracles = [
+            _DrawnOracle(self, definition, *formula, drawn.asked.setdefault(number, ({}, {})))
+            for number, (definition, formula) in enumerate(zip(self.definitions, drawn.formulas, strict=True))
+        ]
+        if self.solution is not None:
+            for oracle in self.oracles:
+                oracle.evaluate(self.solution)
+
+    def at(self, x: Vector) -> Point:
+        """Return the point with these coordinates."""
+        return Point(self, {place: entry for place, entry in enumerate(x) if entry})
+
+    def inner(self, left: Point, right: Point) -> Any:
+        """Return the sum of the products of the coordinates."""
+        return self.shown(sum((a * right.terms.get(place, ZERO) for place, a in left.terms.items()), ZERO))
+
+    def is_zero(self, point: Point) -> bool:
+        """Return whether all coordinates are 0."""
+        return not point.terms
+
+    def point(self) -> Point:
+        """Return the next of the further points."""
+        self.points += 1
+        return self.at(self._drawn.further_point(self.points - 1))
+
+
+class _DrawnOracle(Oracle):
+    def __init__(
+        self,
+        world: _DrawnWorld,
+        definition: Class,
+        basis: tuple[Vector, ...],
+        formula: Formula,
+        asked: tuple[dict[Any, Triplet], dict[Any, Triplet]],
+    ) -> None:
+        super().__init__(definition)
+        self._world, self._basis, self._formula, self._asked = world, basis, formula, asked
+
+    def _inwards(self, point: Point) -> Vector:
+        x = _coordinates(point, len(self._basis))
+        return tuple(inner(q, x) for q in self._basis)
+
+    def _outwards(self, x: Vector) -> Point:
+        rows = zip(*self._basis, strict=True)
+        return self._world.at(tuple(inner(row, x) for row in rows))
+
+    def at(self, point: Point) -> Triplet:
+        """Return the formula's triplet."""
+        gradient, value = self._at(point)
+        return self._asked[0].setdefault(point.key, (point, self._outwards(gradient), value))
+
+    def _at(self, point: Point) -> tuple[Vector, Fraction]:
+        gradient, value = self._formula.at(self._inwards(point))
+        return gradient, value if isinstance(self.definition, FunctionClass) else ZERO
+
+    def implicit(self, point: Point, step: Fraction | None) -> Triplet:
+        """Return the formula's proximal point, or linear minimum."""
+        if step is None:
+            assert isinstance(self._formula, Box)  # only sets have linear minima
+            x = self._outwards(self._formula.minimise_linear(self._inwards(point)))
+            gradient = -point
+        else:
+            x = self._outwards(self._formula.prox(self._inwards(point), step))
+            gradient = (point - x) / step
+        return self._asked[1].setdefault((point.key, step), (x, gradient, self._at(x)[1]))
