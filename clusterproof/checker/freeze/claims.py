@@ -16,6 +16,7 @@ from clusterproof.checker.freeze.agreement import (
     names_of_text,
     require_agreement,
 )
+from clusterproof.checker.freeze.ranges import range_in
 from clusterproof.checker.freeze.sources import quoted
 from clusterproof.checker.freeze.texts import TRIED, Text
 from clusterproof.checker.kernel import Refused, printed, read
@@ -175,7 +176,9 @@ def _statement(text: Text, claim: Claim[..., Any], stated: Statement, lines: tup
         if allowed.drawn and not isinstance(allowed, OfClass):
             raise Refused(f"{name}: objects that a function draws: {TRIED}")
     function = text.name(stated.function, stated.function.__name__, None)
-    ranges = [f"    {quoted(name)}: {text.range(allowed, name)},\n" for name, allowed in space.ranges.items()]
+    ranges = [
+        f"    {quoted(name)}: {range_in(text, allowed, name)},\n" for name, allowed in space.ranges.items()
+    ]
     records = ", ".join(
         f"{quoted(name)}: ({text.name(kind, kind.__name__, None)}, {_names(keys)})"
         for name, (kind, keys) in space.records.items()

@@ -10,9 +10,7 @@ import ast
 import builtins
 import gc
 import importlib
-import importlib.util
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, fields, is_dataclass
@@ -23,17 +21,14 @@ from pathlib import Path
 from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
-from clusterproof.checker.claims import ranges as live_ranges
 from clusterproof.checker.claims.claim import Claim
-from clusterproof.checker.claims.class_ranges import OfClass
-from clusterproof.checker.claims.sequences import Sequences
 from clusterproof.checker.freeze.classes import class_node, function_of, require_own_fields
-from clusterproof.checker.freeze.files import File, file_of, node_of
+from clusterproof.checker.freeze.files import node_of
+from clusterproof.checker.freeze.origins import expression_of, file_of_module, origin
 from clusterproof.checker.freeze.sources import (
     Scope,
     Writer,
     copied,
-    in_lines,
     quoted,
     write_expression,
     write_function,
@@ -46,12 +41,10 @@ from clusterproof.checker.kernel.evaluation import spend
 from clusterproof.checker.kernel.grammar import MODULES, REMEDIES, floating
 from clusterproof.checker.kernel.language import Compiler
 from clusterproof.checker.kernel.library import LIBRARY
-from clusterproof.checker.kernel.ranges import CLASSES, RANGES
+from clusterproof.checker.kernel.ranges import RANGES
 from clusterproof.checker.kernel.records import Record
-from clusterproof.checker.kernel.spaces import End
 
 CACHED = type(lru_cache(lambda: None))
-KINDS = {kind.__name__: name for name, kind in CLASSES.items()}
 LITERAL = 40
 """Steps that a literal value costs: a text must not have that many characters."""
 TRIED = "what depends on them is tried, and not proved"
@@ -144,7 +137,7 @@ class Text:
         if home is None:
             key: Any = id(value), name
         else:
-            home, name = _origin(home, name, value)
+            home, name = origin(home, name, value)
             key = id(home), name
         if key not in self.names:
             self.kept.append(value)
@@ -169,9 +162,9 @@ class Text:
     def _constant(self, value: Any, name: str, home: Mapping[str, Any] | None) -> str:
         """Write a constant: the expression in its source, or its value."""
         own = self.free(name)
-        file = _file_of_module(home)
+        file = file_of_module(home)
         bound = file.bound(name) if file else []
-        if file is not None and len(bound) == 1 and (said := _expression(bound[0], name)) is not None:
+        if file is not None and len(bound) == 1 and (said := expression_of(bound[0], name)) is not None:
             scope = Scope(file)
             try:
                 with self.unless_refused():
@@ -407,80 +400,6 @@ class Text:
             text = f"def {node.name}(*values, **named):\n    raise  # its source is not of the language"
         decorator = "property" if shared else "" if type(member) is FunctionType else type(member).__name__
         return f"@{decorator}\n{text}" if decorator else text
-
-    # ---- ranges
-
-    def range(self, allowed: Any, name: str) -> str:
-        """Write a range."""
-        if type(allowed) is live_ranges.Choice:
-            written = f"choice({', '.join(self.literal(each, name) for each in allowed.options)})"
-            return in_lines(written, "        ")
-        if type(allowed) in (live_ranges.Integers, live_ranges.Rationals, live_ranges.Reals):
-            word = "integers" if type(allowed) is live_ranges.Integers else "rationals"
-            return f"{word}({self.end(allowed.low, name)}, {self.end(allowed.high, name)})"
-        if type(allowed) is Sequences:
-            return f"sequences({self.range(allowed.entries, name)}, {self.end(allowed.length, name)})"
-        if type(allowed) is OfClass:
-            parts = [self._group(*group, name) for group in allowed.groups]
-            if allowed.reach is not None:
-                parts.append(f"distance={self.end(allowed.reach, name)}")
-            return f"member({', '.join(parts)})"
-        raise Refused(f"{name}: NumPy arrays are not of the language: state sequences(...)")
-
-    def _group(self, count: int, kind: type, constants: Sequence[tuple[str, Any]], name: str) -> str:
-        written = ", ".join(f"{quoted(n)}: {self.end(c, name)}" for n, c in constants)
-        return f"({count}, {quoted(KINDS[kind.__name__])}, {{{written}}})"
-
-    def end(self, end: Any, name: str) -> str:
-        """Write an end of a range; a float is written as the decimal that it prints."""
-        if isinstance(end, End):
-            end = end.function
-        if type(end) is FunctionType and end.__code__.co_name == "<lambda>":
-            made, _, _ = self.source(end, "")
-            return ast.unparse(made)
-        return self.literal(Fraction(repr(end)) if type(end) is float else end, name)
-
-
-def _origin(home: Mapping[str, Any], name: str, value: Any) -> tuple[Mapping[str, Any], str]:
-    """Return the names of the module from which a value is imported, and its name there."""
-    file = _file_of_module(home)
-    imports = [node for node in file.tree.body if isinstance(node, ast.ImportFrom)] if file else []
-    for node in imports:
-        for each in node.names:
-            if (each.asname or each.name) != name:
-                continue
-            module = "." * node.level + (node.module or "")
-            try:
-                found = sys.modules.get(importlib.util.resolve_name(module, home.get("__package__") or ""))
-            except ImportError:
-                continue
-            if (
-                type(found) is ModuleType
-                and vars(found).get(each.name, MISSING) is value
-                and vars(found) is not home
-            ):
-                return _origin(vars(found), each.name, value)
-    return home, name
-
-
-def _file_of_module(home: Mapping[str, Any] | None) -> File | None:
-    """Return the file of a module, by its names; None if no module with a source has them."""
-    module = sys.modules.get(str((home or {}).get("__name__")))
-    path = str(getattr(module, "__file__", None))
-    if home is None or type(module) is not ModuleType or vars(module) is not home or not path.endswith(".py"):
-        return None
-    return file_of(path)
-
-
-def _expression(node: ast.stmt, name: str) -> ast.expr | None:
-    """Return the expression that a statement assigns to a single name."""
-    if isinstance(node, ast.Assign) and len(node.targets) == 1:
-        target: Any = node.targets[0]
-    elif isinstance(node, ast.AnnAssign):
-        target = node.target
-    else:
-        return None
-    return node.value if isinstance(target, ast.Name) and target.id == name else None
 
 
 def _placed(made: ast.expr, said: ast.expr) -> ast.expr:

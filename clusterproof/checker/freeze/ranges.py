@@ -1,0 +1,56 @@
+"""How a claim's ranges are written in its text."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from fractions import Fraction
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from clusterproof.checker.claims.class_ranges import OfClass
+from clusterproof.checker.claims.ranges import Choice, Integers, Range, Rationals, Reals
+from clusterproof.checker.claims.sequences import Sequences
+from clusterproof.checker.freeze.sources import in_lines, quoted
+from clusterproof.checker.kernel import Refused
+from clusterproof.checker.kernel.ranges import CLASSES
+from clusterproof.checker.kernel.spaces import End
+
+if TYPE_CHECKING:
+    from clusterproof.checker.freeze.texts import Text
+
+KINDS = {kind: name for name, kind in CLASSES.items()}
+"""Names of the kinds of classes in a text."""
+
+
+def range_in(text: Text, allowed: Range, name: str) -> str:
+    """Write a range."""
+    if type(allowed) is Choice:
+        written = f"choice({', '.join(text.literal(each, name) for each in allowed.options)})"
+        return in_lines(written, "        ")
+    if type(allowed) in (Integers, Rationals, Reals):
+        word = "integers" if type(allowed) is Integers else "rationals"
+        return f"{word}({_end(text, allowed.low, name)}, {_end(text, allowed.high, name)})"
+    if type(allowed) is Sequences:
+        return f"sequences({range_in(text, allowed.entries, name)}, {_end(text, allowed.length, name)})"
+    if type(allowed) is OfClass:
+        parts = [_group(text, *group, name) for group in allowed.groups]
+        if allowed.reach is not None:
+            parts.append(f"distance={_end(text, allowed.reach, name)}")
+        return f"member({', '.join(parts)})"
+    raise Refused(f"{name}: NumPy arrays are not of the language: state sequences(...)")
+
+
+def _group(text: Text, count: int, kind: type, constants: Sequence[tuple[str, Any]], name: str) -> str:
+    written = ", ".join(f"{quoted(n)}: {_end(text, c, name)}" for n, c in constants)
+    return f"({count}, {quoted(KINDS[kind])}, {{{written}}})"
+
+
+def _end(text: Text, end: Any, name: str) -> str:
+    """Write an end of a range; a float is written as the decimal that it prints."""
+    if isinstance(end, End):
+        end = end.function
+    if type(end) is FunctionType and end.__code__.co_name == "<lambda>":
+        made, _, _ = text.source(end, "")
+        return ast.unparse(made)
+    return text.literal(Fraction(repr(end)) if type(end) is float else end, name)
