@@ -9,7 +9,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from clusterproof.checker.claims.class_ranges import OfClass
-from clusterproof.checker.claims.ranges import Choice, Integers, Range, Rationals, Reals
+from clusterproof.checker.claims.ranges import Choice, Integers, Interval, Range, Rationals, Reals
 from clusterproof.checker.claims.sequences import Sequences
 from clusterproof.checker.freeze.sources import in_lines, quoted
 from clusterproof.checker.kernel import Refused
@@ -28,7 +28,7 @@ def range_in(text: Text, allowed: Range, name: str) -> str:
     if type(allowed) is Choice:
         written = f"choice({', '.join(text.literal(each, name) for each in allowed.options)})"
         return in_lines(written, "        ")
-    if type(allowed) in (Integers, Rationals, Reals):
+    if isinstance(allowed, Interval) and type(allowed) in (Integers, Rationals, Reals):
         word = "integers" if type(allowed) is Integers else "rationals"
         return f"{word}({_end(text, allowed.low, name)}, {_end(text, allowed.high, name)})"
     if type(allowed) is Sequences:

@@ -1,4 +1,4 @@
-"""The rules for loops: every number of rounds, by what they leave behind; and a round in which an invariant fails."""
+"""The rules on symbols: every value, every number of rounds by what they leave behind; and where an invariant fails."""
 
 from __future__ import annotations
 
@@ -62,19 +62,35 @@ def targets(need: tuple[Fact, Sequence[Fact], Sequence[Ends]]) -> Iterator[Polyn
             yield target
 
 
+def signs(statement: Statement, line: str, data: Data) -> bool:
+    """Show that no coefficient of a side's excess is negative (Bernstein's test); of an equation both signs."""
+    return _shown(statement, line, data, states=0, blocks=())
+
+
+def squares(statement: Statement, line: str, data: Data) -> bool:
+    """Show that each excess is a sum of squares, and of squares times box and hypotheses (Positivstellensatz).
+
+    ``blocks`` has a list for each excess that the coefficients do not decide, in their order.
+    """
+    return _shown(statement, line, data, states=0, blocks=data["blocks"])
+
+
 def induction(statement: Statement, line: str, data: Data) -> bool:
     """Show a line after any number of rounds, by the invariants that the statement names.
 
-    ``states`` is the number of symbols that stand for states, rounds and entries; ``blocks`` has a list for each
-    polynomial that the coefficients do not decide, as of ``squares``.
+    ``states`` is the number of symbols that stand for states, rounds and entries; ``blocks`` are as of ``squares``.
     """
-    blocks = iter(data["blocks"])
-    for case in cases(statement, line, data, whole(data["states"])):
+    return _shown(statement, line, data, states=whole(data["states"]), blocks=data["blocks"])
+
+
+def _shown(statement: Statement, line: str, data: Data, *, states: int, blocks: Sequence[Any]) -> bool:
+    """Return whether everything that each case needs is shown, and an instance has the line."""
+    left = iter(blocks)
+    for case in cases(statement, line, data, states):
         for need in needs(case):
             _, known, box = need
             for target in targets(need):
-                factors = nonnegative_on(box, known)
-                if not is_sum_of_squares(target, factors, next(blocks, ()), len(box)):
+                if not is_sum_of_squares(target, nonnegative_on(box, known), next(left, ()), len(box)):
                     return False
     return has_instance(statement, line, data)
 

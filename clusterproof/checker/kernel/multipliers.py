@@ -10,7 +10,7 @@ from typing import Any
 
 from clusterproof.checker.kernel.evaluation import Refused, spend
 from clusterproof.checker.kernel.numbers import number
-from clusterproof.checker.kernel.polynomials import Polynomial, constant, divided, plus, times
+from clusterproof.checker.kernel.polynomials import Polynomial, constant, divided, of_terms, plus, times
 from clusterproof.checker.kernel.positivity import Ends, is_nonnegative, sign_of
 from clusterproof.checker.kernel.quotients import Fact, Quotient, is_zero, joined
 from clusterproof.checker.kernel.worlds import Form
@@ -84,17 +84,10 @@ class Need:
         """
         if type(code) is not tuple:
             return Quotient(constant(code, self.width), constant(1, self.width), self.width)
-        top, bottom = (_polynomial(terms, self.width) for terms in code)
+        top, bottom = (of_terms(terms, self.width) for terms in code)
         if self.sign(bottom) != 1:
             raise Refused("the denominator of a multiplier is not shown to be positive")
         return Quotient(top, bottom, self.width)
-
-
-def _polynomial(terms: Sequence[tuple[Sequence[int], Any]], width: int) -> Polynomial:
-    total = constant(0, width)
-    for powers, value in terms:
-        total = plus(total, Polynomial.of({tuple(powers): value}, width))
-    return total
 
 
 def require_multipliers(need: Need, proof: Mapping[str, Any]) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache, reduce
 from heapq import heapify, heappop, heappush
 from math import gcd
 from operator import or_
+from typing import Any
 
 from clusterproof.checker.kernel.evaluation import Refused, spend
 
@@ -43,14 +44,7 @@ class Polynomial(Mapping[tuple[int, ...], Fraction]):
     @classmethod
     def of(cls, terms: Mapping[tuple[int, ...], int | Fraction], width: int) -> Polynomial:
         """Return the sum of coefficients at exponents."""
-        total = constant(0, width)
-        for powers, value in terms.items():
-            if len(powers) != width or not all(0 <= power < LARGEST for power in powers):
-                raise Refused("a polynomial in other symbols, or with an exponent that is too large")
-            exact = Fraction(value)
-            packed = sum(power << BITS * place for place, power in enumerate(powers))
-            total = plus(total, cls({packed: exact.numerator} if exact else {}, exact.denominator, width))
-        return total
+        return of_terms(terms.items(), width)
 
     def __getitem__(self, powers: tuple[int, ...]) -> Fraction:
         packed = sum(power << BITS * place for place, power in enumerate(powers))
@@ -113,6 +107,18 @@ def _mask(bit: int, width: int) -> int:
 def _words(p: Polynomial) -> int:
     """Return the length of the longest integer in words of 64 bits, rounded down."""
     return max(p.denominator.bit_length(), *map(int.bit_length, p.numerators.values()), 0) >> 6
+
+
+def of_terms(terms: Iterable[tuple[Sequence[int], Any]], width: int) -> Polynomial:
+    """Return the sum of exponents with their coefficients."""
+    total = constant(0, width)
+    for powers, value in terms:
+        if len(powers) != width or not all(0 <= power < LARGEST for power in powers):
+            raise Refused("a polynomial in other symbols, or with an exponent that is too large")
+        exact = Fraction(value)
+        packed = sum(power << BITS * place for place, power in enumerate(powers))
+        total = plus(total, Polynomial({packed: exact.numerator} if exact else {}, exact.denominator, width))
+    return total
 
 
 def constant(value: int | Fraction, width: int) -> Polynomial:

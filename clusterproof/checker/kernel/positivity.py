@@ -23,7 +23,15 @@ from typing import Any
 
 from clusterproof.checker.kernel.evaluation import OutOfFuel, Refused, Used, spend
 from clusterproof.checker.kernel.numbers import number, words
-from clusterproof.checker.kernel.polynomials import Polynomial, constant, divided, plus, raised, times
+from clusterproof.checker.kernel.polynomials import (
+    Polynomial,
+    constant,
+    divided,
+    of_terms,
+    plus,
+    raised,
+    times,
+)
 from clusterproof.checker.kernel.quotients import Fact, Quotient
 
 MAY_BE_ZERO = "a divisor may be zero: where it is used, neither its range nor a hypothesis gives its sign"
@@ -246,7 +254,7 @@ def is_sum_of_squares(
     """
     total = constant(0, width)
     for block in blocks:
-        basis = [_polynomial(terms, width) for terms in block["basis"]]
+        basis = [of_terms(terms, width) for terms in block["basis"]]
         matrix = [[Fraction(entry) for entry in row] for row in block["matrix"]]
         if len(basis) != len(matrix) or not is_positive_semidefinite(matrix):
             return False
@@ -260,11 +268,3 @@ def is_sum_of_squares(
             square = times(square, nonnegative[place])
         total = plus(total, square)
     return total == target
-
-
-def _polynomial(terms: Sequence[tuple[Sequence[int], Any]], width: int) -> Polynomial:
-    """Return the sum of exponents with their coefficients."""
-    total = constant(0, width)
-    for exponents, coefficient in terms:
-        total = plus(total, Polynomial.of({tuple(exponents): coefficient}, width))
-    return total

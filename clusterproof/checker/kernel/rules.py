@@ -5,7 +5,7 @@ A rule never holds emptily: where it speaks of every instance, at least one meet
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,7 +20,6 @@ from clusterproof.checker.kernel.positivity import (
     bounded,
     is_nonnegative,
     is_positive_semidefinite,
-    is_sum_of_squares,
     require_divisors,
     sign_of,
     slack_of,
@@ -111,43 +110,6 @@ def has_instance(statement: Statement, line: str, data: Data) -> bool:
     """Return whether the witness, an instance, meets the hypotheses and has the line, which does not break there."""
     sides = decided(statement, line, statement.space.read(data["witness"]))
     return type(sides) is Sides and not sides.is_broken()
-
-
-def signs(statement: Statement, line: str, data: Data) -> bool:
-    """Show that no coefficient of a side's excess is negative (Bernstein's test), or that an equation's are 0."""
-    for case in cases(statement, line, data):
-        assert case.sides is not None, "without states there are no goals"
-        sides = case.sides
-        for slack in sides.slacks:
-            if type(slack) is not Quotient:
-                if Sides((slack,), sides.equation).is_broken():
-                    return False
-            elif sides.equation:
-                if slack.top:
-                    return False
-            elif not is_nonnegative(slack_of(slack, case.box, case.facts), case.box):
-                return False
-    return has_instance(statement, line, data)
-
-
-def squares(statement: Statement, line: str, data: Data) -> bool:
-    """Show that each excess is a sum of squares, and of squares times box and hypotheses (Positivstellensatz).
-
-    ``blocks`` has a list for each excess that the coefficients do not decide, in their order.
-    """
-    blocks = iter(data["blocks"])
-    for case in cases(statement, line, data):
-        width = len(case.box)
-        assert case.sides is not None, "without states there are no goals"
-        factors, sides = nonnegative_on(case.box, case.facts), case.sides
-        for slack in sides.slacks:
-            if sides.equation or type(slack) is not Quotient:
-                raise Refused("squares show inequalities of symbols")
-            target = slack_of(slack, case.box, case.facts)
-            shown = is_nonnegative(target, case.box)
-            if not (shown or is_sum_of_squares(target, factors, next(blocks, ()), width)):
-                return False
-    return has_instance(statement, line, data)
 
 
 def nonnegative_on(box: Sequence[Ends], facts: Sequence[Fact]) -> list[Polynomial]:
@@ -288,13 +250,3 @@ def _require_multipliers(trace: Trace, sides: Sides, facts: Sequence[Fact], proo
             matrix[j][i] += value / 2
         if not is_positive_semidefinite(matrix):
             raise Refused("the remaining form is not positive semidefinite")
-
-
-RULES: dict[str, Callable[[Statement, str, Data], bool]] = {
-    "instance": instance,
-    "exhausted": exhausted,
-    "signs": signs,
-    "squares": squares,
-    "dual": dual,
-    "empty": empty,
-}

@@ -10,12 +10,15 @@ from typing import Any
 from clusterproof.checker.kernel import evidence
 from clusterproof.checker.kernel.evaluation import FUEL, Outside, Refused, limited
 from clusterproof.checker.kernel.families import family
-from clusterproof.checker.kernel.induction import induction, potential
+from clusterproof.checker.kernel.induction import induction, potential, signs, squares
 from clusterproof.checker.kernel.reading import Claim, read
-from clusterproof.checker.kernel.rules import RULES as WITHOUT_ROUNDS
+from clusterproof.checker.kernel.rules import dual, empty, exhausted, instance
 from clusterproof.checker.kernel.statement import printed
 
-RULES = {**WITHOUT_ROUNDS, "induction": induction, "potential": potential, "family": family}
+RULES = {
+    each.__name__: each
+    for each in (instance, exhausted, signs, squares, dual, empty, induction, potential, family)
+}
 POTENTIAL = "potential"
 """Name of the step that the invariants of a statement's loops hold, which is a line only where it is violated."""
 Place = tuple[str, str]
