@@ -13,14 +13,11 @@ from clusterproof.checker.claims.ranges import Choice, Integers, Interval, Range
 from clusterproof.checker.claims.sequences import Sequences
 from clusterproof.checker.freeze.sources import in_lines, quoted
 from clusterproof.checker.kernel import Refused
-from clusterproof.checker.kernel.ranges import CLASSES
+from clusterproof.checker.kernel.functions import NAMES
 from clusterproof.checker.kernel.spaces import End
 
 if TYPE_CHECKING:
     from clusterproof.checker.freeze.texts import Text
-
-KINDS = {kind: name for name, kind in CLASSES.items()}
-"""Names of the kinds of classes in a text."""
 
 
 def range_in(text: Text, allowed: Range, name: str) -> str:
@@ -43,7 +40,7 @@ def range_in(text: Text, allowed: Range, name: str) -> str:
 
 def _group(text: Text, count: int, kind: type, constants: Sequence[tuple[str, Any]], name: str) -> str:
     written = ", ".join(f"{quoted(n)}: {_end(text, c, name)}" for n, c in constants)
-    return f"({count}, {quoted(KINDS[kind])}, {{{written}}})"
+    return f"({count}, {quoted(NAMES[kind])}, {{{written}}})"
 
 
 def _end(text: Text, end: Any, name: str) -> str:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from clusterproof.checker.kernel.evaluation import Refused
-from clusterproof.checker.kernel.interpolation import FunctionClass, OperatorClass, SetClass
+from clusterproof.checker.kernel.interpolation import KINDS
 from clusterproof.checker.kernel.worlds import Distance, Oracle, Point, World
 
 OFFERS = {
@@ -16,7 +16,8 @@ OFFERS = {
     "operator": ("solution", "resolvent", "lipschitz", "strong_monotonicity", "cocoercivity"),
     "sum": ("solution", "minimiser", "minimum"),
 }
-KINDS = {FunctionClass: "function", SetClass: "set", OperatorClass: "operator"}
+NAMES = {kind: name for name, kind in KINDS.items()}
+"""The names of the kinds."""
 
 
 class Problem:
@@ -25,7 +26,7 @@ class Problem:
     def __init__(self, world: World, parts: tuple[Problem, ...], places: range, *, mean: bool) -> None:
         self._world, self._places, self._mean = world, places, mean
         self.parts = parts or (self,)
-        kinds = {KINDS[type(world.definitions[place])] for place in places}
+        kinds = {NAMES[type(world.definitions[place])] for place in places}
         self._kind = kinds.pop() if len(kinds) == 1 else "sum"
         if self._kind != "function" and len(parts) > 1:
             self._kind = "sum"

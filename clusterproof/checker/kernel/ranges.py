@@ -8,7 +8,7 @@ from types import FunctionType
 from typing import Any
 
 from clusterproof.checker.kernel.evaluation import Refused
-from clusterproof.checker.kernel.interpolation import Class, FunctionClass, OperatorClass, SetClass
+from clusterproof.checker.kernel.interpolation import KINDS
 from clusterproof.checker.kernel.numbers import key, number, whole
 from clusterproof.checker.kernel.spaces import Choice, End, Interval, OfClass, Range, Tuples
 
@@ -44,17 +44,14 @@ def _sequences(entries: Any, length: Any) -> Tuples:
     return Tuples(entries, _end(length))
 
 
-CLASSES: dict[str, type[Class]] = {"function": FunctionClass, "set": SetClass, "operator": OperatorClass}
-
-
 def _member(*groups: Any, distance: Any = None) -> OfClass:
     """Return the range of sums of means: each group is (count, "function" or its like, constants by name)."""
     made = []
     for count, kind, constants in groups:
         ends = {name: value if type(value) is bool else _end(value) for name, value in constants.items()}
-        if whole(count) < 1 or not {*ends} <= {*CLASSES[kind].__dataclass_fields__}:
+        if whole(count) < 1 or not {*ends} <= {*KINDS[kind].__dataclass_fields__}:
             raise Refused("a member of a class is one of 1 function or more, with constants of its class")
-        made.append((count, CLASSES[kind], tuple(ends.items())))
+        made.append((count, KINDS[kind], tuple(ends.items())))
     if not made:
         raise Refused("a member of a class is one of 1 function or more")
     return OfClass(tuple(made), _end(distance))
