@@ -11,7 +11,7 @@ import numpy as np
 from clusterproof.checker.claims.drawing import draw_near, draw_value
 from clusterproof.checker.claims.ranges import End, Interval, Range
 from clusterproof.checker.claims.simplifying import bits, simpler_values
-from clusterproof.checker.kernel.spaces import Instance, value_of
+from clusterproof.checker.kernel.ranges import Instance, value_of
 from clusterproof.common import InvalidArgument
 from clusterproof.common.validation import check_count
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from clusterproof.checker.claims.array_ranges import Entrywise, array_of
 from clusterproof.checker.claims.ranges import EndLike, Interval, Range, end_of, rationals
-from clusterproof.checker.kernel.spaces import Instance
+from clusterproof.checker.kernel.ranges import Instance
 
 REAL = rationals(-2, 2, 4, upwards=True, downwards=True)
 """All fractions; most of the values that are tried lie in [-2, 2]."""

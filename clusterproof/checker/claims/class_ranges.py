@@ -14,7 +14,7 @@ from clusterproof.checker.claims.class_members import Drawn, Known
 from clusterproof.checker.claims.drawn_functions import draw
 from clusterproof.checker.claims.ranges import End, EndLike, Range, end_of
 from clusterproof.checker.claims.space import Space
-from clusterproof.checker.kernel import spaces
+from clusterproof.checker.kernel import ranges as kernel_ranges
 from clusterproof.checker.kernel.evaluation import Refused
 from clusterproof.checker.kernel.functions import Problem, problem
 from clusterproof.checker.kernel.interpolation import (
@@ -26,7 +26,7 @@ from clusterproof.checker.kernel.interpolation import (
     slacks_of,
 )
 from clusterproof.checker.kernel.quotients import Quotient
-from clusterproof.checker.kernel.spaces import Instance
+from clusterproof.checker.kernel.ranges import Instance
 from clusterproof.checker.kernel.worlds import World
 from clusterproof.common import InvalidArgument
 
@@ -39,7 +39,7 @@ Member = Known | Drawn
 
 
 @dataclass(frozen=True, eq=False)
-class OfClass(Range, spaces.OfClass):
+class OfClass(Range, kernel_ranges.OfClass):
     """A function, operator or set of a class, or a sum of them with one solution."""
 
     complete = False
@@ -75,7 +75,7 @@ class OfClass(Range, spaces.OfClass):
 
     def distance(self, so_far: Instance) -> Fraction | None:
         """Return the largest |start - solution|."""
-        found: Fraction | None = self.constant("distance", spaces.value_of(self.reach, so_far))
+        found: Fraction | None = self.constant("distance", kernel_ranges.value_of(self.reach, so_far))
         return found
 
     def constant(self, name: str, value: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.checker.claims.ranges import Integers, Interval, Range, Reals
-from clusterproof.checker.kernel.spaces import Instance
+from clusterproof.checker.kernel.ranges import Instance
 
 END, BEYOND, NEAR = 0.35, 0.10, 0.25
 """Shares of values at an end, beyond an open end, and near an end; the others are uniform or listed."""

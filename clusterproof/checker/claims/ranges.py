@@ -18,8 +18,9 @@ import numpy as np
 
 from clusterproof.checker.claims.places import called
 from clusterproof.checker.claims.rounding import as_float, has_numpy_integers
-from clusterproof.checker.kernel import numbers, spaces
-from clusterproof.checker.kernel.spaces import Instance
+from clusterproof.checker.kernel import numbers
+from clusterproof.checker.kernel import ranges as kernel_ranges
+from clusterproof.checker.kernel.ranges import Instance
 from clusterproof.common import InvalidArgument
 from clusterproof.common.tasks import task_from
 from clusterproof.common.validation import check_count
@@ -44,7 +45,7 @@ WIDE = 2**62
 """Largest number of integers among which NumPy draws here; its limit is 2^63."""
 
 
-class End(spaces.End):
+class End(kernel_ranges.End):
     """End of a range that a function of the user computes from the quantities that its parameters name."""
 
     def value(self, so_far: Instance, box: Sequence[Any] = ()) -> Any:
@@ -92,7 +93,7 @@ def draw_integer(low: int, high: int, stream: np.random.Generator) -> int | None
     return low + int.from_bytes(surplus, "big") % count
 
 
-class Range(spaces.Plain):
+class Range(kernel_ranges.Plain):
     """A range from which values are drawn.
 
     Each range equals only itself. ``typing.Annotated`` returns one object for equal metadata, so ``choice(True)`` would
@@ -134,7 +135,7 @@ class Range(spaces.Plain):
 
 
 @dataclass(frozen=True, eq=False)
-class Interval(spaces.Interval, Range):
+class Interval(kernel_ranges.Interval, Range):
     """Numbers of a range that may be open; numbers between two ends are tried first.
 
     Attributes
@@ -177,7 +178,7 @@ class Interval(spaces.Interval, Range):
 
     def tried_ends(self, so_far: Instance) -> tuple[Any, Any]:
         """Return the least and largest value that is tried."""
-        low, high = (spaces.value_of(end, so_far) for end in self.tried)
+        low, high = (kernel_ranges.value_of(end, so_far) for end in self.tried)
         return self.cast(low, up=True), self.cast(high)
 
     def cast(self, number: Any, *, up: bool = False) -> Any:
@@ -266,7 +267,7 @@ class Reals(Interval):
 
     def ends(self, so_far: Instance, box: Sequence[Any] = ()) -> tuple[Any, Any]:
         """Return the least and largest value, None for an open side; floats stay unchanged."""
-        return spaces.Interval.ends(self, so_far, box)
+        return kernel_ranges.Interval.ends(self, so_far, box)
 
     def holds(self, value: Any, so_far: Instance) -> bool:
         """Return whether the value is a finite number between the ends."""
@@ -293,7 +294,7 @@ class Reals(Interval):
 
 
 @dataclass(frozen=True, eq=False)
-class Choice(spaces.Choice, Range):
+class Choice(kernel_ranges.Choice, Range):
     """One of a few values, simple ones first."""
 
     def values(self, so_far: Instance) -> tuple[Any, ...]:

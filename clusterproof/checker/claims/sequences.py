@@ -12,8 +12,8 @@ import numpy as np
 from clusterproof.checker.claims.array_ranges import Entrywise
 from clusterproof.checker.claims.drawing import draw_value
 from clusterproof.checker.claims.ranges import EndLike, Range, end_of
-from clusterproof.checker.kernel import spaces
-from clusterproof.checker.kernel.spaces import Instance
+from clusterproof.checker.kernel import ranges as kernel_ranges
+from clusterproof.checker.kernel.ranges import Instance
 
 LONGEST_PERIOD, MOST_PHASES = 4, 4
 LISTED = 10_000
@@ -21,7 +21,7 @@ LISTED = 10_000
 
 
 @dataclass(frozen=True, eq=False)
-class Sequences(spaces.Tuples, Entrywise):
+class Sequences(kernel_ranges.Tuples, Entrywise):
     """Range of tuples whose entries share one range."""
 
     entries: Range

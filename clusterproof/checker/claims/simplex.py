@@ -14,7 +14,7 @@ from clusterproof.checker.claims.array_ranges import Several, check_length
 from clusterproof.checker.claims.ranges import EndLike, end_of
 from clusterproof.checker.claims.simplifying import bits_of_number
 from clusterproof.checker.kernel.numbers import read, write
-from clusterproof.checker.kernel.spaces import Instance, value_of
+from clusterproof.checker.kernel.ranges import Instance, value_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from clusterproof.checker.claims.ranges import Choice, Integers, Interval, Range, Rationals, Reals
-from clusterproof.checker.kernel.spaces import Instance
+from clusterproof.checker.kernel.ranges import Instance
 
 DIGITS = 16
 """Limits of denominators: the nearest fractions up to 10, 100, ... are tried, up to this power of ten."""

@@ -23,7 +23,7 @@ from clusterproof.checker.claims.ranges import (
 )
 from clusterproof.checker.claims.simplifying import bits, simpler_values
 from clusterproof.checker.kernel.evaluation import Refused
-from clusterproof.checker.kernel.spaces import Instance, value_of
+from clusterproof.checker.kernel.ranges import Instance, value_of
 from clusterproof.common import InvalidArgument
 
 

@@ -19,7 +19,7 @@ from clusterproof.checker.claims.space import Space
 from clusterproof.checker.kernel.claim_words import Excluded
 from clusterproof.checker.kernel.evaluation import Outside
 from clusterproof.checker.kernel.listed import NotListed
-from clusterproof.checker.kernel.spaces import Instance
+from clusterproof.checker.kernel.ranges import Instance
 from clusterproof.common import InvalidArgument, generator
 
 EVALUATIONS, DRAWN = 2000, 100

@@ -25,8 +25,8 @@ from clusterproof.checker.kernel.evaluation import (
 )
 from clusterproof.checker.kernel.numbers import Abstract, absolute, compare, number
 from clusterproof.checker.kernel.quotients import Fact, Many, Quotient
+from clusterproof.checker.kernel.ranges import Choice, Interval, OfClass, Range, Tuples, value_of
 from clusterproof.checker.kernel.reading import read
-from clusterproof.checker.kernel.spaces import Choice, Interval, OfClass, Range, Tuples, value_of
 from clusterproof.checker.kernel.symbolic import hull
 from clusterproof.checker.kernel.vocabulary import Sides
 

@@ -23,8 +23,8 @@ from clusterproof.checker.kernel.evaluation import Evaluation, Outside, Refused,
 from clusterproof.checker.kernel.functions import problem
 from clusterproof.checker.kernel.loops import like
 from clusterproof.checker.kernel.quotients import Quotient
+from clusterproof.checker.kernel.ranges import OfClass
 from clusterproof.checker.kernel.reading import read
-from clusterproof.checker.kernel.spaces import OfClass
 from clusterproof.checker.kernel.vocabulary import Sides
 from clusterproof.checker.kernel.worlds import Form, Point
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from clusterproof.checker.export.formulas import Exporter
 from clusterproof.checker.kernel.evaluation import Refused
-from clusterproof.checker.kernel.spaces import Choice, End, Interval, OfClass, Range, Tuples
+from clusterproof.checker.kernel.ranges import Choice, End, Interval, OfClass, Range, Tuples
 
 Write = Callable[[Any], str]
 MOST = 12

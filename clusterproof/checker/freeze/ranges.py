@@ -14,7 +14,7 @@ from clusterproof.checker.claims.sequences import Sequences
 from clusterproof.checker.freeze.sources import in_lines, quoted
 from clusterproof.checker.kernel import Refused
 from clusterproof.checker.kernel.functions import NAMES
-from clusterproof.checker.kernel.spaces import End
+from clusterproof.checker.kernel.ranges import End
 
 if TYPE_CHECKING:
     from clusterproof.checker.freeze.texts import Text

@@ -41,7 +41,7 @@ from clusterproof.checker.kernel.evaluation import spend
 from clusterproof.checker.kernel.grammar import MODULES, REMEDIES, floating
 from clusterproof.checker.kernel.language import Compiler
 from clusterproof.checker.kernel.library import LIBRARY
-from clusterproof.checker.kernel.ranges import RANGES
+from clusterproof.checker.kernel.range_words import RANGES
 from clusterproof.checker.kernel.records import Record
 
 CACHED = type(lru_cache(lambda: None))

@@ -40,12 +40,12 @@ Read the modules in this order; each rule is one theorem against these sentences
 =======================================================  ===============================================================
 ``words``                                                judge a text, by records of evidence
 ``evidence``                                             what a record must be, field by field
-``reading``, ``definitions``, ``ranges``                 from a text to its claim
+``reading``, ``definitions``, ``range_words``            from a text to its claim
 ``rules``                                                what each kind of evidence must show
-``induction``                                            loops of any number of rounds, by their invariants
+``induction``                                            every value, and loops of any number of rounds
 ``families``, ``multipliers``                            every function of a class, at every value of the parameters
 ``positivity``                                           the three theorems on polynomials that the rules use
-``statement``, ``spaces``, ``symbolic``                  a function on its quantities
+``statement``, ``spaces``, ``ranges``, ``symbolic``      a function on its quantities
 ``claim_words``, ``vocabulary``, ``loops``               suppose, at_most, iterate and their like
 ``grammar``, ``expressions``, ``language``               the Python of a text, and how it is compiled
 ``operations``, ``library``, ``records``                 operators and Python's functions there, and frozen records

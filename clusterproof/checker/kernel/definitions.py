@@ -14,7 +14,7 @@ from clusterproof.checker.kernel.language import Compiler
 from clusterproof.checker.kernel.library import LIBRARY
 from clusterproof.checker.kernel.numbers import Abstract, number
 from clusterproof.checker.kernel.operations import OPERATIONS
-from clusterproof.checker.kernel.ranges import RANGES
+from clusterproof.checker.kernel.range_words import RANGES
 from clusterproof.checker.kernel.records import METHODS, Record, new_record
 
 ANNOTATIONS = ("bool", "dict", "int", "object", "str", "tuple", "Any", "Fraction")

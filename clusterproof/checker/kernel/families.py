@@ -56,8 +56,8 @@ from clusterproof.checker.kernel.positivity import (
     sign_of,
 )
 from clusterproof.checker.kernel.quotients import Fact, Quotient
+from clusterproof.checker.kernel.ranges import Instance, OfClass
 from clusterproof.checker.kernel.rules import Data, has_instance
-from clusterproof.checker.kernel.spaces import Instance, OfClass
 from clusterproof.checker.kernel.statement import Statement
 from clusterproof.checker.kernel.symbolic import symbolic
 from clusterproof.checker.kernel.vocabulary import Sides

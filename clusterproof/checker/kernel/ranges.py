@@ -1,67 +1,297 @@
-"""The ranges of a text: what its words for a quantity's values make."""
+"""Ranges: what one quantity may be. A value is read from evidence, listed, or made of symbols."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from types import FunctionType
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
-from clusterproof.checker.kernel.evaluation import Refused
-from clusterproof.checker.kernel.interpolation import KINDS
-from clusterproof.checker.kernel.numbers import key, number, whole
-from clusterproof.checker.kernel.spaces import Choice, End, Interval, OfClass, Range, Tuples
+from clusterproof.checker.kernel.evaluation import (
+    Context,
+    Outside,
+    Refused,
+    evaluating,
+    spend,
+)
+from clusterproof.checker.kernel.functions import problem
+from clusterproof.checker.kernel.interpolation import Class, required
+from clusterproof.checker.kernel.listed import Listed
+from clusterproof.checker.kernel.numbers import compare, number, read, whole, write
+from clusterproof.checker.kernel.positivity import Ends, sign_of
+from clusterproof.checker.kernel.quotients import Fact, Quotient
+from clusterproof.checker.kernel.traces import Trace
+
+Instance = Mapping[str, Any]
 
 
-def _end(value: Any) -> Any:
-    """Return an end: a number, None for no end, or a function of earlier quantities."""
-    if type(value) is not FunctionType:
-        return None if value is None else number(value)
-    code = value.__code__
-    starred = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
-    if starred or code.co_kwonlyargcount or value.__defaults__ or value.__closure__:
-        raise Refused("an end of a range is a function of earlier quantities alone")
-    return End(code.co_varnames[: code.co_argcount], value)
+@dataclass(frozen=True, eq=False)
+class End:
+    """An end of a range that depends on earlier quantities: a function of those that it names."""
+
+    names: tuple[str, ...]
+    function: Callable[..., Any]
+
+    def value(self, so_far: Instance, box: Sequence[Ends] = ()) -> Any:
+        """Return the value; what it divides by has a sign on the box of earlier symbols."""
+        with evaluating() as evaluation:
+            spend(len(self.names))
+            try:
+                value = self.function(*(so_far[name] for name in self.names))
+            except Outside as outside:
+                raise Refused(f"an end of a range has no hypotheses: {outside}") from None
+        if evaluation.now != Context(divisors=evaluation.now.divisors):
+            raise Refused("an end of a range has no hypotheses")
+        for divisor in evaluation.now.divisors:
+            width = divisor.what.width
+            if not sign_of(divisor.what.top, [*box, *[(None, None)] * (width - len(box))]):
+                raise Refused("an end of a range divides by what may be zero")
+        return value
 
 
-def _integers(low: Any, high: Any) -> Interval:
-    return Interval(_end(low), _end(high), integers=True)
+def value_of(end: Any, so_far: Instance, box: Sequence[Ends] = ()) -> Any:
+    """Return an end's value, None if there is none."""
+    return end.value(so_far, box) if isinstance(end, End) else end
 
 
-def _rationals(low: Any, high: Any) -> Interval:
-    return Interval(_end(low), _end(high), integers=False)
+class Range(ABC):
+    """What one quantity may be. ``so_far`` holds the quantities before it, which its ends may name.
+
+    The search draws from subclasses of the ranges below.
+    """
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """Its ends, and numbers that stand in place of ends."""
+        return ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Earlier quantities that its ends name."""
+        ends = [each for each in self.parts if isinstance(each, End)]
+        return tuple(dict.fromkeys(name for end in ends for name in end.names))
+
+    @abstractmethod
+    def describe(self, so_far: Instance) -> str:
+        """Return what a value must be, for an error message."""
+
+    @abstractmethod
+    def read(self, code: Any, so_far: Instance) -> Any:
+        """Read a value of the range, as evidence writes it, and refuse every other one."""
+
+    def every(self, so_far: Instance) -> Iterable[Any]:
+        """List the values."""
+        raise Refused("the values are no finite list")
 
 
-def _choice(*options: Any) -> Choice:
-    if not options:
-        raise Refused("a choice has options")
-    return Choice(tuple(map(key, options)))
+class Plain(Range):
+    """A range of numbers, texts or tuples, which are written as they are."""
+
+    @abstractmethod
+    def decode(self, code: Any) -> Any:
+        """Read a value of this kind; Refused if it is none."""
+
+    @abstractmethod
+    def holds(self, value: Any, so_far: Instance) -> bool:
+        """Return whether a value is one of the range."""
+
+    def read(self, code: Any, so_far: Instance) -> Any:
+        """Read a value of the range, as evidence writes it, and refuse every other one."""
+        value = self.decode(code)
+        if not self.holds(value, so_far):
+            raise Refused(f"{code} must be {self.describe(so_far)}")
+        return value
 
 
-def _sequences(entries: Any, length: Any) -> Tuples:
-    if type(entries) not in (Interval, Choice) or length is None:
-        raise Refused("a sequence has a length, and its entries are numbers or choices")
-    return Tuples(entries, _end(length))
+@dataclass(frozen=True, eq=False)
+class Interval(Plain):
+    """Numbers from ``low`` to ``high``, None where there is no end: all of them, whatever is searched.
+
+    Attributes
+    ----------
+    low, high
+        An int, a Fraction, an ``End`` or None.
+    integers
+        Whether only ints are meant; else every fraction.
+    """
+
+    low: Any
+    high: Any
+    integers: bool
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """Its ends."""
+        return self.low, self.high
+
+    @property
+    def noun(self) -> str:
+        """What a value is."""
+        return "an integer" if self.integers else "a fraction"
+
+    def ends(self, so_far: Instance, box: Sequence[Ends] = ()) -> Ends:
+        """Return the least and largest value, None where there is no end."""
+        return value_of(self.low, so_far, box), value_of(self.high, so_far, box)
+
+    def decode(self, code: Any) -> Any:
+        """Read an int, or a fraction."""
+        return whole(read(code)) if self.integers else Fraction(read(code))
+
+    def holds(self, value: Any, so_far: Instance) -> bool:
+        """Return whether it is an int, or a fraction, between the ends."""
+        low, high = self.ends(so_far)
+        return type(value) is (int if self.integers else Fraction) and (
+            (low is None or compare("<=", low, value)) and (high is None or compare("<=", value, high))
+        )
+
+    def describe(self, so_far: Instance) -> str:
+        """Write the ends."""
+        low, high = ("" if end is None else f" {end}" for end in self.ends(so_far))
+        return f"{self.noun} in{low} ..{high}"
+
+    def every(self, so_far: Instance) -> Iterable[Any]:
+        """List the values."""
+        low, high = self.ends(so_far)
+        if not self.integers or low is None or high is None:
+            return super().every(so_far)
+        return range(-(-low // 1), high // 1 + 1)
 
 
-def _member(*groups: Any, distance: Any = None) -> OfClass:
-    """Return the range of sums of means: each group is (count, "function" or its like, constants by name)."""
-    made = []
-    for count, kind, constants in groups:
-        ends = {name: value if type(value) is bool else _end(value) for name, value in constants.items()}
-        if whole(count) < 1 or not {*ends} <= {*KINDS[kind].__dataclass_fields__}:
-            raise Refused("a member of a class is one of 1 function or more, with constants of its class")
-        made.append((count, KINDS[kind], tuple(ends.items())))
-    if not made:
-        raise Refused("a member of a class is one of 1 function or more")
-    return OfClass(tuple(made), _end(distance))
+@dataclass(frozen=True, eq=False)
+class Choice(Plain):
+    """One of a few numbers, texts, truth values or None."""
+
+    options: tuple[Any, ...]
+
+    def decode(self, code: Any) -> Any:
+        """Read the option that is written so."""
+        found = [each for each in self.options if type(write(each)) is type(code) and write(each) == code]
+        if len(found) != 1:
+            raise Refused(f"{code!r} is none of the choices")
+        return found[0]
+
+    def holds(self, value: Any, so_far: Instance) -> bool:
+        """Return whether it is one of them."""
+        return any(type(value) is type(option) and value == option for option in self.options)
+
+    def describe(self, so_far: Instance) -> str:
+        """List them."""
+        return f"one of {', '.join(str(option) for option in self.options)}"
+
+    def every(self, so_far: Instance) -> Sequence[Any]:
+        """List the options."""
+        return self.options
 
 
-RANGES: dict[str, Callable[..., Range]] = {
-    "integers": _integers,
-    "rationals": _rationals,
-    "choice": _choice,
-    "sequences": _sequences,
-    "member": _member,
-}
-"""By name, what makes the range of a quantity."""
+@dataclass(frozen=True, eq=False)
+class Tuples(Plain):
+    """Tuples of a fixed number of values of one range."""
+
+    entries: Plain
+    length: Any
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """Its length, and the ends of its entries."""
+        return self.length, *self.entries.parts
+
+    def size(self, so_far: Instance) -> int:
+        """Return the number of entries."""
+        return whole(value_of(self.length, so_far))
+
+    def decode(self, code: Any) -> tuple[Any, ...]:
+        """Read a list of entries."""
+        if type(code) is not list:
+            raise Refused(f"{code!r} is no list")
+        return tuple(map(self.entries.decode, code))
+
+    def holds(self, value: Any, so_far: Instance) -> bool:
+        """Return whether it is a tuple of that length, and each entry is one of its range."""
+        return (
+            type(value) is tuple
+            and len(value) == self.size(so_far)
+            and all(self.entries.holds(entry, so_far) for entry in value)
+        )
+
+    def describe(self, so_far: Instance) -> str:
+        """Write length and entries."""
+        return f"a sequence of {self.size(so_far)} entries, each {self.entries.describe(so_far)}"
+
+    def every(self, so_far: Instance) -> Iterator[Any]:
+        """List the tuples."""
+        length = self.size(so_far)
+        if length < 0:
+            raise Refused(f"a length of {length}")
+        return self._extended((), length, so_far)
+
+    def _extended(self, start: tuple[Any, ...], length: int, so_far: Instance) -> Iterator[Any]:
+        spend(1 + len(start))
+        if len(start) == length:
+            yield start
+            return
+        for value in self.entries.every(so_far):
+            yield from self._extended((*start, value), length, so_far)
+
+
+@dataclass(frozen=True, eq=False)
+class OfClass(Range):
+    """Every function, set or operator of a class, or a sum of means of several, in every dimension.
+
+    Attributes
+    ----------
+    groups
+        The sum of means of ``count`` functions each: (count, kind of class, its constants by name, numbers or ends).
+    reach
+        What |start - solution| is at most; None for no limit.
+    """
+
+    groups: tuple[tuple[int, type[Class], tuple[tuple[str, Any], ...]], ...]
+    reach: Any = None
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """Its constants, and the reach."""
+        return *(value for *_, constants in self.groups for _, value in constants), self.reach
+
+    def classes(self, so_far: Instance, box: Sequence[Ends] = ()) -> list[tuple[int, Class]]:
+        """Return the classes of the groups, with their constants."""
+        return [
+            (
+                count,
+                kind(
+                    **{name: self.constant(name, value_of(value, so_far, box)) for name, value in constants}
+                ),
+            )
+            for count, kind, constants in self.groups
+        ]
+
+    def constant(self, name: str, value: Any) -> Any:
+        """Return a constant of a class: exact, a symbol, a truth value, or None."""
+        if value is None or (name in ("convex", "monotone") and type(value) is bool):
+            return value
+        return value if type(value) is Quotient else Fraction(number(value))
+
+    def describe(self, so_far: Instance) -> str:
+        """Name the classes."""
+        return " + ".join(
+            f"a {each}" if count == 1 else f"the mean of {count} functions, each a {each}"
+            for count, each in self.classes(so_far)
+        )
+
+    def trace(self, so_far: Instance, decisions: Sequence[bool]) -> Trace:
+        """Return a world of which only the class is known."""
+        return Trace(self.classes(so_far), value_of(self.reach, so_far), decisions)
+
+    def on_symbols(
+        self, so_far: Instance, box: Sequence[Ends]
+    ) -> tuple[Callable[[], Trace], tuple[Fact, ...]]:
+        """Return what makes a trace with symbols, within an evaluation, and what must be shown of its constants."""
+        groups, reach = self.classes(so_far, box), value_of(self.reach, so_far, box)
+        facts = [fact for _, definition in groups for fact in required(definition)]
+        facts += [reach >= 0] if type(reach) is Quotient else []
+        return (lambda: Trace(groups, reach, None)), tuple(facts)
+
+    def read(self, code: Any, so_far: Instance) -> Any:
+        """Read functions by their values and gradients at the points where they are asked for."""
+        return problem(Listed(self.classes(so_far), value_of(self.reach, so_far), code))

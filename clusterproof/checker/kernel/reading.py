@@ -12,9 +12,10 @@ from typing import Any
 
 from clusterproof.checker.kernel.definitions import WORDS, Definitions, Vocabulary
 from clusterproof.checker.kernel.evaluation import FUEL, Outside, Refused, limited
-from clusterproof.checker.kernel.ranges import RANGES
+from clusterproof.checker.kernel.range_words import RANGES
+from clusterproof.checker.kernel.ranges import Range
 from clusterproof.checker.kernel.records import Record
-from clusterproof.checker.kernel.spaces import Range, Space
+from clusterproof.checker.kernel.spaces import Space
 from clusterproof.checker.kernel.statement import Statement, printed
 
 LONGEST = 400_000

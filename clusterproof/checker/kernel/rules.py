@@ -25,7 +25,7 @@ from clusterproof.checker.kernel.positivity import (
     slack_of,
 )
 from clusterproof.checker.kernel.quotients import Fact, Quotient
-from clusterproof.checker.kernel.spaces import Instance, OfClass
+from clusterproof.checker.kernel.ranges import Instance, OfClass
 from clusterproof.checker.kernel.statement import Statement
 from clusterproof.checker.kernel.symbolic import symbolic
 from clusterproof.checker.kernel.traces import Trace

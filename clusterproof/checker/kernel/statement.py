@@ -8,7 +8,8 @@ from typing import Any
 
 from clusterproof.checker.kernel.claim_words import Excluded
 from clusterproof.checker.kernel.evaluation import Evaluation, Refused, evaluating, spend
-from clusterproof.checker.kernel.spaces import Instance, Space
+from clusterproof.checker.kernel.ranges import Instance
+from clusterproof.checker.kernel.spaces import Space
 from clusterproof.checker.kernel.vocabulary import Line, Sides
 
 

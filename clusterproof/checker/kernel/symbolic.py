@@ -10,7 +10,8 @@ from typing import Any
 from clusterproof.checker.kernel.evaluation import Context, Evaluation, Refused, spend
 from clusterproof.checker.kernel.positivity import Ends
 from clusterproof.checker.kernel.quotients import Many, Quotient
-from clusterproof.checker.kernel.spaces import Choice, End, Interval, Range, Space, Tuples, value_of
+from clusterproof.checker.kernel.ranges import Choice, End, Interval, Range, Tuples, value_of
+from clusterproof.checker.kernel.spaces import Space
 
 
 def symbolic(

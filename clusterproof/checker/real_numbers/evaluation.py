@@ -15,7 +15,7 @@ import flint
 from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.kernel.claim_words import Excluded
 from clusterproof.checker.kernel.evaluation import Outside
-from clusterproof.checker.kernel.spaces import Instance
+from clusterproof.checker.kernel.ranges import Instance
 from clusterproof.checker.real_numbers.counterparts import Counterparts
 from clusterproof.checker.real_numbers.interval import NoValue, Undecided, ball_of
 from clusterproof.checker.real_numbers.operators import FUEL, NUMBERS, OutOfFuel, fuel, plain

@@ -15,7 +15,7 @@ from clusterproof.checker.kernel.evaluation import Outside, evaluating, limited
 from clusterproof.checker.kernel.induction import potential_of
 from clusterproof.checker.kernel.loops import Looked, looking_at_invariants
 from clusterproof.checker.kernel.numbers import number
-from clusterproof.checker.kernel.spaces import Instance
+from clusterproof.checker.kernel.ranges import Instance
 from clusterproof.checker.kernel.vocabulary import Sides
 from clusterproof.checker.search.paths import Path, paths_of
 from clusterproof.checker.search.worst_functions import LEAST, worst_functions

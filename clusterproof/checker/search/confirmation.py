@@ -16,7 +16,7 @@ import numpy as np
 from clusterproof.checker.claims.judge import WHOLE, Judgement, least_factor
 from clusterproof.checker.claims.sides import Sides, at_least, at_most
 from clusterproof.checker.claims.statement import Statement
-from clusterproof.checker.kernel.spaces import Instance
+from clusterproof.checker.kernel.ranges import Instance
 from clusterproof.checker.real_numbers.evaluation import OF_LINE, Answer, over_the_reals
 from clusterproof.checker.search.evaluation import Evaluation
 

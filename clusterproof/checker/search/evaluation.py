@@ -9,7 +9,7 @@ from typing import Any
 from clusterproof.checker.claims.expectation import Expectation, replicates_to_try
 from clusterproof.checker.claims.judge import Conclusion, Judgement, judge
 from clusterproof.checker.claims.statement import Statement
-from clusterproof.checker.kernel.spaces import Instance
+from clusterproof.checker.kernel.ranges import Instance
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from clusterproof.checker.claims.space import Space
 from clusterproof.checker.kernel import Refused, Statement
 from clusterproof.checker.kernel.claim_words import Excluded
 from clusterproof.checker.kernel.definitions import WORDS
-from clusterproof.checker.kernel.spaces import Instance
+from clusterproof.checker.kernel.ranges import Instance
 from clusterproof.checker.kernel.vocabulary import EXACT, Sides
 from clusterproof.checker.search.broken_potential import BrokenPotential, broken_potential
 from clusterproof.checker.search.families import NotShown, family_of

@@ -21,7 +21,7 @@ from clusterproof.checker.kernel.families import needs
 from clusterproof.checker.kernel.multipliers import Need, cleared, remaining, require_multipliers
 from clusterproof.checker.kernel.numbers import write
 from clusterproof.checker.kernel.polynomials import Polynomial
-from clusterproof.checker.kernel.spaces import Interval
+from clusterproof.checker.kernel.ranges import Interval
 from clusterproof.checker.search.elimination_orders import order_of
 from clusterproof.checker.search.family_programs import Programs, TooManyPrograms, weight_names
 from clusterproof.checker.search.hints import Hint, Hints, Ratio, hint_of, named, require_known

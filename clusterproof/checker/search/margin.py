@@ -21,7 +21,7 @@ from clusterproof.checker.claims.judge import Conclusion, judge
 from clusterproof.checker.claims.ranges import Drawn, Interval, Range
 from clusterproof.checker.claims.rounding import FLOOR, as_floats, unit_of
 from clusterproof.checker.claims.sides import Sides
-from clusterproof.checker.kernel.spaces import Instance
+from clusterproof.checker.kernel.ranges import Instance
 from clusterproof.checker.search.confirmation import approximation_in
 from clusterproof.checker.search.evaluation import Evaluation, Evaluator
 from clusterproof.common.randomness import generator

@@ -9,7 +9,7 @@ from typing import Any
 
 from clusterproof.checker.claims.drawing import FARTHEST
 from clusterproof.checker.claims.ranges import Interval, Rationals, Reals
-from clusterproof.checker.kernel.spaces import Instance
+from clusterproof.checker.kernel.ranges import Instance
 from clusterproof.checker.search.state import Tried
 
 FAR = (10, 100, 1000)

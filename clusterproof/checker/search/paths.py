@@ -18,7 +18,7 @@ from clusterproof.checker.kernel.evaluation import Outside, limited
 from clusterproof.checker.kernel.functions import problem
 from clusterproof.checker.kernel.interpolation import Class, slacks_of
 from clusterproof.checker.kernel.quotients import Fact
-from clusterproof.checker.kernel.spaces import Instance
+from clusterproof.checker.kernel.ranges import Instance
 from clusterproof.checker.kernel.traces import Trace
 from clusterproof.checker.kernel.vocabulary import Sides
 from clusterproof.checker.kernel.worlds import Form, Point

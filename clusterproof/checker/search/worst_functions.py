@@ -12,7 +12,7 @@ import numpy as np
 
 from clusterproof.checker.kernel.interpolation import Class, FunctionClass, SetClass
 from clusterproof.checker.kernel.numbers import write
-from clusterproof.checker.kernel.spaces import Instance
+from clusterproof.checker.kernel.ranges import Instance
 from clusterproof.checker.kernel.worlds import Form, Point
 from clusterproof.checker.search.duals import Proof, proof_of, written
 from clusterproof.checker.search.elimination import eliminate

@@ -13,7 +13,7 @@ from typing import Any
 from clusterproof.checker.kernel import Refused
 from clusterproof.checker.kernel.evaluation import OutOfFuel, spend
 from clusterproof.checker.kernel.numbers import write
-from clusterproof.checker.kernel.spaces import Choice, Instance, Interval, Range, Tuples, value_of
+from clusterproof.checker.kernel.ranges import Choice, Instance, Interval, Range, Tuples, value_of
 
 FAR = {True: 96, False: 8}
 """Distances beyond the other end up to which integers and fractions are tried on an open side."""

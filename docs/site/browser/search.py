@@ -10,7 +10,8 @@ from typing import Any
 
 from clusterproof.checker.kernel import Refused, judge, read
 from clusterproof.checker.kernel.evaluation import Outside, limited, printable
-from clusterproof.checker.kernel.spaces import OfClass, Space
+from clusterproof.checker.kernel.ranges import OfClass
+from clusterproof.checker.kernel.spaces import Space
 from clusterproof.checker.kernel.statement import Statement
 from clusterproof.checker.kernel.vocabulary import Sides
 from docs.site.browser.ranges import code_of, corner, drawn, simple_first, simplest_together

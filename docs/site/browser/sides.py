@@ -15,7 +15,7 @@ from clusterproof.checker.kernel import Refused, read
 from clusterproof.checker.kernel.claim_words import Excluded
 from clusterproof.checker.kernel.definitions import WORDS
 from clusterproof.checker.kernel.evaluation import Outside, evaluating, limited
-from clusterproof.checker.kernel.spaces import Choice, Interval, Range, Tuples
+from clusterproof.checker.kernel.ranges import Choice, Interval, Range, Tuples
 from clusterproof.checker.kernel.vocabulary import Line, Sides
 from docs.site.browser.ranges import code_of, ends_tried, typed
 

@@ -38,7 +38,7 @@ from clusterproof.checker.claims import (
     rationals,
     suppose,
 )
-from clusterproof.checker.kernel import families, loops, multipliers, spaces, traces, worlds
+from clusterproof.checker.kernel import families, loops, multipliers, ranges, traces, worlds
 from clusterproof.checker.kernel.evaluation import running
 from clusterproof.checker.kernel.families import needs
 
@@ -321,13 +321,13 @@ CONDITIONS: dict[str, tuple[Callable[..., Sides], Record, list[Patch]]] = {
         end_divides,
         record({"mu": 1, "s": 0, **F}, {}),
         [
-            (spaces, "sign_of", positive),
+            (ranges, "sign_of", positive),
             (families, "sign_of", positive),
             (families, "is_nonnegative", passes),
         ],
     ),
     "a constant is at least 0": (
-        negative_constant, record({"mu": 1, **F}, {}), [(spaces, "required", nothing)]
+        negative_constant, record({"mu": 1, **F}, {}), [(ranges, "required", nothing)]
     ),
     "a distance is at least 0": (
         negative_distance, record({"r": 1, **F}, {}), [(multipliers.Need, "require", passes)]
@@ -335,7 +335,7 @@ CONDITIONS: dict[str, tuple[Callable[..., Sides], Record, list[Patch]]] = {
     "smoothness is more than strong convexity": (
         equal_constants,
         record({"mu": "1/2", **F}, {}),
-        [(spaces, "required", nothing), (multipliers.Need, "sign", positive)],
+        [(ranges, "required", nothing), (multipliers.Need, "sign", positive)],
     ),
     "a box has an interior": (
         thin,

@@ -12,7 +12,7 @@ from clusterproof.checker import REGISTRY, kernel
 from clusterproof.checker.claims.load import load_claims
 from clusterproof.checker.freeze import freeze
 from clusterproof.checker.kernel.evaluation import Outside
-from clusterproof.checker.kernel.spaces import Interval, Tuples, value_of
+from clusterproof.checker.kernel.ranges import Interval, Tuples, value_of
 from clusterproof.checker.report.stored_evidence import read_evidence
 from docs.site.browser import search
 from docs.site.browser.answers import answer

@@ -1,0 +1,67 @@
+"""The ranges of a text: what its words for a quantity's values make."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from clusterproof.checker.kernel.evaluation import Refused
+from clusterproof.checker.kernel.interpolation import KINDS
+from clusterproof.checker.kernel.numbers import key, number, whole
+from clusterproof.checker.kernel.ranges import Choice, End, Interval, OfClass, Range, Tuples
+
+
+def _end(value: Any) -> Any:
+    """Return an end: a number, None for no end, or a function of earlier quantities."""
+    if type(value) is not FunctionType:
+        return None if value is None else number(value)
+    code = value.__code__
+    starred = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    if starred or code.co_kwonlyargcount or value.__defaults__ or value.__closure__:
+        raise Refused("an end of a range is a function of earlier quantities alone")
+    return End(code.co_varnames[: code.co_argcount], value)
+
+
+def _integers(low: Any, high: Any) -> Interval:
+    return Interval(_end(low), _end(high), integers=True)
+
+
+def _rationals(low: Any, high: Any) -> Interval:
+    return Interval(_end(low), _end(high), integers=False)
+
+
+def _choice(*options: Any) -> Choice:
+    if not options:
+        raise Refused("a choice has options")
+    return Choice(tuple(map(key, options)))
+
+
+def _sequences(entries: Any, length: Any) -> Tuples:
+    if type(entries) not in (Interval, Choice) or length is None:
+        raise Refused("a sequence has a length, and its entries are numbers or choices")
+    return Tuples(entries, _end(length))
+
+
+def _member(*groups: Any, distance: Any = None) -> OfClass:
+    """Return the range of sums of means: each group is (count, "function" or its like, constants by name)."""
+    made = []
+    for count, kind, constants in groups:
+        ends = {name: value if type(value) is bool else _end(value) for name, value in constants.items()}
+        if whole(count) < 1 or not {*ends} <= {*KINDS[kind].__dataclass_fields__}:
+            raise Refused("a member of a class is one of 1 function or more, with constants of its class")
+        made.append((count, KINDS[kind], tuple(ends.items())))
+    if not made:
+        raise Refused("a member of a class is one of 1 function or more")
+    return OfClass(tuple(made), _end(distance))
+
+
+RANGES: dict[str, Callable[..., Range]] = {
+    "integers": _integers,
+    "rationals": _rationals,
+    "choice": _choice,
+    "sequences": _sequences,
+    "member": _member,
+}
+"""By name, what makes the range of a quantity."""
