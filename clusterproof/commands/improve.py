@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from clusterproof import checker
-from clusterproof.checker.report.improvement import Checked, Improvement, improve
+from clusterproof.checker.report.improvement import VIOLATED, Checked, Improvement, improve
 from clusterproof.checker.report.variants import constant_of, stated_ids, variant
 from clusterproof.checker.report.verdict import word_of
 from clusterproof.commands import terminal
@@ -130,14 +130,19 @@ def _checked(file: Path, source: str, claim: str, of: str, value: Fraction, evid
         return Checked(value, "not checked", said[-1] if said else f"exit status {done.returncode}")
     (record,) = [each for each in json.loads(report.read_text())["claims"] if each["claim"] == name]
     verdict = word_of(record["verdict"], record["basis"])
-    return Checked(value, verdict, record["reason"])
+    measured, bound = record["measured"], record["bound"]
+    is_known = not of and verdict == VIOLATED and measured is not None and bound
+    until = value * Fraction(measured) / Fraction(bound) if is_known else None
+    return Checked(value, verdict, record["reason"], until)
 
 
 def _facts(claim: str, of: str, found: Improvement) -> dict[str, Any]:
     """Return what was found as plain values, numbers as text."""
 
     def plain(one: Checked | None) -> dict[str, str] | None:
-        return None if one is None else {**asdict(one), "value": str(one.value)}
+        if one is None:
+            return None
+        return {"value": str(one.value), "verdict": one.verdict, "reason": one.reason}
 
     return {
         "claim": claim,

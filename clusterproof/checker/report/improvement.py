@@ -17,11 +17,19 @@ CERTIFIED, VIOLATED = "certified", "violated"
 
 @dataclass(frozen=True)
 class Checked:
-    """A number that replaces the claim's own, and the claim's verdict with it."""
+    """A number that replaces the claim's own, and the claim's verdict with it.
+
+    Attributes
+    ----------
+    until
+        The number with which the two sides are equal at the counterexample; None if it is unknown. It is never
+        reported: the search only tries numbers near it.
+    """
 
     value: Fraction
     verdict: str
     reason: str
+    until: Fraction | None = None
 
 
 @dataclass(frozen=True)
@@ -114,11 +122,33 @@ def _bisect(
         ):
             high = each.value
     while abs(high - low) > near:
-        middle = simplest_between(*sorted((low + (high - low) / 3, high - (high - low) / 3)))
+        middle = _near_equality(known, low, high, near)
+        if middle is None:
+            middle = simplest_between(*sorted((low + (high - low) / 3, high - (high - low) / 3)))
         word = verdict(middle)
         if not word:
             return
         low, high = (middle, high) if word == wanted else (low, middle)
+
+
+def _near_equality(
+    known: dict[Fraction, Checked], low: Fraction, high: Fraction, near: Fraction
+) -> Fraction | None:
+    """Return a number between two others, near one with which the sides are equal at a counterexample.
+
+    The number is just beyond it, where the claim may be certified, or just before it. None if there is no such number,
+    or if it is near the counterexample's own: that counterexample is weak.
+    """
+    for value in (low, high):
+        until = known[value].until
+        if until is None or 4 * abs(until - value) < abs(high - low):
+            continue
+        step = near / 2 if until > value else -near / 2
+        for ends in ((until, until + step), (until - 2 * step, until - step)):
+            found = simplest_between(*sorted(ends))
+            if found not in (low, high) and _between(found, low, high):
+                return found
+    return None
 
 
 def _between(value: Fraction, one: Fraction, other: Fraction) -> bool:

@@ -51,6 +51,32 @@ def test_what_is_undecided_lies_between() -> None:
     assert Fraction(1, 3) - Fraction(1, 8) <= found.violated.value < Fraction(1, 3)
 
 
+@pytest.mark.parametrize("gain", [False, True])
+@pytest.mark.parametrize("best", [Fraction(2, 7), Fraction(5, 7), Fraction(1), Fraction(17, 13)])
+def test_a_counterexample_that_gives_the_constant_saves_checks(best: Fraction, gain: bool) -> None:
+    def check(until: Callable[[Fraction], Fraction | None]) -> Improvement:
+        def checked(value: Fraction) -> Checked:
+            holds = value <= best if gain else value >= best
+            return Checked(value, "certified", "") if holds else Checked(value, "violated", "", until(value))
+
+        return improve(checked, ONE)
+
+    without = check(lambda _: None)
+    for until, most in (
+        (lambda _: best, 7),
+        (lambda value: value + (best - value) / 2, 18),  # a weaker counterexample
+        (lambda value: best + (best - value), 18),  # numbers that no counterexample has
+    ):
+        found = check(until)
+        assert found.certified is not None
+        assert found.violated is not None
+        low, high = sorted((found.certified.value, found.violated.value))
+        assert low <= best <= high
+        assert high - low <= ONE / 64
+        assert len(found.checked) <= most
+    assert len(without.checked) > 7
+
+
 @pytest.mark.parametrize("word", ["certified", "violated", "consistent"])
 def test_one_verdict_for_all_numbers_is_said(word: str) -> None:
     found = search(lambda _: word)
