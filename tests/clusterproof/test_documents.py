@@ -52,6 +52,7 @@ LONG += ["run-page", "user-supplied-code"]
 """Names of the pages whose commands take several seconds."""
 STATUS = {
     r"clusterproof conform my_fedprox_torch.py:TorchFedProx --as fedprox": 1,
+    r"clusterproof conform tests/conformance/published_scaffold_mistakes.py:Plato382 --as scaffold": 1,
     r"clusterproof leaderboard .* --module my_bound.py --fail-on violated": 1,
 }
 """Exit statuses other than 0, by pattern."""
@@ -227,7 +228,7 @@ def test_commands_run_as_printed_and_print_what_stands_below(
     page: str, here: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """In this process; a line that is none of our program's is given to bash."""
-    for name in ("clusterproof", "docs", "examples"):  # a reader is in a copy of the repository
+    for name in ("clusterproof", "docs", "examples", "tests"):  # a reader is in a copy of the repository
         (here / name).symlink_to(ROOT / name)
     files, below = write_files(page), printed_below(page)
     if page != "docs/how-to/sweeps.md":  # the one whose commands start workers, which import everything again
