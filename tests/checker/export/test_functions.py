@@ -67,6 +67,19 @@ def test_a_changed_statement_is_refused(prelude: Path, descent: str, old: str, n
     assert not accepts(prelude, descent.replace(old, new))
 
 
+ROUNDS = {
+    "baselines/halpern": "let next_state_0 := (1 / (k + 2)) [*] start [+] (1 / (k + 2)) [*] (k + 1) [*] A x in",
+    "baselines/best-subgradient-iterate": "if Rle_dec (f x) (f best) then let next_state_0 := x [-] step_size [*] g",
+    "fedlin/every-number-of-steps": "let next_state_0 := y [-] (pace / INR steps) [*] (g_1 y [-] g_1 start [+] g) in",
+}
+"""A line of a round, as its paper writes the step."""
+
+
+@pytest.mark.parametrize("claim", list(ROUNDS))
+def test_a_round_is_the_step_of_the_method(claim: str) -> None:
+    assert ROUNDS[claim] in file_of(claim, "")
+
+
 @pytest.mark.parametrize(
     ("claim", "statement", "old", "new"),
     [
