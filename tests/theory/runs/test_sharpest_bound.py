@@ -88,6 +88,6 @@ def test_a_run_without_a_bound_is_refused_with_the_hypothesis_and_its_claim() ->
 
 def test_a_run_of_an_algorithm_without_a_bound_hears_of_no_other_algorithms_theorem() -> None:
     trace = run(FedAvg(step_size=0.1), TASK, rounds=2)
-    with pytest.raises(InvalidArgument, match="no theorem of this algorithm is a bound on runs") as refusal:
+    with pytest.raises(InvalidArgument, match="no theorem that bounds runs") as refusal:
         sharpest_bounds(TASK, trace)
     assert "/" not in str(refusal.value)
