@@ -20,6 +20,7 @@ Record space := {
   ip_pos : forall x, 0 <= ip x x;
   ip_definite : forall x, ip x x = 0 -> x = origin }.
 
+(* x - y, and the length of x. *)
 Definition difference (S : space) (x y : V S) : V S := plus S x (times S (-1) y).
 Definition norm {S : space} (x : V S) : R := sqrt (ip S x x).
 
@@ -28,7 +29,8 @@ Notation "x [-] y" := (difference _ x y) (at level 50, left associativity).
 Notation "a [*] x" := (times _ a x) (at level 35, right associativity).
 Notation "<< x , y >>" := (ip _ x y) (at level 0, x at level 99, y at level 99).
 
-(* ---- Functions: g x is the gradient of f at x, or, where f has none, a subgradient that an oracle returns *)
+(* ---- Functions: g x is the gradient of f at x, or, where f has none, a subgradient that an oracle returns. A minimiser
+   is a point where g is the origin. *)
 
 (* f is mu-strongly convex; with mu = 0 it is convex. *)
 Definition strongly_convex {S : space} (mu : R) (f : V S -> R) (g : V S -> V S) : Prop :=
@@ -46,10 +48,13 @@ Definition bounded_below {S : space} (m : R) (f : V S -> R) : Prop := forall x, 
 
 (* ---- Operators *)
 
+(* A is mu-strongly monotone; with mu = 0 it is monotone. *)
 Definition strongly_monotone {S : space} (mu : R) (A : V S -> V S) : Prop :=
   forall x y, <<A x [-] A y, x [-] y>> >= mu * <<x [-] y, x [-] y>>.
+(* A is beta-cocoercive. *)
 Definition cocoercive {S : space} (beta : R) (A : V S -> V S) : Prop :=
   forall x y, <<A x [-] A y, x [-] y>> >= beta * <<A x [-] A y, A x [-] A y>>.
+(* A is L-Lipschitz; with L = 1 it is nonexpansive. *)
 Definition lipschitz_operator {S : space} (L : R) (A : V S -> V S) : Prop :=
   forall x y, norm (A x [-] A y) <= L * norm (x [-] y).
 
