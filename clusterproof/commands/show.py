@@ -177,7 +177,9 @@ def told(order: check_child.Order) -> Iterator[tuple[str, Any]]:
 def _page_of(claim: Claim[..., Any]) -> Page:
     judges = set(claim.of_lines["judges"].values())
     words = (
-        JUDGES[claim.judges] if len(judges) == 1 else "Its lines are of several kinds, as the verdicts say."
+        JUDGES[claim.judges]
+        if len(judges) == 1
+        else "Its lines have several sources, which the verdicts name."
     )
     if words == JUDGES["printed"] and not is_of_library(claim.module):
         words = ""  # the reader's paper is unknown here
