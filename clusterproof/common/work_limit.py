@@ -31,7 +31,7 @@ QUICK = 1.0
 No machine executes ``MOST_OF_ONE`` lines in this time, so its speed does not decide which evaluations are stopped.
 """
 EVERY, OFTEN, LONG = 64, 16, 10_000_000
-"""Numbers of evaluations per counted one: the usual one, and the one if an evaluation takes more than ``LONG`` lines."""
+"""Numbers of evaluations per counted one: usually, and if one evaluation takes more than ``LONG`` lines."""
 
 
 class TooMuchWork(BaseException):
