@@ -109,7 +109,9 @@ def _families(tried: Tried, settings: Sequence[Instance], name: str) -> dict[str
 def _broken_potential(
     tried: Tried, statement: Statement, settings: Sequence[Instance], name: str
 ) -> BrokenPotential | None:
-    """Look for a function at which the potential of a loop fails, with few rounds."""
+    """Look for a function at which the potential of a loop fails, with few rounds; a text without loops has none."""
+    if "iterate" not in (tried.frozen.text or ""):
+        return None
     few = [
         each
         for more in range(ROUNDS)

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from families_by_hand import Smooth, gaps_and_distances
+from families_by_hand import Smooth, contraction_less, gaps_and_distances
 
 from clusterproof.checker import kernel
 from clusterproof.checker.claims.claim import claim
@@ -15,6 +15,7 @@ from clusterproof.checker.report.recorded import record_of, verdict_of
 from clusterproof.checker.report.replay import replay
 from clusterproof.checker.report.stored_evidence import Kept
 from clusterproof.checker.report.verdict import Verdict, line_of
+from clusterproof.checker.search import every_function
 from clusterproof.theorem import Sides, Z, at_most, iterate
 
 pytestmark = pytest.mark.usefixtures("registry")
@@ -88,3 +89,9 @@ def test_the_kernel_says_no_other_word_by_a_potential() -> None:
     assert named != verdict.text
     with pytest.raises(kernel.Refused, match="no line 'potential'"):
         kernel.show(kernel.read(named), record)
+
+
+def test_no_function_is_drawn_for_a_claim_without_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(every_function, "broken_potential", None)  # a call raises
+    made = claim("potentials/none", evaluations=5, multipliers={"line 0": []})(contraction_less)
+    assert check(made.id).verdict == "violated"
