@@ -133,15 +133,20 @@ def _together(
         texts = ["eq_refl" for own in group.formulas.texts if own in space.names]
         proof = f"(Case_{k + 1}.certified {values} I')" if quantities else f"Case_{k + 1}.certified"
         way = conj([*texts, *(["I'"] if quantities else []), proof])
-        place = f"apply (one_of_ok _ {k}). " if len(ways) > 1 else ""
-        return [f"{steps if quantities else ''}{place}exact {way}."]
+        steps = steps if quantities else ""
+        return [
+            f"{steps}refine (one_of_ok _ {k} _). exact {way}." if len(ways) > 1 else f"{steps}exact {way}."
+        ]
 
     own = " ".join(space.names.values())
-    body = f"one_of {listed(ways, width=1)}" if len(ways) > 1 else ways[0]
+    body, cases = ways[0], list[str]()
+    if len(ways) > 1:
+        body = f"one_of (cases {own})" if own else "one_of cases"
+        cases = [f"Definition cases {space.binder} : list Prop :=\n  {listed(ways, width=1)}."]
     statement = f"forall {space.binder}, space {own} ->\n  {body}" if own else body
     intros = [f"intros {own} {space.pattern or '_'}."] if own else []
     proof = space.split([one for one, _, _ in places], leaf, {}, nested=False)
-    return theorem(f"Theorem {name}", statement, *intros, *proof)
+    return [*cases, *theorem(f"Theorem {name}", statement, *intros, *proof)]
 
 
 def _apart(groups: Sequence[Group], name: str) -> list[str]:
