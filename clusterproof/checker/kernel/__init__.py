@@ -1,10 +1,10 @@
-"""The kernel: it alone says certified, vacuous, ill-posed and violated, of a text and records of evidence.
+"""The kernel reads a text and records of evidence. It alone decides: certified, vacuous, ill-posed or violated.
 
 It imports the standard library only, and trusts nobody who searches, freezes or stores. How a text is read:
 
-1. A text is a list of definitions, each name once: a name is that of the text, of the vocabulary, of the library, or
-   nothing. Within a function a local name comes first; none is ``suppose``, ``given``, ``at_most``, ``at_least`` or
-   ``equal``. The text consists of printable ASCII, and no string goes over a line.
+1. A text is a list of definitions, each name once: a name belongs to the text, to the vocabulary or to the library,
+   or is undefined. Within a function a local name comes first; none is ``suppose``, ``given``, ``at_most``,
+   ``at_least`` or ``equal``. The text consists of printable ASCII, and no string goes over a line.
 2. A value is an int, fraction, text, truth value, None, tuple, list, dictionary, record, generator, function, symbol,
    fact or line; or a point of a space R^d, or a number that depends on a function of a class. A line has no truth
    value. Where a branch asks for the truth of a fact about symbols, both branches are followed. No dictionary has a key
@@ -30,7 +30,7 @@ It imports the standard library only, and trusts nobody who searches, freezes or
    is the value that it makes: an invariant and what is said of a value are for a proof, and say nothing of f(x). The
    *potential* of a statement, that is that every invariant of a loop on numbers holds at its start and after each of
    its rounds, has a verdict of its own: violated if it does not for one x where f(x) has all lines.
-10. A claim is violated if a line is, of whatever role, and else ill-posed if a line is. It is open if a line of its
+10. A claim is violated if a line of any role is, and else ill-posed if a line is. It is open if a line of its
     statements is open, vacuous if one is vacuous, and certified if these and all lines of its lemmas are certified;
     else open. A step that is not false decides nothing, and a potential decides nothing: a theorem is not false
     because a proof of it is.

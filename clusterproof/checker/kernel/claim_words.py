@@ -1,4 +1,4 @@
-"""What a claim says of an instance: the one definition of its words, over whatever numbers somebody computes with.
+"""The words of a claim about an instance, defined once for all kinds of numbers.
 
 The kernel computes with exact numbers and symbols, the search with floats and arrays, and the confirmation of what it
 finds with intervals. Each of them says when a hypothesis holds and what a line is; the rest is here.
@@ -45,7 +45,7 @@ class Words(ABC, Generic[L]):
         Parameters
         ----------
         name
-            The hypothesis in the paper's words. Without it, as in ``suppose(n > 1)``, they are those of the code.
+            The hypothesis in the paper's words. Without it, as in ``suppose(n > 1)``, the code is the words.
         holds
             Whether the instance meets it: a truth value, or an array of them; of a proof a fact about symbols or about
             a function of a class, which is recorded; or ``equal((left, right))`` for points of functions of a class.

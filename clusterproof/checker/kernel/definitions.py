@@ -25,7 +25,7 @@ RESERVED = frozenset(("suppose", "given", "at_most", "at_least", "equal", *ENDIN
 """What no variable is called: a reader would take it for the word."""
 Vocabulary = Mapping[str, Callable[..., Any]]
 WORDS: Vocabulary = {**vocabulary.WORDS, "iterate": loops.iterate, "known": loops.known}
-"""By name, the words of a claim. Who writes a proof for another program gives others."""
+"""The words of a claim by name. A program that writes proofs for another one gives its own."""
 
 
 class Definitions:
@@ -154,7 +154,7 @@ class Definitions:
         for each in (part for default in defaults for part in ast.walk(default)):
             if isinstance(each, ast.Name) and each.id in names:
                 raise self.compiler.refuse(
-                    each, f"{each.id} is of the class, too: name the constant otherwise"
+                    each, f"{each.id} is also a name of the class: name the constant otherwise"
                 )
 
     def _method(self, node: ast.FunctionDef) -> Any:

@@ -49,11 +49,11 @@ class Context:
     path
         The comparisons that were branched on, and the facts that they are on this path.
     divisors
-        Symbols that were divided by, each of which a proof must show to be other than zero where it was used.
+        Divisors that are symbols. A proof must show for each that it is not zero where it was used.
     required
         Facts about symbols without which a value would not exist, such as that a proximal step is positive.
     spare
-        Symbols that stand for nothing yet, of which rounds take those for the state to which they lead.
+        Symbols that stand for nothing yet. Rounds take some of them for the states that they lead to.
     integers
         Places of the symbols that stand for integers.
     """
@@ -174,7 +174,7 @@ class Evaluation:
 
     @contextmanager
     def undecided(self) -> Iterator[None]:
-        """Evaluate a part of which it is not decided whether it runs: nothing that was there before may change."""
+        """Evaluate a part that may or may not run: nothing that was there before may change."""
         outer, self.own = self.own, {}
         try:
             yield
@@ -260,7 +260,7 @@ def changed(value: Any) -> Any:
     Raises
     ------
     Refused
-        If it was made before a part of which it is not decided whether it runs.
+        If it was made before a part that may or may not run.
     """
     found = _EVALUATION.get()
     if found is not None and found.own is not None and id(value) not in found.own:

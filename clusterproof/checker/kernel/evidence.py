@@ -142,7 +142,7 @@ ON_SYMBOLS = record(
 )
 CASES: dict[str, Decode] = {"listed": list_of(text), "between": list_of(text)}
 HEAD: dict[str, Decode] = {"statement": text, "line": text, "rule": text}
-"""What every record has: of which statement, which line of it, and by which rule."""
+"""Fields of every record: the statement, its line, and the rule."""
 FIELDS: dict[str, Decode] = {
     "instance": record({"instance": INSTANCE}),
     "potential": record({"instance": INSTANCE}),

@@ -21,14 +21,14 @@ t in T and every f if each *need* of it is shown:
    polynomials, each shown to be nonnegative, and rows that are identically 0. B, with all ends that hypotheses give, is
    the closure of its interior: the ends' gaps are nonzero and nonnegative, in each variable. So near each t in T there
    are points of B where all pivots are positive; there P = L D L' is positive semidefinite, and such matrices are a
-   closed set. A sign that was shown on a larger box was shown on B. A sign that a strict hypothesis gives at t is one
-   near t, too, as polynomials are continuous.
+   closed set. A sign that was shown on a larger box was shown on B. A sign that a strict hypothesis gives at t holds
+   near t as well, as polynomials are continuous.
 5. *Rounds.* Of ``iterate(step, start, N, invariant=I)`` two needs are left: I(start, 0); and, for a new state of free
    points, free numbers and symbols and a new n from 0 to N - 1, that I(state, n) implies I(step(state), n + 1). By
-   induction I holds of the last state, which is new points, numbers and symbols again, of which only I is supposed.
-   What a round asks of f, supposes or decides is forgotten after it; nothing of it is returned. The needs are left on
-   paths without the line, too: what I says of a state may decide which path is followed.
-6. *It speaks of something.* A witness, an instance of numbers with a function, meets the hypotheses and has the line.
+   induction I holds of the last state, which is new points, numbers and symbols again: only I is supposed of them.
+   What a round asks of f, supposes or decides is forgotten after it; nothing of it is returned. The needs are left
+   also on paths without the line: I may decide which path is followed.
+6. *It is about something.* A witness, an instance of numbers with a function, meets the hypotheses and has the line.
 
 A symbol of an integer stands for all real numbers: more is shown than is asked for. Hypotheses that are equations make
 T a thin part of B; what is shown is shown of B, or near T in it.
@@ -179,7 +179,7 @@ class _Where:
         self.of_symbols = _of_symbols(box, [f for f in known if type(f.slack) is Quotient], states)
 
     def needs(self, shown: Sequence[Fact], name: str, instance: Instance) -> Iterator[Need]:
-        """Yield what multipliers must show of facts, each named with its place among these; show those of symbols."""
+        """Yield what multipliers must show about facts, each named with its place; show facts about symbols."""
         place = 0
         for fact in shown:
             entries = fact.slack if type(fact.slack) is tuple else (fact.slack,)

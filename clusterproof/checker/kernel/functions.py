@@ -37,7 +37,7 @@ class Problem:
 
     def _single(self) -> Oracle:
         if self.parts[0] is not self:
-            raise Refused("of a sum this is not known: use that of a part, f.parts[0]")
+            raise Refused("this is not known of a sum: ask a part, f.parts[0]")
         return self._world.oracles[self._places[0]]
 
     def _combined(self, values: Sequence[Any]) -> Any:
@@ -49,7 +49,7 @@ class Problem:
     def _constant(self, name: str) -> Any:
         first, *others = (self._world.definitions[place] for place in self._places)
         if len(self.parts) > 1 and not self._mean:
-            raise Refused(f"f.{name}: of a sum use that of a part, f.parts[0].{name}")
+            raise Refused(f"f.{name} is not known of a sum: use f.parts[0].{name}")
         if any(other is not first and other != first for other in others):
             raise Refused(f"f.{name}: the parts have different constants")
         value = getattr(first, name)
@@ -83,7 +83,7 @@ class Problem:
         return Distance(apart @ apart)
 
     def point(self) -> Point:
-        """Return a further point, of which nothing is known."""
+        """Return a further point. Nothing is known about it."""
         return self._world.point()
 
     def gradient(self, point: Any) -> Any:

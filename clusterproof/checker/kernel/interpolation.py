@@ -2,7 +2,7 @@
 
 A *triplet* (x, g, f) is a point, a subgradient there (of a set a normal vector, of an operator the image), and the
 value. The conditions below are necessary, and apart from those of ``only_necessary`` sufficient: triplets that fulfil
-them are those of a member of the class, in every dimension that holds them. (A function that need not be convex attains
+them belong to a member of the class, in every dimension that holds them. (A function that need not be convex attains
 its infimum at a further point, so far away that the conditions with it hold.) One direction makes certificates true,
 the other one counterexamples.
 
@@ -64,7 +64,7 @@ class FunctionClass:
         if is_symbol(self.smoothness) or is_symbol(self.strong_convexity):
             return
         if not self.convex and self.smoothness == 0:
-            raise Refused("a smoothness of 0 is that of linear functions, which are convex")
+            raise Refused("only linear functions have a smoothness of 0, and they are convex")
         if self.smoothness is not None and self.smoothness < self.strong_convexity:
             raise Refused("no function is more strongly convex than smooth")
 
@@ -177,7 +177,7 @@ class OperatorClass:
 
     @property
     def only_necessary(self) -> bool:
-        """Whether triplets that fulfil the conditions need not be those of an operator of the class."""
+        """Whether triplets may fulfil the conditions and belong to no operator of the class."""
         stated = [
             self.monotone and self.strong_monotonicity > 0,
             self.cocoercivity is not None,

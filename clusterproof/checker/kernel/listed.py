@@ -38,7 +38,7 @@ class Listed(World):
     Raises
     ------
     Refused
-        If the triplets are those of no member, the solution is none, or the start is too far away.
+        If no member has the triplets, the solution is none, or the start is too far away.
     """
 
     def __init__(self, groups: Sequence[tuple[int, Class]], reach: Any, code: Any) -> None:
@@ -60,7 +60,7 @@ class Listed(World):
                 name for name, slack in slacks_of(definition, triplets, self.minimum).items() if slack < 0
             ]
             if failed or definition.only_necessary:
-                raise Refused(f"the triplets need not be those of a {definition}: condition {failed[:1]}")
+                raise Refused(f"the triplets need not belong to a {definition}: condition {failed[:1]}")
             if not isinstance(definition, FunctionClass) and any(f != 0 for _, _, f in triplets):
                 raise Refused("sets and operators have no values")
         self._require_solution()

@@ -1,6 +1,6 @@
-"""Loops, and values of which a proof knows what their author says: ``iterate`` and ``known``.
+"""Loops with invariants, and values with known facts: ``iterate`` and ``known``.
 
-On numbers ``iterate`` is a loop, of which the rule *potential* looks at the invariant in every round. Where the
+On numbers ``iterate`` is a loop, and the rule *potential* looks at its invariant in every round. Where the
 number of rounds is a symbol, the loop leads to unknown symbols, and the invariant is supposed to hold for them. The
 loop leaves two goals, which the rule must show. The start satisfies the invariant after 0 rounds. If a state
 satisfies it after n rounds, n at most rounds - 1, then the next state satisfies it after n + 1 rounds. Nothing that
@@ -67,7 +67,7 @@ def looking_at_invariants() -> Iterator[list[Looked]]:
 
 
 def _look(invariant: Callable[..., Any] | None, state: Any, rounds: int) -> None:
-    """Add what an invariant says of a state, where somebody looks; nothing changes, and its own loops are not seen."""
+    """Add the invariant of a state, where somebody looks. Nothing changes, and its own loops are not seen."""
     found = _LOOKING.get()
     if found is None or invariant is None:
         return
@@ -99,10 +99,10 @@ def iterate(
     rounds
         Number of rounds, or a list or tuple with an entry for each.
     invariant
-        Of a proof for every number of rounds: takes a state and the number of rounds that led to it, and returns a
-        comparison, or a tuple of them, such as ``(state >= 0, state <= rounds)``. It is shown of the start, and in
-        every round of the next state if it holds of the one before; what it says of the last state is what the proof
-        of the line knows. One that does not hold in some round of an instance is violated.
+        For a proof for every number of rounds: takes a state and the number of rounds that led to it, and returns a
+        comparison, or a tuple of them, such as ``(state >= 0, state <= rounds)``. The proof shows it for the start. For
+        every round it shows: if it holds before the round, it holds after it. The proof of the line knows it about the
+        last state. An invariant that does not hold in some round of an instance is violated.
     """
     if type(rounds) in (list, tuple) or not isinstance(rounds, Abstract):
         entries: Iterable[tuple[Any, ...]] = (

@@ -29,7 +29,7 @@ class Need:
     vectors
         Number of free vectors.
     boxes
-        Boxes, each of which holds those before it, and the first every value: a sign may be shown on any.
+        Boxes. Each holds those before it, and the first holds every value: a sign may be shown on any.
     facts
         Hypotheses on the symbols.
     name

@@ -258,7 +258,7 @@ def compare(sign: str, left: Any, right: Any) -> Any:
 
 
 def same(left: Any, right: Any) -> bool:
-    """Return whether two values are equal; entry by entry, each of which costs fuel."""
+    """Return whether two values are equal, entry by entry; each entry costs fuel."""
     spend(1 + (words(left) >> 4))
     if type(left) in (list, tuple) and type(right) is type(left):
         return len(left) == len(right) and all(map(same, left, right))

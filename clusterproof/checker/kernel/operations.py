@@ -19,7 +19,7 @@ def step(more: int) -> bool:
 
 
 def each(several: Any, more: int = 0) -> Iterator[Any]:
-    """Return the entries of a list or its like, each of which costs a step, and more where code repeats for it."""
+    """Return the entries of a list or its like. Each costs a step, and more where code repeats for it."""
     spend(8)
     plain = (str, list, tuple, dict, range, GeneratorType, MappingProxyType)
     if type(several) not in plain and not isinstance(several, _VIEWS):

@@ -193,11 +193,11 @@ def require_divisors(
     divisors
         With what was known there.
     later
-        What is known where something is said of the value; None where nothing is.
+        Facts about the value; None without any.
     box
         Ends of the symbols.
     places
-        Of the symbols that have the ends, too, that facts give them.
+        Also of symbols that got their ends from facts.
 
     Raises
     ------

@@ -106,7 +106,7 @@ class Plain(Range):
 
 @dataclass(frozen=True, eq=False)
 class Interval(Plain):
-    """Numbers from ``low`` to ``high``, None where there is no end: all of them, whatever is searched.
+    """Numbers from ``low`` to ``high``, None where there is no end: all of them, also where a search tries only some.
 
     Attributes
     ----------
@@ -280,7 +280,7 @@ class OfClass(Range):
         )
 
     def trace(self, so_far: Instance, decisions: Sequence[bool]) -> Trace:
-        """Return a world of which only the class is known."""
+        """Return a world with a known class."""
         return Trace(self.classes(so_far), value_of(self.reach, so_far), decisions)
 
     def on_symbols(

@@ -1,6 +1,6 @@
 """The rules: what a piece of evidence must show, each a function that returns whether it does.
 
-A rule never holds emptily: where it speaks of every instance, at least one meets the hypotheses and has the line.
+A rule never holds emptily: where it is about every instance, at least one meets the hypotheses and has the line.
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ def _require_multipliers(trace: Trace, sides: Sides, facts: Sequence[Fact], proo
     Raises
     ------
     Refused
-        If those of one do not.
+        If a path does not.
     """
     if sides.equation or len(proofs) != len(sides.slacks):
         raise Refused("each entry of an inequality needs its multipliers, on every path of every setting")

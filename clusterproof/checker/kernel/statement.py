@@ -65,7 +65,7 @@ class Statement:
         return lines
 
     def value(self, instance: Instance) -> Any:
-        """Call the function within an evaluation that has begun, and return whatever it returns."""
+        """Call the function within an evaluation that has begun, and return its value."""
         if self.function is None:
             raise Refused("the statement is outside of the language")
         spend(10)

@@ -24,8 +24,8 @@ def symbolic(
     """Yield an instance of symbols, their ends, and what begins a path, for each combination of the choices.
 
     A symbol for an integer stands for every real number between the ends: more is shown than is asked for. The
-    integers ``listed``, which have two ends, are cases of their own; ``between`` are choices of numbers for all
-    between the least and the largest of which one symbol stands; ``spare`` further symbols are for states.
+    integers ``listed``, which have two ends, are cases of their own. ``between`` are choices of numbers: one symbol
+    stands for all numbers from the least to the largest of a choice. ``spare`` further symbols are for states.
     """
     ranges = {name: allowed for name, allowed in space.ranges.items() if name != left_out}
     ranges |= {n: hull(ranges[n]) for n in between if n in ranges}

@@ -1,8 +1,8 @@
-"""A trace: functions of which only the classes are known, for a statement about all of them.
+"""A trace: unknown functions of known classes, for a statement about all of them.
 
 The claim's function is followed once: points are combinations of free vectors, numbers are combinations of their inner
-products, of function values and of 1. What it asks for becomes a triplet, of which only the class's conditions are
-known. A comparison is decided both ways, on one path each.
+products, of function values and of 1. A value that it asks for becomes a triplet. Only the class's conditions are
+known about it. A comparison is decided both ways, on one path each.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ FORKS = 6
 
 
 class Trace(World):
-    """Members of which only the classes are known, on one path through the comparisons of a claim's function.
+    """Unknown members of known classes, on one path through the comparisons of a claim's function.
 
-    With ``decisions`` None its coefficients may be symbols, and comparisons are decided as those of symbols are.
+    With ``decisions`` None its coefficients may be symbols, and comparisons are decided as for symbols.
     """
 
     def __init__(
@@ -171,7 +171,7 @@ class Trace(World):
 
 
 class Traced(Oracle):
-    """A member of which only the class is known."""
+    """An unknown member of a known class."""
 
     def __init__(self, trace: Trace, definition: Class) -> None:
         super().__init__(definition)

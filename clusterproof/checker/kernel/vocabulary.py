@@ -17,7 +17,7 @@ from clusterproof.checker.kernel.quotients import Fact
 
 @dataclass(frozen=True, eq=False)
 class Least(Abstract):
-    """The least of several numbers that depend on a function of a class, of which nothing is decided."""
+    """The least of several numbers that depend on a function of a class. Nothing is decided about them."""
 
     numbers: tuple[Any, ...]
 
@@ -35,7 +35,7 @@ class Sides(Untrue):
     Attributes
     ----------
     slacks
-        What is allowed minus what is measured; left minus right of an equation; of ``least`` a tuple, of which one
+        What is allowed minus what is measured; left minus right of an equation; of ``least`` a tuple, where one
         must be at least 0.
     equation
         Whether it is one.
@@ -192,4 +192,4 @@ def _require_exact(how: Mapping[str, Any]) -> None:
 
 EXACT = Exact()
 WORDS: dict[str, Callable[..., Any]] = {name: getattr(EXACT, name) for name in NAMES}
-"""By name, what a claim says of an instance."""
+"""The words of a claim about an instance, by name."""

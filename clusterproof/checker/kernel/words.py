@@ -1,4 +1,4 @@
-"""Who says a verdict: a text and records of evidence go in, the verdicts on its claim and on each line come out."""
+"""Verdicts on a claim and on each of its lines, from its text and records of evidence."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ RULES = {
 POTENTIAL = "potential"
 """Name of the step that the invariants of a statement's loops hold, which is a line only where it is violated."""
 Place = tuple[str, str]
-"""The name of a statement, and that of one of its lines."""
+"""The names of a statement and of one of its lines."""
 
 
 class Word(StrEnum):
-    """What the kernel says of a line, or of a claim."""
+    """The kernel's verdict on a line or on a claim."""
 
     CERTIFIED = "certified"
     """Every instance that meets the hypotheses holds, and there is one."""
@@ -42,7 +42,7 @@ class Word(StrEnum):
 
 @dataclass(frozen=True)
 class Judgement:
-    """What the kernel says of a text.
+    """The kernel's verdicts on a text.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ def judge_claim(claim: Claim, records: Iterable[Any], *, fuel: int = FUEL) -> Ju
 
 
 def show(claim: Claim, record: Any, *, fuel: int = FUEL) -> tuple[Place, Word]:
-    """Return the line of which a record shows something, and what it shows.
+    """Return the line that a record is about, and what the record shows.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def show(claim: Claim, record: Any, *, fuel: int = FUEL) -> tuple[Place, Word]:
 
 
 def _names(claim: Claim, name: str, rule: str) -> tuple[str, ...]:
-    """Return the names of a statement's lines of which a rule shows something."""
+    """Return the names of a statement's lines about which a rule shows something."""
     if rule != "potential":
         return claim.statements[name].lines
     own = printed(name, POTENTIAL)
@@ -150,7 +150,7 @@ def _message(error: Exception) -> str:
     """Return an error's text; empty if it has none, as of a number that is too long to be written."""
     try:
         return str(error)
-    except Exception:  # whatever its text is made of
+    except Exception:  # a text may be made of anything
         return ""
 
 

@@ -135,7 +135,7 @@ class Form(Linear):
 
 
 class Distance(Abstract):
-    """|start - solution|, of which only the square is known."""
+    """|start - solution|. Only its square is known."""
 
     def __init__(self, square: Any) -> None:
         self.square = square
@@ -187,13 +187,13 @@ class Oracle(ABC):
         return found
 
     def _require_positive(self, step: Quotient) -> None:
-        """Require that a symbol is a step of which there is one point: a proof must show that it is positive."""
+        """Require that a symbol is a step that leads to one point: a proof must show that it is positive."""
         if not (getattr(self.definition, "convex", True) and getattr(self.definition, "monotone", True)):
             raise Refused("a proximal step that is a symbol is of something convex or monotone")
         running().use(required=step > 0)
 
     def _require_one_point(self, step: Fraction) -> None:
-        """Require that x + step g = point has one solution, whatever the point."""
+        """Require that x + step g = point has one solution for every point."""
         definition = self.definition
         constants = getattr(definition, "smoothness", None), getattr(definition, "lipschitz", None)
         L = next((each for each in constants if type(each) is Fraction and each), None)
@@ -257,7 +257,7 @@ class World(ABC):
 
     @abstractmethod
     def point(self) -> Point:
-        """Return a further point, of which nothing is known."""
+        """Return a further point. Nothing is known about it."""
 
     def constant(self, value: Any) -> Form:
         """Return a number that does not depend on the functions."""
