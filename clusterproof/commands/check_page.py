@@ -134,7 +134,7 @@ def _tightness(verdict: Verdict) -> float | None:
     """Return how many times a bound exceeds what it bounds; None of a probability, whose ratio is one of intervals."""
     if verdict.trials is not None and checker.find_claim(verdict.claim).bound is None:
         return None
-    return (verdict.tightness or {}).get("all", {}).get("ratio")
+    return report.ratio_of(verdict)
 
 
 def page(verdicts: Sequence[Verdict], width: int | None, sentences: Sequence[str] = ()) -> list[str]:

@@ -125,7 +125,7 @@ def test_values_reach_their_parameters() -> None:
 @pytest.mark.parametrize(
     ("values", "argument", "words"),
     [
-        ({"rounds": 3, "kapa": 2}, "x.kapa", "write kappa"),
+        ({"rounds": 3, "kapa": 2}, "x.kapa", "Write kappa"),
         ({}, "x.rounds", "no default"),
         *(({"rounds": value}, "x.rounds", "wrong type") for value in (3.5, True, "3")),
         *(({"rounds": 3, "kappa": value}, "x.kappa", "at least 1") for value in (0.5, float("nan"))),

@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from clusterproof.checker.kernel.evaluation import Outside, Refused, Used, proving, running, spend
-from clusterproof.checker.kernel.numbers import Abstract, number
+from clusterproof.checker.kernel.numbers import Abstract, integral
 from clusterproof.checker.kernel.operations import each
 from clusterproof.checker.kernel.polynomials import constant
 from clusterproof.checker.kernel.quotients import Fact, Many, Quotient, is_zero
@@ -100,15 +100,14 @@ def iterate(
         Number of rounds, or a list or tuple with an entry for each.
     invariant
         For a proof for every number of rounds: takes a state and the number of rounds that led to it, and returns a
-        comparison, or a tuple of them, such as ``(state >= 0, state <= rounds)``. The proof shows it for the start. For
-        every round it shows: if it holds before the round, it holds after it. The proof of the line knows it about the
-        last state. An invariant that does not hold in some round of an instance is violated.
+        comparison, or a tuple of them, such as ``(state >= 0, state <= rounds)``. The proof shows it for the start, and
+        for the next state of every round. An invariant that fails in some round of an instance is violated.
     """
     if type(rounds) in (list, tuple) or not isinstance(rounds, Abstract):
         entries: Iterable[tuple[Any, ...]] = (
             ((entry,) for entry in each(rounds))
             if type(rounds) in (list, tuple)
-            else (() for _ in each(range(_counted(rounds))))
+            else (() for _ in each(range(integral(rounds))))
         )
         _look(invariant, start, 0)
         for passed, entry in enumerate(entries):
@@ -123,14 +122,6 @@ def iterate(
             return last
         except Outside as outside:
             raise Refused(f"a hypothesis within a round that fails: {outside}") from None
-
-
-def _counted(rounds: Any) -> int:
-    """Return a number of rounds. A Fraction may be one, as a symbol does not tell it from an int."""
-    exact = number(rounds)
-    if exact.denominator != 1:
-        raise Refused(f"{exact} rounds: their number must be an integer")
-    return int(exact)
 
 
 def _after(loop: _Loop, rounds: Any) -> Any:

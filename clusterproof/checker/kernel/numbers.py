@@ -89,6 +89,14 @@ def whole(value: Any) -> int:
     return exact
 
 
+def integral(value: Any) -> int:
+    """Return an integer, also of a Fraction that is one: a symbol does not tell the two apart."""
+    exact = number(value)
+    if exact.denominator != 1:
+        raise Refused(f"{exact} must be an integer")
+    return int(exact)
+
+
 def words(value: Any) -> int:
     """Return the length of a number in words of 64 bits, rounded down."""
     if type(value) is Fraction:

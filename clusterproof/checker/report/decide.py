@@ -258,20 +258,16 @@ def _tightness(tried: Tried, findings: Findings) -> dict[str, Tightness] | None:
         }
         if only_at:
             factors[WHOLE] = findings.elsewhere
-    encode = tried.space.encode
-    return {
-        term: {
-            "ratio": 1 / as_float(factor) if as_float(factor) else None,
-            "instance": encode(instance),
-            **(
-                {"only_at": {n: tried.space.ranges[n].encode(v) for n, v in only_at.items()}}
-                if term == WHOLE and only_at
-                else {}
-            ),
-        }
+    found = {
+        term: Tightness(
+            ratio=1 / as_float(factor) if as_float(factor) else None, instance=tried.space.encode(instance)
+        )
         for term, (factor, instance) in factors.items()
         if factor is not None
-    } or None
+    }
+    if only_at and WHOLE in found:
+        found[WHOLE]["only_at"] = {n: tried.space.ranges[n].encode(v) for n, v in only_at.items()}
+    return found or None
 
 
 def _without_instance(

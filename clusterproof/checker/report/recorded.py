@@ -242,10 +242,10 @@ def _instance(line: Line) -> dict[str, Any] | None:
     """Return the numbers of the instance at which a line is evaluated again."""
     if line.verdict in FALSE:
         return line.counterexample
-    tightest = (line.tightness or {}).get(WHOLE, {})
-    if "only_at" in tightest or tightest.get("instance") is None:
+    tightest = (line.tightness or {}).get(WHOLE)
+    if tightest is None or "only_at" in tightest or (instance := tightest.get("instance")) is None:
         return None
-    return {**tightest["instance"], **({"line": line.name} if line.name else {})}
+    return {**instance, **({"line": line.name} if line.name else {})}
 
 
 def _difference(verdict: Verdict, line: Line) -> str | None:

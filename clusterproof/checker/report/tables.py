@@ -18,7 +18,7 @@ from clusterproof.checker.claims.claim import FAILURES, find_claim
 from clusterproof.checker.claims.kind import Kind
 from clusterproof.checker.report.code import builtin, code_of
 from clusterproof.checker.report.sentences import digits_apart, plural
-from clusterproof.checker.report.verdict import FLOATS, HOLDS, Line, Verdict, records, version
+from clusterproof.checker.report.verdict import FLOATS, HOLDS, Line, Tightness, Verdict, records, version
 from clusterproof.common import InvalidArgument
 from clusterproof.user_files import file_of, sources_of
 
@@ -129,7 +129,13 @@ def evidence(verdict: Verdict) -> str:
     return "; ".join(parts)
 
 
-def tightness_words(tightness: Mapping[str, Mapping[str, Any]] | None, *, tight: bool = False) -> list[str]:
+def ratio_of(verdict: Verdict) -> float | None:
+    """Return allowed over measured at the worst instance; None without a bound, or if nothing was measured."""
+    whole = (verdict.tightness or {}).get("all")
+    return None if whole is None else whole["ratio"]
+
+
+def tightness_words(tightness: Mapping[str, Tightness] | None, *, tight: bool = False) -> list[str]:
     """Describe by how much the whole bound, and each term, could shrink before an instance breaks the claim.
 
     Parameters
@@ -305,7 +311,7 @@ def summary(
     total = plural("claim", len(verdicts) or failures)  # in the same way as the table of papers
     line = f"{total}{': ' if parts else ''}{', '.join(parts)}{failed} (seed {seed}, {seconds:.1f} s)"
     holding = [verdict for verdict in verdicts if verdict.verdict in HOLDS and verdict.tightness]
-    ratios = [(verdict.tightness or {}).get("all", {}).get("ratio") for verdict in holding]
+    ratios = [ratio_of(verdict) for verdict in holding]
     if holding:
         sharp = [sum(ratio is not None and ratio <= most for ratio in ratios) for most in (2, 10)]
         line += f"; bounds that are sharp within {TIMES}2: {sharp[0]} of {len(holding)}, within {TIMES}10: {sharp[1]}"
