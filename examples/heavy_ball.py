@@ -48,7 +48,7 @@ def linear_rate(step: Fraction = STEP, momentum: Fraction = MOMENTUM, rounds: in
     return at_most(found[-1], start=found[0])
 
 
-@claim("heavy-ball/lyapunov", label="repair", judges="ours")
+@claim("heavy-ball/lyapunov", label="repair", source="ours")
 def lyapunov(
     step: Fraction = Q[0:2:3],
     momentum: Fraction = Q[0:1:3],

@@ -136,7 +136,7 @@ def signed(rounds: int, losses: Sequence[int], alpha: Fraction) -> tuple[float, 
 
 @claim(
     "known-to-be-wrong/average-regret",
-    judges="reading",
+    source="reading",
     evaluations=300,
     repaired_by="known-to-be-wrong/average-regret-corrected",
 )
@@ -192,7 +192,7 @@ def feedback(rounds: int, kept: Fraction, ratios: Sequence[Fraction], gradients:
 
 @claim(
     "known-to-be-wrong/error-feedback",
-    judges="reading",
+    source="reading",
     evaluations=300,
     repaired_by="known-to-be-wrong/error-feedback-corrected",
 )
@@ -237,7 +237,7 @@ def error_feedback_corrected(
 CONVEX = functions(strong_convexity=1, smoothness=4)
 
 
-@claim("known-to-be-wrong/gradient-flow", judges="reading", evaluations=200,
+@claim("known-to-be-wrong/gradient-flow", source="reading", evaluations=200,
        repaired_by="known-to-be-wrong/gradient-flow-corrected")  # fmt: skip
 def gradient_flow(f: Function = CONVEX) -> Sides:
     """Where E is gradient dominated with constant c, gradient flow from u to v has 2 c |u - v|^2 <= E(u) - E(v).
@@ -330,7 +330,7 @@ def fuzzy_cycle(data: Sequence[int], centres: Pair) -> Pair:
 
 @claim(
     "known-to-be-wrong/fuzzy-means",
-    judges="reading",
+    source="reading",
     evaluations=300,
     repaired_by="known-to-be-wrong/fuzzy-means-corrected",
 )
@@ -398,7 +398,7 @@ def coin_cycle(heads: Sequence[int], coins: Pair) -> tuple[Pair, list[Fraction]]
     return (first, second), counts
 
 
-@claim("known-to-be-wrong/em-maximum", judges="reading", evaluations=300,
+@claim("known-to-be-wrong/em-maximum", source="reading", evaluations=300,
        repaired_by="known-to-be-wrong/em-maximum-corrected")  # fmt: skip
 def em_maximum(heads: tuple[int, ...] = HEADS, coin: Fraction = COIN, apart: Fraction = APART) -> Sides:
     """The EM algorithm converges to a local maximum of the likelihood.

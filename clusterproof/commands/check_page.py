@@ -74,7 +74,7 @@ class Finding:
 
     Attributes
     ----------
-    claim, paper, word, judges, failure
+    claim, paper, word, source, error_kind
         As in ``Verdict``.
     sentence
         The claim's headline if it has the verdict that the headline expects, else the verdict's own reason.
@@ -87,8 +87,8 @@ class Finding:
     claim: str
     paper: str
     word: str
-    judges: str
-    failure: str
+    source: str
+    error_kind: str
     sentence: str
     tightness: float | None
     repairs: tuple[Repair, ...]
@@ -96,7 +96,7 @@ class Finding:
     @property
     def section(self) -> str:
         """The heading below which it stands."""
-        return FALSE[self.judges] if self.word == Kind.VIOLATED else OTHERS[self.word]
+        return FALSE[self.source] if self.word == Kind.VIOLATED else OTHERS[self.word]
 
 
 def findings(verdicts: Sequence[Verdict]) -> list[Finding]:
@@ -122,8 +122,8 @@ def _finding(claim: checker.Claim[..., object], headline: str, known: Mapping[st
         claim.id,
         claim.paper,
         found.word,
-        found.judges,
-        found.failure,
+        found.source,
+        found.error_kind,
         headline if as_expected else " ".join(found.reason.split()),
         _tightness(found) if found.verdict in HOLDS else None,
         tuple(Repair(each.claim, each.word, _tightness(each)) for each in repairs),
@@ -181,7 +181,7 @@ def _by_importance(found: Sequence[Finding]) -> list[Finding]:
 
 def _judged(verdicts: Sequence[Verdict], columns: int) -> list[str]:
     """Say what was judged, and whose statements these are."""
-    whose = Counter(verdict.judges for verdict in verdicts)
+    whose = Counter(verdict.source for verdict in verdicts)
     sources = len({verdict.paper for verdict in verdicts})
     return _wrapped(
         f"Clusterproof judged {len(verdicts)} claims about federated learning, from {sources} sources. A claim is a "
@@ -241,8 +241,8 @@ def _sections(found: Sequence[Finding], columns: int) -> list[list[str]]:
 def _paragraph(finding: Finding, columns: int) -> list[str]:
     """Write a finding: the claim, the sentence on it, and its repairs."""
     remarks = []
-    if finding.word == Kind.VIOLATED and finding.failure != "false statement":
-        remarks.append(finding.failure)
+    if finding.word == Kind.VIOLATED and finding.error_kind != "false statement":
+        remarks.append(finding.error_kind)
     if finding.word in HOLDS:
         remarks += [finding.word, *_tight(finding.tightness)]
     head = f"{finding.claim}  ({', '.join(remarks)})" if remarks else finding.claim

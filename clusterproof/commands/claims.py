@@ -44,7 +44,7 @@ def claims(
 
 def table_of(claims: Sequence[Claim]) -> tuple[Sequence[str], list[Sequence[str]]]:
     """Return the headings and the rows of a list of claims."""
-    return ("id", "label", "title"), [(claim.id, claim.source, claim.title) for claim in claims]
+    return ("id", "label", "title"), [(claim.id, claim.heading, claim.title) for claim in claims]
 
 
 def _with_verdict(claims: Sequence[Claim], kinds: frozenset[str]) -> list[Claim]:

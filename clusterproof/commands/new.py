@@ -40,7 +40,7 @@ def theorem_1(step_size: Fraction = STEP_SIZE, rounds: int = ROUNDS) -> Sides:
     return at_most(error_after(rounds, step_size), rate=(1 - step_size) ** rounds)
 
 
-@claim("my-paper/repaired", label="Theorem 1, repaired", judges="ours")
+@claim("my-paper/repaired", label="Theorem 1, repaired", source="ours")
 def repaired(step_size: Fraction = STEP_SIZE, rounds: int = ROUNDS) -> Sides:
     """The error decays at the rate |1 - step_size|.
 

@@ -30,7 +30,7 @@ from clusterproof.common.atomic import write_whole
 from clusterproof.common.validation import failure_line
 from clusterproof.library import is_of_library
 
-JUDGES = {
+SOURCES = {
     "printed": "The paper prints this.",
     "reading": "This is a reading; the source below quotes what is printed.",
     "ours": "Ours: no source prints it.",
@@ -175,13 +175,13 @@ def told(order: check_child.Order) -> Iterator[tuple[str, Any]]:
 
 
 def _page_of(claim: Claim[..., Any]) -> Page:
-    judges = set(claim.of_lines["judges"].values())
+    sources = set(claim.of_lines["source"].values())
     words = (
-        JUDGES[claim.judges]
-        if len(judges) == 1
+        SOURCES[claim.source]
+        if len(sources) == 1
         else "Its lines have several sources, which the verdicts name."
     )
-    if words == JUDGES["printed"] and not is_of_library(claim.module):
+    if words == SOURCES["printed"] and not is_of_library(claim.module):
         words = ""  # the reader's paper is unknown here
     return Page(
         id=claim.id,

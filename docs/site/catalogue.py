@@ -12,7 +12,7 @@ import jinja2
 
 from clusterproof import checker
 from clusterproof.checker import REGISTRY
-from clusterproof.checker.claims.claim import source_of
+from clusterproof.checker.claims.claim import heading_of
 from clusterproof.checker.report.stored_verdicts import read_verdicts
 from clusterproof.checker.report.tables import NEEDED, number
 from clusterproof.commands.application import app
@@ -87,7 +87,7 @@ def write(folder: Path, records: Mapping[str, int], theorem: str, missing: str) 
     }
     known |= {"records": records, "theorem": theorem, "missing": missing}
     known |= {
-        "source": source_of,
+        "heading": heading_of,
         "sharpness": sharpness,
         "number": number,
         "settings": SIZES,

@@ -58,14 +58,14 @@ PRINTED = {
 def test_a_claim_that_refutes_a_reading_says_so_and_quotes_what_is_printed(paper: str) -> None:
     verdicts = read_catalogue()
     violated = {one.id: one for one in checker.catalogue(paper) if verdicts[one.id].verdict == "violated"}
-    assert {name for name, one in violated.items() if one.judges == "printed"} == {
+    assert {name for name, one in violated.items() if one.source == "printed"} == {
         name for name in PRINTED if name.startswith(paper)
     }
     for name in violated.keys() - PRINTED:
         source = violated[name].text.partition("Source\n")[2]
         assert source.count('"') >= 2, name
         assert "reading" in source, name
-    readings = {name for name, one in violated.items() if one.judges == "reading"}
+    readings = {name for name, one in violated.items() if one.source == "reading"}
     assert readings == violated.keys() - PRINTED
 
 
@@ -78,7 +78,7 @@ def test_a_printed_statement_that_is_called_false_is_one_that_can_be_found() -> 
     accused = [
         one
         for one in checker.catalogue()
-        if (one.judges, one.failure) == ("printed", "false statement")
+        if (one.source, one.error_kind) == ("printed", "false statement")
         and verdicts[one.id].verdict == "violated"
     ]
     assert len(accused) > 5
@@ -88,12 +88,14 @@ def test_a_printed_statement_that_is_called_false_is_one_that_can_be_found() -> 
 def test_no_label_says_what_judges_says() -> None:
     for one in checker.catalogue():
         assert not re.search(r"\bours\b|\breading\b", one.label), one.id
-        assert one.label == one.source or one.judges in one.source
+        assert one.label == one.heading or one.source in one.heading
 
 
 def test_the_stored_verdicts_judge_what_the_claims_do() -> None:
     for one in checker.catalogue():
         record = recorded()[one.id]
-        own = [one.of_line(line) for line in ("", *one.of_lines["judges"], *one.of_lines["failure"])]
+        own = [one.of_line(line) for line in ("", *one.of_lines["source"], *one.of_lines["error_kind"])]
         assert record["label"] == one.label
-        assert (record["judges"], record["failure"]) in [(each["judges"], each["failure"]) for each in own]
+        assert (record["source"], record["error_kind"]) in [
+            (each["source"], each["error_kind"]) for each in own
+        ]

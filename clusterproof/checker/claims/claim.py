@@ -27,11 +27,11 @@ P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
 F = TypeVar("F", bound=Callable[..., Any])
 
-JUDGES = ("printed", "reading", "ours")
+SOURCES = ("printed", "reading", "ours")
 """Sources of a claim: the paper's sentence, one meaning of an ambiguous or informal sentence, or our own statement."""
-FAILURES = ("false statement", "misprint", "wording")
+ERROR_KINDS = ("false statement", "misprint", "wording")
 """Kinds of error that a counterexample to a claim can show."""
-FACTS = {"judges": "printed", "failure": "false statement", "repaired_by": (), "ill_posed": False}
+FACTS = {"source": "printed", "error_kind": "false statement", "repaired_by": (), "ill_posed": False}
 """Options that each line of a claim can set, with their defaults."""
 ID = re.compile(r"[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*")
 
@@ -45,10 +45,10 @@ class Claim(Generic[P, R]):
         ``paper/name``.
     label
         The statement's place in the paper.
-    judges
+    source
         ``printed``, what the paper states; ``reading``, a meaning given to an ambiguous sentence; or ``ours``. It
-        applies to lines that set none of their own, like ``failure``.
-    failure
+        applies to lines that set none of their own, like ``error_kind``.
+    error_kind
         What a counterexample shows: a ``false statement``, a ``misprint``, or ``wording``.
     title, text
         First line of the docstring, and the rest.
@@ -57,8 +57,8 @@ class Claim(Generic[P, R]):
     repaired_by
         Ids of the claims that replace this one, or one of its lines.
     of_lines
-        ``judges``, ``failure``, ``repaired_by`` and ``ill_posed`` by line; the empty name holds the value for all other
-        lines.
+        ``source``, ``error_kind``, ``repaired_by`` and ``ill_posed`` by line. The empty name holds the value for all
+        other lines.
     bound
         Bounds the errors of a run on a task; None for claims that are not about runs.
     expected, headline, rank
@@ -73,8 +73,8 @@ class Claim(Generic[P, R]):
         self.id, self.function, self.statements = id, function, [first]
         self.label: str = facts.pop("label")
         self.of_lines: dict[str, dict[str, Any]] = facts.pop("of_lines")
-        self.judges: str = self.of_lines["judges"][""]
-        self.failure: str = self.of_lines["failure"][""]
+        self.source: str = self.of_lines["source"][""]
+        self.error_kind: str = self.of_lines["error_kind"][""]
         repairs = itertools.chain(*self.of_lines["repaired_by"].values())
         self.repaired_by: tuple[str, ...] = tuple(dict.fromkeys(repairs))
         self.bound: Callable[..., Any] | None = facts.pop("bound")
@@ -95,7 +95,7 @@ class Claim(Generic[P, R]):
         return self.function(*args, **kwargs)
 
     def __repr__(self) -> str:
-        return f"<Claim {self.id} ({self.source}): {self.title}>"
+        return f"<Claim {self.id} ({self.heading}): {self.title}>"
 
     @property
     def paper(self) -> str:
@@ -103,12 +103,12 @@ class Claim(Generic[P, R]):
         return self.id.partition("/")[0]
 
     @property
-    def source(self) -> str:
+    def heading(self) -> str:
         """The label, and whether the claim is a reading or ours."""
-        return source_of(self.label, self.judges)
+        return heading_of(self.label, self.source)
 
     def of_line(self, name: str) -> dict[str, Any]:
-        """Return ``judges``, ``failure``, ``repaired_by`` and ``ill_posed`` of a line."""
+        """Return ``source``, ``error_kind``, ``repaired_by`` and ``ill_posed`` of a line."""
         return {fact: values.get(name, values[""]) for fact, values in self.of_lines.items()}
 
     def line(self, name: str, **how: Any) -> Callable[[F], F]:
@@ -187,8 +187,8 @@ def claim(
     id: str,  # noqa: A002 - the interface's name for it
     *,
     label: str | None = None,
-    judges: str | Mapping[str, str] = "printed",
-    failure: str | Mapping[str, str] = "false statement",
+    source: str | Mapping[str, str] = "printed",
+    error_kind: str | Mapping[str, str] = "false statement",
     repaired_by: str | Sequence[str] | Mapping[str, str | Sequence[str]] = (),
     bound: Callable[..., Any] | None = None,
     tight: bool = False,
@@ -208,8 +208,8 @@ def claim(
     these states several lines. Keyword-only parameters keep their defaults. The docstring is the statement in words.
     The decorated function is called as before, and returns the sides.
 
-    A claim with several lines can set ``judges``, ``failure``, ``repaired_by`` and ``ill_posed`` per line, by a mapping
-    from names of lines. The empty name stands for all other lines; without it they get the default.
+    A claim with several lines can set ``source``, ``error_kind``, ``repaired_by`` and ``ill_posed`` per line, by a
+    mapping from names of lines. The empty name stands for all others; without it they get the default.
 
     Parameters
     ----------
@@ -217,10 +217,10 @@ def claim(
         ``paper/name``, in lower case.
     label
         The statement's label in the paper; the id's last part if None.
-    judges
+    source
         ``printed``, what the paper states; ``reading``, a meaning that is given to an ambiguous or informal sentence;
         or ``ours``, a statement of the author of the claim, such as a repair.
-    failure
+    error_kind
         What a counterexample shows: a ``false statement``, a ``misprint`` or ``wording``.
     repaired_by
         Id of the claim that replaces this one, or several ids. Each must be known when the claim is checked.
@@ -284,7 +284,9 @@ def claim(
         raise InvalidArgument(
             "id", id, "must be paper/name in lower case", "write it such as my-paper/lemma-1"
         )
-    of_lines = facts_of_lines(judges=judges, failure=failure, repaired_by=repaired_by, ill_posed=ill_posed)
+    of_lines = facts_of_lines(
+        source=source, error_kind=error_kind, repaired_by=repaired_by, ill_posed=ill_posed
+    )
     if expected and expected.partition(",")[0] not in (*Kind,):
         rule = f"must begin with one of {', '.join(Kind)}"
         raise InvalidArgument("expected", expected, rule, "leave it out")
@@ -324,7 +326,7 @@ def facts_of_lines(**stated: Any) -> dict[str, dict[str, Any]]:
         value = stated.get(fact, usual)
         facts[fact] = dict(value) if isinstance(value, Mapping) else {"": value}
         facts[fact].setdefault("", usual)
-    for argument, words in (("judges", JUDGES), ("failure", FAILURES)):
+    for argument, words in (("source", SOURCES), ("error_kind", ERROR_KINDS)):
         for word in facts[argument].values():
             if word not in words:
                 rule = f"must be one of {', '.join(words)}"
@@ -382,10 +384,10 @@ def _is_same(function: Any, known: Any) -> bool:
     return function.__module__ == known.__module__ or file == other != ""
 
 
-def source_of(label: str, judges: str, failure: str = "false statement") -> str:
+def heading_of(label: str, source: str, error_kind: str = "false statement") -> str:
     """Return a statement's place in the paper, then its source unless printed, and its kind of error unless usual."""
-    word = {"printed": "", "reading": ", reading", "ours": " (ours)"}[judges]
-    return f"{label}{word}" + ("" if failure == "false statement" else f" ({failure})")
+    word = {"printed": "", "reading": ", reading", "ours": " (ours)"}[source]
+    return f"{label}{word}" + ("" if error_kind == "false statement" else f" ({error_kind})")
 
 
 # ---- the catalogue

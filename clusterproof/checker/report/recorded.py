@@ -29,7 +29,7 @@ QUICK = 400_000
 AGREEMENT, NOUGHT = 1e-6, 1e-12
 """Largest difference of another machine's numbers from the recorded ones: relative, and absolute near 0."""
 DEFAULTS = {each.name: each.default for each in fields(Line) if each.default is not MISSING}
-OF_CLAIM = ("judges", "failure", "repaired_by", "evidence")
+OF_CLAIM = ("source", "error_kind", "repaired_by", "evidence")
 """Fields of a line that belong to the claim and are not recorded."""
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from rich.text import Text
 
 from clusterproof.checker import kernel
-from clusterproof.checker.claims.claim import FAILURES, find_claim
+from clusterproof.checker.claims.claim import ERROR_KINDS, find_claim
 from clusterproof.checker.claims.kind import Kind
 from clusterproof.checker.report.code import builtin, code_of
 from clusterproof.checker.report.sentences import digits_apart, plural
@@ -183,10 +183,10 @@ def _line_words(verdict: Verdict) -> list[str]:
 
 def kind_of_line(verdict: Verdict, line: Line) -> str:
     """Describe a line if the lines differ: its source, and the kind of error unless a false statement."""
-    if len({(each.judges, each.failure) for each in verdict.lines}) == 1:
+    if len({(each.source, each.error_kind) for each in verdict.lines}) == 1:
         return ""
-    failed = line.verdict is Kind.VIOLATED and line.failure != "false statement"
-    words = [line.judges] * (line.judges != "printed") + [line.failure] * failed
+    failed = line.verdict is Kind.VIOLATED and line.error_kind != "false statement"
+    words = [line.source] * (line.source != "printed") + [line.error_kind] * failed
     return f" ({', '.join(words)})" if words else ""
 
 
@@ -216,7 +216,7 @@ def row(verdict: Verdict, longest: int, width: int | None) -> Text:
     """
     line = _join((verdict.claim, verdict.verdict, *two_sides(verdict)), _widths(longest))
     in_floats = f"{FLOATS}, not proved: " if verdict.word == FLOATS else ""
-    below = f"{verdict.source}: {in_floats}{evidence(verdict)}"
+    below = f"{verdict.heading}: {in_floats}{evidence(verdict)}"
     if width is None:
         return Text(f"{line}  {below}")
     coloured = Text(line)
@@ -227,7 +227,7 @@ def row(verdict: Verdict, longest: int, width: int | None) -> Text:
 def sentence(verdict: Verdict, width: int | None) -> Text:
     """Return a verdict as a sentence."""
     start = f"{verdict.claim}  {verdict.word}{', not proved' if verdict.word == FLOATS else ''}"
-    line = Text(wrap(f"{start}  {verdict.source}: {evidence(verdict)}", width, "  "))
+    line = Text(wrap(f"{start}  {verdict.heading}: {evidence(verdict)}", width, "  "))
     line.stylize(STYLES[verdict.verdict], len(verdict.claim) + 2, len(start))
     return line
 
@@ -273,8 +273,8 @@ def refuted_words(verdicts: Sequence[Verdict], own: Collection[str] = ()) -> str
 def refuted_parts(verdicts: Sequence[Verdict], own: Collection[str] = ()) -> list[str]:
     """Count the violated claims by source separately; for the reader's own claims the source is unknown."""
     violated = [verdict for verdict in verdicts if verdict.word == Kind.VIOLATED]
-    judged = Counter(verdict.judges for verdict in violated)
-    stated = [verdict for verdict in violated if verdict.judges == "printed"]
+    judged = Counter(verdict.source for verdict in violated)
+    stated = [verdict for verdict in violated if verdict.source == "printed"]
     printed = [verdict for verdict in stated if verdict.claim.partition("#")[0] not in own]
     parts = [f"{len(printed)} printed ({', '.join(_failures(printed))})"] if printed else []
     parts += _failures([verdict for verdict in stated if verdict not in printed])
@@ -285,12 +285,12 @@ def refuted_parts(verdicts: Sequence[Verdict], own: Collection[str] = ()) -> lis
 
 def _failures(verdicts: Sequence[Verdict]) -> list[str]:
     """Count the kinds of error."""
-    failures = Counter(verdict.failure for verdict in verdicts)
-    plurals = dict(zip(FAILURES, ("false statements", "misprints", "of wording"), strict=True))
+    failures = Counter(verdict.error_kind for verdict in verdicts)
+    plurals = dict(zip(ERROR_KINDS, ("false statements", "misprints", "of wording"), strict=True))
     plurals_of_one = plurals | {"false statement": "false statement", "misprint": "misprint"}
     return [
         f"{failures[name]} {(plurals_of_one if failures[name] == 1 else plurals)[name]}"
-        for name in FAILURES
+        for name in ERROR_KINDS
         if failures[name]
     ]
 

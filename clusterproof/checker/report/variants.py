@@ -11,7 +11,7 @@ from clusterproof.common import InvalidArgument
 COMPARISONS = ("at_most", "at_least")
 FACTOR = "FACTOR_OF_THE_BOUND"
 """Name of the factor in the written file."""
-KEPT = ("label", "judges", "evaluations", "replicates", "example", "multipliers")
+KEPT = ("label", "source", "evaluations", "replicates", "example", "multipliers")
 """Options of a claim that do not affect its verdict."""
 NO_TERMS = ("words", "rounding", "failure")
 """Keywords of a comparison that are not terms of the bound."""

@@ -9,7 +9,7 @@ from importlib import metadata
 from typing import Any, NotRequired, TypedDict, TypeVar
 
 from clusterproof.checker import kernel
-from clusterproof.checker.claims.claim import Claim, arguments_of, source_of
+from clusterproof.checker.claims.claim import Claim, arguments_of, heading_of
 from clusterproof.checker.claims.kind import Kind
 from clusterproof.checker.claims.statistics import Confidence
 from clusterproof.checker.report.sentences import plural
@@ -83,7 +83,7 @@ class Line:
         An earlier line that every instance breaks that breaks this line; None if there is none.
     role
         As in ``Statement``; of a potential ``"potential"``.
-    judges, failure, repaired_by
+    source, error_kind, repaired_by
         As in ``Claim``, for this line.
     """
 
@@ -108,8 +108,8 @@ class Line:
     worst_exact: str | None = None
     only_where: str | None = None
     role: str = "statement"
-    judges: str = "printed"
-    failure: str = "false statement"
+    source: str = "printed"
+    error_kind: str = "false statement"
     repaired_by: tuple[str, ...] = ()
 
     @property
@@ -162,17 +162,17 @@ class Verdict(Line):
     file: str = ""
 
     @property
-    def source(self) -> str:
+    def heading(self) -> str:
         """The label, the source if not printed, and the kind of error if not a false statement."""
-        failed = (self.failure,) if self.word == Kind.VIOLATED else ()
-        return source_of(self.label, self.judges, *failed)
+        failed = (self.error_kind,) if self.word == Kind.VIOLATED else ()
+        return heading_of(self.label, self.source, *failed)
 
     def __repr__(self) -> str:
         return f"<Verdict on {self.claim}: {self.word}; {self.reason}>"
 
     def _repr_html_(self) -> str:
         facts: dict[str, object] = {
-            "source": self.source or None,
+            "heading": self.heading or None,
             "reason": self.reason,
             "measured": self.measured,
             "bound": self.bound,
@@ -207,8 +207,8 @@ def with_facts(claim: Claim[..., Any], line: Line) -> Line:
     """
     own = claim.of_line(line.name)
     if line.role == kernel.POTENTIAL:
-        own["judges"] = "ours"
-    return replace(line, judges=own["judges"], failure=own["failure"], repaired_by=own["repaired_by"])
+        own["source"] = "ours"
+    return replace(line, source=own["source"], error_kind=own["error_kind"], repaired_by=own["repaired_by"])
 
 
 def unite(verdicts: Sequence[Verdict]) -> Verdict:
@@ -264,7 +264,7 @@ def records(verdict: Verdict) -> list[Mapping[str, Any]]:
     """Return the fields of a report: for the claim and, if it has several lines, for each line."""
     verdicts = [verdict, *(line_of(verdict, line.name) for line in verdict.lines if len(verdict.lines) > 1)]
     names = (
-        "claim paper label judges failure verdict reason measured bound instances exhausted largest trials failures "
+        "claim paper label source error_kind verdict reason measured bound instances exhausted largest trials failures "
         "confidence proof basis tightness worst worst_exact seed evaluations counterexample repaired_by "
         "only_where"
     )

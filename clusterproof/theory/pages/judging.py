@@ -66,7 +66,7 @@ def outcome_of_claim(
 def named(claim_id: str, outcome: Outcome) -> Outcome:
     """Return an outcome with the id and the source of its claim."""
     claim = REGISTRY.get(claim_id.partition("#")[0])
-    return replace(outcome, claim=claim_id, source="ours" if claim is None else str(claim.judges))  # type: ignore[arg-type]
+    return replace(outcome, claim=claim_id, source="ours" if claim is None else str(claim.source))  # type: ignore[arg-type]
 
 
 def _expectation(claim_id: str, run: Run) -> Outcome:

@@ -73,7 +73,7 @@ def last_two_models(f: Function, momentum: Fraction, rounds: int) -> tuple[Any, 
 @claim(
     "cfl-mgd/lemma-2-every-loss",
     label="Lemma 2, every loss",
-    judges="ours",
+    source="ours",
     repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/theorem-a"),
     expected="violated",
 )
@@ -104,7 +104,7 @@ def lemma_2_every_loss(
 @claim(
     "cfl-mgd/asymptotic-rate-every-loss",
     label="(A39) without its floor, every loss",
-    judges="ours",
+    source="ours",
     repaired_by="cfl-mgd/momentum-certified",
     expected="violated",
 )
@@ -125,7 +125,7 @@ def asymptotic_rate_every_loss(
     return at_most(mean_square([model], [f.minimiser]), rate=rate * f.distance**2)
 
 
-@claim("fedavg/every-loss", label="Drift bound, squared, every loss", judges="ours", expected="certified")
+@claim("fedavg/every-loss", label="Drift bound, squared, every loss", source="ours", expected="certified")
 def fedavg_every_loss(
     f: Losses,
     step_size: Fraction = among(Fraction(1, 4), Fraction(1, 2), Fraction(1)),
@@ -154,7 +154,7 @@ def fedavg_every_loss(
 @claim(
     "fedlin/every-loss",
     label="FedLin, one round, every loss",
-    judges="ours",
+    source="ours",
     tight=True,
     expected="certified",
 )
@@ -205,7 +205,7 @@ def of_proxskip(curvature: Any, length: Any, probability: Any) -> dict[str, Any]
 @claim(
     "proxskip/every-loss",
     label="One-step rate, every loss",
-    judges="ours",
+    source="ours",
     tight=True,
     expected="certified",
     multipliers={"line 0": of_proxskip},
@@ -269,7 +269,7 @@ def of_scaffold(curvature: Any, steps: int) -> dict[str, Any]:
 @claim(
     "scaffold/every-loss",
     label="SCAFFOLD II, one round, every loss",
-    judges="ours",
+    source="ours",
     tight=True,
     expected="certified",
     multipliers={"line 0": of_scaffold},

@@ -124,7 +124,7 @@ def of_scaffold(pace: Any) -> dict[str, Any]:
 @claim(
     "fedavg/every-number-of-steps",
     label="Drift bound, squared, every loss and every K",
-    judges="ours",
+    source="ours",
     expected="certified",
     multipliers={
         "round 0": of_runs_apart,
@@ -189,7 +189,7 @@ def fedavg_every_number_of_steps(
 @claim(
     "fedlin/every-number-of-steps",
     label="FedLin, one round, every loss and every K",
-    judges="ours",
+    source="ours",
     expected="certified",
     multipliers={
         "round 0": of_way(0),
@@ -241,7 +241,7 @@ def fedlin_every_number_of_steps(
 @claim(
     "scaffold/every-number-of-steps",
     label="SCAFFOLD II, one round, every loss and every K",
-    judges="ours",
+    source="ours",
     expected="certified",
     multipliers={
         "round 0": of_way(0),

@@ -37,7 +37,7 @@ SHARP = contraction_theorem(
 @claim(
     "fedlin/sharp",
     label="FedLin, one round",
-    judges="ours",
+    source="ours",
     tight=True,
     evaluations=60,
     expected="consistent, sharp within 2",
@@ -92,7 +92,7 @@ sharp.statements += [each for each in sharp_option_1.statements if each.role == 
 @claim(
     "fedlin/convex",
     label="FedLin, convex clients",
-    judges="ours",
+    source="ours",
     evaluations=60,
     expected="consistent, sharp within 2",
     headline=True,

@@ -91,7 +91,7 @@ def corollary_7(dissimilarity: int = Z[2:], drawn: int = Z[16:]) -> Sides:
 @claim(
     "fedprox/corollary-7-repaired",
     label="repair",
-    judges="ours",
+    source="ours",
     evaluations=300,
     expected="consistent, sharp within 2",
     headline=True,

@@ -188,7 +188,7 @@ def contraction(
     return rate, before, after, sum(added)
 
 
-@claim("proxskip/identity", label="(P)", judges="ours", evaluations=40, expected="certified")
+@claim("proxskip/identity", label="(P)", source="ours", evaluations=40, expected="certified")
 def identity(clients: PlanarClients, start: Start) -> Sides:
     """An iteration changes E Psi exactly as independent gradient steps and the factor 1 - p^2 do.
 
@@ -213,7 +213,7 @@ def identity(clients: PlanarClients, start: Start) -> Sides:
 @claim(
     "proxskip/sharp",
     label="One-step rate",
-    judges="ours",
+    source="ours",
     tight=True,
     evaluations=60,
     expected="certified",
@@ -240,7 +240,7 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
 @claim(
     "proxskip/theorem-6",
     label="Theorem 6, as transcribed",
-    judges="reading",
+    source="reading",
     evaluations=50,
     expected="certified",
     headline=(

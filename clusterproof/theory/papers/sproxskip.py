@@ -17,7 +17,7 @@ Tenths = Annotated[Fraction, rationals(Fraction(1, 10), 1, 10)]
 @claim(
     "sproxskip/repaired",
     label="Theorem 8, repaired",
-    judges="ours",
+    source="ours",
     evaluations=400,
     expected="certified",
     headline=True,
@@ -89,7 +89,7 @@ def repaired(
 @claim(
     "sproxskip/additive",
     label="Additive noise",
-    judges="ours",
+    source="ours",
     tight=True,
     evaluations=40,
     expected="certified",

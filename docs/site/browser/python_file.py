@@ -32,7 +32,18 @@ PLACES: Mapping[str, frozenset[str] | None] = {
 }
 """Modules from which a file may import, and the allowed names; None for all names, which have no effect in a text."""
 SAY_NOTHING = frozenset(
-    ("label", "judges", "failure", "repaired_by", "tight", "quick", "expected", "headline", "rank", "places")
+    (
+        "label",
+        "source",
+        "error_kind",
+        "repaired_by",
+        "tight",
+        "quick",
+        "expected",
+        "headline",
+        "rank",
+        "places",
+    )
 ) | frozenset(("evaluations", "example"))
 """Arguments of ``@claim`` that do not change the statement."""
 TRIED, STEPS = 200, 300_000

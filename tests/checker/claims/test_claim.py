@@ -78,7 +78,7 @@ def test_a_function_becomes_a_claim_and_stays_a_function(registry: dict[str, Any
     # 1 - eta / 2 < eta - 1 beyond 4/3
     verdict = check("my-paper/lemma-1")
     assert (verdict.verdict, verdict.label) == ("violated", "Lemma 1")
-    assert (verdict.judges, verdict.failure) == ("printed", "false statement")
+    assert (verdict.source, verdict.error_kind) == ("printed", "false statement")
     assert verdict.counterexample is not None
     assert Fraction(verdict.counterexample["step"]) > Fraction(4, 3)
     assert replay("my-paper/lemma-1", verdict.counterexample).verdict == "violated"
@@ -95,7 +95,7 @@ def test_stating_it_again_replaces_it_and_another_function_may_not(registry: dic
     with pytest.raises(InvalidArgument, match="must be new"):
         claim("my-paper/lemma-1")(true_contraction)
     with pytest.raises(InvalidArgument, match="must be one of printed"):
-        claim("my-paper/lemma-1", judges="theirs")(contraction)
+        claim("my-paper/lemma-1", source="theirs")(contraction)
     assert list(registry) == ["my-paper/lemma-1"]
 
 
@@ -107,7 +107,7 @@ def test_nobody_takes_the_place_of_a_claim_of_ours() -> None:
 
 
 @pytest.mark.parametrize(
-    ("judges", "failure", "claimed", "found"),
+    ("source", "error_kind", "claimed", "found"),
     [
         ("printed", "false statement", "(7)", "(7)"),
         ("printed", "misprint", "(7)", "(7) (misprint)"),
@@ -116,14 +116,14 @@ def test_nobody_takes_the_place_of_a_claim_of_ours() -> None:
     ],
 )
 def test_what_is_judged_is_said_with_the_label(
-    registry: dict[str, Any], judges: str, failure: str, claimed: str, found: str
+    registry: dict[str, Any], source: str, error_kind: str, claimed: str, found: str
 ) -> None:
-    how: dict[str, Any] = {"label": "(7)", "judges": judges, "failure": failure, "evaluations": 50}
+    how: dict[str, Any] = {"label": "(7)", "source": source, "error_kind": error_kind, "evaluations": 50}
     claim("my-paper/lemma-1", **how)(contraction)
     claim("my-paper/lemma-2", **how)(true_contraction)
-    assert find_claim("my-paper/lemma-1").source == claimed
-    assert check("my-paper/lemma-1").source == found
-    assert check("my-paper/lemma-2").source == claimed  # nothing failed
+    assert find_claim("my-paper/lemma-1").heading == claimed
+    assert check("my-paper/lemma-1").heading == found
+    assert check("my-paper/lemma-2").heading == claimed  # nothing failed
     assert f"({claimed})" in repr(find_claim("my-paper/lemma-1"))
 
 
@@ -133,8 +133,8 @@ def test_what_is_judged_is_said_with_the_label(
         ("lemma-1", {}, "must be paper/name"),
         ("My Paper/lemma", {}, "must be paper/name"),
         ("my-paper/a/b", {}, "must be paper/name"),
-        ("my-paper/lemma-1", {"judges": "theirs"}, "must be one of printed, reading, ours"),
-        ("my-paper/lemma-1", {"failure": "typo"}, "must be one of false statement, misprint, wording"),
+        ("my-paper/lemma-1", {"source": "theirs"}, "must be one of printed, reading, ours"),
+        ("my-paper/lemma-1", {"error_kind": "typo"}, "must be one of false statement, misprint, wording"),
         ("my-paper/lemma-1", {"repaired_by": 3}, "must be an id or a tuple of ids"),
         ("my-paper/lemma-1", {"evalautions": 3}, "is no option of a claim; they are evaluations"),
     ],

@@ -228,19 +228,19 @@ def test_seeds_are_united_to_the_simplest_counterexample_or_the_least_certain_ve
 def test_a_line_may_have_a_kind_and_a_repair_of_its_own() -> None:
     made = stated(
         chain,
-        judges={"": "reading", "second": "printed"},
-        failure={"second": "misprint"},
+        source={"": "reading", "second": "printed"},
+        error_kind={"second": "misprint"},
         repaired_by={"second": "toy/other", "third": ("toy/one", "toy/other")},
         ill_posed={"fourth": True},
     )
     stated(chain, "other")
-    assert (made.judges, made.failure, made.repaired_by) == (
+    assert (made.source, made.error_kind, made.repaired_by) == (
         "reading",
         "false statement",
         ("toy/other", "toy/one"),
     )
     found = check("toy/one")
-    own = {line.name: (line.judges, line.failure, line.repaired_by) for line in found.lines}
+    own = {line.name: (line.source, line.error_kind, line.repaired_by) for line in found.lines}
     assert own == {
         "start": ("reading", "false statement", ()),
         "second": ("printed", "misprint", ("toy/other",)),
@@ -249,17 +249,17 @@ def test_a_line_may_have_a_kind_and_a_repair_of_its_own() -> None:
     }
     assert kinds(found)["fourth"] == "ill-posed"
     assert replay("toy/one", {"x": 1, "line": "fourth"}).verdict is Kind.ILL_POSED
-    assert (found.judges, found.failure, found.repaired_by) == ("printed", "misprint", made.repaired_by)
+    assert (found.source, found.error_kind, found.repaired_by) == ("printed", "misprint", made.repaired_by)
     assert "the first false line is second (misprint); third (reading) fails" in evidence(found)
     written = {record["claim"]: record for record in records(found)}
     assert written["toy/one#third"]["repaired_by"] == ("toy/one", "toy/other")
-    assert check("toy/one#second").source == "one (misprint)"
+    assert check("toy/one#second").heading == "one (misprint)"
 
 
 @pytest.mark.parametrize(
     ("fact", "value", "words"),
     [
-        ("judges", {"fifth": "reading"}, "must name lines of toy/one: start, second, third, fourth"),
+        ("source", {"fifth": "reading"}, "must name lines of toy/one: start, second, third, fourth"),
         ("repaired_by", {"second": "toy/nothing"}, "must be the id of a claim"),
     ],
 )
@@ -271,4 +271,4 @@ def test_a_fact_of_a_line_that_is_not_there_is_refused(fact: str, value: dict[st
 
 def test_a_word_of_a_line_that_is_none_is_refused() -> None:
     with pytest.raises(InvalidArgument, match="must be one of printed, reading, ours"):
-        stated(chain, judges={"second": "guess"})
+        stated(chain, source={"second": "guess"})

@@ -35,7 +35,7 @@ from clusterproof.checker.search.repeated import DECIDED
 TIMES = "\N{MULTIPLICATION SIGN}"
 FIELDS = (
     "claim paper label verdict reason measured bound instances exhausted trials failures confidence proof "
-    "tightness seed counterexample repaired_by judges failure only_where worst worst_exact"
+    "tightness seed counterexample repaired_by source error_kind only_where worst worst_exact"
 )
 """What is promised of each object of a report."""
 
@@ -52,7 +52,7 @@ def chain(x: Digit) -> dict[str, Sides]:
 
 
 def test_a_report_has_the_promised_fields_one_object_a_claim_or_line(registry: dict[str, Any]) -> None:
-    claim("toy/chain", label="Lemma 1", judges="ours", repaired_by=("toy/one",))(chain)
+    claim("toy/chain", label="Lemma 1", source="ours", repaired_by=("toy/one",))(chain)
     claim("toy/one")(lambda: at_most(1, two=2))
     found = json.loads(to_json(report([check("toy/chain", seed=3)], 3)))
     assert set(found) == {"claims", "times", "sources", "versions", "seed"}
@@ -66,7 +66,7 @@ def test_a_report_has_the_promised_fields_one_object_a_claim_or_line(registry: d
     assert (first["measured"], first["bound"], first["only_where"]) == (9, 8, None)
     assert (second["verdict"], second["proof"], second["worst_exact"]) == ("certified", "exhausted", "1")
     assert (third["verdict"], third["only_where"]) == ("violated", "(1)")
-    assert (whole["label"], whole["judges"], whole["repaired_by"]) == ("Lemma 1", "ours", ["toy/one"])
+    assert (whole["label"], whole["source"], whole["repaired_by"]) == ("Lemma 1", "ours", ["toy/one"])
 
 
 def test_numbers_that_json_does_not_know_are_null() -> None:
@@ -321,7 +321,7 @@ def test_lines_that_fail_only_where_the_first_does_are_told_apart() -> None:
 
 def test_counts_of_verdicts_and_of_tightness() -> None:
     many = [verdict_with(tightness={"all": {"ratio": ratio}}) for ratio in (1.0, 2.0, 5.0, 10.0, 11.0)]
-    many += [verdict_with(verdict=Kind.VIOLATED), verdict_with(verdict=Kind.VIOLATED, judges="ours")]
+    many += [verdict_with(verdict=Kind.VIOLATED), verdict_with(verdict=Kind.VIOLATED, source="ours")]
     assert summary(many, 2, 7, 1.25) == (
         f"7 claims: 5 consistent, 2 violated; 2 others failed (seed 7, 1.2 s); bounds that are sharp within "
         f"{TIMES}2: 2 of 5, within {TIMES}10: 4\n2 violated: 1 printed (1 false statement), 1 ours"

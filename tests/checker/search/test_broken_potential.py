@@ -46,7 +46,7 @@ def test_a_false_potential_is_violated_at_a_round(weight: Callable[[int], Any], 
     """With n + 1 a function breaks it at the start; n (n + 1) / 2 is n at n = 0 and 1, and too much at n = 2."""
     verdict = descent_with(weight, f"false-{first}", "round 0")
     potential = line_of(verdict, "potential")
-    assert (potential.verdict, potential.basis, potential.judges) == ("violated", "exact", "ours")
+    assert (potential.verdict, potential.basis, potential.source) == ("violated", "exact", "ours")
     assert (
         verdict.verdict == line_of(verdict, "").verdict == "consistent"
     )  # the theorem itself is not accused

@@ -21,7 +21,7 @@ from clusterproof.commands import check_unit
 from clusterproof.commands.application import main
 
 Capture = pytest.CaptureFixture[str]
-FIELDS = """claim paper label judges failure verdict reason measured bound instances exhausted largest
+FIELDS = """claim paper label source error_kind verdict reason measured bound instances exhausted largest
     trials failures confidence proof basis tightness worst worst_exact seed evaluations
     counterexample repaired_by only_where code"""
 OF_THE_CATALOGUE = {
@@ -29,10 +29,10 @@ OF_THE_CATALOGUE = {
 }
 
 
-def two_lines(name: str, quick: bool = True, **judges: Any) -> None:
+def two_lines(name: str, quick: bool = True, **source: Any) -> None:
     """State a claim whose second line alone is false, from 5 on."""
 
-    @claim(name, label="(1)-(2)", quick=quick, **judges)
+    @claim(name, label="(1)-(2)", quick=quick, **source)
     def stated(digit: Digit) -> dict[str, Sides]:
         """A digit is at most nine, and at most four."""
         return {"first": at_most(digit, most=9), "second": at_most(digit, most=4)}
@@ -114,10 +114,10 @@ def test_check_alone_evaluates_the_headlines_on_all_cores(
 def test_verdicts_are_counted_by_paper_and_by_what_they_judge(registry: dict[str, Any]) -> None:
     made = [("ours", "false statement"), ("reading", "wording"), *[("printed", "misprint")] * 2]
     made += [("printed", "wording"), ("printed", "false statement"), ("reading", "false statement")]
-    for number, (judges, failure) in enumerate(made):
-        make_claim(f"p/{number}", Kind.VIOLATED, judges=judges, failure=failure)
-    make_claim("p/holds", failure="misprint")
-    make_claim("q/ours", Kind.VIOLATED, judges="ours")
+    for number, (source, error_kind) in enumerate(made):
+        make_claim(f"p/{number}", Kind.VIOLATED, source=source, error_kind=error_kind)
+    make_claim("p/holds", error_kind="misprint")
+    make_claim("q/ours", Kind.VIOLATED, source="ours")
     make_claim("r/vague", Kind.ILL_POSED)
     verdicts = [checker.check(name) for name in registry]
     assert report.sentence(verdicts[2], None).plain.startswith("p/2  violated  Lemma 7 (misprint): ")
@@ -146,7 +146,7 @@ def test_verdicts_are_counted_by_paper_and_by_what_they_judge(registry: dict[str
 
 
 def test_a_report_has_all_fields_and_no_infinities(registry: dict[str, Any], tmp_path: Path) -> None:
-    @claim("p/one", label="Lemma 7", judges="reading", failure="wording")
+    @claim("p/one", label="Lemma 7", source="reading", error_kind="wording")
     def one(digit: Digit) -> Sides:
         """A digit is at least infinite."""
         return at_least(float(digit), most=float("inf"))
@@ -157,7 +157,7 @@ def test_a_report_has_all_fields_and_no_infinities(registry: dict[str, Any], tmp
     assert set(found) == {"claims", "times", "sources", "versions", "seed"}
     (record,) = found["claims"]
     assert record.keys() == set(FIELDS.split())
-    assert (record["judges"], record["failure"]) == ("reading", "wording")
+    assert (record["source"], record["error_kind"]) == ("reading", "wording")
     assert (record["measured"], record["bound"], record["seed"], found["seed"]) == (0, None, 5, 5)
     assert record["counterexample"] == {"digit": 0}
     assert found["times"].keys() == {"p/one"}
@@ -304,7 +304,7 @@ def test_show_says_what_the_lines_are_and_rest_on(
         suppose("they differ", first != second)
         return at_most(2 * first * second, squares=first**2 + second**2)
 
-    two_lines("p/mixed", judges={"first": "printed", "second": "reading"})
+    two_lines("p/mixed", source={"first": "printed", "second": "reading"})
     registry.update(OF_THE_CATALOGUE)
     pages = {}
     for name in ("p/mixed", "p/unequal", "cfl-mgd/theorem-d"):

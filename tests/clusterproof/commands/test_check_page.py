@@ -32,7 +32,8 @@ def stored(names: tuple[str, ...] = HEADLINES, **changed: Any) -> list[Verdict]:
     for name in names:
         claim = checker.find_claim(name)
         facts = {
-            field: getattr(claim, field) for field in ("paper", "label", "judges", "failure", "repaired_by")
+            field: getattr(claim, field)
+            for field in ("paper", "label", "source", "error_kind", "repaired_by")
         }
         facts |= {field: records[name][field] for field in FIELDS} | changed
         verdicts.append(Verdict(name="", claim=name, **facts | {"verdict": Kind(facts["verdict"])}))
@@ -92,7 +93,7 @@ def test_the_page_fits_and_has_all_that_is_false_as_printed(
         assert len(each) <= LINES
         assert max(map(len, each)) <= min(width or 80, 80)
     whole = as_one_line(lines)
-    printed = [one.claim for one in headlines if one.word == Kind.VIOLATED and one.judges == "printed"]
+    printed = [one.claim for one in headlines if one.word == Kind.VIOLATED and one.source == "printed"]
     assert len(printed) == 6
     for text in (*(SENTENCES[name].headline for name in printed), *NEXT):
         assert " ".join(str(text).split()) in whole

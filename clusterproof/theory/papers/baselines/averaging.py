@@ -114,7 +114,7 @@ def rests_at(algorithm: Algorithm[Any], task: QuadraticMixture, *forms: np.ndarr
 @claim(
     "baselines/fedavg",
     label="FedAvg",
-    judges="ours",
+    source="ours",
     evaluations=INSTANCES,
     expected="consistent, no sharpness",
     headline=True,
@@ -142,7 +142,7 @@ def fedavg(task: Task, local_steps: int = Z[1:8]) -> Sides:
 @claim(
     "baselines/fedprox",
     label="FedProx, H steps",
-    judges="ours",
+    source="ours",
     evaluations=INSTANCES,
     expected="consistent, no sharpness",
 )
@@ -169,7 +169,7 @@ def fedprox(task: Task, proximal: Fraction = STRENGTH, local_steps: int = Z[1:8]
 @claim(
     "baselines/fedprox-exact",
     label="FedProx, exact",
-    judges="ours",
+    source="ours",
     evaluations=INSTANCES,
     expected="consistent, no sharpness",
 )
@@ -215,7 +215,7 @@ def rest_of_two(curvature: Fraction, step: Fraction, local_steps: int) -> Fracti
 @claim(
     "baselines/fedavg-optimum",
     label="FedAvg, optimum",
-    judges="reading",
+    source="reading",
     repaired_by="baselines/fedavg",
     expected="violated",
     headline=(
@@ -272,7 +272,7 @@ def personal_rest(task: QuadraticMixture, inner: Fraction, local_steps: int, *, 
 @claim(
     "baselines/per-fedavg-hf",
     label="Per-FedAvg HF",
-    judges="ours",
+    source="ours",
     evaluations=INSTANCES,
     expected="consistent, no sharpness",
     headline=True,
@@ -296,7 +296,7 @@ def per_fedavg_second_order(task: Task, inner: Fraction = INNER, local_steps: in
 @claim(
     "baselines/per-fedavg-fo",
     label="Per-FedAvg FO",
-    judges="ours",
+    source="ours",
     evaluations=INSTANCES,
     expected="consistent, no sharpness",
 )
@@ -324,7 +324,7 @@ def personal_rest_of_two(curvature: Fraction, inner: Fraction, power: int) -> Fr
 @claim(
     "baselines/per-fedavg-fo-optimum",
     label="Per-FedAvg FO, optimum",
-    judges="reading",
+    source="reading",
     repaired_by="baselines/per-fedavg-hf",
     expected="violated",
     headline=(
@@ -355,7 +355,7 @@ def per_fedavg_first_order_optimum(
 @claim(
     "baselines/fedbcd",
     label="FedBCD",
-    judges="ours",
+    source="ours",
     evaluations=INSTANCES,
     expected="consistent, no sharpness",
     places="cfl-mgd/section 6.3",
@@ -393,7 +393,7 @@ def fedbcd(
 @claim(
     "baselines/fedbcd-separate",
     label="FedBCD-I",
-    judges="ours",
+    source="ours",
     evaluations=INSTANCES,
     expected="consistent, no sharpness",
     places="cfl-mgd/section 6.3",
@@ -426,7 +426,7 @@ def fedbcd_separate(
 @claim(
     "baselines/local",
     label="LOCAL",
-    judges="ours",
+    source="ours",
     evaluations=INSTANCES,
     expected="consistent, no sharpness",
 )

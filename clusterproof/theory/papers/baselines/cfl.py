@@ -58,7 +58,7 @@ def simplex(clusters: int) -> np.ndarray:
 @claim(
     "cfl/stationary-cosine",
     label="stationary point, simplex",
-    judges="ours",
+    source="ours",
     evaluations=50,
     expected="consistent, no sharpness",
     headline=True,
@@ -101,7 +101,7 @@ def stationary_cosine(
 @claim(
     "cfl/two-clusters",
     label="stationary point, K = 2",
-    judges="ours",
+    source="ours",
     evaluations=50,
     expected="consistent, no sharpness",
 )
@@ -147,7 +147,7 @@ def pulls(minimisers: Sequence[int]) -> list[Fraction]:
 @claim(
     "cfl/stationary-cosine-anywhere",
     label="stationary point, any minimisers",
-    judges="ours",
+    source="ours",
     repaired_by="cfl/stationary-cosine",
     expected="violated",
 )
@@ -197,7 +197,7 @@ def read_updates(written: list[list[float]]) -> np.ndarray:
 @claim(
     "cfl/single-linkage",
     label="bipartition, single linkage",
-    judges="ours",
+    source="ours",
     evaluations=150,
     expected="consistent, no sharpness",
     headline=True,
@@ -231,7 +231,7 @@ FOUR_UPDATES = (0, 1, 0, -1, 1, -1, 3, 1)
 @claim(
     "cfl/complete-linkage",
     label="bipartition of the public code",
-    judges="reading",
+    source="reading",
     repaired_by="cfl/single-linkage",
     example=({"clients": 4, "coordinates": FOUR_UPDATES},),
     expected="violated",
@@ -286,7 +286,7 @@ def cut_twice(sides: str, cut: int) -> tuple[list[list[int]], list[list[int]]]:
 @claim(
     "cfl/notebook-index",
     label="client indices of the public code",
-    failure="misprint",
+    error_kind="misprint",
     repaired_by="cfl/client-ids",
     evaluations=3472,
     expected="violated",
@@ -336,7 +336,7 @@ def read_labels(written: list[int]) -> np.ndarray:
 @claim(
     "cfl/client-ids",
     label="client ids",
-    judges="ours",
+    source="ours",
     evaluations=30,
     expected="consistent, no sharpness",
     headline=True,

@@ -40,7 +40,7 @@ def rest_of_right_clusters(algorithm: Any, task: QuadraticMixture) -> list[np.nd
 @claim(
     "baselines/cfl-mgd-gradient",
     label="CFL-MGD, option I",
-    judges="ours",
+    source="ours",
     evaluations=2 * INSTANCES,
     expected="consistent, no sharpness",
 )
@@ -66,7 +66,7 @@ def cfl_mgd_gradient(task: Task, momentum: Fraction = MOMENTUM) -> Sides:
 @claim(
     "baselines/cfl-mgd-model",
     label="CFL-MGD, option II",
-    judges="ours",
+    source="ours",
     evaluations=INSTANCES,
     expected="consistent, no sharpness",
     places="cfl-mgd/section 6.3",
@@ -106,7 +106,7 @@ def algorithms_within(step: float, steps: int) -> list[Any]:
 @claim(
     "baselines/clustered",
     label="IFCA, GL-CFL, CFL",
-    judges="ours",
+    source="ours",
     evaluations=120,
     expected="consistent, no sharpness",
     places="cfl-mgd/section 6.3",

@@ -146,7 +146,7 @@ def along_a_ray(task: SomeRegression, stream: Stream) -> dict[str, Sides]:
 @claim(
     "cfl-mgd/assumption-3-ball",
     label="Assumption 3",
-    judges="ours",
+    source="ours",
     evaluations=100,
     expected="consistent, sharp within 2",
     headline=True,
@@ -259,7 +259,7 @@ def assumption_5(first: int = ROW, second: int = ROW) -> Sides:
 @claim(
     "cfl-mgd/assumption-5-resampled",
     label="Assumption 5, fresh batch",
-    judges="reading",
+    source="reading",
     replicates=100_000,
     expected="consistent, no sharpness",
     headline=True,

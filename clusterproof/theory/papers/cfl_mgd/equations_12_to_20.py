@@ -42,7 +42,7 @@ def shifted_formula(identical: IdenticalClients, t: int) -> Fraction:
 @claim(
     "cfl-mgd/equation-12",
     label="(12)-(18)",
-    failure={"(12)": "misprint"},
+    error_kind={"(12)": "misprint"},
     repaired_by={
         "(12)": "cfl-mgd/equation-12-shifted",
         "(13)": "cfl-mgd/equation-12-shifted",
@@ -172,7 +172,7 @@ def distances_for_gradients(
 @claim(
     "cfl-mgd/equation-12-shifted",
     label="(12), (13), as meant",
-    judges="ours",
+    source="ours",
     evaluations=60,
     expected="consistent, sharp within 2",
     places="(13)",

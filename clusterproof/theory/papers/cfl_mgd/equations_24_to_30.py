@@ -113,8 +113,8 @@ FACING |= {
 @claim(
     "cfl-mgd/equation-26",
     label="(26)-(28)",
-    failure={"(27)": "misprint"},
-    judges={"(27), smoothness, as meant": "reading", "(27), distance, as meant": "reading"},
+    error_kind={"(27)": "misprint"},
+    source={"(27), smoothness, as meant": "reading", "(27), distance, as meant": "reading"},
     tight=True,
     example=(FACING,),
     expected="violated",

@@ -22,7 +22,7 @@ def second_models(printed: Rounds, server: Rounds) -> tuple[Fraction, Fraction]:
 @claim(
     "cfl-mgd/equation-32",
     label="(32), (33), (37)",
-    judges={"": "reading", "(37)": "printed"},
+    source={"": "reading", "(37)": "printed"},
     repaired_by=dict.fromkeys(("(32)", "(33)"), "cfl-mgd/equation-32-fixed-clusters"),
     evaluations=600,
     expected="violated",
@@ -97,7 +97,7 @@ momentum_of_the_average.line("(37)")(parts_of_the_momentum)
 @claim(
     "cfl-mgd/equation-32-fixed-clusters",
     label="(32), fixed clusters",
-    judges="ours",
+    source="ours",
     evaluations=150,
     expected="consistent, no sharpness",
     headline=True,

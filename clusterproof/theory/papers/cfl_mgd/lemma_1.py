@@ -164,7 +164,7 @@ def cantelli_bound(pair: Pair) -> float:
 @claim(
     "cfl-mgd/lemma-1-cantelli",
     label="Lemma 1, Cantelli",
-    judges="ours",
+    source="ours",
     tight=True,
     evaluations=350,
     expected="consistent, sharp within 2",
@@ -207,7 +207,7 @@ def doubtful_regression(stream: np.random.Generator) -> RegressionMixture:
 @claim(
     "cfl-mgd/lemma-1-exact",
     label="Lemma 1, exact",
-    judges="ours",
+    source="ours",
     replicates=4000,
     evaluations=30,
     expected="consistent, no sharpness",
@@ -243,7 +243,7 @@ def lemma_1_exact(
 @claim(
     "cfl-mgd/lemma-1-worst-case",
     label="Lemma 1, worst case",
-    judges="ours",
+    source="ours",
     evaluations=200,
     expected="consistent, sharp within 2",
     headline=True,

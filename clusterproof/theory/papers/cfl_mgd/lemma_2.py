@@ -26,7 +26,7 @@ def after_a_round(
 @claim(
     "cfl-mgd/lemma-2",
     label="Lemma 2, (31)",
-    judges={"every c_4": "ours"},
+    source={"every c_4": "ours"},
     repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/theorem-a"),
     bound=bound_by_lemma_2,
     example=BY_HAND,

@@ -25,7 +25,7 @@ HALF = Fraction(1, 2)
 @claim(
     "cfl-mgd/per-step-contraction",
     label="(31) without its floor rho_0",
-    judges="ours",
+    source="ours",
     repaired_by="cfl-mgd/per-step-region",
     expected="violated",
     headline=True,
@@ -86,7 +86,7 @@ def resonant(proportion: float, momentum: float) -> bool:
 @claim(
     "cfl-mgd/per-step-region",
     label="(31) without its floor, region",
-    judges="ours",
+    source="ours",
     expected="consistent, no sharpness",
     headline=True,
     places="introduction",
@@ -125,7 +125,7 @@ def per_step_region(
 @claim(
     "cfl-mgd/asymptotic-rate",
     label="(A39) without its floor, many rounds",
-    judges="ours",
+    source="ours",
     repaired_by="cfl-mgd/lemma-h",
     expected="violated",
     headline=True,
@@ -171,7 +171,7 @@ def companion_radius(curvatures: np.ndarray, momentum: float) -> float:
 @claim(
     "cfl-mgd/asymptotic-region",
     label="(A39) without its floor, region",
-    judges="ours",
+    source="ours",
     expected="consistent, no sharpness",
     places="theorem 1",
 )
@@ -264,7 +264,7 @@ EXTREME = [
 @claim(
     "cfl-mgd/lemma-h",
     label="Lemma H",
-    judges="ours",
+    source="ours",
     bound=bound_trace,
     tight=True,
     evaluations=1000,

@@ -65,7 +65,7 @@ class OptionTwo:
 @claim(
     "cfl-mgd/model-averaging-recursion",
     label="Option II",
-    judges="ours",
+    source="ours",
     evaluations=60,
     expected="consistent, no sharpness",
     places="(14); (15); (16); (17); (18); (19); (20); section 7",
@@ -108,7 +108,7 @@ def model_averaging_recursion(option_two: OptionTwo, stream: Stream) -> dict[str
 @claim(
     "cfl-mgd/model-averaging-drift",
     label="Option II, drift",
-    judges="ours",
+    source="ours",
     evaluations=60,
     expected="consistent, sharp within 2",
     headline=True,
@@ -199,7 +199,7 @@ def clients(flat: Fraction, center: Fraction) -> tuple[tuple[Fraction, Fraction]
 @claim(
     "cfl-mgd/model-averaging-stability",
     label="Option II, (6)",
-    judges="reading",
+    source="reading",
     repaired_by="cfl-mgd/model-averaging-reset",
     expected="violated",
     headline=(
@@ -241,7 +241,7 @@ def model_averaging_stability(
 @claim(
     "cfl-mgd/model-averaging-reset",
     label="Option II, reset",
-    judges="ours",
+    source="ours",
     evaluations=80,
     expected="consistent, sharp within 2",
     headline=True,
@@ -297,7 +297,7 @@ def order_of_error(
 @claim(
     "cfl-mgd/model-averaging-rate",
     label="Section 7, O(1/T)",
-    judges="reading",
+    source="reading",
     repaired_by="cfl-mgd/model-averaging-recursion",
     expected="violated",
     headline=True,
@@ -333,7 +333,7 @@ def model_averaging_rate(
 @claim(
     "cfl-mgd/model-averaging-limit",
     label="Section 7, limit",
-    judges="reading",
+    source="reading",
     repaired_by="cfl-mgd/model-averaging-drift",
     # two local steps, and enough rounds to reach the limit
     example={

@@ -32,7 +32,7 @@ def conclusion(share: Fraction, root: Fraction, floor: Fraction) -> Fraction:
 @claim(
     "cfl-mgd/theorem-1",
     label="Theorem 1, (11)",
-    judges="reading",
+    source="reading",
     repaired_by=(*REPAIRS, "cfl-mgd/theorem-1-without-noise"),
     expected="vacuous",
     headline=(
@@ -161,7 +161,7 @@ def rounds_of(constant: Fraction, clients: int, own: int) -> int:
 @claim(
     "cfl-mgd/theorem-1-small-constant",
     label="Theorem 1, c_4 < 1/32",
-    judges="ours",
+    source="ours",
     repaired_by=REPAIRS,
     example={"clients": 39, "own": 17, "momentum": Fraction(999, 1000)},
     expected="violated",
@@ -212,7 +212,7 @@ def theorem_1_small_constant(clients: int = CLIENTS, own: int = OWN, momentum: F
 @claim(
     "cfl-mgd/theorem-1-large-separation",
     label="Theorem 1, Delta > 2",
-    judges="reading",
+    source="reading",
     repaired_by=REPAIRS,
     example={"clients": 39, "own": 17, "momentum": Fraction(999, 1000), "separation": Fraction(33, 2)},
     expected="violated",

@@ -59,7 +59,7 @@ DRIFT = RoundTheorem(
 @claim(
     "fedavg/drift",
     label="Drift bound",
-    judges="ours",
+    source="ours",
     evaluations=30,
     expected="consistent, sharp within 2",
     headline=True,

@@ -192,7 +192,7 @@ def theorem_4(local_steps: int = Z[2:6], pace: Fraction = PACE) -> Sides:
     return at_least(abs(rest - F(1, 3)), bias=(local_steps - 1) * step / 9)
 
 
-@claim("fedavg/exact-bias", label="exact bias", judges="ours", evaluations=200, expected="certified")
+@claim("fedavg/exact-bias", label="exact bias", source="ours", evaluations=200, expected="certified")
 def exact_bias(local_steps: int = Z[2:6], step: Fraction = PACE, center: Fraction = Q[-2:2:1]) -> Sides:
     """The closed form is a fixed point: a round leaves it unchanged.
 
@@ -211,8 +211,8 @@ def exact_bias(local_steps: int = Z[2:6], step: Fraction = PACE, center: Fractio
 @claim(
     "fedavg/fixed-steps-fail",
     label="after Theorem 4",
-    judges="reading",
-    failure="wording",
+    source="reading",
+    error_kind="wording",
     ill_posed=False,
     expected="violated",
 )

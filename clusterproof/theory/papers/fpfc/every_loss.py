@@ -28,7 +28,7 @@ Smooth = Annotated[Function, functions(smoothness=1, convex=False)]
 @claim(
     "fpfc/local-steps-every-loss",
     label="proof of Theorem 1, local steps and pairs, every loss",
-    judges="ours",
+    source="ours",
     expected="certified",
     places="approach; algorithm 1, line 3; algorithm 1, line 5",
 )

@@ -49,7 +49,7 @@ def draw_task(stream: np.random.Generator) -> QuadraticMixture:
 @claim(
     "fpfc/window",
     label="fusion window",
-    judges="ours",
+    source="ours",
     evaluations=200,
     expected="consistent, no sharpness",
     headline=True,
@@ -124,8 +124,8 @@ def minimiser(minimisers: tuple[Fraction, ...], strength: Fraction) -> list[Frac
 @claim(
     "fpfc/convex",
     label="Approach, on convex penalties",
-    judges="reading",
-    failure="wording",
+    source="reading",
+    error_kind="wording",
     repaired_by="fpfc/window",
     example={"spread": Fraction(1, 10), "strength": Fraction(1, 4)},
     expected="violated",
@@ -192,7 +192,7 @@ def least_cross_similarity(similarities: np.ndarray) -> float:
 @claim(
     "fpfc/bipartition",
     label="Introduction, the optimal bipartition",
-    judges="ours",
+    source="ours",
     evaluations=30,
     expected="consistent, no sharpness",
 )

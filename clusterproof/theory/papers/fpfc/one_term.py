@@ -121,7 +121,7 @@ def suppose_every_pair(setting: Constants) -> None:
 @claim(
     "fpfc/one-term",
     label="Theorem 1, first inequality, convex losses",
-    judges="ours",
+    source="ours",
     bound=bound_models_by_one_term,
     evaluations=30,
     expected="consistent, sharp within 2",
@@ -307,7 +307,7 @@ def suppose_large_augmentation(setting: Constants) -> None:
 @claim(
     "fpfc/one-term-large-augmentation",
     label="Theorem 1, first inequality, rho >= 8 L_g",
-    judges="ours",
+    source="ours",
     bound=bound_models_at_large_augmentation,
     evaluations=30,
     expected="consistent, sharp within 2",
@@ -428,7 +428,7 @@ def constant(short: Share) -> Sides:
 @claim(
     "fpfc/one-term-waiting",
     label="Theorem 1, first inequality, pairs that wait",
-    judges="ours",
+    source="ours",
     repaired_by="fpfc/one-term-large-augmentation",
     expected="violated",
     headline=True,

@@ -113,7 +113,7 @@ def mean_of_squares(setting: Constants, rounds: int, *, duals: bool) -> float:
 @claim(
     "fpfc/theorem-1-participation",
     label="Theorem 1, third inequality, all pairs with a participant",
-    judges="reading",
+    source="reading",
     repaired_by="fpfc/repaired-duals",
     expected="violated",
     headline=True,

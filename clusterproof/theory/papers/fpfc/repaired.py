@@ -174,7 +174,7 @@ def opposed_averages(strain: float, rounds: int) -> tuple[Constants, Averages]:
 @claim(
     "fpfc/repaired-models",
     label="Theorem 1, first inequality",
-    judges="ours",
+    source="ours",
     bound=bound_models,
     evaluations=30,
     expected="consistent, sharp within 2",
@@ -246,7 +246,7 @@ def models_of_opposed_clients(strain: float = STRAIN, rounds: int = Z[1:20]) -> 
 @claim(
     "fpfc/repaired-mapping",
     label="Theorem 1, second inequality",
-    judges="ours",
+    source="ours",
     bound=bound_mapping,
     evaluations=500,
     expected="consistent, sharp within 2",
@@ -295,7 +295,7 @@ def mapping_of_runs(case: Random, stream: Stream) -> Sides:
 @claim(
     "fpfc/repaired-duals",
     label="Theorem 1, third inequality",
-    judges="ours",
+    source="ours",
     bound=bound_duals,
     expected="consistent, loose",
     headline=True,
@@ -365,7 +365,7 @@ def suppose_positive(setting: Constants) -> None:
 @claim(
     "fpfc/theorem-1-models-positive",
     label="Theorem 1, first inequality, C_1's denominators positive",
-    judges="ours",
+    source="ours",
     bound=bound_models_as_printed,
     evaluations=30,
     expected="consistent, loose",

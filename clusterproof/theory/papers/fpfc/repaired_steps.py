@@ -84,7 +84,7 @@ def follow(case: Random, stream: np.random.Generator) -> tuple[np.ndarray, float
 @claim(
     "fpfc/repaired-proof",
     label="proof of Theorem 1, line by line",
-    judges="ours",
+    source="ours",
     evaluations=30,
     expected="consistent, sharp within 2",
     places="approach; algorithm 1, line 3; algorithm 1, line 5",
@@ -191,7 +191,7 @@ def shared(
 @claim(
     "fpfc/descent",
     label="proof of Theorem 1",
-    judges="ours",
+    source="ours",
     bound=bound_descent,
     evaluations=30,
     expected="consistent, sharp within 2",
@@ -229,7 +229,7 @@ def descent(case: Random, stream: Stream, pair_rule: str = among("either", "all"
 @claim(
     "fpfc/local-steps",
     label="proof of Theorem 1",
-    judges="ours",
+    source="ours",
     bound=bound_local_steps,
     evaluations=30,
     expected="consistent, sharp within 2",

@@ -205,7 +205,7 @@ def contraction(condition: Fraction, step: Fraction) -> Fraction:
 @claim(
     "fpfc/conditions",
     label="Theorem 1, conditions",
-    judges="reading",
+    source="reading",
     repaired_by="fpfc/repaired-models",
     expected="vacuous",
     headline=(
@@ -256,7 +256,7 @@ START = Fraction(2)
 @claim(
     "fpfc/theorem-1-models",
     label="Theorem 1, first inequality",
-    judges="reading",
+    source="reading",
     repaired_by="fpfc/repaired-models",
     # C_1 is negative with both r
     example={
@@ -327,7 +327,7 @@ POSITIVE = Q[Fraction(1, 4) :: 4]
 @claim(
     "fpfc/theorem-1-mapping",
     label="Theorem 1, second inequality",
-    judges="reading",
+    source="reading",
     says_nothing="a pair adds at most (lambda xi / (lambda + xi))^2 to ||G||^2 for every theta with its v, before the "
     "first round too",
     repaired_by="fpfc/repaired-models",
@@ -388,7 +388,7 @@ def theorem_1_mapping(
 @claim(
     "fpfc/theorem-1-duals",
     label="Theorem 1, third inequality, only pairs of two participants",
-    judges="reading",
+    source="reading",
     repaired_by="fpfc/repaired-duals",
     expected="violated",
     headline=(

@@ -91,8 +91,8 @@ def empty_cluster_rule(allocation: int = Z[0:99], away: int = Z[3:]) -> Sides:
 @claim(
     "gradient-loss/empty-for-good",
     label="Section II-C, for good",
-    judges="reading",
-    failure="wording",
+    source="reading",
+    error_kind="wording",
     repaired_by="gradient-loss/pinning",
     example={"left": 3, "right": 1, "start_0": Fraction(1), "start_1": Fraction(2), "step": Fraction(1, 2)},
     expected="violated",
@@ -137,7 +137,7 @@ def empty_for_good(
 @claim(
     "gradient-loss/pinning",
     label="Section II-C",
-    judges="ours",
+    source="ours",
     evaluations=40,
     expected="consistent, no sharpness",
     headline=True,

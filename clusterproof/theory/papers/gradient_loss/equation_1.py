@@ -35,7 +35,7 @@ def summed_scores(
 @claim(
     "gradient-loss/equation-1",
     label="(1) and (4)",
-    judges="reading",
+    source="reading",
     repaired_by="gradient-loss/equation-1-mean",
     expected="violated",
     headline=(
@@ -76,7 +76,7 @@ def equation_1(
 @claim(
     "gradient-loss/equation-1-mean",
     label="(1) with the mean",
-    judges="ours",
+    source="ours",
     expected="certified",
     headline=True,
 )

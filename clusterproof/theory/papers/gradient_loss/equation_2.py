@@ -22,7 +22,7 @@ PACE, SHARE = Q[Fraction(1, 20) : 1 : 20], Q[0:1:10]
 @claim(
     "gradient-loss/equation-2",
     label="after (2)",
-    failure="misprint",
+    error_kind="misprint",
     repaired_by="gradient-loss/equation-2-descent",
     expected="violated",
     headline=(
@@ -67,7 +67,7 @@ def draw_task(stream: np.random.Generator, condition: float = 3.0) -> QuadraticM
 @claim(
     "gradient-loss/equation-2-descent",
     label="(2) with its sign",
-    judges="ours",
+    source="ours",
     expected="certified",
     headline=True,
 )

@@ -45,8 +45,8 @@ OFFSETS = [Fraction(eighths, 8) for eighths in (2, 3, 1, 4, 5, 6)]
 @claim(
     "gradient-loss/equation-3",
     label="(3) and (4)",
-    judges="reading",
-    failure="misprint",
+    source="reading",
+    error_kind="misprint",
     repaired_by="gradient-loss/equation-3-descent",
     expected="violated",
     headline=(
@@ -127,7 +127,7 @@ def second_round(
 @claim(
     "gradient-loss/equation-3-descent",
     label="(3) with its sign",
-    judges="ours",
+    source="ours",
     evaluations=100,
     expected="consistent, sharp within 2",
     headline=True,
@@ -197,7 +197,7 @@ def equation_3_worst_similarity(stream: Stream, step: Fraction = PACE) -> Sides:
 @claim(
     "gradient-loss/equation-3-euclidean",
     label="after (3)",
-    judges="reading",
+    source="reading",
     repaired_by="gradient-loss/equation-3-euclidean-descent",
     expected="violated",
 )
@@ -227,7 +227,7 @@ def equation_3_euclidean(
 @claim(
     "gradient-loss/equation-3-euclidean-descent",
     label="after (3), repaired",
-    judges="ours",
+    source="ours",
     evaluations=200,
     expected="consistent, no sharpness",
 )

@@ -24,7 +24,7 @@ from clusterproof.theory.papers.gradient_loss.scalar import (
 @claim(
     "gradient-loss/loss-margin",
     label="(4), margin",
-    judges="ours",
+    source="ours",
     evaluations=100,
     expected="consistent, sharp within 2",
 )
@@ -97,7 +97,7 @@ def equation_3_first_round(
 @claim(
     "gradient-loss/equation-5-batch",
     label="(1) and (5), batch size",
-    judges="ours",
+    source="ours",
     evaluations=100,
     expected="certified",
     places="(5)",
@@ -130,7 +130,7 @@ def equation_5_batch(
 @claim(
     "gradient-loss/algorithm-line-12",
     label="Algorithm 1, line 12",
-    failure="misprint",
+    error_kind="misprint",
     ill_posed=False,
     repaired_by="gradient-loss/equations-4-7",
     expected="violated",

@@ -67,7 +67,7 @@ def labels_of(minimisers: Sequence[Fraction]) -> list[int]:
 @claim(
     "gradient-loss/only-losses",
     label="Section I, only local loss values",
-    failure="wording",
+    error_kind="wording",
     repaired_by="gradient-loss/what-clusters",
     example={"half": 2, "pull": Fraction(1)},
     expected="violated",
@@ -111,7 +111,7 @@ def choices_of(task: QuadraticMixture) -> np.ndarray:
 @claim(
     "gradient-loss/what-clusters",
     label="Section I, of [4] and [5]",
-    judges="ours",
+    source="ours",
     evaluations=200,
     expected="consistent, no sharpness",
     places="section 1",

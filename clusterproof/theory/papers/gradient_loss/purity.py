@@ -28,8 +28,8 @@ FOUND = ["".join(each) for size, names in ((6, "012"), (4, "01")) for each in pr
 @claim(
     "gradient-loss/purity",
     label="Section III-A3, purity, one to one",
-    judges="reading",
-    failure="wording",
+    source="reading",
+    error_kind="wording",
     repaired_by="gradient-loss/purity-bound",
     evaluations=2235,
     expected="violated",
@@ -70,7 +70,7 @@ TABLE: Any = sequences(COUNT, CLUSTERS**2)
 @claim(
     "gradient-loss/purity-bound",
     label="Section III-A3, purity",
-    judges="ours",
+    source="ours",
     expected="certified",
     places="section 3-A3",
 )

@@ -123,7 +123,7 @@ FEW = 2
 @claim(
     "gradient-loss/sooner",
     label="Section III-B, purity",
-    judges={"by a quarter": "ours", "not by half": "ours"},
+    source={"by a quarter": "ours", "not by half": "ours"},
     replicates=60,
     expected="consistent, loose",
     headline=True,
@@ -161,7 +161,7 @@ def sooner(stream: Stream, replicates: Replicates) -> dict[str, Frequency]:
 @claim(
     "gradient-loss/same-start",
     label="Section III-B, one start",
-    judges="ours",
+    source="ours",
     quick=False,
     replicates=60,
     expected="consistent, loose",
@@ -217,7 +217,7 @@ def mean_purity(weight: float, seed: int, replicates: int) -> np.ndarray:
 @claim(
     "gradient-loss/weight-at-start",
     label="Section III-B, lambda",
-    judges={"by 0.03": "ours", "not by 0.1": "ours"},
+    source={"by 0.03": "ours", "not by 0.1": "ours"},
     replicates=160,
     expected="consistent, loose",
     places="section 3-B",
@@ -252,7 +252,7 @@ def weight_at_start(stream: Stream, replicates: Replicates) -> dict[str, Frequen
 @claim(
     "gradient-loss/reduction-ceiling",
     label="Section III-B, ceiling",
-    judges="ours",
+    source="ours",
     replicates=7,
     expected="consistent, sharp within 2",
     places="abstract; section 3-B",
@@ -365,8 +365,8 @@ def cost_of_an_iteration(clusters: Annotated[int, integers(1, 8, upwards=True)])
 @claim(
     "gradient-loss/fewer-passes",
     label="Section III-B, in passes",
-    judges="reading",
-    failure="wording",
+    source="reading",
+    error_kind="wording",
     replicates=300,
     quick=False,
     repaired_by="gradient-loss/cost-of-an-iteration",
@@ -438,8 +438,8 @@ def training_loss(stream: Stream, replicates: Replicates) -> Frequency:
 @claim(
     "gradient-loss/training-loss-in-passes",
     label="Figure 4, training losses in passes",
-    judges="reading",
-    failure="wording",
+    source="reading",
+    error_kind="wording",
     replicates=60,
     repaired_by="gradient-loss/training-loss",
     expected="violated",

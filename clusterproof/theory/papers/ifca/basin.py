@@ -79,7 +79,7 @@ ROUND = {
 @claim(
     "ifca/basin",
     label="Initialisation condition, exact losses",
-    judges="ours",
+    source="ours",
     tight=True,
     evaluations=30,
     example=(ROUND,),

@@ -99,7 +99,7 @@ CLUSTERS = among(2, 4)
 @claim(
     "ifca/certain-in-basin",
     label="Initialisation condition",
-    judges="reading",
+    source="reading",
     replicates=500,
     expected="consistent, sharp within 2",
     headline=True,
@@ -152,7 +152,7 @@ def gains(before: np.ndarray, after: np.ndarray) -> Expectation:
 @claim(
     "ifca/monotone-in-basin",
     label="Initialisation condition, separation and noise",
-    judges="ours",
+    source="ours",
     replicates=150,
     expected="consistent, loose",
 )
@@ -182,7 +182,7 @@ def monotone_in_noise(stream: Stream, replicates: Replicates) -> Expectation:
 @claim(
     "ifca/monotone-from-anywhere",
     label="Separation, any start",
-    judges="ours",
+    source="ours",
     replicates=1000,
     repaired_by="ifca/monotone-in-basin",
     expected="violated",
@@ -215,7 +215,7 @@ def monotone_from_anywhere(
 @claim(
     "ifca/cfl-mgd-in-basin",
     label="Assumption 4 for CFL-MGD",
-    judges="reading",
+    source="reading",
     replicates=300,
     expected="consistent, sharp within 2",
     headline=True,
@@ -258,7 +258,7 @@ def cfl_mgd_though_near(
 @claim(
     "ifca/cfl-mgd-same-basin",
     label="CFL-MGD compared with IFCA",
-    judges="ours",
+    source="ours",
     replicates=800,
     repaired_by="ifca/cfl-mgd-in-basin",
     expected="violated",

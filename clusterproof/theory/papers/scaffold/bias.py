@@ -177,7 +177,7 @@ def stationary_law(
     )
 
 
-@claim("scaffold/bias-ratio", label="Bias over FedAvg's", judges="ours", evaluations=60, expected="certified")
+@claim("scaffold/bias-ratio", label="Bias over FedAvg's", source="ours", evaluations=60, expected="certified")
 def bias_ratio(local_steps: LocalSteps, fresh: Annotated[int, integers(1, 5, upwards=True)]) -> Sides:
     """For many clients and small steps SCAFFOLD's bias is (5H - 1) / 3H times FedAvg's under II, more under I.
 
@@ -211,7 +211,7 @@ def at_positive_steps(length: Fraction = Q[0 : Fraction(1, 2) : 20], local_steps
 
 
 @claim(
-    "scaffold/bias-larger", label="Bias above FedAvg's", judges="ours", evaluations=60, expected="certified"
+    "scaffold/bias-larger", label="Bias above FedAvg's", source="ours", evaluations=60, expected="certified"
 )
 def bias_larger(
     curvature: Curvature,

@@ -24,7 +24,7 @@ UpToHalf = Annotated[Any, rationals(0, Fraction(1, 2), 8)]
 @claim(
     "scaffold/convex",
     label="SCAFFOLD, convex clients",
-    judges="ours",
+    source="ours",
     evaluations=60,
     expected="consistent, sharp within 2",
     headline=True,

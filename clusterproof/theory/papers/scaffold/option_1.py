@@ -39,7 +39,7 @@ SHARP_OPTION_1 = contraction_theorem(
 @claim(
     "scaffold/sharp-option-1",
     label="SCAFFOLD I, one round",
-    judges="ours",
+    source="ours",
     tight=True,
     evaluations=60,
     expected="consistent, sharp within 2",
@@ -244,7 +244,7 @@ def two_rounds(curvatures: tuple[Any, ...], step_size: Any, local_steps: int) ->
 @claim(
     "scaffold/option-1-diverges",
     label="SCAFFOLD I, any steps",
-    judges="ours",
+    source="ours",
     repaired_by="scaffold/sharp-option-1",
     evaluations=60,
     expected="violated",

@@ -52,7 +52,7 @@ def closed_form(local_steps: int, pace: Fraction, condition: Fraction, option: s
 @claim(
     "scaffold/multipliers",
     label="Certificates of one round",
-    judges="ours",
+    source="ours",
     quick=False,
     expected="consistent, no sharpness",
 )
@@ -88,7 +88,7 @@ SHARP = contraction_theorem(
 @claim(
     "scaffold/sharp",
     label="SCAFFOLD II, one round",
-    judges="ours",
+    source="ours",
     tight=True,
     evaluations=60,
     expected="consistent, sharp within 2",

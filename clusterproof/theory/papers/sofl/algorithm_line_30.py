@@ -50,7 +50,7 @@ def algorithm_line_30(first: int = Z[1:], second: int = Z[1:], other: int = Z[1:
 @claim(
     "sofl/aggregation-in-cluster",
     label="Algorithm 1, line 30, as meant",
-    judges="reading",
+    source="reading",
     evaluations=100,
     expected="consistent, sharp within 2",
     headline=True,

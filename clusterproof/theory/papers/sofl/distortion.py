@@ -24,7 +24,7 @@ def least_distortion(points: list[Point], *, one_direction: bool) -> Fraction:
 @claim(
     "sofl/mean-square-distortion",
     label="Section 4.1, mean square distortion",
-    judges="reading",
+    source="reading",
     repaired_by="sofl/mean-square-distortion-nearest",
     expected="violated",
 )
@@ -57,7 +57,7 @@ def squared_distances(samples: np.ndarray, neurons: np.ndarray) -> np.ndarray:
 @claim(
     "sofl/mean-square-distortion-nearest",
     label="Section 4.1, nearest winner",
-    judges="ours",
+    source="ours",
     expected="consistent, sharp within 2",
     places="section 5.2.2",
 )

@@ -43,7 +43,7 @@ def elbow(curve: Sequence[Fraction]) -> int:
 @claim(
     "sofl/elbow-exact-winners",
     label="Algorithm 1, line 14, elbow by the chord",
-    judges="reading",
+    source="reading",
     repaired_by="sofl/guarded-count",
     expected="violated",
     headline=(
@@ -89,7 +89,7 @@ COORDINATES: Any = sequences(Z[0:5], lambda count: count)
 @claim(
     "sofl/elbow-below-chord",
     label="Algorithm 1, line 14",
-    judges="ours",
+    source="ours",
     tight=True,
     evaluations=30,
     expected="consistent, sharp within 2",
@@ -171,7 +171,7 @@ def counted(task: QuadraticMixture, seed: int) -> int:
 @claim(
     "sofl/guarded-count",
     label="Algorithm 1, line 14, repaired",
-    judges="ours",
+    source="ours",
     quick=False,
     replicates=24,
     expected="inconclusive",

@@ -105,7 +105,7 @@ LINE: Any = (
 @claim(
     "sofl/equation-4",
     label="(4), (5)",
-    judges="reading",
+    source="reading",
     repaired_by="sofl/equation-6",
     expected="violated",
     headline=(

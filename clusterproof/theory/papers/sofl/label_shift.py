@@ -38,7 +38,7 @@ def random_weights(count: int, stream: np.random.Generator) -> list[Fraction]:
 @claim(
     "sofl/label-shift-ceiling",
     label="Section 5.1.1, label skew",
-    judges="ours",
+    source="ours",
     tight=True,
     evaluations=40,
     expected="consistent, no sharpness",

@@ -220,7 +220,7 @@ def table_3_in_table_4(methods: tuple[str, ...]) -> tuple[list[Fraction], list[F
 @claim(
     "sofl/tables",
     label="Tables 2 to 5",
-    judges={
+    source={
         "": "reading",
         "5.2.5, over FedAvg": "printed",
         "5.2.5, over CFL": "printed",
@@ -229,7 +229,7 @@ def table_3_in_table_4(methods: tuple[str, ...]) -> tuple[list[Fraction], list[F
         "Tables 3 and 4, one model": "ours",
         "Tables 3 and 4, clusters": "ours",
     },
-    failure={"": "wording", "5.2.5, over CFL": "misprint"},
+    error_kind={"": "wording", "5.2.5, over CFL": "misprint"},
     repaired_by={"Table 3, server's model": "sofl/label-shift-ceiling"},
     expected="violated",
     headline=True,

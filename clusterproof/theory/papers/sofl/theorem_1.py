@@ -72,7 +72,7 @@ def end_of_long_runs(rate: Fraction, near: Fraction) -> Any:
 @claim(
     "sofl/theorem-1-at-the-end",
     label="Section 4.1, centre of mass at the end",
-    judges="reading",
+    source="reading",
     repaired_by="sofl/theorem-1-robbins-monro",
     expected="violated",
     headline=True,
@@ -117,7 +117,7 @@ def clustered_row(stream: np.random.Generator, spread: float) -> FrozenRow:
 @claim(
     "sofl/theorem-1-robbins-monro",
     label="Theorem 1, repaired",
-    judges="ours",
+    source="ours",
     evaluations=30,
     expected="consistent, sharp within 2",
     headline=True,

@@ -32,7 +32,7 @@ def after(row: Row, sample: Any) -> Row:
 @claim(
     "sofl/running-mean",
     label="Theorem 1",
-    judges="ours",
+    source="ours",
     evaluations=50,
     expected="certified",
     places="section 5.2.2",
@@ -90,7 +90,7 @@ def running_mean_of_the_map(
     return equal((row.ravel(), expected), rounding=1e-9)
 
 
-@claim("sofl/frozen-cell-variance", label="Theorem 1", judges="ours", expected="certified")
+@claim("sofl/frozen-cell-variance", label="Theorem 1", source="ours", expected="certified")
 def frozen_cell_variance(
     rate: Fraction = Q[0:1:10],
     start: Fraction = Q[::2],
@@ -134,7 +134,7 @@ RADII = (0.15, 0.2, 0.3, 0.5, 1.0, 1.5)
 ROW: Any = integers(2, 31)
 
 
-@claim("sofl/mean-field-fixed-point", label="Theorem 1", judges="ours", expected="consistent, sharp within 2")
+@claim("sofl/mean-field-fixed-point", label="Theorem 1", source="ours", expected="consistent, sharp within 2")
 def mean_field(neurons: int = ROW) -> dict[str, Sides]:
     """As the radius vanishes, the fixed point of the mean update goes to the cells' means.
 

@@ -13,7 +13,7 @@ ROOT, SHARE, COSINE, NOT_NEGATIVE = Q[1::2], Q[0:1:4], Q[-1:1:4], Q[0::2]
 @claim(
     "cfl-mgd/appendix-a10",
     label="(A10), (A26)",
-    judges={
+    source={
         "(A26), in units": "reading",
         "(A10), meant: smoothness": "ours",
         "(A10), meant: geometry": "ours",

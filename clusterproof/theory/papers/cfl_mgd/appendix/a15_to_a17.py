@@ -120,8 +120,8 @@ SPENT = {"law": tightest(), "own": 1, "foreign": 48, "level": Fraction(1, 10)}
 @claim(
     "cfl-mgd/appendix-a15",
     label="(A15)-(A17), (36)",
-    judges={"(A16), meant": "ours"},
-    failure={"(A16)": "misprint"},
+    source={"(A16), meant": "ours"},
+    error_kind={"(A16)": "misprint"},
     evaluations=150,
     example=(FEW, SPENT),
     expected="violated",

@@ -45,7 +45,7 @@ NOTHING_RANDOM = (
 @claim(
     "cfl-mgd/appendix-a18",
     label="(A18)-(A25)",
-    judges={"(A19)-(A21), meant": "ours"},
+    source={"(A19)-(A21), meant": "ours"},
     repaired_by={"(A23), third step": "cfl-mgd/a23-meant", "(A23)": "cfl-mgd/a23-meant"},
     evaluations=300,
     example=[{"run": run} for run in NOTHING_RANDOM],
@@ -204,7 +204,7 @@ def with_noise(
 @claim(
     "cfl-mgd/a23-meant",
     label="(A23), noise part",
-    judges="ours",
+    source="ours",
     evaluations=60,
     expected="certified",
     places="(A24); (A25)",

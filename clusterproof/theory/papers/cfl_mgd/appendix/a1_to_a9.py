@@ -210,7 +210,7 @@ def around_a_center(
 @claim(
     "cfl-mgd/appendix-a2",
     label="(A2), (A7)",
-    judges={"(A2), sharper": "ours"},
+    source={"(A2), sharper": "ours"},
     expected="certified",
     places="(A7)",
 )
@@ -284,7 +284,7 @@ class Shares:
 @claim(
     "cfl-mgd/a7-step",
     label="before (A7)",
-    judges={"at least": "reading", "at most": "reading"},
+    source={"at least": "reading", "at most": "reading"},
     ill_posed={"at least, printed": True},
     expected="ill-posed",
 )

@@ -200,7 +200,7 @@ def scripts(
 @claim(
     "cfl-mgd/appendix-a29",
     label="(A29)-(A32)",
-    judges="reading",
+    source="reading",
     repaired_by="cfl-mgd/theorem-d",
     evaluations=200,
     expected="violated",

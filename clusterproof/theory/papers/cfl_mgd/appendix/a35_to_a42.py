@@ -125,7 +125,7 @@ def floor_of_a_round(
 @claim(
     "cfl-mgd/appendix-a38",
     label="(A38)",
-    judges={"(A38)": "reading"},
+    source={"(A38)": "reading"},
     repaired_by="cfl-mgd/theorem-d",
     expected="vacuous",
     places="section 5; after (A38)",
@@ -226,7 +226,7 @@ class Recursion:
 @claim(
     "cfl-mgd/appendix-a39",
     label="(A39)-(A42)",
-    judges={"(A40), meant": "reading"},
+    source={"(A40), meant": "reading"},
     evaluations=120,
     expected="consistent, sharp within 2",
     places="theorem 1; (A40); (A41); (A42)",
@@ -293,7 +293,7 @@ def floors_together(recursion: Recursion) -> Sides:
 @claim(
     "cfl-mgd/appendix-misprints",
     label="(A40), and rho of Theorem 1",
-    failure="misprint",
+    error_kind="misprint",
     repaired_by="cfl-mgd/appendix-a39",
     expected="violated",
     places="theorem 1; (A42)",

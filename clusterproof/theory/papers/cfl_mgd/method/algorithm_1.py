@@ -235,8 +235,8 @@ def algorithm_line_8(momentum: Fraction = MOMENTUM, rounds: int = Z[2:14]) -> Si
 @claim(
     "cfl-mgd/algorithm-line-8-delayed",
     label="Algorithm 1, line 2",
-    judges="reading",
-    failure="misprint",
+    source="reading",
+    error_kind="misprint",
     repaired_by="cfl-mgd/lemma-h",
     expected="violated",
     headline=True,

@@ -90,7 +90,7 @@ def loss_of_a_client(
 @claim(
     "cfl-mgd/equation-1-mean",
     label="(1), (2), as meant",
-    judges="reading",
+    source="reading",
     expected="consistent, sharp within 2",
     places="(2)",
 )

@@ -174,7 +174,7 @@ def against_loops(task: QuadraticMixture, algorithm: CFLMGD, stream: np.random.G
 @claim(
     "cfl-mgd/equation-9-broadcast",
     label="(9), as meant",
-    judges="reading",
+    source="reading",
     evaluations=60,
     expected="consistent, no sharpness",
     headline=True,
@@ -215,7 +215,7 @@ def start_of_momentum(local_steps: int = Z[1:4], momentum: Fraction = Q[0 : Frac
 @claim(
     "cfl-mgd/equation-10-line-16",
     label="(10), as line 16",
-    judges="reading",
+    source="reading",
     evaluations=60,
     expected="consistent, no sharpness",
     places="(6); algorithm 1, line 16",

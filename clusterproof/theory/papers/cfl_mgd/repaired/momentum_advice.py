@@ -30,7 +30,7 @@ OTHERS = np.linspace(0, 0.99, 34)
 @claim(
     "cfl-mgd/momentum-helps",
     label="Momentum",
-    judges="ours",
+    source="ours",
     evaluations=400,
     expected="consistent, sharp within 2",
     headline=True,
@@ -110,7 +110,7 @@ def best_momenta() -> tuple[float, ...]:
 @claim(
     "cfl-mgd/momentum-horizon",
     label="Momentum and noise",
-    judges="ours",
+    source="ours",
     expected="consistent, sharp within 2",
     places="abstract; after (4); section 6.3",
 )
@@ -202,7 +202,7 @@ CASES = (
 @claim(
     "cfl-mgd/momentum-certified",
     label="Momentum on smooth losses",
-    judges="ours",
+    source="ours",
     quick=False,
     expected="consistent, sharp within 2",
     places="abstract; after (4); section 7",

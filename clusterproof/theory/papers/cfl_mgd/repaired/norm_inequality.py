@@ -33,7 +33,7 @@ Positive = Annotated[Fraction, rationals(Fraction(1, 4), 3, 4, upwards=True)]
 @claim(
     "cfl-mgd/norm-inequality",
     label="Lemma N",
-    judges="ours",
+    source="ours",
     replicates=2000,
     evaluations=36,
     expected="consistent, sharp within 2",
@@ -180,7 +180,7 @@ Number = Annotated[Fraction, rationals(-3, 3, 2, upwards=True, downwards=True)]
 @claim(
     "cfl-mgd/row-lemma",
     label="Lemma R",
-    judges="ours",
+    source="ours",
     tight=True,
     evaluations=2000,
     expected="consistent, sharp within 2",

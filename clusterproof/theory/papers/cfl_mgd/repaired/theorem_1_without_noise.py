@@ -129,7 +129,7 @@ def multipliers_of(rate_of: Callable[[Any, Any], Any], slope_of: Callable[[Any, 
 @claim(
     "cfl-mgd/theorem-1-without-noise",
     label="Theorem 1 without noise",
-    judges="ours",
+    source="ours",
     expected="certified",
     headline=True,
     places="abstract; contribution 2; (11)",

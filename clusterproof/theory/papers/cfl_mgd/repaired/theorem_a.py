@@ -34,7 +34,7 @@ def experiment_at(place: str) -> Experiment:
 @claim(
     "cfl-mgd/theorem-a",
     label="Theorem A",
-    judges="ours",
+    source="ours",
     quick=False,
     bound=BOUND.bound_trace,
     expected="consistent, sharp within 2",
@@ -106,7 +106,7 @@ Beyond = Annotated[Fraction, rationals(lambda a: a, 6, 4, upwards=True)]
 @claim(
     "cfl-mgd/pairwise-error",
     label="Lemma P",
-    judges="ours",
+    source="ours",
     quick=False,
     tight=True,
     evaluations=40,

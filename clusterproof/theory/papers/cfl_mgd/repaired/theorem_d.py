@@ -36,7 +36,7 @@ def experiment_at(place: str, tuned_momentum: bool) -> Experiment:
 @claim(
     "cfl-mgd/theorem-d",
     label="Theorem D",
-    judges="ours",
+    source="ours",
     replicates=400,
     quick=False,
     bound=theorem_d_on,
