@@ -14,6 +14,7 @@ from typing import Any
 
 from clusterproof.checker.freeze.files import SCOPES, File
 from clusterproof.checker.kernel import Refused
+from clusterproof.checker.kernel.grammar import INERT
 
 WORDED = ("at_most", "at_least", "equal")
 """Words whose sentence for the report a text omits."""
@@ -21,6 +22,9 @@ WIDTH = 100
 """Column at which a line is broken if that is simple."""
 Edit = tuple[tuple[int, int], tuple[int, int], str]
 """Start and end of the replaced source (lines from 1, bytes from 0), and the replacement."""
+
+ADDED = (0, 0)
+"""Line and column of a statement that no source has: a cache's function requires arguments that nothing changes."""
 
 
 @dataclass
@@ -226,8 +230,9 @@ class Writer(ast.NodeTransformer):
         """Remove the annotation."""
         end = (node.annotation.end_lineno, node.annotation.end_col_offset)
         if node.value is None:
-            self.edits.append(((node.lineno, node.col_offset), end, "pass"))  # type: ignore[arg-type]
-            return ast.copy_location(ast.Pass(), node)
+            raise Refused(
+                f"line {node.lineno}: an annotation without a value: assign one, or leave the line out"
+            )
         start = (node.target.end_lineno, node.target.end_col_offset)
         self.edits.append((start, end, ""))  # type: ignore[arg-type]
         made = ast.Assign([self.visit(node.target)], self.visit(node.value))
@@ -248,8 +253,17 @@ class Writer(ast.NodeTransformer):
         own = node.args
         own.defaults = [self.visit(each) for each in own.defaults]
         own.kw_defaults = [each and self.visit(each) for each in own.kw_defaults]
-        for each in (*own.posonlyargs, *own.args, *own.kwonlyargs, own.vararg, own.kwarg):
-            if each is not None and each.annotation is not None:
+        is_nested = bool(self.scope.nodes)
+        returns = None if isinstance(node, ast.Lambda) else node.returns
+        arguments = [
+            each for each in (*own.posonlyargs, *own.args, *own.kwonlyargs, own.vararg, own.kwarg) if each
+        ]
+        for said in (*(each.annotation for each in arguments), returns) if is_nested else ():
+            if said and not all(isinstance(each, INERT) for each in ast.walk(said)):
+                raise Refused(f"line {said.lineno}: an annotation is a name, or names with brackets and |")
+        keys = ", ".join(each.arg for each in arguments)
+        for each in arguments:
+            if each.annotation is not None:
                 end = (each.annotation.end_lineno, each.annotation.end_col_offset)
                 start = (each.lineno, each.col_offset + len(each.arg))
                 self.edits.append((start, end, ""))
@@ -262,6 +276,10 @@ class Writer(ast.NodeTransformer):
                 node.name = name
                 node.body = [self.visit(each) for each in self._without_texts(node.body)]
                 node.returns = None
+                if self.shared and not is_nested and keys:
+                    guard = ast.parse(f"fixed(({keys},), True)").body[0]
+                    guard.lineno, guard.col_offset = ADDED
+                    node.body.insert(0, guard)
         finally:
             self.scope.leave()
         return node
@@ -316,6 +334,8 @@ def write_function(
     """Return a function: its header on one line, and each statement as in its source if that is plain."""
     lines = [_header(node)]
     statements = {(each.lineno, each.col_offset): each for each in node.body}
+    if ADDED in statements:
+        lines.append(f"    {ast.unparse(statements[ADDED])}")
     for each in original.body:
         written = statements.get((each.lineno, each.col_offset))
         if written is None:

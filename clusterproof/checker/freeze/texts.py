@@ -361,8 +361,11 @@ class Text:
         """Write a function under a name; if a cache shares its results (``shared``), nothing may change them."""
         made, node, writer = self.source(function, own, shared=shared)
         if isinstance(made, ast.Lambda):
-            body = f"fixed({ast.unparse(made.body)})" if shared else ast.unparse(made.body)
-            return f"{own} = lambda {ast.unparse(made.args)}: {body}".replace("lambda :", "lambda:")
+            if shared:
+                raise Refused(f"line {node.lineno}: a lambda with a cache: write a def")
+            return f"{own} = lambda {ast.unparse(made.args)}: {ast.unparse(made.body)}".replace(
+                "lambda :", "lambda:"
+            )
         if shared and any(isinstance(each, ast.Yield | ast.YieldFrom) for each in ast.walk(node)):
             raise Refused(f"{node.name}: a cache keeps a generator, which is used up")
         assert writer.scope.file is not None  # a def is in a file

@@ -167,8 +167,15 @@ class Definitions:
         return METHODS[said[0]](self._function(node))
 
 
-def fixed(value: Any) -> Any:
+def fixed(value: Any, a_key: bool = False) -> Any:
     """Return a value that nothing changes: a number, symbol, text, None, or a tuple, dictionary or record of such.
+
+    Parameters
+    ----------
+    value
+        Any value.
+    a_key
+        Whether a cache looks for it: a truth value is refused then, as it equals a number.
 
     Raises
     ------
@@ -178,6 +185,8 @@ def fixed(value: Any) -> Any:
     done: dict[int, tuple[Any, Any]] = {}
 
     def part(value: Any) -> Any:
+        if a_key and type(value) is bool:
+            raise Refused("a cache takes a truth value for the number that equals it: leave the cache out")
         if id(value) not in done:  # else it is a part of several values
             done[id(value)] = value, value if isinstance(value, Abstract) else _fixed(value, part)
         return done[id(value)][1]

@@ -144,7 +144,11 @@ class Expressions(ast.NodeTransformer):
         """Make a dictionary, in which no key is written twice."""
         parts: list[ast.expr] = []
         for key, value in zip(node.keys, node.values, strict=True):
-            parts += [ast.Name("__either", ast.Load()) if key is None else self.visit(key), self.visit(value)]
+            if key is None:  # the others are copied where they stand, before what follows is evaluated
+                copied = call("__either", ast.Dict([], []), self.visit(value))
+                parts += [ast.Name("__either", ast.Load()), copied]
+            else:
+                parts += [self.visit(key), self.visit(value)]
         return call("__dictionary", *parts)
 
     def visit_DictComp(self, node: ast.DictComp) -> ast.AST:

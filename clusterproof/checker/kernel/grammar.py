@@ -16,6 +16,8 @@ NAMES = """
 """
 NODES = tuple(getattr(ast, name) for name in NAMES.split())
 """What a text may consist of."""
+INERT = (ast.Name, ast.Constant, ast.Subscript, ast.Tuple, ast.List, ast.BinOp, ast.BitOr, ast.Load)
+"""Parts of an annotation of a parameter, which Python evaluates where a function is defined."""
 MODULES = ("functools", "itertools", "math")
 """Whose functions a text names by ``math.comb``."""
 OPERATORS: dict[type[ast.operator], str] = {

@@ -11,7 +11,7 @@ import ast
 import copy
 
 from clusterproof.checker.kernel.expressions import Expressions
-from clusterproof.checker.kernel.grammar import call, weight
+from clusterproof.checker.kernel.grammar import INERT, call, weight
 
 
 class Compiler(Expressions, ast.NodeTransformer):
@@ -148,10 +148,18 @@ class Compiler(Expressions, ast.NodeTransformer):
         others = [each for each in (node.vararg, node.kwarg) if each]
         for each in (*node.posonlyargs, *node.args, *node.kwonlyargs, *others):
             self.variable(each, each.arg)
+            self.require_inert(each.annotation)
             each.annotation = None
         node.defaults = [self.visit(each) for each in node.defaults]
         node.kw_defaults = [None if each is None else self.visit(each) for each in node.kw_defaults]
         return node
+
+    def require_inert(self, annotation: ast.expr | None) -> None:
+        """Require an annotation that does nothing when Python evaluates it."""
+        parts = () if annotation is None else ast.walk(annotation)
+        if not all(isinstance(each, INERT) for each in parts):
+            words = "an annotation is a name, or names with brackets and |"
+            raise self.refuse(annotation, words)
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         """Count the call."""
@@ -164,6 +172,7 @@ class Compiler(Expressions, ast.NodeTransformer):
             raise self.refuse(
                 node, "decorators and parameters of types in a function are not of the language"
             )
+        self.require_inert(node.returns)
         weighed, yields = weight(*node.body), _is_generator(node)
         step = ast.copy_location(ast.Expr(ast.copy_location(call("__step", weighed), node)), node)
         body, arguments = [self.visit(each) for each in node.body], self.visit(node.args)

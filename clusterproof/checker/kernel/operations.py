@@ -21,22 +21,26 @@ def step(more: int) -> bool:
 def each(several: Any, more: int = 0) -> Iterator[Any]:
     """Return the entries of a list or its like. Each costs a step, and more where code repeats for it."""
     spend(8)
-    plain = (str, list, tuple, dict, range, GeneratorType, MappingProxyType)
-    if type(several) not in plain and not isinstance(several, _VIEWS):
+    if type(several) not in _REPEATED:
         raise Refused(f"{type(several).__name__} is not repeated over in the language")
     return _counted(iter(changed(several) if type(several) is GeneratorType else several), 1 + more)
 
 
 def _counted(entries: Iterator[Any], steps: int) -> Iterator[Any]:
     try:
-        for entry in entries:
+        while getattr(entries, "gi_frame", entries) is not None:
+            entry = next(entries)
             spend(steps)
             yield entry
+        raise Refused("a generator is repeated over after its end: Python's zip asks its sources again")
+    except StopIteration:
+        return
     except RuntimeError as error:
         raise Refused(str(error)) from None
 
 
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+_REPEATED = (str, list, tuple, dict, range, GeneratorType, MappingProxyType, *_VIEWS)
 
 
 def listed(several: Any) -> list[Any]:
@@ -50,11 +54,8 @@ Shape = tuple[Any, ...]
 
 def unpacked(several: Any, shape: Shape) -> tuple[Any, ...]:
     """Return the entries that are unpacked into as many targets."""
-    if type(several) in (tuple, list):
-        spend(1 + len(several))
-        entries = tuple(several)
-    else:
-        entries = tuple(each(several))
+    spend(1 + len(several) if type(several) in (tuple, list) else 0)
+    entries = tuple(several if type(several) in (tuple, list) else each(several))
     if len(entries) != len(shape):
         raise Refused(f"{len(entries)} entries are unpacked into {len(shape)} names")
     return tuple(

@@ -140,7 +140,8 @@ class Programs:
             else:
                 lines += [
                     f"{indent}{x} = {y} = (q * 2 for q in {many})",
-                    f"{indent}total += sum({x}) - sum({y})",
+                    f"{indent}total += sum(p - q for p, q in zip({x}, range(1)))",
+                    f"{indent}for q in {y}: total += q",
                 ]
         return lines
 
