@@ -59,6 +59,8 @@ def _require_plain(kind: Any, node: ast.ClassDef, place: str) -> None:
         raise Refused(f"{place}: a record is a @dataclass(frozen=True), with no other decorator and no base")
     if any(word in said[0] for word in ("eq=", "init=", "kw_only=", "unsafe_hash=")):
         raise Refused(f"{place}: a record is a @dataclass(frozen=True), compared by its fields")
+    if "slots=" in said[0] and any(type(each) is cached_property for each in vars(kind).values()):
+        raise Refused(f"{place}: a cached property has no place in a record with slots")
     written = [
         n.target.id for n in node.body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)
     ]

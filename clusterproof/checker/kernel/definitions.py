@@ -185,8 +185,8 @@ def fixed(value: Any, a_key: bool = False) -> Any:
     done: dict[int, tuple[Any, Any]] = {}
 
     def part(value: Any) -> Any:
-        if a_key and type(value) is bool:
-            raise Refused("a cache takes a truth value for the number that equals it: leave the cache out")
+        if a_key and type(value) in (bool, dict):
+            raise Refused(f"a cache finds no {type(value).__name__} again as it is: leave the cache out")
         if id(value) not in done:  # else it is a part of several values
             done[id(value)] = value, value if isinstance(value, Abstract) else _fixed(value, part)
         return done[id(value)][1]

@@ -77,13 +77,9 @@ class Expressions(ast.NodeTransformer):
         parts: list[ast.expr] = []
         for each in node.values:
             if isinstance(each, ast.FormattedValue):
-                plain = each.format_spec is None and each.conversion == -1
-                if any(
-                    isinstance(part, ast.FormattedValue) for part in getattr(each.format_spec, "values", ())
-                ):
-                    raise self.refuse(node, "a format that is computed")
-                value = self.visit(each.value)
-                parts.append(value if plain else call("__formatted", value))
+                if each.format_spec is not None or each.conversion != -1:
+                    raise self.refuse(node, "a text has no formats: write {value} alone")
+                parts.append(self.visit(each.value))
             else:
                 parts.append(self.visit(each))
         return call("__text", *parts)

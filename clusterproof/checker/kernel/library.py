@@ -34,7 +34,7 @@ def _add_up(values: Any, /, start: Any = 0) -> Any:
     return functools.reduce(add, each(values), start)
 
 
-def _multiply_up(values: Any, *, start: Any = 1) -> Any:
+def _multiply_up(values: Any, /, *, start: Any = 1) -> Any:
     return functools.reduce(multiply, each(values), start)
 
 

@@ -188,11 +188,6 @@ def text(*parts: Any) -> str | Sentence:
     return "".join(map(str, parts))
 
 
-def formatted(value: Any) -> Sentence:
-    """``f"{value:.3f}"``, a text of rounded numbers."""
-    return Sentence()
-
-
 def put(value: Any, several: Any, place: Any) -> None:
     """``several[place] = value``, of a list or a dictionary."""
     spend(1)
@@ -278,7 +273,6 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "__both": both,
     "__shifted": shifted,
     "__text": text,
-    "__formatted": formatted,
     "__product": numbers.product,
     "__listed": listed,
     "__fail": fail,
