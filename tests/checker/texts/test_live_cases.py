@@ -111,6 +111,28 @@ def test_what_is_not_as_its_source_says_is_refused_by_name(name: str, tmp_path: 
     assert REFUSED[name] in frozen.outside[""]
 
 
+OPEN = (
+    "annotation_of_a_nested_parameter",
+    "annotation_that_hides_a_variable",
+    "cached_property_of_a_list",
+    "lru_of_a_closure",
+    "lru_of_truth_values",
+)
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_no_text_computes_otherwise_where_nobody_compares(name: str, tmp_path: Path) -> None:
+    """The difference may lie where no instance is compared: the text itself must have no value there."""
+    (stated,) = _claims_of(CASES / "frozen" / f"{name}.txt", tmp_path)
+    frozen = freeze(stated, {"": ("",)}, compared=False)
+    if frozen.text is None:
+        assert frozen.outside[""]
+        return
+    records = [{"statement": "", "line": "", "rule": "exhausted"}]
+    records += [{"statement": "", "line": "", "rule": "instance", "instance": {"n": n}} for n in range(1, 7)]
+    assert judge(frozen.text, records).word is Word.OPEN
+
+
 MOVED = '''
 from fractions import Fraction
 
