@@ -31,6 +31,8 @@ MISSING = object()
 
 
 def _add_up(values: Any, /, start: Any = 0) -> Any:
+    if type(start) is str:
+        raise Refused("texts are not summed")
     return functools.reduce(add, each(values), start)
 
 
@@ -48,9 +50,9 @@ def _extreme(sign: str) -> Callable[..., Any]:
             if default is MISSING:
                 raise Refused("the least or largest of nothing")
             return default
-        of_best = key(best) if key else best
+        of_best = best if key is None else key(best)
         for entry in entries:
-            of_entry = key(entry) if key else entry
+            of_entry = entry if key is None else key(entry)
             if compare(sign, of_entry, of_best):
                 best, of_best = entry, of_entry
         return best
@@ -64,7 +66,9 @@ def _order(left: Any, right: Any) -> int:
 
 def _sort(values: Any, /, *, key: Any = None, reverse: Any = False) -> list[Any]:
     order = functools.cmp_to_key(_order)
-    return sorted(each(values), key=(lambda v: order(key(v))) if key else order, reverse=bool(whole(reverse)))
+    return sorted(
+        each(values), key=order if key is None else lambda v: order(key(v)), reverse=bool(whole(reverse))
+    )
 
 
 def _all(values: Any, /) -> bool:
@@ -187,7 +191,12 @@ def _repeat(value: Any, /, times: Any) -> Iterator[Any]:
 
 
 def _accumulate(several: Any, function: Any = None, /, *, initial: Any = None) -> Iterator[Any]:
-    return (entry for entry in itertools.accumulate(each(several), function or add, initial=initial))
+    return (
+        entry
+        for entry in itertools.accumulate(
+            each(several), add if function is None else function, initial=initial
+        )
+    )
 
 
 def _reduce(function: Any, several: Any, /, *start: Any) -> Any:

@@ -114,8 +114,10 @@ def contains(several: Any, value: Any) -> bool:
     """``value in several``."""
     if type(several) is range and type(value) in (int, bool, Fraction):
         return value == value // 1 and value // 1 in several
-    if type(several) in (dict, MappingProxyType):
+    if type(several) in (dict, MappingProxyType, _VIEWS[0]):
         return key(value) in several
+    if type(several) is _VIEWS[2] and type(value) is tuple and len(value) == 2:
+        key(value[0])
     if type(several) is str:
         if type(value) is not str:
             raise Refused("what is looked for in a text must be a text")
