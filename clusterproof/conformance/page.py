@@ -13,13 +13,25 @@ if TYPE_CHECKING:
     from clusterproof.conformance.report import Reached, Report
 
 ANSWERS = {
-    "conforms": "{implementation} conforms to {algorithm}: it {sentence}.",
-    "variant": "{implementation} is a variant of {algorithm}: it {sentence}.",
-    "differs": "{implementation} differs from {algorithm}.",
+    "conforms": "{implementation} conforms to the algorithm {algorithm}: it {sentence}.",
+    "variant": "{implementation} is a variant of the algorithm {algorithm}: it {sentence}.",
+    "differs": "{implementation} differs from the algorithm {algorithm}.",
     "unusable": "{implementation} cannot be compared with {algorithm}: {sentence}.",
     "inconclusive": "{implementation} was not compared with {algorithm}: {sentence}.",
 }
 """First line of the page by verdict."""
+SYMBOLS = {
+    "y_i": "model of client i",
+    "g_i": "its gradient",
+    "c_i": "its control",
+    "K_i": "its local steps",
+    "p_i": "its weight",
+    "eta": "local step size",
+    "gamma": "server step size",
+    "sum_S": "sum over participants",
+    "1/N": "share of one of N clients",
+}
+"""Meanings of the symbols in a definition's round."""
 MOST_LISTED = 4
 """Largest number of hypotheses that a page lists."""
 WIDTH, MARGIN = 80, 15
@@ -47,7 +59,7 @@ def cause(report: Report) -> list[str]:
         lines += _wrapped(f"First failing check: {first.probe}. It tests {first.meaning}.")
         lines += _wrapped(f"{first.difference}.", indent="  ")
     if report.unseen:
-        lines += [f"These runs would not show {_counted(len(report.unseen), 'known mistake')}:"]
+        lines += [f"Code with {_counted(len(report.unseen), 'known mistake')} would pass these runs:"]
         lines += _listed(report.unseen)
     return lines
 
@@ -83,8 +95,10 @@ def _sizes(reached: Reached) -> Iterator[str]:
     )
     yield from _entry("rounds", [_range(reached.rounds)])
     yield from _entry("samples", [f"{_range(reached.samples)} of a client"])
-    largest = f"{reached.model:.3g} norm of a model, {reached.move:.3g} change of an entry in a round,"
-    yield from _entry("at most", [f"{largest} {reached.gradient:.3g} norm of a gradient at the start"])
+    yield from _entry(
+        "models", [f"norms to {reached.model:.3g}; an entry moves by up to {reached.move:.3g} in a round"]
+    )
+    yield from _entry("gradients", [f"norms to {reached.gradient:.3g} at the start"])
 
 
 def _definition(report: Report) -> Iterator[str]:
@@ -108,6 +122,8 @@ def _origin(source: str, equation: str, paper_was_read: bool) -> Iterator[str]:
     checked = "checked" if paper_was_read else "could not check"
     yield from _entry("", [f"We {checked} it against the paper."])
     yield from _entry("round", equation.split("; "))
+    used = [f"{symbol}: {meaning}" for symbol, meaning in SYMBOLS.items() if symbol in equation]
+    yield from _entry("symbols", ["; ".join(used)] if used else [])
 
 
 def _settings(values: Mapping[str, Any]) -> str:

@@ -50,9 +50,9 @@ def file(tmp_path: Path) -> str:
 @pytest.mark.parametrize(
     ("name", "algorithm", "options", "status", "words"),
     [
-        ("Right", "scaffold", (), 0, "Right conforms to scaffold"),
-        ("Own", "fedavg", (), 0, "Own conforms to fedavg"),
-        ("Right", "scaffold", ("--set", "option=I"), 0, "Right conforms to scaffold"),
+        ("Right", "scaffold", (), 0, "Right conforms to the algorithm scaffold"),
+        ("Own", "fedavg", (), 0, "Own conforms to the algorithm fedavg"),
+        ("Right", "scaffold", ("--set", "option=I"), 0, "Right conforms to the algorithm scaffold"),
         ("Doubled", "fedprox", (), 1, "prox-doubled"),
         ("Equal", "fedavg", (), 4, "weighting = clients"),
         ("Doubled", "fedprox", ("--set", "proximal=0"), 3, "Doubled was not compared with fedprox"),
