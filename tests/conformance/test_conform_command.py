@@ -78,7 +78,7 @@ def test_exit_statuses(
     assert main(["conform", f"{file}:{name}", "--as", algorithm, *options]) == status
     output = capsys.readouterr().out
     assert words in " ".join(output.split())
-    assert len(output.splitlines()) <= 45
+    assert len(output.splitlines()) <= 50
     assert max(map(len, output.splitlines())) <= 80
 
 
