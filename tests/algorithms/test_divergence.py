@@ -33,7 +33,7 @@ COMPARED = ("cfl", "fpfc", "gradient-loss", "sofl")
 @pytest.mark.parametrize("replicates", [None, 2])
 @pytest.mark.parametrize("name", COMPARED)
 def test_a_client_that_is_not_finite_is_named_before_clients_are_compared(name, replicates):
-    with pytest.raises(InvalidArgument, match=r"step_size is 0.5.*that of client 4 is not. Lower it"):
+    with pytest.raises(InvalidArgument, match=r"step_size is 0.5.*client 4.*Lower it"):
         run(ALGORITHMS[name](step_size=0.5), BROKEN, rounds=2, replicates=replicates)
 
 

@@ -85,7 +85,7 @@ def test_a_data_set_brings_its_settings_and_a_user_s_go_first() -> None:
 @pytest.mark.parametrize(
     ("values", "rule"),
     [
-        ({"rouds": 3}, "write rounds"),
+        ({"rouds": 3}, "Write rounds"),
         ({"rounds": 0}, "at least 1"),
         ({"rounds": 2.5}, "wrong type"),
         ({"momentum": 1.0}, "below 1"),

@@ -248,5 +248,5 @@ def test_a_scheduler_that_is_none_is_refused(tmp_path: Path, monkeypatch: pytest
 
 def test_without_dask_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(InvalidArgument, match=r"needs distributed .* install the extra `dask`"):
+    with pytest.raises(InvalidArgument, match=r"needs distributed .* [Ii]nstall the extra `dask`"):
         compute(squares(tmp_path / "log"), tmp_path / "units", dask="tcp://127.0.0.1:1")

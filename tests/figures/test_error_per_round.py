@@ -71,7 +71,7 @@ def test_two_lists_make_a_run_for_each_combination_and_parameters_of_other_algor
     momenta = [r", $\beta$ = 0.5", r", $\beta$ = 0.9"]
     expected = [f"cfl-mgd, {kappa}{momentum}" for kappa in kappas for momentum in momenta]
     assert list(figure.runs()) == [*expected, *(f"ifca, {kappa}" for kappa in kappas)]
-    with pytest.raises(InvalidArgument, match="make 8 runs"):
+    with pytest.raises(InvalidArgument, match="must make 1 to 7 runs, and 8"):
         ErrorPerRound(momentum=[0, 0.1, 0.2, 0.3], kappa=[1, 2])
 
 

@@ -172,9 +172,9 @@ def test_losses_that_are_no_numbers_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("section", "table", "argument"),
     [
-        ("algorithm", {"name": "local"}, "algorithm.name = 'local'"),
-        ("training", {"test_assignment": "train"}, "training.test_assignment = 'train'"),
-        ("training", {"after_local_training": True}, "training.after_local_training = True"),
+        ("algorithm", {"name": "local"}, "algorithm.name is 'local'"),
+        ("training", {"test_assignment": "train"}, "training.test_assignment is 'train'"),
+        ("training", {"after_local_training": True}, "training.after_local_training is True"),
     ],
 )
 def test_what_needs_the_training_clients_tests_says_so(

@@ -316,7 +316,7 @@ def test_show_says_what_the_lines_are_and_rest_on(
         "    digit = 5, line = second\n    5 > 4 (most)\n",
     ):
         assert words in pages["p/mixed"]
-    assert "Its lines are of several kinds" in " ".join(pages["p/mixed"].split())
+    assert "Its lines have several sources" in " ".join(pages["p/mixed"].split())
     assert "!= of symbols is no hypothesis" in " ".join(pages["p/unequal"].split())
     assert "The paper" not in pages["p/unequal"]  # nothing is known of the paper of a reader's claim
     assert "Ours: no source prints it." in " ".join(pages["cfl-mgd/theorem-d"].split())

@@ -165,7 +165,7 @@ def test_an_altered_record_shows_nothing(folder: Path, lines: Callable[..., list
         ("certified", lambda record: record.update(witness={"step": 3})),
         ("certified", lambda record: record.update(witness={"step": "9" * 10**5})),
         ("certified", lambda record: record.update(statement="other")),
-        ("certified", lambda record: record.update(line="\ud800\x1b[2J")),
+        ("certified", lambda record: record.update(line="\x1b[2J")),
         ("certified", lambda record: record.update(digest="0" * 64)),
         ("every-function", lambda record: record["settings"].pop()),
         ("every-function", lambda record: record["settings"][0].update(paths=[])),

@@ -117,7 +117,7 @@ def test_help_has_the_options_of_what_is_named_with_their_defaults(
     monkeypatch.setenv("COLUMNS", "80")
     status, output, _ = run_command(capsys, "--algorithm", name, "--help")
     assert status == 0
-    assert len(output.splitlines()) < 120
+    assert len(output.splitlines()) <= 120
     flags = set(re.findall(r"^│ --([a-z0-9-]+)", output, flags=re.MULTILINE))
     parameters = {
         "models" if key == "clusters" else key for key in vars(configure({"name": name}).make_algorithm())
@@ -228,7 +228,7 @@ def test_a_disk_that_fills_keeps_the_last_checkpoint_and_says_how_to_go_on(
     output, errors = capsys.readouterr()
     assert (status, errors.count("\n")) == (2, 1)
     assert "No space left on device" in errors
-    assert f"make space; `clusterproof train --resume {out}` then goes on after round 2" in errors
+    assert f"Make space; `clusterproof train --resume {out}` then goes on after round 2" in errors
     assert "test accuracy" in output, "what was measured must not be lost"
     assert rounds_kept(out) == 2
     assert not list(out.rglob("*.partial"))

@@ -147,7 +147,7 @@ def test_models_start_apart_by_the_given_generator_alone() -> None:
 
 
 def test_a_module_that_vmap_does_not_take_is_refused_by_that_engine() -> None:
-    with pytest.raises(InvalidArgument, match="use 'serial'"):
+    with pytest.raises(InvalidArgument, match="Use 'serial'"):
         ImageTask(partition=random_partition((3, 3)), network=network(lambda: Positions(True)), engine="vmap")
 
 

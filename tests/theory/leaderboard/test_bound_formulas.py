@@ -123,10 +123,10 @@ def test_values_at_the_ends_of_the_numbers(value: float | Fraction, reason: str 
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"rounds": []}, "^rounds = "),
-        ({"rounds": [3, 0]}, "^rounds = 0"),
-        ({"server_step_size": 0}, "^server_step_size = .*must be greater than 0"),
-        ({"step_size": 0}, "^step_size = "),
+        ({"rounds": []}, "^rounds is "),
+        ({"rounds": [3, 0]}, "^rounds is 0"),
+        ({"server_step_size": 0}, "^server_step_size is .*must be greater than 0"),
+        ({"step_size": 0}, "^step_size is "),
     ],
 )
 def test_settings_without_rounds_or_steps_are_refused(changed: dict[str, Any], message: str) -> None:

@@ -245,7 +245,7 @@ TRAINED = FedAvg(step_size=0.1, local_steps=3, server_step_size=0.7)
     [
         (EXPECTED, IN_HALVES, {"normalisation": "participants"}, "gradients are divided by |S|, not by N"),
         (QUADRATIC, TRAINED, {"server_step_size": 1.0}, "the server's step size has no effect"),
-        (EXPECTED, CFLMGD(step_size=0.1, momentum=0.5), {"momentum": 0.45}, "momentum is 0.45 whatever is"),
+        (EXPECTED, CFLMGD(step_size=0.1, momentum=0.5), {"momentum": 0.45}, "momentum is 0.45"),
         # no mistake of the bank is four local steps for two
         (QUADRATIC, FedAvg(step_size=0.1, local_steps=2), {"local_steps": 4}, ""),
     ],
