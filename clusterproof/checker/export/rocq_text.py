@@ -27,7 +27,7 @@ OWN = """
     program given claim before env entries goal instances certified admissible violated vacuous theorems shown place
     string bool nat list option prod sum unit tt nil cons Some None True False true false not and or conj proj1 proj2
     fst snd eq eq_refl or_introl or_intror ex_intro Logic I INR IZR Rnot_le_lt Rle_antisym lra Case Lemma Formulas
-    case cases nth holds stated
+    case cases nth map holds stated
 """
 DECLARED = r"(?:Definition|Fixpoint|Lemma|Theorem|Inductive|Record) (\w\w+)|\| ([A-Z]\w+)"
 """What declares a name in the library, or is a constructor there."""
