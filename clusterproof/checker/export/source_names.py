@@ -25,9 +25,9 @@ def naming(names: dict[int, tuple[Any, str]], kind: type) -> Iterator[None]:
                 note(((f"{name}_{k}", entry) for k, entry in enumerate(value)), own=False)
             elif hasattr(value, "_values"):
                 note(zip(value._fields, value._values, strict=True), own=own)
-            elif isinstance(value, kind) and value.parts and not name.startswith((".", "_")):  # type: ignore[attr-defined]
+            elif isinstance(value, kind) and value.parts and not name.startswith((".", "_")):  # type: ignore[attr-defined]  # of this kind
                 if (
-                    own and value.operator in PROPER  # type: ignore[attr-defined]
+                    own and value.operator in PROPER  # type: ignore[attr-defined]  # likewise
                 ):  # a name of its own says more than a place in a tuple
                     proper.setdefault(id(value), (value, name))
                 names.setdefault(id(value), (value, name))
