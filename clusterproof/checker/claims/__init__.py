@@ -1,8 +1,9 @@
-"""Claims: typed functions that state theorems, and the words in which they are written.
+"""Claims: typed functions that state theorems, and the functions and ranges that a claim's text uses.
 
-A check passes through six files: ``claims/statement`` (a function and its instances), ``claims/space`` (the ranges of
-its quantities), ``search/plan`` (which instances are tried), ``search/evidence`` (which of them are kept),
-``kernel/words`` (what they prove) and ``report/verdict`` (the verdict on each line).
+To follow a check through the code, read these files in this order. ``claims/statement`` evaluates a function on an
+instance. ``claims/space`` holds the ranges of its quantities. ``search/strategy`` chooses the instances that are tried,
+and ``search/evidence`` keeps the best of them. ``kernel/words`` decides what the evidence proves, and
+``report/verdict`` gives each line its verdict.
 """
 
 from clusterproof.checker.claims.arrays import matrices, vectors

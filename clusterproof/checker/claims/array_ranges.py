@@ -1,4 +1,4 @@
-"""Quantities of several numbers: how the search changes them, and which symbols a proof uses for them."""
+"""Quantities that consist of several numbers, such as arrays: how the search draws, changes and simplifies them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from clusterproof.common import InvalidArgument
 from clusterproof.common.validation import check_count
 
 CANDIDATES = 6
-"""Largest number of values that are tried, one by one, in place of an entry."""
+"""Largest number of values that the search tries in place of an entry, one at a time."""
 BLOCKS = 8
-"""Number of parts into which the entries are split; a block is at least one such part."""
+"""Largest number of blocks into which the search splits the entries of an array."""
 SIMPLER = 4
-"""Number of simpler values that are tried in place of an entry."""
+"""Largest number of simpler values that the search tries in place of an entry."""
 
 
 def check_length(size: Any, at_least: int = 0) -> None:
@@ -30,17 +30,17 @@ def check_length(size: Any, at_least: int = 0) -> None:
 
 
 class Several(Range):
-    """A quantity of several numbers."""
+    """Range of a quantity that consists of several numbers."""
 
     complete = False
 
     @abstractmethod
     def fit(self, value: Any, so_far: Instance) -> Any:
-        """Return the value of the range nearest to one that was drawn for other earlier quantities."""
+        """Return the value of the range nearest to the given one, which may have been drawn for other quantities."""
 
     @abstractmethod
     def extremes(self, so_far: Instance) -> list[Any]:
-        """Return a few values at the ends of the range."""
+        """Return a few extreme values of the range, such as constant arrays."""
 
     @abstractmethod
     def near(self, value: Any, so_far: Instance, stream: np.random.Generator) -> Any:
@@ -48,25 +48,25 @@ class Several(Range):
 
     @abstractmethod
     def changes(self, value: Any, so_far: Instance) -> Iterator[Any]:
-        """Yield values in which one entry or one block differs, in the order of the entries."""
+        """Yield values that differ from the given one in one entry or one block, in the order of the entries."""
 
     @abstractmethod
     def simpler(self, value: Any, so_far: Instance) -> list[Any]:
-        """Return values that are simpler, the simplest first."""
+        """Return values that are simpler than the given one, the simplest first."""
 
     @abstractmethod
     def bits(self, value: Any, so_far: Instance) -> float:
-        """Return roughly how many bits the value takes; each further number counts at least one."""
+        """Return roughly how many bits the value takes. Every number in the value adds at least one bit."""
 
 
 class Entrywise(Several):
-    """An array of some shape whose entries share one range, ``entries``."""
+    """Range of arrays of some shape whose entries share one range, ``entries``."""
 
     entries: Any
 
     @abstractmethod
     def lengths(self) -> tuple[Any, ...]:
-        """Return the numbers of entries along each axis: integers, or functions of earlier quantities."""
+        """Return the number of entries along each axis: an integer, or a function of earlier quantities."""
 
     def __post_init__(self) -> None:
         for size in self.lengths():
@@ -86,7 +86,7 @@ class Entrywise(Several):
 
     @abstractmethod
     def made(self, entries: Sequence[Any], so_far: Instance) -> Any:
-        """Return the value that has these entries."""
+        """Return the value with the given entries."""
 
     @abstractmethod
     def flat(self, value: Any) -> list[Any]:
@@ -98,7 +98,7 @@ class Entrywise(Several):
         return isinstance(self.entries, Interval) and isinstance(self.entries.cast(0), float)
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> Any:
-        """Draw the entries: independently, or from two values, or 0 except for one."""
+        """Draw independent entries, or entries with one of two values, or zeros with one other entry."""
         size, kind = self.size(so_far), stream.random()
         if min(self.shape_of(so_far)) < 0:
             return None
@@ -114,7 +114,7 @@ class Entrywise(Several):
         return self.made(drawn, so_far)
 
     def fit(self, value: Any, so_far: Instance) -> Any:
-        """Drop the last entries, or repeat the last one."""
+        """Fit a value to the shape: drop its last entries, or repeat the last entry."""
         if self.holds(value, so_far):
             return value
         shape = self.shape_of(so_far)
@@ -128,13 +128,13 @@ class Entrywise(Several):
         return self.made(entries, so_far)
 
     def extremes(self, so_far: Instance) -> list[Any]:
-        """Return constants, and entries that alternate."""
+        """Return constant arrays, and an array whose entries alternate between two values."""
         size, ends = self.size(so_far), self._candidates(so_far)[:2]
         patterns = [(end,) for end in ends] + ([tuple(ends)] if len(ends) > 1 else [])
         return [self.made([p[i % len(p)] for i in range(size)], so_far) for p in patterns]
 
     def _candidates(self, so_far: Instance) -> list[Any]:
-        """Return the ends of an entry first, then simple values."""
+        """Return values to try for one entry: the ends of its range first, then simple values."""
         if isinstance(self.entries, Interval):
             low, high = self.entries.tried_ends(so_far)
             simple = [self.entries.cast(each) for each in (0, 1, -1, (low + high) / 2)]
@@ -145,7 +145,7 @@ class Entrywise(Several):
         return list(dict.fromkeys(every))[:CANDIDATES]
 
     def near(self, value: Any, so_far: Instance, stream: np.random.Generator) -> Any:
-        """Move, replace or swap entries, or replace a block of them."""
+        """Change the value slightly: move, replace or swap entries, or replace a block of entries."""
         entries = self.flat(value)
         size, kind = len(entries), stream.random()
         if not size:
@@ -165,7 +165,7 @@ class Entrywise(Several):
         return changed if self.holds(changed, so_far) else value
 
     def changes(self, value: Any, so_far: Instance) -> Iterator[Any]:
-        """Replace each entry, then each block of a half, a quarter and an eighth of them."""
+        """Replace single entries first, then blocks of a half, a quarter and an eighth of the entries."""
         entries = self.flat(value)
         size, candidates = len(entries), self._candidates(so_far)
         blocks = [(index, index + 1) for index in range(size)]
@@ -184,7 +184,7 @@ class Entrywise(Several):
                     yield self.made([*entries[:first], *[each] * (last - first), *entries[last:]], so_far)
 
     def simpler(self, value: Any, so_far: Instance) -> list[Any]:
-        """Return constants, then blocks of the simplest value, then values in which one entry is simpler."""
+        """Return constant arrays, then arrays with a block of the simplest value, then ones with a simpler entry."""
         entries = self.flat(value)
         if not entries:
             return []
@@ -205,7 +205,7 @@ class Entrywise(Several):
         return [self.made(move, so_far) for move in moves if move != entries]
 
     def bits(self, value: Any, so_far: Instance) -> float:
-        """Return the bits of all entries, plus one for each."""
+        """Return the number of bits of all entries, plus one bit for each entry."""
         return sum(1 + bits(self.entries, entry) for entry in self.flat(value))
 
     def encode(self, value: Any) -> Any:
@@ -218,7 +218,7 @@ class Entrywise(Several):
 
 
 def array_of(entries: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
-    """Return a read-only array: of dtype float if all entries are floats, else of dtype object with exact numbers."""
+    """Return a read-only array, of dtype float if all entries are floats, and otherwise of dtype object."""
     is_float = bool(len(entries)) and all(isinstance(each, float) for each in entries)
     array = np.empty(len(entries), dtype=float if is_float else object)
     array[:] = list(entries)

@@ -13,7 +13,7 @@ from clusterproof.checker.claims.ranges import EndLike, Interval, Range, end_of,
 from clusterproof.checker.kernel.ranges import Instance
 
 REAL = rationals(-2, 2, 4, upwards=True, downwards=True)
-"""All fractions; most of the values that are tried lie in [-2, 2]."""
+"""Range of all fractions; the search mostly tries values in [-2, 2]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class Arrays(Entrywise):
 
     @property
     def parts(self) -> tuple[Any, ...]:
-        """Numbers of entries along each axis, and the parts of the entries' range."""
+        """The number of entries along each axis, followed by the parts of the entries' range."""
         return *self.axes, *self.entries.parts
 
     def lengths(self) -> tuple[Any, ...]:
@@ -38,7 +38,7 @@ class Arrays(Entrywise):
         return f"an array of {shape} entries, each {self.entries.describe(so_far)}"
 
     def made(self, entries: Sequence[Any], so_far: Instance) -> np.ndarray:
-        """Return an array with these entries."""
+        """Return an array with the given entries."""
         return array_of(entries, self.shape_of(so_far))
 
     def flat(self, value: np.ndarray) -> list[Any]:
@@ -46,7 +46,7 @@ class Arrays(Entrywise):
         return list(value.ravel().tolist())
 
     def decode(self, code: Any) -> np.ndarray:
-        """Read a list of entries, or of rows; its shape is checked later."""
+        """Read a list of entries, or a list of rows. The caller checks the shape."""
 
         def read(part: Any, axes: int) -> Any:
             if axes == 0:
@@ -75,18 +75,10 @@ class Arrays(Entrywise):
 
 
 def vectors(length: EndLike, entries: Interval = REAL) -> Arrays:
-    """Return the range of vectors: read-only arrays, of dtype object for exact entries, so that ``x @ y`` is exact.
-
-    Parameters
-    ----------
-    length
-        Number of entries: an integer, or a function of earlier quantities, such as ``lambda rows: rows``.
-    entries
-        Range of each entry, by default all fractions. With ``reals`` the array has dtype float.
-    """
+    """Return the range of vectors: read-only arrays, of dtype object for exact entries, so that ``x @ y`` is exact."""
     return Arrays((end_of(length),), entries)
 
 
 def matrices(rows: EndLike, columns: EndLike, entries: Interval = REAL) -> Arrays:
-    """Return the range of matrices: read-only arrays like those in ``vectors``, so that ``A @ x`` is exact."""
+    """Return the range of matrices: read-only arrays like the ones of ``vectors``, so that ``A @ x`` is exact."""
     return Arrays((end_of(rows), end_of(columns)), entries)

@@ -37,34 +37,34 @@ ID = re.compile(r"[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*")
 
 
 class Claim(Generic[P, R]):
-    """A theorem in code. Calling it evaluates its function, so that a repair reuses the sides.
+    """A theorem in code. Calling it evaluates its function, so that a repaired claim can reuse the two sides.
 
     Attributes
     ----------
     id
         ``paper/name``.
     label
-        The statement's place in the paper.
+        Where the statement stands in the paper.
     source
-        ``printed``, what the paper states; ``reading``, a meaning given to an ambiguous sentence; or ``ours``. It
-        applies to lines that set none of their own, like ``error_kind``.
+        The source of the claim: ``printed``, ``reading`` or ``ours``, as for ``claim``. It applies to every line
+        without a source of its own.
     error_kind
-        What a counterexample shows: a ``false statement``, a ``misprint``, or ``wording``.
+        What a counterexample shows: a ``false statement``, a ``misprint``, or ``wording``. It applies like ``source``.
     title, text
         First line of the docstring, and the rest.
     statements
-        The claim's function, and further functions with other quantities.
+        The claim's function, followed by the functions that ``line`` and ``step`` add.
     repaired_by
         Ids of the claims that replace this one, or one of its lines.
     of_lines
         ``source``, ``error_kind``, ``repaired_by`` and ``ill_posed`` by line. The empty name holds the value for all
         other lines.
     bound
-        Bounds the errors of a run on a task; None for claims that are not about runs.
+        Function that bounds the errors of a run on a task; None for claims that are not about runs.
     expected, headline, rank
         As for ``claim``.
     places
-        Further places of the paper that the claim judges.
+        Further places of the paper that the claim checks.
     tight, says_nothing, quick
         As for ``claim``.
     """
@@ -104,37 +104,19 @@ class Claim(Generic[P, R]):
 
     @property
     def heading(self) -> str:
-        """The label, and whether the claim is a reading or ours."""
+        """The label, followed by the claim's source unless the source is ``printed``."""
         return heading_of(self.label, self.source)
 
     def of_line(self, name: str) -> dict[str, Any]:
-        """Return ``source``, ``error_kind``, ``repaired_by`` and ``ill_posed`` of a line."""
+        """Return ``source``, ``error_kind``, ``repaired_by`` and ``ill_posed`` for a line."""
         return {fact: values.get(name, values[""]) for fact, values in self.of_lines.items()}
 
     def line(self, name: str, **how: Any) -> Callable[[F], F]:
-        """State the claim for other quantities, as a line of its own.
-
-        Parameters
-        ----------
-        name
-            Name of the line.
-        how
-            ``evaluations``, ``replicates``, ``example``, ``multipliers`` as in ``Statement``.
-        """
+        """State the claim for other quantities; the decorated function becomes a line of the claim."""
         return self._add(name, role="statement", **how)
 
     def step(self, name: str, *, needed: bool = True, **how: Any) -> Callable[[F], F]:
-        """State a step of the claim's proof, as a line of its own.
-
-        Parameters
-        ----------
-        name
-            Name of the line.
-        needed
-            Whether the claim can be certified only if this step is.
-        how
-            As for ``line``.
-        """
+        """State a step of the claim's proof; the decorated function becomes a line of the claim."""
         return self._add(name, role="lemma" if needed else "step", **how)
 
     def _add(self, name: str, **how: Any) -> Callable[[F], F]:
@@ -149,12 +131,12 @@ class Claim(Generic[P, R]):
 
 
 class _Claims(Registry[Claim[..., Any]]):
-    """Dictionary of claims by id that imports the library's modules on first use."""
+    """Dictionary of claims by id; its first use imports the library's modules."""
 
     complete = False
 
     def complete_first(self) -> None:
-        """Import all modules that state claims, once."""
+        """Import all modules that state claims, on the first call only."""
         if not self.complete:
             self.complete = True
             if library():
@@ -162,7 +144,7 @@ class _Claims(Registry[Claim[..., Any]]):
 
 
 def _asking(name: str) -> Any:
-    """Return a method of dictionaries that first imports the library's claims, unless the key is already known."""
+    """Return a dictionary method that first imports the library's claims, unless its key is already known."""
     of_one = name in ("__contains__", "__getitem__", "get")
 
     def method(self: _Claims, *given: Any) -> Any:
@@ -180,7 +162,7 @@ for _name in (
     setattr(_Claims, _name, _asking(_name))
 
 REGISTRY: dict[str, Claim[..., Any]] = _Claims("All claims by id.")
-"""All claims by id."""
+"""All claims by id; the first use imports the library's claims."""
 
 
 def claim(
@@ -203,67 +185,68 @@ def claim(
 ) -> Callable[[Callable[P, R]], Claim[P, R]]:
     """Register a typed function as a claim that ``check``, ``show``, ``replay`` and the command line can find.
 
-    The signature gives the quantities and their ranges, ``suppose`` in the body states a hypothesis, and the return
-    value gives the two sides: ``at_most``, ``at_least``, ``equal``, ``probability`` or ``expectation``. A dictionary of
-    these states several lines. Keyword-only parameters keep their defaults. The docstring is the statement in words.
-    The decorated function is called as before, and returns the sides.
+    The signature gives the quantities and their ranges. ``suppose`` in the body states a hypothesis. The return value
+    gives the two sides: ``at_most``, ``at_least``, ``equal``, ``probability`` or ``expectation``. A dictionary of such
+    values states several lines. Keyword-only parameters keep their defaults. The docstring states the theorem in words.
+    The decorated function can still be called; it returns the sides.
 
     A claim with several lines can set ``source``, ``error_kind``, ``repaired_by`` and ``ill_posed`` per line, by a
-    mapping from names of lines. The empty name stands for all others; without it they get the default.
+    mapping from names of lines. The empty name stands for all other lines. If it is missing, they get the default.
 
     Parameters
     ----------
     id
         ``paper/name``, in lower case.
     label
-        The statement's label in the paper; the id's last part if None.
+        The statement's label in the paper; if None, the part of the id after the slash.
     source
-        ``printed``, what the paper states; ``reading``, a meaning that is given to an ambiguous or informal sentence;
-        or ``ours``, a statement of the author of the claim, such as a repair.
+        The source of the claim. ``printed`` is the paper's sentence. ``reading`` is one meaning of an ambiguous or
+        informal sentence. ``ours`` is a statement by the claim's author, such as a repaired claim.
     error_kind
         What a counterexample shows: a ``false statement``, a ``misprint`` or ``wording``.
     repaired_by
-        Id of the claim that replaces this one, or several ids. Each must be known when the claim is checked.
+        Id of the claim that replaces this one, or several ids. Each of these claims must be known when this one is
+        checked.
     bound
-        Function for the errors that the claim allows on a run, for ``assert_holds``, ``bound`` and ``check --trace``.
-        It takes the task, the trace and a failure probability or None. It returns the allowed errors, broadcastable to
-        ``trace.errors``, or ``expectation(samples, ...)`` with the replicates of the run as first axis, or a
-        ``TraceBound``. ``suppose`` in it states a hypothesis on the run.
+        Function that gives the errors that the claim allows on a run. ``assert_holds``, ``bound`` and ``check --trace``
+        use it. Its arguments are the task, the trace, and a failure probability or None. It returns the allowed errors,
+        broadcastable to ``trace.errors``; or ``expectation(samples, ...)`` with the replicates of the run as first
+        axis; or a ``TraceBound``. ``suppose`` inside the function states a hypothesis on the run.
     tight
-        Whether the claim says that its bound is attained.
+        Whether the claim states that its bound is attained.
     ill_posed
         Whether a counterexample shows that the statement has no single meaning.
     says_nothing
-        Why the claim is vacuous if its function is certified. The function then states that the bound holds for every
-        output of the algorithm.
+        The reason that makes the claim vacuous if its function is certified. The function must then state that the
+        bound holds for every output of the algorithm.
     quick
-        Whether `check --paper` includes it without ``--all``.
+        Whether `check --paper` includes the claim without ``--all``.
     expected
-        The verdict that a claim of the catalogue must get. For a consistent claim it also says how sharp the claim is,
-        such as ``consistent, sharp within 2``.
+        The verdict that a claim of the catalogue must get. For a consistent claim, the text also states how tight the
+        bound is, such as ``consistent, sharp within 2``.
     headline
-        Whether `check` without arguments evaluates the claim. If it is a sentence, the page of `check` prints it,
-        provided that the verdict is the expected one.
+        Whether `check` without arguments evaluates the claim. If the value is a sentence, the page of `check` prints
+        it, provided that the claim gets the expected verdict.
     rank
-        Rank of the headline's sentence within its paper, 1 for the most important.
+        Rank of this sentence among the sentences of its paper, 1 for the most important one.
     places
-        Further places of the paper that the claim judges, besides the one at the start of its label. Separate them by
+        Further places of the paper that the claim checks, besides the place at the start of its label. Separate them by
         semicolons, such as ``algorithm 1, line 8; (31)``. A place of another paper begins with that paper's name and a
         slash.
     how
         ``evaluations``: number of instances to try, by default 2 000, or 100 for random statements and drawn objects.
-        ``example``: an instance that is tried first, as a mapping, or several. ``replicates``: repetitions of each
-        random instance, 400 by default. For an expectation this is the maximum: 10 000 replicates are doubled up to it
-        while the interval contains the bound. ``multipliers``: your own multipliers for a proof about every function of
-        a class and every value of the other quantities (``docs/how-to/theorems-on-every-function.md``); the search
-        finds the missing ones.
+        ``example``: one or several instances to try first, each as a mapping. ``replicates``: number of repetitions of
+        each random instance, by default 400. For an expectation, ``replicates`` is the maximum: the checker starts with
+        10 000 replicates and doubles their number while the interval contains the bound. ``multipliers``: your own
+        multipliers for a proof about every function of a class and every value of the other quantities
+        (``docs/how-to/theorems-on-every-function.md``). The search finds the multipliers that you leave out.
 
     Raises
     ------
     InvalidArgument
-        If the id has another form or belongs to another function, if an option or a word is unknown, if ``repaired_by``
-        is no id, or if a parameter of the function has no range. Stating the same function again, as a notebook does,
-        replaces the claim.
+        If the id has another form or belongs to another function; if an option or a value is unknown; if
+        ``repaired_by`` is not an id; or if a parameter of the function has no range. No error is raised if the same
+        function is stated again, as in a notebook: the new claim replaces the old one.
 
     Examples
     --------
@@ -340,7 +323,7 @@ def facts_of_lines(**stated: Any) -> dict[str, dict[str, Any]]:
 
 
 def _statement(name: str, function: Callable[..., Any], **how: Any) -> Statement:
-    """Build a statement from a decorator's options."""
+    """Build a statement from the options of a decorator."""
     known = ("evaluations", "replicates", "example", "multipliers")
     for option, value in how.items():
         if option not in (*known, "role"):
@@ -353,7 +336,7 @@ def _statement(name: str, function: Callable[..., Any], **how: Any) -> Statement
 
 
 def _require_multipliers(hints: Any) -> None:
-    """Require a mapping from names to functions or lists of names."""
+    """Require a mapping from names to functions, or from names to lists of names."""
     rule = "must be functions, or lists of names of conditions, by the names of what must be shown"
     remedy = 'write it such as multipliers={"round 0": lambda step, n: {"0:0,1:0": 2 * step}}'
     if not isinstance(hints, Mapping) or not all(type(name) is str for name in hints):
@@ -365,7 +348,7 @@ def _require_multipliers(hints: Any) -> None:
 
 
 def _check_function(claim_id: str, function: Callable[..., Any]) -> None:
-    """Reject objects that are no functions, and annotations with names that are known only inside a function's body."""
+    """Reject an object that is not a function, and an annotation that uses a name of an enclosing function's body."""
     if not callable(function) or isinstance(function, type):
         raise InvalidArgument(claim_id, function, "must decorate a function", "put @claim(...) above a def")
     try:
@@ -377,7 +360,10 @@ def _check_function(claim_id: str, function: Callable[..., Any]) -> None:
 
 
 def _is_same(function: Any, known: Any) -> bool:
-    """Return whether a function is stated again; one file can be two modules, loaded and imported."""
+    """Return whether two functions are the same claim.
+
+    A file that is both loaded and imported defines each claim twice.
+    """
     if getattr(function, "__qualname__", "") != getattr(known, "__qualname__", None):
         return False
     file, other = (getattr(getattr(each, "__code__", None), "co_filename", "") for each in (function, known))
@@ -385,7 +371,7 @@ def _is_same(function: Any, known: Any) -> bool:
 
 
 def heading_of(label: str, source: str, error_kind: str = "false statement") -> str:
-    """Return a statement's place in the paper, then its source unless printed, and its kind of error unless usual."""
+    """Return the label, then the source unless it is ``printed``, then the kind of error unless it is the default."""
     word = {"printed": "", "reading": ", reading", "ours": " (ours)"}[source]
     return f"{label}{word}" + ("" if error_kind == "false statement" else f" ({error_kind})")
 
@@ -394,7 +380,7 @@ def heading_of(label: str, source: str, error_kind: str = "false statement") -> 
 
 
 def catalogue(paper: str | None = None) -> list[Claim[..., Any]]:
-    """List every claim, or the claims of one paper, sorted by id, with numbers in numerical order.
+    """List every claim, or every claim of one paper, sorted by id; numbers in ids are sorted by value.
 
     Raises
     ------
@@ -411,7 +397,7 @@ def catalogue(paper: str | None = None) -> list[Claim[..., Any]]:
 
 
 def _natural(text: str) -> list[tuple[bool, int, str]]:
-    """Return a sort key that puts equation-2 before equation-10."""
+    """Return a sort key that puts ``equation-2`` before ``equation-10``."""
     parts = re.findall(r"\d+|\D+", text)
     return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
 
@@ -422,7 +408,7 @@ def find_claim(claim_id: str) -> Claim[..., Any]:
     Raises
     ------
     InvalidArgument
-        If there is none; the message names the nearest ids.
+        If no claim has this id; the message names the nearest ids.
     """
     check_instance("id", claim_id, str, "give the id of a claim first, such as 'my-paper/lemma-2'")
     name = claim_id.partition("#")[0]
@@ -432,7 +418,7 @@ def find_claim(claim_id: str) -> Claim[..., Any]:
 
 
 def _what_to_name(name: str) -> str:
-    """Return what to type in place of an unknown name: a file, a folder, or one of the nearest ids."""
+    """Return what the user can type instead of an unknown name: a file, a folder, or one of the nearest ids."""
     for path in (name, f"{name}.py", name.partition(":")[0], f"{name.rpartition('.')[0]}.py"):
         if os.path.isdir(path):
             return f"write {shlex.quote(path)}/ for the files in this folder"
@@ -448,18 +434,18 @@ def _what_to_name(name: str) -> str:
 
 
 def arguments_of(claim_id: str) -> str:
-    """Return the arguments that name a claim on the command line: its id, preceded by the file of a user's claim."""
+    """Return what names a claim on the command line: its id, followed by its file if the claim is the user's own."""
     file = file_of(find_claim(claim_id).module)
     return claim_id if file is None else shlex.join([claim_id, file])
 
 
 def matching(pattern: str) -> list[Claim[..., Any]]:
-    """Look up a paper's claims, the claim with an id, or those whose ids match a pattern such as ``my-paper/lemma-*``.
+    """Look up all claims of a paper, the claim with an id, or all claims that match a pattern, ``my-paper/lemma-*``.
 
     Raises
     ------
     InvalidArgument
-        If there is none; the message names the nearest ids.
+        If no claim matches; the message names the nearest ids.
     """
     if not set(pattern) & set("*?["):
         is_paper = any(each.paper == pattern for each in REGISTRY.values())

@@ -1,4 +1,4 @@
-"""Members of a class as a claim's function is given them: drawn ones by formulas, and those that evidence lists."""
+"""Members of a class, in the form that a claim's function receives: drawn by formulas, or listed in stored evidence."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ Groups = Sequence[tuple[int, Class]]
 
 @dataclass(frozen=True)
 class Known:
-    """A function of a class, known at some points only, as the kernel reads it."""
+    """A function of a class, in the form that the kernel reads: its values are known only at some points."""
 
     code: dict[str, Any]
 
     def world(self, groups: Groups, reach: Fraction | None) -> World:
-        """Return the functions before any of their points has been requested."""
+        """Return the world of the function, in which the claim has not yet requested any point."""
         return _KnownWorld(groups, reach, self.code)
 
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Functions by formulas, each in an orthonormal basis of its own.
+    """Functions that are given by formulas; each formula has its own orthonormal basis.
 
     Attributes
     ----------
@@ -41,9 +41,10 @@ class Drawn:
     start, solution, minimum, further
         As in ``Listed``.
     formulas
-        (basis, formula) of each.
+        The basis and the formula of each function.
     asked
-        Triplets that were requested of each function: first at points, then proximal points and linear minima.
+        Triplets that were requested of each function: first its triplets at points, then proximal points and linear
+        minima.
     """
 
     groups: Groups
@@ -56,7 +57,7 @@ class Drawn:
 
     @property
     def code(self) -> dict[str, Any]:
-        """The requested triplets, as the kernel reads them."""
+        """The requested triplets, in the form that the kernel reads."""
         several = (self.asked.get(number, ({}, {})) for number in range(len(self.formulas)))
         return {
             "start": list(map(write, self.start)),
@@ -77,18 +78,18 @@ class Drawn:
         return list(map(write, _coordinates(point, len(self.start))))
 
     def world(self, groups: Groups, reach: Fraction | None) -> World:
-        """Return the functions before any of their points has been requested."""
+        """Return the world of the functions, in which the claim has not yet requested any point."""
         return _DrawnWorld(groups, reach, self)
 
     def further_point(self, number: int) -> Vector:
-        """Return a further point. If none is left that was drawn, make one from the others and keep it."""
+        """Return a further point. If all drawn ones are used up, make another one from them and store it."""
         while number >= len(self.further):
             half = plus((ZERO,) * len(self.start), plus(self.further[-1], self.start, -1), Fraction(1, 2))
             object.__setattr__(self, "further", (*self.further, plus(self.further[-3], half)))
         return self.further[number]
 
     def at_rest(self) -> Drawn:
-        """Return the same functions, started at the solution; all further points lie there as well."""
+        """Return the same functions with the start and all further points at the solution."""
         x = self.start if self.solution is None else self.solution
         return Drawn(self.groups, x, self.solution, self.minimum, (x,) * len(self.further), self.formulas)
 
@@ -98,13 +99,13 @@ def _coordinates(point: Point, dimension: int) -> Vector:
 
 
 class _TakesFloats(World):
-    """A world in which a claim is evaluated with floats; the kernel proves nothing about such a claim."""
+    """A world in which a claim may use floats. The kernel proves nothing about such a claim."""
 
     rounded = False
-    """Whether a float has occurred. From then on numbers are floats, and are compared as floats."""
+    """Whether a float has occurred. After the first float, all numbers are floats and are compared as floats."""
 
     def exact(self, value: Any) -> Any:
-        """Return a factor; a float remains unchanged."""
+        """Return a factor as a fraction that equals it, also if the factor is a float."""
         if not isinstance(value, float | np.floating):
             return super().exact(value)
         if not np.isfinite(value):
@@ -113,20 +114,20 @@ class _TakesFloats(World):
         return Fraction(float(value))
 
     def shown(self, value: Fraction) -> Fraction | float:
-        """Return a number as the claim's function gets it."""
+        """Return a number in the form that the claim's function receives."""
         return float(value) if self.rounded else value
 
 
 class _KnownWorld(_TakesFloats, Listed):
-    """The world of a counterexample, in which the claim's function is evaluated again."""
+    """The world of a counterexample, in which the checker evaluates the claim's function again."""
 
     def inner(self, left: Point, right: Point) -> Any:
-        """Return the inner product in the form that the claim's function gets."""
+        """Return the inner product in the form that the claim's function receives."""
         return self.shown(super().inner(left, right))
 
 
 class _DrawnWorld(_TakesFloats):
-    """The world of drawn functions, which answer at every point."""
+    """The world of drawn functions, which have a triplet at every point."""
 
     def __init__(self, groups: Groups, reach: Fraction | None, drawn: Drawn) -> None:
         super().__init__(groups, reach)
@@ -147,7 +148,7 @@ class _DrawnWorld(_TakesFloats):
         return Point(self, {place: entry for place, entry in enumerate(x) if entry})
 
     def inner(self, left: Point, right: Point) -> Any:
-        """Return the sum of the products of the coordinates."""
+        """Return the inner product of the coordinates."""
         return self.shown(sum((a * right.terms.get(place, ZERO) for place, a in left.terms.items()), ZERO))
 
     def is_zero(self, point: Point) -> bool:
@@ -181,7 +182,7 @@ class _DrawnOracle(Oracle):
         return self._world.at(tuple(inner(row, x) for row in rows))
 
     def at(self, point: Point) -> Triplet:
-        """Return the formula's triplet."""
+        """Return the triplet that the formula gives at the point, and store it."""
         gradient, value = self._at(point)
         return self._asked[0].setdefault(point.key, (point, self._outwards(gradient), value))
 
@@ -190,7 +191,7 @@ class _DrawnOracle(Oracle):
         return gradient, value if isinstance(self.definition, FunctionClass) else ZERO
 
     def implicit(self, point: Point, step: Fraction | None) -> Triplet:
-        """Return the formula's proximal point, or linear minimum."""
+        """Return the triplet at the proximal point, or at the linear minimum if ``step`` is None."""
         if step is None:
             assert isinstance(self._formula, Box)  # only sets have linear minima
             x = self._outwards(self._formula.minimise_linear(self._inwards(point)))

@@ -1,4 +1,4 @@
-"""Ranges of a claim's quantity that contain every function, operator or set of a class."""
+"""Ranges that contain every function, operator or set of a class."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from clusterproof.common import InvalidArgument
 Function: TypeAlias = Problem
 ConvexSet: TypeAlias = Problem
 Operator: TypeAlias = Problem
-"""The object that a claim's function receives."""
+"""The object that a claim's function receives for such a quantity."""
 Member = Known | Drawn
-"""Value of a quantity."""
+"""Value of such a quantity in an instance."""
 
 
 @dataclass(frozen=True, eq=False)
 class OfClass(Range, kernel_ranges.OfClass):
-    """A function, operator or set of a class, or a sum of them with one solution."""
+    """Range of the functions, operators or sets of a class, or of sums of several members with one common solution."""
 
     complete = False
     drawn = True
@@ -60,31 +60,31 @@ class OfClass(Range, kernel_ranges.OfClass):
 
     @property
     def depends_on(self) -> Sequence[str]:  # type: ignore[override]  # follows from the constants
-        """Earlier quantities that the constants name."""
+        """Earlier quantities that occur in the constants."""
         return self.names
 
     def world(self, value: Member, so_far: Instance) -> World:
-        """Return the functions before any of their points has been requested.
+        """Return the world of a value, in which the claim has not yet requested any point.
 
         Raises
         ------
         Refused
-            If there is no member of the class with these triplets.
+            If no member of the class has the triplets of the value.
         """
         return value.world(self.classes(so_far), self.distance(so_far))
 
     def distance(self, so_far: Instance) -> Fraction | None:
-        """Return the largest |start - solution|."""
+        """Return the largest allowed distance |start - solution|; None for no limit."""
         found: Fraction | None = self.constant("distance", kernel_ranges.value_of(self.reach, so_far))
         return found
 
     def constant(self, name: str, value: Any) -> Any:
-        """Return a constant of a class; a float keeps all its digits.
+        """Return a constant of a class as an exact number; a float keeps all its digits.
 
         Raises
         ------
         InvalidArgument
-            If it is infinite or NaN.
+            If the constant is infinite or NaN.
         """
         if not isinstance(value, float):
             return super().constant(name, value)
@@ -92,11 +92,11 @@ class OfClass(Range, kernel_ranges.OfClass):
         return Fraction(value)
 
     def passed(self, value: Member, so_far: Instance) -> Problem:
-        """Return the value in a fresh world, so that evaluations do not depend on one another."""
+        """Return the value in a new world, so that one evaluation does not affect another."""
         return problem(self.world(value, so_far))
 
     def holds(self, value: Any, so_far: Instance) -> bool:
-        """Return whether the value consists of functions, sets or operators of the classes."""
+        """Return whether the value consists of members of the given classes."""
         try:  # if earlier quantities lie outside their ranges, the class may not exist
             if type(value) is Drawn:
                 return value.groups == self.classes(so_far)
@@ -120,11 +120,11 @@ class OfClass(Range, kernel_ranges.OfClass):
                 raise InvalidArgument("a function", str(oracle.definition), rule, remedy)
 
     def encode(self, value: Member) -> Any:
-        """Write start, solution, minimum, further points and triplets as the kernel reads them."""
+        """Write start, solution, minimum, further points and triplets in the form that the kernel reads."""
         return value.code
 
     def for_kernel(self, value: Member) -> Any:
-        """Return the value as ``encode`` writes it."""
+        """Return the output of ``encode``."""
         return value.code
 
     def decode(self, code: Any) -> Known:
@@ -132,11 +132,11 @@ class OfClass(Range, kernel_ranges.OfClass):
         return Known(code)
 
     def key(self, value: Member) -> str:
-        """Return a key by which values differ, independent of the points that were requested."""
+        """Return a key that identifies the value and does not depend on the requested points."""
         return repr(value)
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> Drawn | None:
-        """Draw functions, sets and operators in fractions, with an exact solution; None if the class has no member."""
+        """Draw members of the classes in fractions, with an exact solution; None if a class is empty."""
         try:
             return draw(self.classes(so_far), self.distance(so_far), stream)
         except Refused:
@@ -144,7 +144,7 @@ class OfClass(Range, kernel_ranges.OfClass):
 
 
 def class_of(space: Space) -> str | None:
-    """Return the quantity that is a function of a class; None if there is none."""
+    """Return the name of the first quantity that is a member of a class; None if there is none."""
     names = [name for name, each in space.ranges.items() if isinstance(each, OfClass)]
     return names[0] if names else None
 
@@ -171,30 +171,30 @@ def functions(
     distance: EndLike | None = None,
     count: int = 1,
 ) -> Any:
-    """Return the range of every function of a class, from R^d for any d, with a start and, if convex, a minimiser.
+    """Return the range of every function on R^d, for any d, in a class. Each has a start and, if convex, a minimiser.
 
     Constants are ints, Fractions or functions of earlier quantities, such as ``lambda mu: mu``.
 
     Parameters
     ----------
     smoothness
-        L: the gradient is L-Lipschitz. None for functions that need not be differentiable; then ``f.gradient`` is any
-        subgradient, the same one at the same point.
+        L: the gradient is L-Lipschitz. If None, the functions need not be differentiable. Then ``f.gradient`` is any
+        subgradient, always the same one at the same point.
     strong_convexity
         mu: f - mu |x|^2 / 2 is convex.
     lipschitz
         M: every subgradient has at most this length.
     convex
-        False for smooth functions that need not be convex: they have ``f.minimum`` and no ``f.minimiser``.
+        False for smooth functions that need not be convex; they have ``f.minimum``, but no ``f.minimiser``.
     distance
-        Largest |start - minimiser|; ``f.distance`` is this number.
+        Largest |start - minimiser|, which ``f.distance`` returns.
     count
-        Number of functions, ``f.parts``, whose mean is f.
+        Number of the functions ``f.parts``; f is their mean.
 
     Raises
     ------
     InvalidArgument
-        If a constant is of another type, negative, or contradicts another one.
+        If a constant has another type, is negative, or contradicts another constant.
     """
     if not convex and (distance is not None or count != 1):
         raise InvalidArgument(
@@ -217,7 +217,7 @@ def sets(*, diameter: EndLike | None = None) -> Any:
     Parameters
     ----------
     diameter
-        D: two points of the set are at most this far apart; None for no limit.
+        D: the largest distance between two points of the set; None for no limit.
     """
     return _of_class(SetClass, {"diameter": diameter})
 
@@ -230,7 +230,7 @@ def operators(
     lipschitz: EndLike | None = None,
     distance: EndLike | None = None,
 ) -> Any:
-    """Return the range of every operator of a class, with a start and a zero, ``A.solution``.
+    """Return the range that contains every operator of a class. Each operator has a start and a zero, ``A.solution``.
 
     Parameters
     ----------
@@ -239,9 +239,10 @@ def operators(
     cocoercivity
         beta: <A x - A y, x - y> >= beta |A x - A y|^2.
     lipschitz
-        L: |A x - A y| <= L |x - y|. With ``monotone=False`` alone, as for nonexpansive operators, ``A.solution`` is a
-        fixed point instead of a zero. Together with another condition the pairwise conditions are only necessary: they
-        suffice for a certificate, but a violation needs an explicit operator.
+        L: |A x - A y| <= L |x - y|. With ``monotone=False`` and no other condition, as for nonexpansive operators,
+        ``A.solution`` is a fixed point instead of a zero. If you combine ``lipschitz`` with another condition, the
+        pairwise conditions are only necessary. They suffice for a certificate, but a violation needs an explicit
+        operator.
     distance
         Largest |start - solution|.
     """
@@ -263,19 +264,13 @@ INFINITE = {
     "strong_monotonicity": "leave it out for 0",
     "cocoercivity": "leave it out",
 }
-"""What to write instead of a constant that is infinite or NaN."""
+"""What the user can write in place of a constant that is infinite or NaN."""
 
 
 def _of_class(
     kind: type[Class], constants: Mapping[str, Any], distance: EndLike | None = None, count: int = 1
 ) -> OfClass:
-    """Return the range of a class with these constants, as the kernel defines it.
-
-    Raises
-    ------
-    InvalidArgument
-        If a constant is no exact number, negative, or contradicts another one.
-    """
+    """Return the range of a class with the given constants, as the kernel defines it."""
     given: dict[str, Any] = {
         name: end_of(value) for name, value in {**constants, "distance": distance}.items()
     }
@@ -290,7 +285,7 @@ def _of_class(
     try:
         require_numbers(None if isinstance(reach, End) else reach)
         depends = any(isinstance(value, End) for value in given.values())
-        if kind is FunctionClass or not depends:  # constants of sets and operators are not symbols
+        if kind is FunctionClass or not depends:  # other classes take no symbols
             kind(**{name: any_number if isinstance(end, End) else end for name, end in given.items()})
     except Refused as refused:
         raise InvalidArgument(

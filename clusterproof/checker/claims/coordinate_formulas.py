@@ -1,4 +1,4 @@
-"""Functions, sets and operators by formulas in coordinates: piecewise linear derivatives, boxes, and turned pairs."""
+"""Formulas for functions, sets and operators: piecewise linear derivatives, boxes, and turns of coordinate pairs."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ ZERO = Fraction(0)
 
 @dataclass(frozen=True)
 class Slope:
-    """A piecewise linear derivative, with one piece more than it has knots.
+    """A piecewise linear derivative of one variable; the number of pieces is the number of knots plus one.
 
     Attributes
     ----------
     knots
-        Points where pieces meet, in order.
+        Points at which two pieces meet, in increasing order.
     pieces
-        (a, b, c): the derivative a t + b of the function a t^2 / 2 + b t + c.
+        (a, b, c) for each piece: there the function is a t^2 / 2 + b t + c, and its derivative is a t + b.
     chosen
-        The derivative that is returned at each knot.
+        The derivative that the formula returns at each knot.
     """
 
     knots: tuple[Fraction, ...]
@@ -44,9 +44,10 @@ class Slope:
         derivative: Fraction,
         share: Fraction,
     ) -> Slope:
-        """Return the derivative with given curvatures, jumps and value at one point; the function is 0 there.
+        """Return a derivative with the given curvatures and jumps, and the given value at ``at``.
 
-        At a knot the value is a share of the jump above its lower end.
+        The function is 0 at ``at``. At a knot, the derivative lies above the lower end of its jump by ``share`` times
+        the jump.
         """
         middle = bisect_left(knots, at)
         lower = derivative - (share * jumps[middle] if middle < len(knots) and knots[middle] == at else 0)
@@ -62,14 +63,14 @@ class Slope:
         return cls(tuple(knots), tuple(pieces), tuple(ends))
 
     def at(self, t: Fraction) -> tuple[Fraction, Fraction]:
-        """Return the derivative and the value."""
+        """Return the derivative and the value of the function at a point."""
         place = bisect_left(self.knots, t)
         a, b, c = self.pieces[place]
         known = place < len(self.knots) and self.knots[place] == t
         return self.chosen[place] if known else a * t + b, (a * t / 2 + b) * t + c
 
     def prox(self, t: Fraction, step: Fraction) -> Fraction:
-        """Return u with u + step g = t for a derivative g there, where 1 + step a > 0."""
+        """Return u with u + step g = t, with g the derivative at u. Every piece needs 1 + step a > 0."""
         for knot, (a, b, _), (c, d, _) in zip(self.knots, self.pieces, self.pieces[1:], strict=False):
             if t < knot + step * (a * knot + b):
                 return (t - step * b) / (1 + step * a)
@@ -79,7 +80,7 @@ class Slope:
         return (t - step * b) / (1 + step * a)
 
     def infimum(self) -> Fraction:
-        """Return the least value of a function that does not decrease at either end."""
+        """Return the infimum of a function that increases or is constant towards both ends."""
         candidates = list(self.knots)
         for place, (a, b, _) in enumerate(self.pieces):
             if a > 0 and place == bisect_left(self.knots, -b / a):
@@ -90,7 +91,7 @@ class Slope:
 def _continued(
     piece: tuple[Fraction, Fraction, Fraction], t: Fraction, curvature: Fraction, jump: Fraction
 ) -> tuple[Fraction, Fraction, Fraction]:
-    """Return a piece of another curvature with the same value at t, whose derivative is larger by a jump."""
+    """Return a neighbouring piece with a given curvature, the same value at t, and a derivative shifted by the jump."""
     a, b, c = piece
     slope = b + (a - curvature) * t + jump
     return curvature, slope, c + ((a - curvature) * t / 2 + b - slope) * t
@@ -101,24 +102,24 @@ def _continued(
 
 @dataclass(frozen=True)
 class Separable:
-    """A sum of functions of one coordinate each, plus a constant; as an operator, its gradient."""
+    """A sum of functions of one coordinate each, plus a constant; as an operator, the gradient of this sum."""
 
     derivatives: tuple[Slope, ...]
     value: Fraction = ZERO
 
     def at(self, x: Vector) -> tuple[Vector, Fraction]:
-        """Return a subgradient (or normal vector, or image) and the value."""
+        """Return a subgradient (for an operator, the image) and the value."""
         several = [slope.at(t) for slope, t in zip(self.derivatives, x, strict=True)]
         return tuple(g for g, _ in several), self.value + sum(f for _, f in several)
 
     def prox(self, x: Vector, step: Fraction) -> Vector:
-        """Return y with y + step g = x, g a subgradient there."""
+        """Return y with y + step g = x, with g a subgradient at y."""
         return tuple(slope.prox(t, step) for slope, t in zip(self.derivatives, x, strict=True))
 
 
 @dataclass(frozen=True)
 class Box:
-    """lower <= x <= upper, with a normal vector at one of its points."""
+    """The set lower <= x <= upper, with a normal vector at one of its points."""
 
     lower: Vector
     upper: Vector
@@ -126,23 +127,26 @@ class Box:
     normal: Vector
 
     def at(self, x: Vector) -> tuple[Vector, Fraction]:
-        """Return a subgradient (or normal vector, or image) and the value."""
+        """Return a normal vector at a point of the set, and the value 0."""
         if self.prox(x, Fraction(1)) != x:
             raise Refused("a point outside the set")
         return self.normal if x == self.point else (ZERO,) * len(x), ZERO
 
     def prox(self, x: Vector, step: Fraction) -> Vector:
-        """Return y with y + step g = x, g a subgradient there."""
+        """Return the projection of x onto the set."""
         return tuple(min(max(t, a), b) for t, a, b in zip(x, self.lower, self.upper, strict=True))
 
     def minimise_linear(self, direction: Vector) -> Vector:
-        """Return the point of the set at which <direction, .> is least."""
+        """Return a point of the set that minimises the inner product with a direction."""
         return tuple(b if v < 0 else a for v, a, b in zip(direction, self.lower, self.upper, strict=True))
 
 
 @dataclass(frozen=True)
 class Turning:
-    """The operator x -> image + T (x - point), where T has blocks (a, 0) or, on pairs, a I + b (quarter turn)."""
+    """The operator x -> image + T (x - point), with T block diagonal.
+
+    A block is (a, 0), the number a, or (a, b), the matrix a I + b J on two coordinates, with J the quarter turn.
+    """
 
     blocks: tuple[tuple[Fraction, Fraction], ...]
     point: Vector
@@ -156,12 +160,12 @@ class Turning:
         return tuple(found)
 
     def at(self, x: Vector) -> tuple[Vector, Fraction]:
-        """Return a subgradient (or normal vector, or image) and the value."""
+        """Return the image of a point, and 0 as its value."""
         moved = self._applied(plus(x, self.point, -1), self.blocks)
         return plus(self.image, moved), ZERO
 
     def prox(self, x: Vector, step: Fraction) -> Vector:
-        """Return y with y + step g = x, g a subgradient there."""
+        """Return y with y + step g = x, with g the image of y."""
         inverse = [
             (
                 (1 + step * a) / ((1 + step * a) ** 2 + (step * b) ** 2),
@@ -173,7 +177,7 @@ class Turning:
 
 
 Formula = Separable | Box | Turning
-"""A formula that answers for a function, set or operator, in coordinates of its own basis."""
+"""A formula for a function, set or operator, in the coordinates of its own basis."""
 
 
 def plus(x: Vector, y: Vector, factor: Fraction | int = 1) -> Vector:

@@ -13,28 +13,28 @@ from clusterproof.checker.claims.ranges import Integers, Interval, Range, Reals
 from clusterproof.checker.kernel.ranges import Instance
 
 END, BEYOND, NEAR = 0.35, 0.10, 0.25
-"""Shares of values at an end, beyond an open end, and near an end; the others are uniform or listed."""
+"""Probabilities to draw an end, a value beyond an open end, or a value near an end."""
 FARTHEST = 1000.0
 """Multiple of an open end up to which values are drawn."""
 NEAREST = 1e-6
-"""Least distance from an end, relative to the range's width."""
+"""Least distance of a value near an end from this end, relative to the width of the range."""
 SMALL = 1e-2
-"""Numbers above this become fractions with a small denominator; smaller ones become short decimals."""
+"""Size above which a drawn float becomes a fraction with a small denominator; a smaller one becomes a short decimal."""
 LEAST = math.ulp(0.0)
 """Least positive float."""
 FLOAT_BITS = sys.float_info.max_exp - 1
-"""Integers with at most this many bits are no larger than the largest float."""
+"""Number of bits up to which every integer is at most the largest float."""
 
 
 def draw_value(
     allowed: Range, so_far: Instance, stream: np.random.Generator, farthest: float = FARTHEST
 ) -> Any:
-    """Draw a value of a range; None if there is none.
+    """Draw a value of a range; return None if the range is empty.
 
     Parameters
     ----------
     allowed, so_far
-        The range, and the quantities before it.
+        The range, and the values of the quantities before it.
     stream
         Random generator.
     farthest
@@ -56,7 +56,7 @@ def draw_value(
         distance = max(float(abs(end) / unit), 1) * (farthest ** stream.random() - 1)
         neighbour = (
             int(stream.integers(2)) if isinstance(allowed, Integers) else 0
-        )  # half of them odd, half of them even
+        )  # odd and even integers are equally likely
         return allowed.cast(end + sign * unit * _exactly(allowed, distance)) + sign * neighbour
     if kind < END + BEYOND + NEAR and high > low:
         distance = _distance(allowed, high - low, stream)
@@ -65,7 +65,7 @@ def draw_value(
 
 
 def draw_near(allowed: Interval, value: Any, so_far: Instance, stream: np.random.Generator) -> Any:
-    """Draw a number at a log-uniform distance from another one; it may lie outside the range."""
+    """Draw a number at a log-uniform distance from another number; the result may lie outside the range."""
     low, high = allowed.tried_ends(so_far)
     if high <= low:
         return draw_value(allowed, so_far, stream)
@@ -74,7 +74,7 @@ def draw_near(allowed: Interval, value: Any, so_far: Instance, stream: np.random
 
 
 def _distance(allowed: Interval, width: Any, stream: np.random.Generator) -> Any:
-    """Draw a log-uniform distance, up to the width of a range."""
+    """Draw a log-uniform distance, at most the width of a range."""
     unit = _unit(width)
     most = float(width / unit)
     least = 1.0 if isinstance(allowed, Integers) else max(NEAREST * most, LEAST)
@@ -82,12 +82,12 @@ def _distance(allowed: Interval, width: Any, stream: np.random.Generator) -> Any
 
 
 def _unit(number: Any) -> int:
-    """Return 1, or the power of two by which a number beyond all floats must be divided."""
+    """Return 1, or the power of two by which a number must be divided so that it is at most the largest float."""
     return 1 << max(int(abs(number)).bit_length() - FLOAT_BITS, 0)
 
 
 def _exactly(allowed: Interval, value: float) -> Any:
-    """Turn a float into a number that can be added to the range's numbers without rounding them."""
+    """Convert a float into a number that can be added to the numbers of the range without rounding."""
     if isinstance(allowed, Reals):
         return value
     return Fraction(value).limit_denominator(10**6) if abs(value) > SMALL else Fraction(f"{value:.4g}")

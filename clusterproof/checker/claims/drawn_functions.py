@@ -1,7 +1,8 @@
 """Random functions, sets and operators of a class, in small fractions and with an exact common solution.
 
-All use one construction: in an orthonormal basis each coordinate has a piecewise linear derivative, with jumps if it is
-not smooth; a set is a box; an operator may turn pairs of coordinates.
+All of them are built in an orthonormal basis, one coordinate at a time. A function has a piecewise linear derivative in
+each coordinate, with jumps if the function is not smooth. A set is a box. An operator can also turn pairs of
+coordinates.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from clusterproof.checker.claims.coordinate_formulas import (
 from clusterproof.checker.kernel.interpolation import Class, FunctionClass, OperatorClass, SetClass
 
 ANGLES = tuple((Fraction(p, r), Fraction(q, r)) for p, q, r in ((0, 1, 1), (1, 0, 1), (-1, 0, 1), (3, 4, 5)))
-"""Cosines and sines of the angles that are used."""
+"""Cosine and sine of each angle by which an operator turns a pair of coordinates."""
 
 
 def draw(groups: Groups, reach: Fraction | None, stream: np.random.Generator) -> Drawn:
@@ -38,11 +39,11 @@ def draw(groups: Groups, reach: Fraction | None, stream: np.random.Generator) ->
     Parameters
     ----------
     groups
-        (count, class) of each summand, which is a mean of ``count`` functions.
+        (count, class) of each summand; a summand is the mean of ``count`` functions.
     reach
         Largest |start - solution|; None for no limit.
     stream
-        Source of randomness.
+        Random generator.
     """
     dimension = _pick((1, 1, 1, 2, 2, 3, 4), stream)
     first = groups[0][1]
@@ -79,7 +80,7 @@ def _formula(
     scale: Fraction,
     stream: np.random.Generator,
 ) -> Formula:
-    """Draw a function with a given subgradient and value at a point, in its own coordinates."""
+    """Draw a function with the given subgradient and value at a point, in the coordinates of its own basis."""
     if isinstance(definition, SetClass):
         return _box(definition, at, gradient, scale, stream)
     if isinstance(definition, OperatorClass):
@@ -103,10 +104,10 @@ def _slope(
     scale: Fraction,
     stream: np.random.Generator,
 ) -> Slope:
-    """Draw a derivative with curvatures from ``low`` to ``high`` (None: any, with jumps), of magnitude <= ``limit``."""
+    """Draw a derivative of size at most ``limit``, with curvatures from ``low`` to ``high`` (None: any, with jumps)."""
     top = low + _magnitude(stream) if high is None else high
     if limit is not None:
-        if high is None:  # a multiple of the distance to a point, and of distances to points farther away
+        if high is None:  # a multiple of |t - at|, its derivative limited at both sides
             share = (derivative + limit) / (2 * limit) if limit else ZERO
             return Slope.through([at], [ZERO, ZERO], [2 * limit], at, derivative, share)
         if not top:
@@ -117,7 +118,7 @@ def _slope(
     threshold = scale * _magnitude(stream, -6, 0)
     if kind < 0.35 and low >= 0:
         knots, curvatures = [], [low + (top - low) * _pick((0, 1, Fraction(1, 2)), stream)]
-    elif kind < 0.7:  # Huber's function, or its opposite
+    elif kind < 0.7:  # Huber's function, or the function with the two curvatures exchanged
         inside, outside = (top, low) if kind < 0.6 else (low, top)
         knots, curvatures = [at - threshold, at + threshold], [outside, inside, outside]
     else:
@@ -130,7 +131,7 @@ def _slope(
             low + (top - low) * _pick((0, 1, 0, 1, Fraction(1, 2), Fraction(1, 10)), stream)
             for _ in range(len(knots) + 1)
         ]
-    if low < 0:  # it is bounded below
+    if low < 0:  # then the function is bounded below
         curvatures[0] = curvatures[-1] = top
     if high is not None:
         return Slope.through(knots, curvatures, [ZERO] * len(knots), at, derivative, ZERO)
@@ -145,7 +146,7 @@ def _slope(
 
 
 def _limits(gradient: Vector, M: Fraction, stream: np.random.Generator) -> list[Fraction]:
-    """Return limits of the coordinates' derivatives, at least as large as the subgradient, with length at most M."""
+    """Return limits of the coordinates' derivatives: a vector of length at most M, at least |subgradient|."""
     if not any(gradient):
         shares = [Fraction(int(place == 0)) for place in range(len(gradient))]
         if len(gradient) > 1 and stream.random() < 0.5:
@@ -204,7 +205,7 @@ def _operator(
         cosine, sine = _pick(ANGLES, stream)
         centre = _pick(
             (ZERO, Fraction(1, 2)), stream
-        )  # within the circles of Lipschitz and of cocoercive operators
+        )  # within the disks of Lipschitz and of cocoercive operators
         a, b = max(largest * (centre + (1 - centre) * cosine), least), largest * (1 - centre) * sine
         if not allowed(a, b):
             a, b = least, ZERO
@@ -221,7 +222,7 @@ def _balanced(
     scale: Fraction,
     stream: np.random.Generator,
 ) -> list[Vector]:
-    """Draw subgradients at the solution with weighted sum 0; for Lipschitz functions, short enough ones."""
+    """Draw subgradients at the solution with weighted sum 0; a Lipschitz function gets one that its constant allows."""
     zero = (ZERO,) * len(bases[0])
     limits = [getattr(d, "lipschitz", None) if isinstance(d, FunctionClass) else None for d in definitions]
     sets = [k for k, definition in enumerate(definitions) if isinstance(definition, SetClass)]
@@ -236,7 +237,7 @@ def _balanced(
             size = scale * (getattr(definition, "smoothness", None) or 1) / 2 * _pick((0, 1), stream)
             direction = _small(len(zero), stream)
         vectors.append(tuple(size * entry for entry in direction))
-    # subtract the sum of the others from a function without a limit, else an operator, else a set, else the last
+    # Balance the sum with one vector: preferably of a function or operator without a limit, otherwise of a set.
     last = (free or sets or [len(definitions) - 1])[-1]
     vectors = [zero if k == last or (k in sets and last in sets) else v for k, v in enumerate(vectors)]
     total = zero
@@ -251,7 +252,7 @@ def _balanced(
 def _draw_bounded(
     groups: Groups, definition: FunctionClass, dimension: int, scale: Fraction, stream: np.random.Generator
 ) -> Drawn:
-    """Draw a function that is not convex and whose infimum is known."""
+    """Draw a smooth function that need not be convex, and compute its infimum."""
     assert definition.smoothness is not None
     L, basis = definition.smoothness, _basis(dimension, stream)
     start, centre, gradient = (_small(dimension, stream) for _ in range(3))
@@ -267,12 +268,12 @@ def _draw_bounded(
 
 
 def _pick(options: Sequence[Any], stream: np.random.Generator) -> Any:
-    """Return one of several objects, all with the same probability."""
+    """Return one of the options; all have the same probability."""
     return options[int(stream.random() * len(options))]
 
 
 def _magnitude(stream: np.random.Generator, smallest: int = -3, largest: int = 3) -> Fraction:
-    """Return a roughly log-uniform number between 2^smallest and 2^largest; its denominator is a power of two."""
+    """Return a roughly log-uniform number from 2^smallest to 2^largest, with a power of two as its denominator."""
     exponent = smallest + int(stream.random() * (largest - smallest))
     return Fraction(32 + int(stream.random() * 32), 32) * Fraction(2) ** exponent
 
@@ -284,7 +285,7 @@ def _small(dimension: int, stream: np.random.Generator) -> Vector:
 
 
 def _basis(dimension: int, stream: np.random.Generator) -> tuple[Vector, ...]:
-    """Return an orthonormal basis: the unit vectors, or their image under one or two reflections I - 2 v v'/v'v."""
+    """Return an orthonormal basis: the unit vectors, or their images under one or two reflections I - 2 v v'/v'v."""
     rows = [tuple(Fraction(int(i == j)) for j in range(dimension)) for i in range(dimension)]
     for _ in range(_pick((0, 1, 1, 2), stream) if dimension > 1 else 0):
         v = tuple(Fraction(int(stream.random() * 5) - 2) for _ in range(dimension))

@@ -1,4 +1,4 @@
-"""Conclusions about an expectation: an interval from replicates is compared with the bound, never the mean."""
+"""Conclusions about an expectation. They compare the bound with a confidence interval, never with the sample mean."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from clusterproof.common import InvalidArgument
 from clusterproof.common.validation import brief
 
 FEWEST = 10_000
-"""Least number of replicates with which an interval by the central limit theorem decides."""
+"""Least number of replicates at which an interval by the central limit theorem can decide a line."""
 LARGEST_SHARE = 0.01
-"""Largest share that one replicate may have in the sum of squared deviations for such an interval to decide."""
+"""Largest share of one replicate in the sum of squared deviations at which such an interval can decide a line."""
 BETS = 0.5 ** np.arange(1, 13)
-"""Shares lambda of the test for samples that are only bounded below."""
+"""Values of lambda in the test for samples that are only bounded below."""
 ASYMPTOTIC = "by an interval that is exact only for many replicates without rare large values (give range=)"
 REMEDY = "the expectation is not exercised: give range=, or at least 10000 replicates none of which dominates"
 EQUAL = "the expectation is not exercised: all replicates are equal; of rarer values nothing is known: give range="
 HALVINGS = 16
-"""Number of bisection steps for the limit; the limit is valid after each of them."""
+"""Number of bisection steps towards the limit; the limit is valid after every step."""
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """The statement that the expectation of each entry is at most, at least or equal to a number.
+    """The statement that the expectation of each entry is at most, at least, or equal to a number.
 
     Attributes
     ----------
     samples
-        Independent replicates first, (replicates, ...).
+        Samples of shape (replicates, ...); the replicates are independent.
     allowed
         The bound, broadcast to the entries, (...).
     sense
         ``"at_most"``, ``"at_least"`` or ``"equal"``.
     range
-        Least and largest value that a sample can have; the largest may be infinite. None if they are unknown.
+        Least and largest possible value of a sample; the largest may be infinite. None if both are unknown.
     words
         As in ``Sides``.
     """
@@ -57,12 +57,12 @@ class Expectation:
 
     @property
     def exact(self) -> bool:
-        """Whether the interval's refuting limit is valid for any number of replicates."""
+        """Whether the limit that can refute the line is valid for any number of replicates."""
         return self.range is not None and (np.isfinite(self.range[1]) or self.sense == "at_most")
 
     @property
     def finite(self) -> np.ndarray:
-        """Whether all samples of an entry are finite numbers, (...)."""
+        """Whether all samples of an entry are finite, (...)."""
         return np.asarray(np.isfinite(self.samples).all(axis=0))
 
     @property
@@ -72,23 +72,23 @@ class Expectation:
 
     @property
     def unbounded(self) -> bool:
-        """Whether rare large values, which samples need not show, may raise an expectation that must be small."""
+        """Whether rare large values, perhaps in none of the samples, could raise an expectation that must be small."""
         return self.sense == "at_most" and self.range is not None and not np.isfinite(self.range[1])
 
     @property
     def of_events(self) -> np.ndarray:
-        """Whether all samples of an entry lie at the two ends of a range, such as 0 and 1, (...)."""
+        """Whether every sample of an entry lies at one of the two ends of the range, such as 0 or 1, (...)."""
         ends = (np.nan, np.nan) if self.range is None else self.range
         return np.asarray(((self.samples == ends[0]) | (self.samples == ends[1])).all(axis=0))
 
     def wider(self, lower: np.ndarray, upper: np.ndarray, rounding: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return limits widened by rounding and cut to the range; limits of counted events stay unchanged."""
+        """Return limits widened by rounding and cut to the range; limits of counted events are not widened."""
         rounding_of = np.where(self.of_events, 0.0, rounding)
         low, high = (-np.inf, np.inf) if self.range is None else self.range
         return np.maximum(lower - rounding_of, low), np.minimum(upper + rounding_of, high)
 
     def interval(self, significance: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return an interval for the expectation of each entry, and whether it decides, each (...).
+        """Return an interval for the expectation of each entry, and whether the interval decides the line, each (...).
 
         Parameters
         ----------
@@ -97,17 +97,17 @@ class Expectation:
 
         Notes
         -----
-        With a range both limits are valid for any number of replicates and any law, and lie in the range. If all
-        samples of an entry are at the two ends of the range, the limits are Clopper and Pearson's (1934). (A sample may
-        be replaced by an event whose probability is the sample's place in the range: the expectation stays the same.)
-        Otherwise ``_lower_limit`` gives them, from either end. If samples are only bounded below and the expectation
-        must be at most a number, ``_lower_limit`` gives the lower limit, and only this limit is exact. Otherwise the
-        interval follows from the central limit theorem. It decides only with ``FEWEST`` replicates if none dominates
-        the variance. All intervals are widened by possible rounding. An entry with a sample that is not finite has only
-        its mean, infinite or not a number.
+        With a range, both limits are valid for any number of replicates and any distribution, and lie in the range. If
+        all samples of an entry lie at the two ends of the range, the limits are Clopper and Pearson's (1934). (Replace
+        each sample by an event with probability (sample - low) / (high - low): the expectation stays the same.)
+        Otherwise ``_lower_limit`` computes both limits, each from its end of the range. If samples are only bounded
+        below and the expectation must be at most a number, ``_lower_limit`` computes the lower limit, and only this
+        limit is exact. In all other cases the interval follows from the central limit theorem. Such an interval decides
+        only with ``FEWEST`` replicates, and only if none dominates the variance. All intervals are widened by possible
+        rounding. If a sample of an entry is not finite, both limits are the mean, which is infinite or NaN.
         """
         unit, finite = unit_of((self.samples, self.allowed)), self.finite
-        power = math.frexp(unit)[1]  # in this unit, squares of numbers do not overflow
+        power = math.frexp(unit)[1]  # with this unit, squares do not overflow
         with np.errstate(all="ignore"):
             samples = np.ldexp(np.where(finite, self.samples, 0.0), -power)
             limits = self._interval(samples, significance, math.ldexp(unit, -power), power)
@@ -119,14 +119,14 @@ class Expectation:
     def _interval(
         self, samples: np.ndarray, significance: float, unit: float, power: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the interval for finite samples, in their units of 2^power; rounding is relative to ``unit``."""
+        """Return the interval for finite samples in units of 2^power; the rounding is relative to ``unit``."""
         count, rounding = len(samples), TOLERANCE * unit
         mean = samples.mean(axis=0)
         share = significance / max(mean.size, 1)
         deviations = np.square(samples - mean)
         low, high = (0.0, np.inf) if self.range is None else np.ldexp(self.range, -power)
         if self.range is not None and np.isfinite(self.range[1]):
-            # each of the two ways gets half of the error probability, as the samples choose between them
+            # each method gets half of the error probability, because the samples choose the method
             lower = low + _lower_limit(samples - low, share / 4) - rounding
             upper = high - _lower_limit(high - samples, share / 4) + rounding
             ends = _event_limits((samples == high).sum(axis=0), count, share / 4)
@@ -145,7 +145,7 @@ class Expectation:
 
 
 def _event_limits(counts: np.ndarray, trials: int, significance: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return limits for the probability of an event; each fails with probability at most ``significance``."""
+    """Return limits for the probability of an event; each limit fails with probability at most ``significance``."""
     from scipy.special import betaincinv
 
     lower = np.where(counts == 0, 0.0, betaincinv(np.maximum(counts, 1), trials - counts + 1, significance))
@@ -155,11 +155,12 @@ def _event_limits(counts: np.ndarray, trials: int, significance: float) -> tuple
 
 
 def _lower_limit(samples: np.ndarray, significance: float) -> np.ndarray:
-    """Return a lower limit for the expectation of samples that are at least 0, (replicates, ...), for any law.
+    """Return a lower limit for the expectation of samples (replicates, ...) that are at least 0, for any distribution.
 
-    For expectation m the mean over lambda of prod_i (1 + lambda (x_i / m - 1)) has expectation 1. By Markov's
-    inequality it reaches 1 / alpha with probability at most alpha. It decreases with m. Restated from Waudby-Smith and
-    Ramdas (2024), "Estimating means of bounded random variables by betting".
+    If the expectation is m, then the mean over lambda of prod_i (1 + lambda (x_i / m - 1)) has expectation 1. By
+    Markov's inequality it reaches 1 / alpha with probability at most alpha. The mean decreases with m, so bisection
+    finds the limit. Restated from Waudby-Smith and Ramdas (2024), "Estimating means of bounded random variables by
+    betting".
     """
     low, high = np.zeros(samples.shape[1:]), samples.mean(axis=0)
     for _ in range(HALVINGS):
@@ -172,7 +173,7 @@ def _lower_limit(samples: np.ndarray, significance: float) -> np.ndarray:
 
 
 def replicates_to_try(most: int) -> list[int]:
-    """Return ``FEWEST``, its doubles, and ``most``; only ``most`` if it is smaller."""
+    """Return ``FEWEST``, its doubles below ``most``, and ``most``; only ``most`` if it is smaller than ``FEWEST``."""
     sizes = [min(FEWEST, most)]
     while sizes[-1] < most:
         sizes.append(min(2 * sizes[-1], most))
@@ -188,30 +189,31 @@ def expectation(
     range: tuple[float, float] | None = None,  # noqa: A002 - the interface's name
     words: str | Callable[[], str] = "",
 ) -> Expectation:
-    """Conclude that an expectation is at most, at least or equal to a number.
+    """Conclude that an expectation is at most, at least, or equal to a number.
 
-    A Monte Carlo mean must not be passed to ``at_most``: it is compared as if it were exact.
+    Do not pass a Monte Carlo mean to ``at_most``: the checker would compare it as if it were exact.
 
     Parameters
     ----------
     samples
-        Independent replicates first, (replicates, ...).
+        Samples of shape (replicates, ...); the replicates must be independent.
     at_most, at_least, equal
         The bound, broadcast to (...). Give one of the three.
     range
-        Least and largest value that a sample can have, if they are known: the interval is then exact. For squares and
+        Least and largest possible value of a sample, if they are known. The interval is then exact. For squares and
         other samples of at least 0, ``(0, math.inf)`` gives ``at_most`` an exact test, which needs fewer replicates.
-        For ``at_least`` and ``equal`` no exact test exists without a largest value (Bahadur and Savage 1956, restated).
-        Otherwise the interval is asymptotic. It decides with at least 10 000 replicates if none dominates the variance,
-        and only if a second sample of all ``replicates`` agrees: rare large values need many.
+        For ``at_least`` and ``equal``, no exact test exists without a largest value (Bahadur and Savage 1956,
+        restated). Otherwise the interval is asymptotic. It decides with at least 10 000 replicates if none dominates
+        the variance. A second sample of all ``replicates`` must also agree, because rare large values show only in many
+        replicates.
     words
         As in ``Sides``.
 
     Raises
     ------
     InvalidArgument
-        If not exactly one of the three is given, or it does not broadcast; if there are no replicates, or a sample is
-        out of ``range``.
+        If not exactly one of the three bounds is given, or if the bound does not broadcast. Also if there are no
+        replicates, or a sample lies outside ``range``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Conclusions about the probability of an event, estimated from repetitions."""
+"""Conclusions about the probability of an event, which the checker estimates from repetitions."""
 
 from __future__ import annotations
 
@@ -39,23 +39,24 @@ def probability(
     equal: float | None = None,
     words: str | Callable[[], str] = "",
 ) -> Frequency:
-    """Conclude that an event's probability is at most, or equal to, a number.
+    """Conclude that the probability of an event is at most, or equal to, a number.
 
-    The conclusion is broken only if an exact interval for the probability lies outside.
+    The conclusion is broken only if the whole exact interval for the probability contradicts it.
 
     Parameters
     ----------
     events
         Whether the event happened in each independent repetition, (repetitions,).
     at_most, equal
-        A probability; give one of the two.
+        The allowed probability, in [0, 1]; give one of the two.
     words
         As in ``Sides``.
 
     Raises
     ------
     InvalidArgument
-        If both or none of the numbers are given, one is no probability, or an entry of ``events`` is not a truth value.
+        If both numbers or none are given, if the number is not a probability, or if an entry of ``events`` is not a
+        truth value.
     """
     happened = np.asarray(events)
     if happened.dtype != bool and not np.isin(happened, (0, 1)).all():

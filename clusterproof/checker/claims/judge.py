@@ -1,4 +1,4 @@
-"""Judge the lines of a claim on one instance: whether each is broken, and how much of its bound is used."""
+"""Judge the lines of a claim on one instance: whether the instance breaks a line, and how much of its bound it uses."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from clusterproof.common import InvalidArgument
 
 Conclusion: TypeAlias = Sides | Frequency | Expectation | Excluded
 WHOLE, DECREASE = "all", "decrease"
-"""Keys of two factors: on the whole bound, and on the decrease that a contraction promises."""
+"""Keys of two factors: the factor on the whole bound, and the factor on the decrease that a contraction promises."""
 RESOLUTION = 1e-13
-"""Largest rounding of the factors, relative to the largest side, if the entries themselves are exact to 1e-9."""
+"""Largest rounding of the factors, relative to the largest side, for entries that are exact to 1e-9."""
 FLOATS = np.finfo(float)
 SAME = 1e-8
 """Relative difference up to which two sides count as equal."""
@@ -46,41 +46,42 @@ class Judgement:
     Attributes
     ----------
     broken
-        Whether the instance refutes it.
+        Whether the instance refutes the line.
     measured, allowed
         The two sides at the entry that breaks the line most, or comes nearest to breaking it. For a broken statement
-        about a probability: the share of replicates, and the allowed probability.
+        about a probability, the share of replicates with the event and the allowed probability.
     terms
         Summands of ``allowed`` at that entry.
     place
         Index of the entry; empty for single numbers.
     factors
-        Least factor on the whole bound, and on each of several terms, with which the line still holds. None if too few
-        replicates refute any factor; empty for equations.
+        Least factor on the whole bound, and on each of several terms, with which the line still holds. None if there
+        are too few replicates to refute any factor. The mapping is empty for equations.
     exact
         Whether both sides are exact numbers.
     trials, failures, interval
-        Number of replicates, number that break the line, and the interval for their probability or for an expectation.
-        None for sure statements.
+        Number of replicates, number of replicates that break the line, and the interval for the probability or
+        expectation. None for statements without probability.
     confirms
-        Whether a broken line must also break on a second, fresh sample, because its interval is asymptotic.
+        Whether a second, fresh sample must also break the line, because its interval is asymptotic.
     inconclusive
-        Why the interval decides nothing; empty if it does.
+        Why the interval decides nothing; empty if it decides the line.
     settled
-        Whether no further replicates are needed.
+        Whether the line is decided without further replicates.
     infinite
         Whether both sides of every entry are the same infinity.
     rounded
-        Whether an exact side breaks a side of floats by no more than the tolerance.
+        Whether an exact side exceeds a side of floats by no more than the tolerance.
     wraps
-        Whether a side is computed in NumPy's integers, which may wrap around, so that the statement itself may hold.
+        Whether a side contains NumPy's integers, which may wrap around; then the statement may hold in spite of its
+        numbers.
     basis
-        ``"intervals"`` if interval arithmetic decides the line and floats do not; empty otherwise.
+        ``"intervals"`` if interval arithmetic decided the line in place of floats; otherwise empty.
     written, gap
-        The two sides over the real numbers, printed if one is larger than any float, and their difference, printed if
-        they are the same float.
+        Text of the two sides over the real numbers, if one of them is larger than any float. Text of their difference,
+        if both are the same float.
     why
-        Why interval arithmetic does not decide a line that floats break; empty if it decides, or was not used.
+        Why interval arithmetic does not decide a line that floats break; empty if it decides the line or was not used.
     """
 
     broken: bool
@@ -106,24 +107,24 @@ class Judgement:
 
     @property
     def undefined(self) -> bool:
-        """Whether the line is undecided: a side is not a number or may have wrapped around, or both are infinite."""
+        """Whether the numbers decide nothing: a side is NaN or may have wrapped around, or both sides are infinite."""
         if self.basis:
             return False
         return self.infinite or math.isnan(self.measured) or (self.broken and self.wraps)
 
     @property
     def used(self) -> float:
-        """Share of the bound that is used; 0 if unknown."""
+        """Share of the bound that the instance uses; 0 if unknown."""
         factor = self.factors.get(WHOLE)
         return 0.0 if factor is None or self.undefined else as_float(factor)
 
     @property
     def attained(self) -> bool:
-        """Whether the two sides are the same number and not zero."""
+        """Whether the two sides are the same nonzero number."""
         return not self.broken and self.used > 1 - SAME
 
     def confirmed(self, again: Judgement) -> Judgement:
-        """Require that a second sample breaks the line on the same side; otherwise nothing is decided."""
+        """Combine with a second sample: the line is broken only if both samples break it on the same side."""
         same_side = (self.measured < self.allowed) == (again.measured < again.allowed)
         broken = self.broken and again.broken and same_side
         doubtful = not broken and (self.broken or again.broken)
@@ -134,18 +135,18 @@ class Judgement:
 def judge(
     lines: Mapping[str, Conclusion], significance: float, instance: Mapping[str, Any] | None = None
 ) -> dict[str, Judgement]:
-    """Judge the lines of one evaluation, except for excluded ones.
+    """Judge the lines of one evaluation; lines that are excluded are left out.
 
-    Lines with the same failure probability must hold together: a replicate fails if it breaks one of them.
+    Lines with the same failure probability must hold together: a replicate fails if it breaks one of these lines.
 
     Parameters
     ----------
     lines
-        Conclusions by name.
+        Conclusions by name of the line.
     significance
         Error probability of all intervals of this evaluation together.
     instance
-        Quantities from which the lines were computed, and whose floats are rounded; None if unknown.
+        The quantities of this evaluation; their floats determine how much rounding is allowed. None if unknown.
     """
     stated: dict[str, Any] = {name: each for name, each in lines.items() if not isinstance(each, Excluded)}
     if instance is not None:
@@ -179,21 +180,7 @@ def judge(
 
 
 class Entries:
-    """Entries of the two sides, arranged so that measured <= sum of the terms must hold.
-
-    Attributes
-    ----------
-    measured, allowed
-        Arrays of one shape, of floats or of exact numbers.
-    terms
-        Summands of ``allowed``, arrays of that shape by name.
-    exact
-        Whether all numbers are exact.
-    tolerance, factor_tolerance
-        Largest rounding of an entry in the comparison, and in the factors; 0 if all numbers are exact.
-    broken
-        Whether each entry is broken.
-    """
+    """Entries of the two sides, with signs such that the line states: measured <= sum of the terms."""
 
     def __init__(self, sides: Sides) -> None:
         measured = [abs(gap) for gap in sides.measured] if sides.identity else sides.measured
@@ -201,7 +188,7 @@ class Entries:
         self.exact = not sides.rounding and all(is_exact(value) for value in values)
         if sides.identity and any(isinstance(gap, np.ndarray) for gap in measured):
             values[0] = [np.max(gap) for gap in measured]
-        # an exact number beyond the floats counts as infinite beside floats
+        # beside floats, an exact number beyond the largest float counts as infinite
         make = partial(np.asarray, dtype=object) if self.exact else as_floats
         arrays = [np.atleast_1d(make(value)) for value in values]
         if len({array.shape for array in arrays}) > 1:
@@ -233,7 +220,7 @@ class Entries:
             self.factor_tolerance = np.fmin(self.tolerance, relative + RESOLUTION * unit + SMALLEST)
 
     def _unit(self, sides: Sides) -> Any:
-        """Return the largest entry (of a replicate), from which others may be computed, plus the largest summand."""
+        """Return the largest entry (with replicates, the largest one of each replicate), plus the largest summand."""
         finite = np.where(np.isfinite(self.measured), np.abs(self.measured), 0.0)
         if sides.failure is not None:
             largest = finite.reshape(len(finite), -1).max(axis=1, initial=0.0)
@@ -245,10 +232,11 @@ class Entries:
 
     @np.errstate(all="ignore")
     def factors(self, term: str | None = None) -> np.ndarray:
-        """Return the least factor on a term (on the sum, if None) with which each entry holds, in the entries' shape.
+        """Return the least factor on a term (None: on the sum) with which each entry holds, in the entries' shape.
 
-        The factor is 0 if the entry does not need the term, and infinite if no factor suffices. A larger negative term
-        makes the bound stronger, so its factor is inverted: a factor of at most 1 always means that the line holds.
+        The factor is 0 if the entry holds without the term, and infinite if no factor suffices. If a negative term
+        grows, the bound becomes stronger, so the factor of such a term is inverted. A factor of at most 1 therefore
+        always means that the line holds.
         """
         value = self.allowed if term is None else self.terms[term]
         rest = self.allowed - value
@@ -268,12 +256,12 @@ class Entries:
         return np.asarray(entries.reshape(len(entries), -1).max(axis=1))
 
     def worst(self, replicate: int | None = None) -> tuple[int, ...]:
-        """Return the index of the entry that exceeds the bound most, or comes nearest to it."""
+        """Return the index of the entry that exceeds the bound most, or comes nearest to exceeding it."""
         each = as_floats(self.factors())
         if self.broken.any():
             with np.errstate(all="ignore"):
                 excess = as_floats(self.measured - self.allowed)
-            # NaN comes last
+            # a NaN entry is chosen only if no number breaks the line
             each = np.where(self.broken, np.where(np.isnan(excess), -FLOATS.max, excess), -np.inf)
         if replicate is not None:
             others = np.arange(len(each)) != replicate
@@ -295,7 +283,7 @@ def _broadcast(arrays: list[np.ndarray]) -> list[np.ndarray]:
 
 
 def least_factor(short: Any, value: Any) -> Any:
-    """Return the factor on ``value`` that covers ``short``, in rational arithmetic if both are exact."""
+    """Return the factor on ``value`` with which it covers ``short``; the division is exact if both numbers are."""
     exact = is_exact(short) and is_exact(value)
     if value > 0:
         quotient = Fraction(short) / Fraction(value) if exact else short / float(value)
@@ -306,14 +294,14 @@ def least_factor(short: Any, value: Any) -> Any:
 
 
 def _keys(sides: Sides) -> dict[str, str | None]:
-    """Return the names of the factors: for the whole bound, and for each of several terms; none for equations."""
+    """Map the key of each factor to its term (None: the whole bound). Equations have no factors."""
     if sides.identity:
         return {}
     return {WHOLE: None} | ({name: name for name in sides.terms} if len(sides.terms) > 1 else {})
 
 
 def _single_exact(sides: Sides) -> Judgement | None:
-    """Judge sides that are single integers or fractions, as ``_sure`` does but without arrays; return None for others.
+    """Judge sides that are single integers or fractions as ``_sure`` does; return None for other sides.
 
     Most instances of an exact statement have such sides, and arrays would take five times as long.
     """
@@ -337,7 +325,7 @@ def _single_exact(sides: Sides) -> Judgement | None:
         factors[DECREASE] = least_factor(sides.decrease_from - allowed, sides.decrease_from - first)
     return Judgement(
         broken=broken,
-        measured=as_float(sign * first) + 0.0,  # a lower bound of 0 is not -0
+        measured=as_float(sign * first) + 0.0,  # avoids -0 if the line is a lower bound of 0
         allowed=as_float(sign * allowed) + 0.0,
         terms={name: as_float(sign * term) + 0.0 for name, term in terms.items()},
         place=() if len(gaps) == 1 else (worst,),
@@ -387,7 +375,7 @@ def _is_infinite(sides: Sides, entries: Entries) -> bool:
 
 
 def _is_rounded(sides: Sides) -> bool:
-    """Return whether a line with one exact side and one float side is broken in exact arithmetic."""
+    """Return whether exact arithmetic would break a line with one exact side and one side of floats."""
     if sides.identity or np.ndim(sides.measured) or any(map(np.ndim, sides.terms.values())):
         return False
     first, *others = sides.terms.values()
@@ -464,7 +452,7 @@ def _expectation(line: Expectation, significance: float, floor: float) -> Judgem
     undecided = "" if known.all() else EQUAL if (known | equal).all() else REMEDY
     factors: dict[str, Any] = {}
     if without_interval or not known[place]:
-        pass  # nothing is decided, so there is no factor
+        pass  # the interval decides nothing, so there is no factor
     elif line.sense == "at_most" and allowed > 0:
         factors[WHOLE] = min(max(float(lower[place]) / allowed, 0.0), 1.0)
     elif line.lower and upper[place] > 0:

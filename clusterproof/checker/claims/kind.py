@@ -1,4 +1,4 @@
-"""Verdicts of a report: the kernel's, and the search's verdict on each line that the kernel leaves open."""
+"""Verdicts on claims and lines. The kernel decides some of them, and the search decides the others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Kind(StrEnum):
     CERTIFIED = "certified"
     """Every instance that meets the hypotheses meets the conclusion, and one exists; only the kernel decides this."""
     CONSISTENT = "consistent"
-    """Not refuted on the instances that were tried."""
+    """No instance that was tried refutes the claim."""
     VIOLATED = "violated"
     """An instance meets the hypotheses and breaks the conclusion."""
     VACUOUS = "vacuous"
@@ -19,4 +19,4 @@ class Kind(StrEnum):
     ILL_POSED = "ill-posed"
     """The printed statement has no single meaning."""
     INCONCLUSIVE = "inconclusive"
-    """Nothing is shown."""
+    """The check decided nothing."""

@@ -14,7 +14,7 @@ from clusterproof.user_files import load_file, load_named
 
 
 def load_claims(source: str | Path) -> list[str]:
-    """Import a file or module that states claims; this executes it.
+    """Import a file or module that states claims. Importing executes the file or module.
 
     Parameters
     ----------
@@ -24,18 +24,18 @@ def load_claims(source: str | Path) -> list[str]:
     Returns
     -------
     list of str
-        Ids of the claims that it states itself, in order. ``check`` also knows the claims of modules that it imports,
-        but they are not listed.
+        Ids of the claims that the file or module states itself, in order. ``check`` also knows the claims of modules
+        that it imports, but the list leaves them out.
 
     Raises
     ------
     InvalidArgument
-        If it cannot be imported or states no claim. Then none of its claims is kept.
+        If it cannot be imported or states no claim. If the import fails, none of its claims is kept.
     """
     text = str(source)
     before = dict.copy(REGISTRY)
     name = load_module(source, "file")
-    # in the module or below it, not in one that it imports
+    # claims of this module, or of a module below it, but not of modules that it imports
     own = [claim.id for claim in dict.values(REGISTRY) if f"{claim.module}.".startswith(f"{name}.")]
     if not own:
         imported = [claim for claim in dict.keys(REGISTRY) if claim not in before]
@@ -47,19 +47,19 @@ def load_claims(source: str | Path) -> list[str]:
 
 
 def load_module(source: str | Path, argument: str = "module") -> str:
-    """Import a user's file or module, which executes it, and return its name in ``sys.modules``.
+    """Import a user's file or module, which executes it, and return the name of the module in ``sys.modules``.
 
     Parameters
     ----------
     source
         Path of a Python file, or dotted name of a module.
     argument
-        Name of the argument that contained it, for error messages.
+        Name of the argument with the path or name, for error messages.
 
     Raises
     ------
     InvalidArgument
-        If it does not exist or cannot be imported. Then none of its claims is kept.
+        If the source does not exist or cannot be imported. None of its claims is then kept.
     """
     text = str(source)
     path = Path(text)

@@ -1,4 +1,4 @@
-"""The file and line of a user's file in which an error arose."""
+"""Find the file and the line in a user's file at which an error was raised."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterproof.common import InvalidArgument
 
 
 def place_of(error: BaseException, function: Callable[..., Any]) -> str:
-    """Return a function's file and the line in it where an error arose, or its first line; empty without a file."""
+    """Return a function's file and the line that raised an error (or its first line); empty if it has no file."""
     code = getattr(function, "__code__", None)
     if code is None:
         return ""
@@ -20,7 +20,7 @@ def place_of(error: BaseException, function: Callable[..., Any]) -> str:
 
 
 def line_of(error: BaseException, file: str) -> int | None:
-    """Return the last line of a file through which an error passed; None if there is none."""
+    """Return the last line of a file in the traceback of an error; None if the file does not occur there."""
     lines = [
         line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == file
     ]
@@ -28,12 +28,12 @@ def line_of(error: BaseException, file: str) -> int | None:
 
 
 def called(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """Call a user's function; any error that it raises gets a note with file and line.
+    """Call a user's function; add a note with file and line to every error that it raises.
 
     Raises
     ------
     InvalidArgument
-        If the function passes its generator where a seed is expected.
+        If the function passes its random generator as a seed.
     """
     try:
         return function(*arguments, **named)
@@ -50,6 +50,6 @@ def called(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
 
 
 def _name_place(error: Exception, place: str) -> None:
-    """Add a note to an error that has none yet."""
+    """Add the place as a note to an error without notes."""
     if place and not getattr(error, "__notes__", ()):
         error.add_note(place)

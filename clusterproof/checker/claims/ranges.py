@@ -1,4 +1,4 @@
-"""Ranges of single quantities, as the kernel defines them: which values are tried, and how one is drawn and written."""
+"""Ranges of single quantities: the kernel's definitions, and how the search lists, draws and writes values."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ EndLike: TypeAlias = int | Fraction | Callable[..., Any]
 """End of a range as the user writes it: a number, or a function whose parameters name earlier quantities."""
 
 LISTED = 100_000
-"""Length of the longest grid of numbers that is listed."""
+"""Largest number of values at which a grid of numbers is still listed."""
 FINEST = 1000
-"""Largest denominator of a fraction that is drawn off the grid."""
+"""Largest denominator of a drawn fraction that does not lie on the grid."""
 LARGEST_REAL = sys.float_info.max / 4
-"""Largest float that is tried; the difference of two such floats is finite."""
+"""Largest float that is tried; the difference between two such floats is finite."""
 LARGEST = 10**4000
-"""Largest number that is tried: Python writes integers with up to 4300 digits."""
+"""Largest number that is tried; Python converts integers of up to 4300 digits to text."""
 WIDE = 2**62
-"""Largest number of integers among which NumPy draws here; its limit is 2^63."""
+"""Largest number of integers from which this module draws with NumPy, whose limit is 2^63."""
 
 
 class End(kernel_ranges.End):
-    """End of a range that a function of the user computes from the quantities that its parameters name."""
+    """End of a range that the user's function computes from the quantities that its parameters name."""
 
     def value(self, so_far: Instance, box: Sequence[Any] = ()) -> Any:
-        """Return the value; an error of the function names its file and line."""
+        """Return the value of the end; an error of the function gets a note with file and line."""
         return without_numpy(called(self.function, **{name: so_far[name] for name in self.names}))
 
 
@@ -59,7 +59,7 @@ def end_of(end: EndLike) -> Any:
 
 
 def without_numpy(value: Any) -> Any:
-    """Replace NumPy's numbers by Python's."""
+    """Convert NumPy's numbers to Python's."""
     if isinstance(value, np.generic):
         return value.item()
     return Fraction(int(value.numerator), int(value.denominator)) if type(value) is Fraction else value
@@ -73,39 +73,39 @@ def parameters_of(end: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def exactly(number: Any) -> Fraction:
-    """Return a number as a fraction; a float counts as the decimal that it prints, so 0.1 gives 1/10."""
+    """Return a number as a fraction; a float counts as the decimal that Python prints, so 0.1 gives 1/10."""
     return Fraction(repr(float(number)) if isinstance(number, float) else number)
 
 
 def within_largest(number: Exact) -> Exact:
-    """Return the nearest number that is not too large to be tried."""
+    """Return the nearest number whose size is at most ``LARGEST``."""
     return min(max(number, type(number)(-LARGEST)), type(number)(LARGEST))
 
 
 def draw_integer(low: int, high: int, stream: np.random.Generator) -> int | None:
-    """Draw an integer of any size from ``low`` to ``high``, both included; None if there is none."""
+    """Draw an integer of any size from ``low`` to ``high``, both included; return None if there is none."""
     count = high - low + 1
     if count <= 0:
         return None
     if count <= WIDE:
         return low + int(stream.integers(count))
-    surplus = stream.bytes(count.bit_length() // 8 + 9)  # 2^64 times as many numbers: nearly uniform
+    surplus = stream.bytes(count.bit_length() // 8 + 9)  # 2^64 times as many: the rest is nearly uniform
     return low + int.from_bytes(surplus, "big") % count
 
 
 class Range(kernel_ranges.Plain):
-    """A range from which values are drawn.
+    """A range that can draw values.
 
-    Each range equals only itself. ``typing.Annotated`` returns one object for equal metadata, so ``choice(True)`` would
-    otherwise become another claim's ``choice(1)``.
+    A range equals only itself. Otherwise ``choice(True)`` could become the equal ``choice(1)`` of another claim,
+    because ``typing.Annotated`` returns one object for equal metadata.
     """
 
     complete: bool = True
-    """Whether the listed values are all values of the range."""
+    """Whether ``values`` lists all values of the range."""
     depends_on: Sequence[str] = ()
     """Earlier quantities on which a drawn object depends."""
     drawn: bool = False
-    """Whether values are objects that a function draws, so that none can be simplified."""
+    """Whether a function draws the values as objects; such values cannot be simplified."""
 
     def values(self, so_far: Instance) -> Sequence[Any] | None:
         """Return all values to try, simple ones first; None if they cannot be listed."""
@@ -113,10 +113,10 @@ class Range(kernel_ranges.Plain):
 
     @abstractmethod
     def draw(self, so_far: Instance, stream: np.random.Generator) -> Any:
-        """Draw a value; None if there is none."""
+        """Draw a value; return None if there is none."""
 
     def passed(self, value: Any, so_far: Instance) -> Any:
-        """Return the value in the form that the claim's function gets."""
+        """Return the value in the form that the claim's function receives."""
         return value
 
     def encode(self, value: Any) -> Any:
@@ -124,24 +124,25 @@ class Range(kernel_ranges.Plain):
         return numbers.write(value)
 
     def for_kernel(self, value: Any) -> Any:
-        """Write a value for the kernel: a float as the decimal that it prints."""
+        """Write a value for the kernel; a float becomes the decimal that Python prints."""
         if isinstance(value, tuple):
             return list(map(self.for_kernel, value))
         return numbers.write(exactly(value) if isinstance(value, float) else value)
 
     def key(self, value: Any) -> Any:
-        """Return a key by which values differ, and which JSON can write."""
+        """Return a key that identifies the value, and that JSON can write."""
         return self.encode(value)
 
 
 @dataclass(frozen=True, eq=False)
 class Interval(kernel_ranges.Interval, Range):
-    """Numbers of a range that may be open; numbers between two ends are tried first.
+    """Range of numbers, which may be open at either side; the search first tries numbers between two ends.
 
     Attributes
     ----------
     tried
-        The ends of the range; on an open side, the end up to which numbers are tried first.
+        The two ends between which the search first tries numbers. They differ from the range's ends only on an open
+        side.
     """
 
     tried: tuple[Any, Any]
@@ -168,21 +169,21 @@ class Interval(kernel_ranges.Interval, Range):
 
     @property
     def parts(self) -> tuple[Any, ...]:
-        """The two ends, and the two ends between which numbers are tried."""
+        """The two ends of the range, followed by the two ends between which numbers are tried first."""
         return *super().parts, *self.tried
 
     def ends(self, so_far: Instance, box: Sequence[Any] = ()) -> tuple[Any, Any]:
-        """Return the least and largest value, None for an open side; a float counts as its decimal."""
+        """Return the least and the largest value, None for an open side; a float counts as its decimal."""
         low, high = super().ends(so_far, box)
         return _decimal(low), _decimal(high)
 
     def tried_ends(self, so_far: Instance) -> tuple[Any, Any]:
-        """Return the least and largest value that is tried."""
+        """Return the least and the largest value that the search tries."""
         low, high = (kernel_ranges.value_of(end, so_far) for end in self.tried)
         return self.cast(low, up=True), self.cast(high)
 
     def cast(self, number: Any, *, up: bool = False) -> Any:
-        """Turn a number into the range's type, rounded down, or with ``up`` rounded up."""
+        """Convert a number to the type of the range; round it down, or up if ``up``."""
         return number
 
 
@@ -192,7 +193,7 @@ class Integers(Interval):
 
     @property
     def complete(self) -> bool:  # type: ignore[override]  # follows from the ends, a constant elsewhere
-        """Whether every value of the range is among the tried ones."""
+        """Whether ``values`` lists every value of the range."""
         return self.low is not None and self.high is not None
 
     def cast(self, number: Any, *, up: bool = False) -> int:
@@ -200,7 +201,7 @@ class Integers(Interval):
         return within_largest(int(math.ceil(number) if up else math.floor(number)))
 
     def values(self, so_far: Instance) -> Sequence[int] | None:
-        """Return the values nearest to zero first."""
+        """Return the values, the nearest to zero first; None if there are too many."""
         low, high = self.tried_ends(so_far)
         if high - low >= LISTED or LARGEST in (abs(low), abs(high)):
             return None
@@ -208,13 +209,13 @@ class Integers(Interval):
         return every if low >= 0 else sorted(every, key=lambda value: (abs(value), value < 0))
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> int | None:
-        """Draw uniformly."""
+        """Draw an integer with equal probabilities."""
         return draw_integer(*self.tried_ends(so_far), stream)
 
 
 @dataclass(frozen=True, eq=False)
 class Rationals(Interval):
-    """Range of fractions; fractions with denominators up to ``denominator`` are listed."""
+    """Range of fractions; ``values`` lists the fractions with denominators up to ``denominator``."""
 
     denominator: int = 1
     complete = False
@@ -224,18 +225,18 @@ class Rationals(Interval):
         check_count("denominator", self.denominator, at_least=1, remedy="1 lists the integers")
 
     def cast(self, number: Any, *, up: bool = False) -> Fraction:
-        """Return the number itself as a fraction."""
+        """Return the number as a fraction, without rounding."""
         return within_largest(exactly(number))
 
     def values(self, so_far: Instance) -> tuple[Fraction, ...] | None:
-        """Return small denominators first, then values near zero first."""
+        """Return the fractions with small denominators first, for each denominator the nearest to zero first."""
         low, high = self.tried_ends(so_far)
         if (high - low) * self.denominator > LISTED or LARGEST in (abs(low), abs(high)):
             return None
         return _fractions(low, high, self.denominator)
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> Fraction | None:
-        """Draw from the list half of the time, else a fraction with a denominator up to 1000."""
+        """Draw from the list with probability 1/2; otherwise draw a fraction with a denominator of at most 1000."""
         listed = self.values(so_far)
         if listed and stream.random() < 0.5:
             return listed[int(stream.integers(len(listed)))]
@@ -244,7 +245,7 @@ class Rationals(Interval):
         numerator = draw_integer(math.ceil(low * denominator), math.floor(high * denominator), stream)
         if numerator is not None:
             return Fraction(numerator, denominator)
-        # the range lies between two neighbours of the list
+        # the range contains no fraction with this denominator
         return (
             low + (high - low) * Fraction(int(stream.integers(FINEST + 1)), FINEST) if low <= high else None
         )
@@ -252,21 +253,21 @@ class Rationals(Interval):
 
 @dataclass(frozen=True, eq=False)
 class Reals(Interval):
-    """Range of floats; the kernel reads each as the fraction that its decimal gives."""
+    """Range of floats. The kernel reads each float as the fraction that its decimal gives."""
 
     complete = False
 
     @property
     def noun(self) -> str:
-        """Name of the values' kind."""
+        """The name of one value in a description."""
         return "a number"
 
     def cast(self, number: Any, *, up: bool = False) -> float:
-        """Return a float whose differences from other floats of the range are floats."""
+        """Return a float so small that differences between such floats are finite."""
         return max(-LARGEST_REAL, min(LARGEST_REAL, as_float(number)))
 
     def ends(self, so_far: Instance, box: Sequence[Any] = ()) -> tuple[Any, Any]:
-        """Return the least and largest value, None for an open side; floats stay unchanged."""
+        """Return the least and the largest value, None for an open side; floats stay unchanged."""
         return kernel_ranges.Interval.ends(self, so_far, box)
 
     def holds(self, value: Any, so_far: Instance) -> bool:
@@ -279,7 +280,7 @@ class Reals(Interval):
         )
 
     def encode(self, value: Any) -> float:
-        """Write the number: JSON keeps every digit."""
+        """Write the number as a float; JSON keeps all its digits."""
         return float(value)
 
     def decode(self, code: Any) -> float:
@@ -289,26 +290,26 @@ class Reals(Interval):
         return float(code)
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> float:
-        """Draw uniformly."""
+        """Draw a float with the uniform distribution."""
         return float(stream.uniform(*self.tried_ends(so_far)))
 
 
 @dataclass(frozen=True, eq=False)
 class Choice(kernel_ranges.Choice, Range):
-    """One of a few values, simple ones first."""
+    """Range of a few values, simple ones first."""
 
     def values(self, so_far: Instance) -> tuple[Any, ...]:
         """Return the values in the order in which they were given."""
         return self.options
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> Any:
-        """Draw one."""
+        """Draw one of the values."""
         return self.options[int(stream.integers(len(self.options)))]
 
 
 @dataclass(frozen=True, eq=False)
 class Drawn(Range):
-    """Objects that a function draws. They are written and read, so a replay draws nothing."""
+    """Range of objects that a function draws. Stored evidence contains the objects, so a replay draws nothing."""
 
     make: Callable[..., Any]
     to_json: Callable[[Any], Any]
@@ -319,32 +320,32 @@ class Drawn(Range):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the maker's parameters after the generator."""
+        """Names of the parameters of ``make`` after the generator."""
         return parameters_of(self.make)[1:]
 
     @property
     def depends_on(self) -> Sequence[str]:  # type: ignore[override]  # follows from the maker, a constant elsewhere
-        """Earlier quantities that the function takes."""
+        """Earlier quantities on which ``make`` depends."""
         return self.names
 
     def holds(self, value: Any, so_far: Instance) -> bool:
-        """Return whether the object has the annotated type; further guarantees of the function must be supposed."""
+        """Return whether the object has the annotated type; the claim must suppose every further property."""
         return isinstance(value, self.kind)
 
     def describe(self, so_far: Instance) -> str:
-        """Describe what the object must be."""
+        """Describe which objects the range contains."""
         return f"what the constructor of {getattr(self.kind, '__name__', self.kind)} accepts"
 
     def encode(self, value: Any) -> Any:
-        """Write the constructor's arguments."""
+        """Write the object as JSON values."""
         return self.to_json(value)
 
     def decode(self, code: Any) -> Any:
-        """Build the object from the constructor's arguments."""
+        """Build the object from JSON values."""
         return self.from_json(code)
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> Any:
-        """Draw one."""
+        """Draw one object."""
         return called(self.make, stream, **{name: so_far[name] for name in self.names})
 
 
@@ -356,8 +357,8 @@ def integers(low: EndLike, high: EndLike, *, upwards: bool = False, downwards: b
     low, high
         Numbers, or functions of earlier quantities, such as ``lambda steps: steps - 1``.
     upwards, downwards
-        Whether the claim includes all larger, or all smaller, integers. The search tries integers up to 1000 times as
-        far.
+        Whether the claim includes all larger, or all smaller, integers. On such a side, the search also tries integers
+        up to 1000 times as far.
     """
     tried = end_of(low), end_of(high)
     return Integers(*_ends(tried, upwards, downwards), True, tried)
@@ -366,7 +367,7 @@ def integers(low: EndLike, high: EndLike, *, upwards: bool = False, downwards: b
 def rationals(
     low: EndLike, high: EndLike, denominator: int, *, upwards: bool = False, downwards: bool = False
 ) -> Any:
-    """Return the range of fractions from ``low`` to ``high``, preferably with denominators up to ``denominator``.
+    """Return the range of fractions from ``low`` to ``high``; the search prefers denominators up to ``denominator``.
 
     The other parameters are as in ``integers``.
     """
@@ -384,12 +385,12 @@ def reals(low: EndLike, high: EndLike, *, upwards: bool = False, downwards: bool
 
 
 def _decimal(end: Any) -> Any:
-    """Return an end of a range of exact numbers; a float counts as the decimal that it prints."""
+    """Return an end of a range of exact numbers; a float counts as the decimal that Python prints."""
     return exactly(end) if isinstance(end, float) else end
 
 
 def _ends(tried: tuple[Any, Any], upwards: bool, downwards: bool) -> tuple[Any, Any]:
-    """Return the ends of a range, None for an open side."""
+    """Return the ends of the range itself, with None for an open side."""
     return None if downwards else tried[0], None if upwards else tried[1]
 
 
@@ -399,7 +400,7 @@ def choice(*values: Any) -> Choice:
     Raises
     ------
     InvalidArgument
-        If no value is given, or one value twice.
+        If no value is given, or a value is given twice.
     """
     if unlike := [each for each in values if not isinstance(each, Hashable)]:
         raise InvalidArgument(
@@ -414,7 +415,7 @@ def choice(*values: Any) -> Choice:
 
 
 def settings_of(task: Any) -> dict[str, Any]:
-    """Write a task as its settings."""
+    """Write a task as the settings with which it can be built again."""
     if not hasattr(task, "settings"):
         remedy = "give drawn(make, write=..., read=...) functions that turn one into JSON values and back"
         raise InvalidArgument("make", task, "must draw tasks if write and read are not given", remedy)
@@ -427,14 +428,15 @@ def drawn(
     write: Callable[[Any], Any] = settings_of,
     read: Callable[[Any], Any] = task_from,
 ) -> Drawn:
-    """Return the range of objects that ``make`` draws from a generator; tasks, unless ``write`` and ``read`` are given.
+    """Return the range of the objects that ``make`` draws; they are tasks unless you give ``write`` and ``read``.
 
     Parameters
     ----------
     make
-        Function that draws an object; its parameters after the generator name earlier quantities.
+        Function that draws an object. Its first parameter is a random generator, and the others name earlier
+        quantities.
     write, read
-        Functions that turn an object into JSON values, exactly, and back.
+        Functions that convert an object into JSON values without loss, and JSON values back into the object.
     """
     return Drawn(make, write, read)
 
@@ -447,7 +449,7 @@ def example_of(strategy: SearchStrategy[T], stream: np.random.Generator) -> T:
 
     @seed(int(stream.integers(2**32)))
     @settings(
-        max_examples=2,  # the first example is the simplest
+        max_examples=2,  # the first example is the simplest one, so take the second
         database=None,
         deadline=None,
         derandomize=False,

@@ -1,4 +1,4 @@
-"""Rounding that a comparison of floats must allow; exact numbers need none."""
+"""How much rounding a comparison of floats allows; exact numbers have none."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from typing import Any
 import numpy as np
 
 TOLERANCE = 1e-9
-"""Relative to the unit: the largest magnitude among the numbers from which the two sides were computed."""
+"""Allowed rounding, relative to the largest magnitude among the numbers from which the two sides were computed."""
 FLOOR = 1e-14
-"""Rounding relative to the largest float of an instance, however small the sides are."""
+"""Allowed rounding, relative to the largest float of an instance; it applies even if the two sides are small."""
 
 SMALLEST = float(np.finfo(float).tiny)
-"""Least float with full precision; of a smaller number, such as 1e-12 exp(-718) = 0, no digit may remain."""
+"""Least float with full precision; a smaller number, such as 1e-12 exp(-718) = 0, may have lost all digits."""
 
 
 def is_exact(value: Any) -> bool:
-    """Return whether a number, or every entry of a list or array, is Python's integer or fraction, or a boolean.
+    """Return whether a number, or every entry of a list or array, is a Python integer, fraction or boolean.
 
     NumPy's integers have 64 bits: a sum, product or power that does not fit silently becomes another number. The sum of
-    NumPy's booleans is a boolean. Subclasses may compute in other ways.
+    NumPy's booleans is again a boolean. Subclasses may define other arithmetic.
     """
     if isinstance(value, np.ndarray):
         return value.dtype == object and all(is_exact(entry) for entry in value.flat)
     if isinstance(value, list | tuple):
         return all(is_exact(entry) for entry in value)
-    if type(value) is Fraction:  # a fraction of NumPy's integers keeps them
+    if type(value) is Fraction:  # a fraction of NumPy's integers keeps these integers
         return type(value.numerator) is type(value.denominator) is int
     return type(value) in (int, bool)
 
 
 def has_numpy_integers(value: Any) -> bool:
-    """Return whether a number, or an entry of a list or array, is NumPy's integer or a fraction of such integers."""
+    """Return whether a number, or an entry of a list or array, is a NumPy integer or a fraction of NumPy's integers."""
     if isinstance(value, np.ndarray) and value.dtype != object:
         return value.dtype.kind in "iu"
     if isinstance(value, np.ndarray | list | tuple):
@@ -46,7 +46,7 @@ def has_numpy_integers(value: Any) -> bool:
 
 
 def has_numpy_parts(value: Any) -> bool:
-    """Return whether a number is a fraction of NumPy's integers, or a list or array holds one: sums may wrap around."""
+    """Return whether a number or an entry is a fraction of NumPy's integers; sums of these may wrap around."""
     if isinstance(value, np.ndarray) and value.dtype != object:
         return False
     if isinstance(value, np.ndarray | list | tuple):
@@ -67,7 +67,7 @@ def as_float(number: Any) -> float:
 
 
 def as_floats(numbers: Any) -> np.ndarray:
-    """Round the entries of an array likewise."""
+    """Round the entries of an array to floats, as ``as_float`` does."""
     array = np.asarray(numbers)
     try:
         return array.astype(float)
@@ -76,7 +76,7 @@ def as_floats(numbers: Any) -> np.ndarray:
 
 
 def floats_of(value: Any) -> Iterator[Any]:
-    """Yield the floats and arrays of floats in a number, an array, a sequence or the fields of a dataclass."""
+    """Yield the floats and the arrays of floats in a number, array, list or tuple, or in the fields of a dataclass."""
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "f":
             yield value
@@ -91,7 +91,7 @@ def floats_of(value: Any) -> Iterator[Any]:
 
 
 def unit_of(values: Iterable[Any]) -> float:
-    """Return the largest finite magnitude among numbers and arrays; 0 if there is none."""
+    """Return the largest finite magnitude in numbers and arrays; 0 if there is none."""
     largest = 0.0
     for value in values:
         array = np.abs(np.asarray(value, dtype=float))

@@ -1,4 +1,4 @@
-"""Ranges of sequences: adversarial losses, errors of inexact steps, step sizes of each round."""
+"""Ranges of sequences, such as adversarial losses, errors of inexact steps, or one step size per round."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clusterproof.checker.kernel.ranges import Instance
 
 LONGEST_PERIOD, MOST_PHASES = 4, 4
 LISTED = 10_000
-"""Largest number of sequences that are listed."""
+"""Largest number of sequences at which they are still listed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,20 +27,20 @@ class Sequences(kernel_ranges.Tuples, Entrywise):
     entries: Range
 
     def lengths(self) -> tuple[Any, ...]:
-        """Return the number of entries, as a tuple."""
+        """Return the number of entries as a tuple of length 1."""
         return (self.length,)
 
     def size(self, so_far: Instance) -> int:
-        """Return the number of entries, which a function may return as a float."""
+        """Return the number of entries as an integer."""
         return Entrywise.size(self, so_far)
 
     @property
     def complete(self) -> bool:  # type: ignore[override]  # follows from the values, a constant elsewhere
-        """Whether the listed sequences are all sequences."""
+        """Whether ``values`` lists all sequences."""
         return self.entries.complete
 
     def values(self, so_far: Instance) -> Sequence[tuple[Any, ...]] | None:
-        """Return all sequences of listed values, sequences of simple values first."""
+        """Return all sequences of listed values, sequences of simple values first; None if there are too many."""
         listed, size = self.entries.values(so_far), self.size(so_far)
         if listed is None or size < 0 or len(listed) ** size > LISTED:
             return None
@@ -56,7 +56,7 @@ class Sequences(kernel_ranges.Tuples, Entrywise):
         return list(value)
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> tuple[Any, ...] | None:
-        """Draw a constant or periodic sequence, one of 2 to 4 constant blocks, or independent entries."""
+        """Draw a constant sequence, a periodic one, a sequence of 2 to 4 constant blocks, or independent entries."""
         size, kind = self.size(so_far), int(stream.integers(4))
         if size < 0:
             return None
@@ -78,10 +78,11 @@ class Sequences(kernel_ranges.Tuples, Entrywise):
 
 
 def sequences(values: Range, length: EndLike) -> Any:
-    """Return the range of sequences: tuples whose entries share one range, exact if the entries are.
+    """Return the range of sequences: tuples whose entries share one range. They are exact if the entries are exact.
 
-    They are drawn constant, periodic, in 2 to 4 phases and at random. The search also builds them greedily: entry by
-    entry, and block by block, it keeps the value at which the claim uses most of its bound.
+    The search draws constant and periodic sequences, sequences of 2 to 4 constant blocks, and independent entries. It
+    also builds sequences greedily. Entry by entry, and then block by block, it keeps the value at which the claim uses
+    most of its bound.
 
     Parameters
     ----------

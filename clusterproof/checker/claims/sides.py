@@ -1,4 +1,4 @@
-"""A claim's vocabulary during a search, and the two sides of a line: numbers, floats and arrays."""
+"""The functions that a claim calls, as the search evaluates them, and the two sides of a line."""
 
 from __future__ import annotations
 
@@ -62,45 +62,47 @@ def with_value(variable: ContextVar[Any], value: Value) -> Iterator[Value]:
 
 
 def recording_failures() -> AbstractContextManager[list[str]]:
-    """Collect the hypotheses that fail, even if the function catches the exceptions."""
+    """Collect the hypotheses that fail, even if the claim's function catches the exceptions."""
     return with_value(_FAILED, [])
 
 
 def leaving_out(names: frozenset[str]) -> AbstractContextManager[frozenset[str]]:
-    """Ignore some hypotheses in the evaluation, to find out which ones contradict each other."""
+    """Ignore some hypotheses in the evaluation, in order to find out which ones contradict each other."""
     return with_value(_LEFT_OUT, names)
 
 
 @dataclass(frozen=True)
 class Sides(Untrue):
-    """The statement, entry by entry, that ``measured`` is at most (with ``lower``: at least) the sum of the terms.
+    """The statement, for each entry, that ``measured`` is at most (with ``lower``: at least) the sum of the terms.
 
     Attributes
     ----------
     measured
-        A number or an array. Only Python's integers, fractions and booleans are exact, also in arrays of dtype object;
+        A number or an array. Only Python's integers, fractions and booleans are exact, also in arrays of dtype object.
         NumPy's integers can overflow.
     terms
-        The bound, as named summands that broadcast against ``measured``.
+        The bound, as named summands that broadcast to the shape of ``measured``.
     failure
-        Probability with which the comparison may fail. The first axis of ``measured`` then counts independent
-        replicates, and a replicate with a broken entry fails. None for a sure statement.
+        Probability with which the comparison may fail. The first axis of ``measured`` then contains independent
+        replicates, and a replicate fails if one of its entries breaks the comparison. None if the comparison must
+        always hold.
     lower
-        Whether measured must be at least the sum.
+        Whether ``measured`` must be at least the sum.
     identity
-        Whether this is an equation, whose single term is the rounding error.
+        Whether this is an equation; its single term is the rounding error.
     rounding
-        Largest excess that rounding explains, in the unit of ``measured``. If None, it is 1e-9 of the largest magnitude
-        among both sides and the terms, and 0 for exact numbers.
+        Largest excess that rounding explains, in the unit of ``measured``. If None, it is 1e-9 times the largest
+        magnitude among the sides and the terms; for exact numbers it is 0.
     words
-        The sentence for a broken instance, or a function that makes it; if empty, the checker writes its own.
+        The sentence for a broken instance, or a function that returns it. If empty, the checker writes its own
+        sentence.
     pairs
         (left, right) of each equation of an identity.
     unit
-        Largest magnitude among the floats of the instance; 1e-14 of it counts as rounding, however small the sides are.
-        None until the statement is evaluated. Ignored if ``rounding`` is given.
+        Largest magnitude among the floats of the instance. 1e-14 times this number counts as rounding, even if the
+        sides are small. None until the statement is evaluated. Ignored if ``rounding`` is given.
     decrease_from
-        For a contraction, the quantity before the step, with the shape of ``measured``; None for other comparisons.
+        For a contraction, the quantity before the step, with the shape of ``measured``. None for other comparisons.
     """
 
     measured: Value
@@ -116,13 +118,13 @@ class Sides(Untrue):
 
     @property
     def allowed(self) -> Value:
-        """Sum of the terms."""
+        """The sum of the terms."""
         first, *others = self.terms.values()
         return sum(others, start=first)
 
 
 def with_unit(sides: Sides, instance: Mapping[str, Any]) -> Sides:
-    """Record, for sides that are floats, the magnitude of the instance from which they were computed."""
+    """Store the largest float of the instance in sides that are computed with floats."""
     if sides.unit is not None or sides.rounding is not None:
         return sides
     if is_exact(sides.measured) and all(is_exact(term) for term in sides.terms.values()):
@@ -131,7 +133,7 @@ def with_unit(sides: Sides, instance: Mapping[str, Any]) -> Sides:
 
 
 class Tried(Words[Sides]):
-    """A claim's vocabulary in a search: exact numbers, floats, and NumPy's arrays."""
+    """The functions that a claim calls, for a search: they accept exact numbers, floats and NumPy's arrays."""
 
     def suppose(self, name: Any, holds: Any = None) -> None:  # noqa: D102 - as of Words, set below
         if holds is None and not isinstance(name, str):
@@ -151,21 +153,21 @@ class Tried(Words[Sides]):
     suppose.__doc__ = Words.suppose.__doc__
 
     def given(self, name: Any, holds: Any, make: Callable[[], Sides | Excluded]) -> Sides | Excluded:  # noqa: D102 - as of Words, set below
-        function: Any = make  # the hypothesis as the user wrote it
+        function: Any = make  # the user may have passed something that is not a function
         if not callable(function):
             remedy = "write given(name, holds, lambda: at_most(...))"
             raise InvalidArgument("make", brief(make), "must be a function that returns the sides", remedy)
         failed = _FAILED.get()
         before = len(failed or ())
         line = super().given(name, holds, make)
-        if failed is not None and type(line) is Excluded:  # the last failure was meant to be caught
+        if failed is not None and type(line) is Excluded:  # `given` catches the last failure on purpose
             del failed[max(before, len(failed) - 1) :]
         return line
 
     given.__doc__ = Words.given.__doc__
 
     def facts(self, holds: Any) -> list[Any] | None:
-        """Return whether a hypothesis holds; no facts are recorded for numbers."""
+        """Return an empty list if a hypothesis holds, otherwise None. For numbers, no facts are recorded."""
         if holds is None or isinstance(holds, str):
             rule = "must be true or false, not a text"
             raise InvalidArgument("holds", holds, rule, 'write suppose("x > 0", x > 0)')
@@ -180,31 +182,37 @@ class Tried(Words[Sides]):
         return [] if np.all(holds) else None
 
     def in_words(self, name: Any) -> str:
-        """Return the text of a hypothesis."""
+        """Return the text of a hypothesis.
+
+        Raises
+        ------
+        InvalidArgument
+            If the name is not a text.
+        """
         if not isinstance(name, str):
             rule = "must be the hypothesis in words"
             raise InvalidArgument("name", name, rule, 'write suppose("x > 0", x > 0)')
         return name
 
     def know(self, facts: list[Any]) -> None:
-        """Record nothing: each instance is evaluated afresh."""
+        """Record nothing, because each instance is evaluated independently."""
 
     def alone(self, facts: list[Any], make: Callable[[], Sides | Excluded]) -> Sides | Excluded:
-        """Return the line."""
+        """Return the line that ``make`` returns."""
         return make()
 
     def is_less(self, left: Any, right: Any) -> Any:
-        """Compare two numbers."""
+        """Return whether one number is less than another."""
         return left < right
 
     def compared(self, sign: str, measured: Any, terms: Mapping[str, Any], **how: Any) -> Sides:
-        """Return the sides.
+        """Return the two sides of an inequality.
 
         Raises
         ------
         InvalidArgument
-            If a side is an empty array or no real number, or is in single precision without ``rounding``; if
-            ``failure`` is no probability, or ``rounding`` negative or infinite.
+            If a side is an empty array or not real, or has single precision although ``rounding`` is not given. Also if
+            ``failure`` is not a probability, or if ``rounding`` is negative or infinite.
         """
         if how["failure"] is not None:
             remedy = "suppose that it is a probability"
@@ -215,7 +223,7 @@ class Tried(Words[Sides]):
         return sides
 
     def equated(self, pairs: Sequence[Any], **how: Any) -> Sides:
-        """Return the sides of an equation; the errors are as in ``compared``."""
+        """Return the two sides of an equation; it raises the same errors as ``compared``."""
         if any(isinstance(side, Point) for pair in pairs for side in pair):
             gaps = [left - right for left, right in pairs]
             return Sides(gaps, {"rounding": 0}, identity=True, pairs=tuple(pairs), unit=0.0)
@@ -234,7 +242,7 @@ class Tried(Words[Sides]):
         )
 
     def refused(self, argument: str, value: Any, rule: str, remedy: str) -> InvalidArgument:
-        """Return an error that names a function that must not be called here."""
+        """Return the error for a call that is not allowed at this place."""
         return InvalidArgument(argument, brief(value), rule, remedy)
 
 
@@ -244,12 +252,12 @@ at_most, at_least, equal = TRIED.at_most, TRIED.at_least, TRIED.equal
 
 
 def _without_wrapping(side: Value) -> Value:
-    """Replace NumPy's integers, whose difference may wrap around, by floats."""
+    """Convert NumPy's integers to floats, because their difference may wrap around."""
     return side * 1.0 if getattr(_kind(side), "kind", "") in ("i", "u") else side
 
 
 def _filled(**sides: Value) -> Value:
-    """Return a side; reject one that is not real, or an empty array, about which everything would hold."""
+    """Return a side. Reject a side that is not real, and an empty array, because every claim would hold for it."""
     ((name, value),) = sides.items()
     if isinstance(value, list | tuple):
         value = _as_array(name, value)
@@ -272,7 +280,7 @@ def _filled(**sides: Value) -> Value:
 
 
 def _as_array(name: str, value: list[Any] | tuple[Any, ...]) -> np.ndarray:
-    """Return a list as an array. Exact numbers keep their type; without the array, a sum of lists would join them."""
+    """Return a list as an array with exact numbers unchanged, because the sum of two lists would join them."""
     with suppress(ValueError):
         array = np.array(value, dtype=object if is_exact(value) else None)
         if not any(isinstance(each, list | tuple) for each in array.flat):
@@ -286,7 +294,7 @@ def _kind(value: Value) -> Any:
 
 
 def _check_rounding(rounding: float | None, sides: list[Value]) -> None:
-    """Reject an invalid tolerance, and sides that may not be in double precision."""
+    """Reject an invalid tolerance, and sides in single precision if no tolerance is given."""
     if rounding is not None and not 0 <= rounding < math.inf:
         remedy = "give the largest difference that rounding explains, or leave it out"
         raise InvalidArgument("rounding", rounding, "must be a finite number, at least 0", remedy)

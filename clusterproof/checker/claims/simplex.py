@@ -19,7 +19,7 @@ from clusterproof.checker.kernel.ranges import Instance, value_of
 
 @dataclass(frozen=True, eq=False)
 class Simplex(Several):
-    """Range of weights: tuples of fractions, at least 0, with sum 1."""
+    """Range of weights: tuples of fractions that are at least 0 and sum to 1."""
 
     length: Any
 
@@ -41,11 +41,11 @@ class Simplex(Several):
         )
 
     def describe(self, so_far: Instance) -> str:
-        """Describe what the weights must be."""
+        """Describe which weights the range contains."""
         return f"{value_of(self.length, so_far)} fractions, at least 0, with sum 1"
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> tuple[Fraction, ...] | None:
-        """Draw a corner, equal weights on some entries, or multiples of a random fraction."""
+        """Draw a corner, weights that are equal or 0, one dominating weight, or multiples of random integers."""
         length = int(value_of(self.length, so_far))
         if length < 1:
             return None
@@ -63,7 +63,7 @@ class Simplex(Several):
         return _normalised(whole if any(whole) else [1] * length)
 
     def fit(self, value: tuple[Fraction, ...], so_far: Instance) -> tuple[Fraction, ...]:
-        """Drop the last weights, or add zeros."""
+        """Fit the number of weights: drop the last ones, or append zeros. Then normalise the weights."""
         length = int(value_of(self.length, so_far))
         if len(value) == length or length < 1:
             return value
@@ -76,7 +76,7 @@ class Simplex(Several):
         return [_normalised([1] * length), _normalised([1, *[0] * (length - 1)])] if length > 0 else []
 
     def near(self, value: Any, so_far: Instance, stream: np.random.Generator) -> tuple[Fraction, ...]:
-        """Move part of one weight to another."""
+        """Move a random part of one weight to another weight."""
         source, target = (int(index) for index in stream.integers(len(value), size=2))
         moved = list(value)
         amount = moved[source] * Fraction(int(stream.integers(1, 9)), 8)
@@ -85,7 +85,7 @@ class Simplex(Several):
         return tuple(moved)
 
     def changes(self, value: tuple[Fraction, ...], so_far: Instance) -> Iterator[tuple[Fraction, ...]]:
-        """Move all, a half or a tenth of each weight to each of the others."""
+        """Move all, a half or a tenth of each weight to each other weight."""
         for share in (Fraction(1), Fraction(1, 2), Fraction(1, 10)):
             for source, target in itertools.permutations(range(len(value)), 2):
                 if value[source]:
@@ -95,7 +95,7 @@ class Simplex(Several):
                     yield tuple(moved)
 
     def simpler(self, value: tuple[Fraction, ...], so_far: Instance) -> list[tuple[Fraction, ...]]:
-        """Return equal weights, weights without one entry, and weights rounded to small denominators."""
+        """Return equal weights, a corner, weights with one entry set to 0, and weights with small denominators."""
         moves = self.extremes(so_far)
         moves += [
             _normalised([0 if i == index else each for i, each in enumerate(value)])
@@ -109,15 +109,15 @@ class Simplex(Several):
         return [move for move in moves if move != value]
 
     def bits(self, value: tuple[Fraction, ...], so_far: Instance) -> float:
-        """Return the bits of all weights, plus one for each."""
+        """Return the number of bits of all weights, plus one bit for each weight."""
         return sum(1 + bits_of_number(each) for each in value)
 
     def encode(self, value: Any) -> list[Any]:
-        """Write a list."""
+        """Write the weights as a list."""
         return [write(each) for each in value]
 
     def decode(self, code: Any) -> tuple[Fraction, ...]:
-        """Read a list."""
+        """Read the weights from a list."""
         if not isinstance(code, list):
             raise TypeError(f"{code!r} is no list")
         return tuple(Fraction(read(each)) for each in code)
@@ -128,5 +128,5 @@ def _normalised(weights: Sequence[Any]) -> tuple[Fraction, ...]:
 
 
 def simplex(length: EndLike) -> Simplex:
-    """Return the range of weights: tuples of fractions, at least 0, with sum 1."""
+    """Return the range of weights: tuples of fractions that are at least 0 and sum to 1."""
     return Simplex(end_of(length))

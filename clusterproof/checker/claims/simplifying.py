@@ -11,9 +11,9 @@ from clusterproof.checker.claims.ranges import Choice, Integers, Interval, Range
 from clusterproof.checker.kernel.ranges import Instance
 
 DIGITS = 16
-"""Limits of denominators: the nearest fractions up to 10, 100, ... are tried, up to this power of ten."""
+"""Number of denominator limits: the search tries the nearest fractions with denominators up to 10, 100, ...."""
 SIMPLER = 50
-"""Number of simpler values of a quantity that are tried."""
+"""Largest number of simpler values of a quantity that the search tries."""
 
 
 def simpler_values(allowed: Range, value: Any, so_far: Instance) -> list[Any]:

@@ -11,15 +11,15 @@ from clusterproof.common import InvalidArgument
 from clusterproof.common.validation import brief
 
 DENOMINATOR = 3
-"""Largest denominator that is tried first if the slice names none."""
+"""Largest denominator that is tried first if the slice has no step."""
 
 
 class Slices:
-    """Numbers of one kind, whose slices are ranges that include both ends.
+    """Numbers of one type; its slices are ranges that include both ends.
 
-    A side without an end is open: the claim then includes all numbers there. Numbers up to ``far`` beyond the other end
-    are tried first (beyond 0, if there is no other end or it lies on the other side of 0). Then numbers up to 1000
-    times as far are tried.
+    If an end is missing, the range is open: the claim then includes all numbers on that side. The search first tries
+    numbers up to ``far`` beyond the other end, or beyond 0 if the other end is missing or lies on the other side of 0.
+    Afterwards it tries numbers up to 1000 times as far.
 
     Parameters
     ----------
@@ -33,12 +33,12 @@ class Slices:
         self._kind, self._far = kind, far
 
     def __getitem__(self, ends: Any) -> Any:
-        """Return a range; a function of earlier quantities, by their names, can be an end.
+        """Return a range. An end can also be a function; its parameters name earlier quantities.
 
         Raises
         ------
         InvalidArgument
-            If the argument is no slice, or its ends are not valid for a range.
+            If the argument is not a slice, or if its ends are not valid for a range.
         """
         if not isinstance(ends, slice) or (self._kind is integers and ends.step is not None):
             remedy = "write Q[0:1], Q[0:1:8] with a denominator, Z[1:5], or Z[2:] without an end"
@@ -66,7 +66,7 @@ def _beyond(end: EndLike | None, far: int) -> EndLike:
 
 
 Q, Z = Slices(rationals, 8), Slices(integers, 96)
-"""Fractions (denominators up to the slice's step, by default 3, are tried first) and integers."""
+"""Ranges of fractions and of integers. For fractions, a slice's step is the largest denominator that is tried first."""
 
 
 def among(*values: Any) -> Any:
@@ -77,7 +77,7 @@ def among(*values: Any) -> Any:
 def annotate_ranges(function: Callable[..., Any]) -> None:
     """Move ranges from the defaults of a function's parameters to its annotations.
 
-    After that the function has no defaults: a call must give every quantity.
+    The function then has no defaults, so a call must give every quantity.
     """
     parameters = [p for p in inspect.signature(function).parameters.values() if isinstance(p.default, Range)]
     positional = [each.name for each in parameters if each.kind is not each.KEYWORD_ONLY]

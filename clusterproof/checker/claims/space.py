@@ -1,4 +1,4 @@
-"""The space of a claim: its quantities with their ranges, all instances, drawn instances and simpler ones."""
+"""The space of a claim: its quantities with their ranges, and how instances are listed, drawn and simplified."""
 
 from __future__ import annotations
 
@@ -29,34 +29,34 @@ from clusterproof.common import InvalidArgument
 
 @dataclass(frozen=True)
 class Marker:
-    """A parameter whose value the checker passes."""
+    """A parameter for which the checker passes a value."""
 
     name: str
 
 
 STREAM, REPLICATES = Marker("stream"), Marker("replicates")
 Stream = Annotated[np.random.Generator, STREAM]
-"""Random generator for one claim and instance: one seed gives the same numbers in every evaluation."""
+"""Random generator for one claim and instance; the same seed gives the same numbers in every evaluation."""
 Replicates = Annotated[int, REPLICATES]
 """Number of independent repetitions of a random instance."""
 RESERVED = ("line", "seed", "replicates")
-"""Keys besides the quantities that a written counterexample may have."""
+"""Names that a written counterexample may contain besides the quantities."""
 
 
 @dataclass(frozen=True)
 class Space:
-    """Quantities and checker's parameters of a claim's function, read from its signature.
+    """Quantities of a claim's function, and parameters for which the checker passes a value, read from its signature.
 
-    Keyword-only parameters belong to neither; they keep their defaults.
+    Keyword-only parameters are neither. They keep their defaults.
 
     Attributes
     ----------
     ranges
-        Range of each quantity, fields of records included, in the order of the signature.
+        Range of each quantity, in the order of the signature. Each field of a record is a quantity.
     records
         Class and fields of each parameter that is a record of quantities.
     stream, replicates
-        Names of the parameters that the checker passes; None if there is none.
+        Names of the two parameters for which the checker passes a value; None if the function has no such parameter.
     """
 
     ranges: Mapping[str, Range]
@@ -66,7 +66,7 @@ class Space:
 
     @classmethod
     def of(cls, function: Callable[..., Any]) -> Space:
-        """Read a signature.
+        """Return the space of a function, read from its signature.
 
         Raises
         ------
@@ -107,7 +107,7 @@ class Space:
 
     @property
     def drawn(self) -> bool:
-        """Whether some quantity is an object that a function draws, so that nothing can be simplified."""
+        """Whether some quantity is an object that a function draws; such an instance cannot be simplified."""
         return any(allowed.drawn for allowed in self.ranges.values())
 
     @property
@@ -116,17 +116,17 @@ class Space:
         return all(allowed.complete for allowed in self.ranges.values())
 
     def arguments(self, instance: Instance) -> dict[str, Any]:
-        """Put quantities into their records.
+        """Return the arguments of the claim's function: quantities in their final form, and records built from them.
 
         Raises
         ------
         InvalidArgument
-            If a record changes the values that it was given.
+            If a record changes one of its values.
         """
         return self.in_records({n: self.ranges[n].passed(value, instance) for n, value in instance.items()})
 
     def in_records(self, instance: Instance) -> dict[str, Any]:
-        """Put quantities into their records unchanged; raise the same errors as ``arguments``."""
+        """Return the arguments with quantities as instances hold them; raise the same errors as ``arguments``."""
         rest = dict(instance)
         made = {}
         for name, (record, keys) in self.records.items():
@@ -142,12 +142,12 @@ class Space:
         return rest | made
 
     def flatten(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Split arguments, records included, into quantities; lists become vectors, matrices or sequences.
+        """Split arguments, records included, into quantities; convert lists into vectors, matrices or sequences.
 
         Raises
         ------
         InvalidArgument
-            If the arguments do not match the signature, or a value is out of range.
+            If the arguments do not match the signature, or if a value is out of range.
         """
         flat: dict[str, Any] = {}
         for name, value in arguments.items():
@@ -165,7 +165,7 @@ class Space:
         return all(allowed.holds(instance[name], instance) for name, allowed in self.ranges.items())
 
     def multiples(self, instance: Instance) -> dict[str, int]:
-        """Return the multiple of its end, rounded down, at which each quantity beyond an open end lies."""
+        """Return, for each quantity beyond an open end, its size as a multiple of this end, rounded down."""
         far: dict[str, int] = {}
         for name, allowed in self.ranges.items():
             if isinstance(allowed, Interval) and None in (allowed.low, allowed.high):
@@ -178,12 +178,12 @@ class Space:
     # ---- all instances
 
     def instances(self, limit: int) -> list[dict[str, Any]] | None:
-        """Return all instances to try, simple ones first; None if they cannot be listed or exceed ``limit``."""
+        """Return all instances to try, simple ones first; None if they cannot be listed or are more than ``limit``."""
         names = list(self.ranges)
         ranked: list[tuple[tuple[int, ...], dict[str, Any]]] = []
 
         def extend(ranks: tuple[int, ...], instance: dict[str, Any]) -> bool:
-            """Append every completion of an instance; return False if a list is missing or there are too many."""
+            """Append every completion of an instance; return False if a list is missing or too long."""
             if len(instance) == len(names):
                 ranked.append((ranks, instance))
                 return len(ranked) <= limit
@@ -200,7 +200,7 @@ class Space:
         return [instance for _, instance in ranked]
 
     def corners(self) -> Iterator[dict[str, Any]]:
-        """Yield every combination of the ends of intervals and the options of choices."""
+        """Yield every instance in which each quantity lies at an end of its interval, or is one of its options."""
 
         def extend(instance: dict[str, Any], names: Sequence[str]) -> Iterator[dict[str, Any]]:
             if not names:
@@ -224,7 +224,7 @@ class Space:
         names: Sequence[str] = (),
         nudged: bool = False,
     ) -> dict[str, Any] | None:
-        """Draw all quantities independently, or only the named ones of ``start``; None if the result is no instance.
+        """Draw all quantities independently, or only the named ones of ``start``; None if this gives no instance.
 
         Parameters
         ----------
@@ -233,8 +233,8 @@ class Space:
         farthest
             Multiple of an open end up to which values are drawn.
         start, names, nudged
-            An instance, the names of its quantities that are drawn again, and whether these only move by a log-uniform
-            share of their ranges.
+            An instance, and the names of the quantities to draw again. If ``nudged``, each of these moves by a
+            log-uniform share of its range instead.
         """
         instance: dict[str, Any] = {}
         drawn: set[str] = set()
@@ -248,7 +248,7 @@ class Space:
             if instance[name] is None:
                 return None
             if nudged and not allowed.holds(instance[name], instance):
-                return None  # check the earlier quantities before a range or class that depends on them
+                return None  # a later range or class may depend on this quantity
         return instance if self.holds(instance) else None
 
     def fit(self, instance: dict[str, Any]) -> dict[str, Any]:
@@ -259,7 +259,7 @@ class Space:
         return fit
 
     def changes(self, instance: Instance) -> Iterator[dict[str, Any]]:
-        """Yield instances with another entry or block of a vector or sequence, or a quantity at an end of its range."""
+        """Yield instances with a changed entry or block of one array, or with one quantity at an end of its range."""
         for name, allowed in self.ranges.items():
             values: Iterable[Any] = ()
             if isinstance(allowed, Several):
@@ -270,7 +270,7 @@ class Space:
                 yield self.fit({**instance, name: value})
 
     def extremes(self, name: str, instance: Instance) -> Iterable[Any]:
-        """Return the ends of an interval, the options of a choice, or a few extremes of an array."""
+        """Return the ends of an interval, the options of a choice, or a few extreme arrays."""
         allowed = self.ranges[name]
         if isinstance(allowed, Several):
             return allowed.extremes(instance)
@@ -284,12 +284,12 @@ class Space:
         return [name for name, allowed in self.ranges.items() if isinstance(allowed, Several)]
 
     def named_in(self, hypothesis: str) -> list[str]:
-        """Return the quantities that a hypothesis names; all quantities if it names none."""
+        """Return the quantities whose names occur in a hypothesis; all quantities if none occurs."""
         words = set(re.findall(r"\w+", hypothesis))
         return [name for name in self.ranges if written(name) in words] or list(self.ranges)
 
     def at_multiple(self, instance: Instance, name: str, multiple: int | Fraction) -> dict[str, Any] | None:
-        """Move a quantity to a multiple of its upper end (lower, if negative); None if the result is no instance."""
+        """Move a quantity to a multiple of its upper end (lower, if negative); None if this gives no instance."""
         allowed = self.ranges[name]
         assert isinstance(allowed, Interval)
         low, high = allowed.tried_ends(instance)
@@ -304,7 +304,7 @@ class Space:
     # ---- simpler instances
 
     def simpler(self, instance: Instance) -> list[dict[str, Any]]:
-        """Return instances that are simpler in one quantity, beginning with quantities that cost much time."""
+        """Return instances that are simpler in one quantity; changes to quantities beyond an open end come first."""
         far, cost = self.multiples(instance), self.complexity(instance)
         moves = [
             self.fit(dict(instance) | {name: value})
@@ -314,7 +314,7 @@ class Space:
         return [move for move in moves if self.complexity(move) < cost]
 
     def complexity(self, instance: Instance) -> float:
-        """Return roughly how many bits an instance takes; each simplifying step reduces this number."""
+        """Return roughly how many bits an instance takes; every simplification reduces this number."""
         return sum(
             allowed.bits(instance[name], instance)
             if isinstance(allowed, Several)
@@ -329,22 +329,22 @@ class Space:
         return {written(name): allowed.encode(instance[name]) for name, allowed in self.ranges.items()}
 
     def for_kernel(self, instance: Instance) -> dict[str, Any]:
-        """Write an instance for the kernel; a function of a class is given by the points that were requested."""
+        """Write an instance for the kernel; for a function of a class, write the points that the claim requested."""
         return {name: self.ranges[name].for_kernel(value) for name, value in instance.items()}
 
     def key(self, instance: Instance) -> str:
-        """Return a text by which instances differ, without the names of the quantities."""
+        """Return a text that identifies an instance and does not contain the names of the quantities."""
         return json.dumps(
             [allowed.key(instance[name]) for name, allowed in self.ranges.items()], sort_keys=True
         )
 
     def decode(self, numbers: Mapping[str, Any]) -> dict[str, Any]:
-        """Read a written instance.
+        """Return the instance that the output of ``encode`` describes.
 
         Raises
         ------
         InvalidArgument
-            If a quantity is missing, unknown or out of range; the message names it.
+            If a quantity is missing, unknown or out of range; the message names the quantity.
         """
         known = {written(name): name for name in self.ranges}
         for name in sorted(set(known) ^ set(numbers)):
@@ -366,7 +366,7 @@ class Space:
 def _draw(
     allowed: Range, so_far: Instance, stream: np.random.Generator, farthest: float, near: Any = None
 ) -> Any:
-    """Draw a value, or a value near another one."""
+    """Draw a value of a range, or a value near another one."""
     if near is not None and isinstance(allowed, Interval):
         return draw_near(allowed, near, so_far, stream)
     if near is not None and isinstance(allowed, Several):
@@ -376,7 +376,7 @@ def _draw(
 
 
 def _simpler(allowed: Range, instance: Instance, name: str) -> list[Any]:
-    """Return values of a quantity that are simpler than its own, the simplest first."""
+    """Return simpler values of a quantity, the simplest first."""
     if isinstance(allowed, Several):
         return allowed.simpler(instance[name], instance)
     return simpler_values(allowed, instance[name], instance)
@@ -395,7 +395,7 @@ def _ranges_of(record: Any) -> dict[str, Range]:
     """Return the ranges of a record's fields; empty for other classes."""
     if not is_dataclass(record):
         return {}
-    # with the module's names as globals, comprehensions in the annotations find them
+    # the annotations may contain comprehensions, which find names only among the globals
     names = vars(sys.modules[record.__module__])
     hints = get_type_hints(record, globalns=names, include_extras=True)
     marks = {each.name: mark_of(hints[each.name]) for each in fields(record) if each.init}
@@ -403,7 +403,7 @@ def _ranges_of(record: Any) -> dict[str, Range]:
 
 
 def fitted(allowed: Range, value: Any, so_far: Instance) -> Any:
-    """Return a value, adjusted to earlier quantities if it has several numbers."""
+    """Return a value; if it consists of several numbers, adjust their count to earlier quantities."""
     return allowed.fit(value, so_far) if isinstance(allowed, Several) else value
 
 

@@ -1,4 +1,4 @@
-"""A statement: a typed function from a space of instances to the two sides of each of its lines."""
+"""A statement: a typed function that maps an instance to the two sides of each line."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ from clusterproof.checker.kernel.ranges import Instance
 from clusterproof.common import InvalidArgument, generator
 
 EVALUATIONS, DRAWN = 2000, 100
-"""Number of instances that are tried by default, and that number for random statements or drawn objects."""
+"""Number of instances that are tried by default, and the same number for random statements and drawn objects."""
 REPLICATES = 400
-"""Repetitions of each random instance by default."""
+"""Default number of repetitions of each random instance."""
 LONG = 40
-"""Longest text of a quantity that is printed in full."""
+"""Largest number of characters at which the text of a quantity is printed in full."""
 
 
 @dataclass(frozen=True, eq=False)
 class Statement:
-    """A function from a space to lines, and options for its search.
+    """A function that maps an instance to lines, with options for the search.
 
     Attributes
     ----------
     name
-        Name of a further line with a space of its own; empty for the claim's function.
+        Name of the line that the function states; empty for the claim's own function.
     function
-        Function whose signature gives the space and whose value gives the lines.
+        Function whose signature gives the space, and whose return value gives the lines.
     evaluations
-        Number of instances to try if there are more. None for 2 000, or 100 for random statements and drawn objects.
+        Largest number of instances to try. If None: 2 000, or 100 for random statements and drawn objects.
     replicates
-        Repetitions of each instance, for a function that asks for ``Replicates``.
+        Number of repetitions of each instance, for a function with a parameter of type ``Replicates``.
     example
         Instances that are tried first, each as arguments by name.
     role
-        ``"statement"``; ``"lemma"``, a step of the proof that the claim needs to be certified; or ``"step"``, a step
-        that it does not need.
+        ``"statement"``; ``"lemma"``, a step of the proof without which the claim cannot be certified; or ``"step"``, a
+        step that the certificate does not need.
     multipliers
         The author's multipliers for a proof about every function and every value; ``search/hints.py`` describes their
         form.
@@ -66,54 +66,54 @@ class Statement:
 
     def __post_init__(self) -> None:
         annotate_ranges(self.function)
-        # reject a statement that cannot be tried where it is written
+        # raises an error where the user writes the statement, not later in the search
         object.__setattr__(self, "space", Space.of(self.function))
         object.__setattr__(self, "first", [self.space.flatten(arguments) for arguments in self.example])
 
     @property
     def random(self) -> bool:
-        """Whether the statement's value depends on random numbers."""
+        """Whether the function uses random numbers."""
         return self.space.stream is not None
 
     @property
     def repeated(self) -> bool:
-        """Whether each instance is repeated: a few repetitions choose the instances, many decide them."""
+        """Whether each instance is repeated. A few repetitions select instances, and many repetitions decide them."""
         return self.space.replicates is not None
 
     @property
     def wanted(self) -> int:
-        """Number of instances to try if there are more."""
+        """Largest number of instances to try."""
         default = DRAWN if self.random or self.space.drawn else EVALUATIONS
         return default if self.evaluations is None else self.evaluations
 
     def stream(self, seed: int, instance: Instance, sample: str = "") -> np.random.Generator:
-        """Return the random generator of an instance for a seed; further samples have names.
+        """Return the random generator of an instance for a seed; ``sample`` names a further sample.
 
-        The numbers do not depend on the names of claim, statement and quantities, so a renamed claim gives the same
-        result.
+        The numbers do not depend on the names of the claim, the statement and the quantities. Renaming them therefore
+        changes no result.
         """
         return generator(seed, "sides", sample, self.space.key(instance))
 
     def lines(
         self, instance: Instance, stream: np.random.Generator | None = None, replicates: int | None = None
     ) -> dict[str, Conclusion]:
-        """Evaluate an instance; the result depends only on the arguments.
+        """Evaluate an instance. The result depends only on the arguments.
 
         Parameters
         ----------
         instance
             The quantities.
         stream
-            Random numbers, for a function that asks for a ``Stream``.
+            Random generator, for a function with a parameter of type ``Stream``.
         replicates
-            Replaces the statement's own number.
+            Number of replicates; None for the statement's own number.
 
         Raises
         ------
         Outside
-            If the instance breaks a hypothesis; the message is its name.
+            If the instance breaks a hypothesis; the message is the name of the hypothesis.
         Exception
-            Any error of the function; a note names file, line and instance.
+            Any error of the function, with a note that names file, line and instance.
         """
         passed: dict[str, Any] = {}
         if self.space.stream is not None:
@@ -134,7 +134,7 @@ class Statement:
 
     @contextmanager
     def naming_errors(self, instance: Instance) -> Iterator[None]:
-        """Add file, line and instance to an error that arises when an instance is evaluated."""
+        """Add a note with file, line and instance to an error from the evaluation of an instance."""
         try:
             yield
         except Outside:
@@ -158,7 +158,7 @@ def quantities(numbers: Mapping[str, Any]) -> str:
 
 
 def short(value: Any) -> str:
-    """Write a quantity, or only the type of the object if the text is long."""
+    """Write a quantity; if the text is long, name only the type of the object, or cut the text."""
     text = _listed(value) if isinstance(value, list) else str(value)
     if len(text) <= LONG:
         return text
@@ -170,10 +170,10 @@ def short(value: Any) -> str:
 
 
 def _listed(value: Any) -> str:
-    """Write a vector as (1, 1/2), a matrix as ((1, 0), (0, 1))."""
+    """Write a vector as (1, 1/2) and a matrix as ((1, 0), (0, 1))."""
     return f"({', '.join(map(_listed, value))})" if isinstance(value, list) else str(value)
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """Return a function's name."""
+    """Return the name of a function, or "the function" if it has none."""
     return getattr(function, "__name__", "the function")

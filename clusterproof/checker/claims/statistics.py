@@ -1,4 +1,4 @@
-"""Exact binomial statements about failure counts."""
+"""Exact binomial intervals and tests for failure counts."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 CLAIM_SIGNIFICANCE = 1e-9
-"""Probability that a true claim is called violated, the same for every claim: other claims change no interval.
+"""Probability that the check calls a true claim violated. It is the same for every claim in a report.
 
-For a thousand claims together it stays within the 1e-6 that a report promises."""
+For a thousand claims together, the probability is at most 1e-6, as a report promises.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,9 +20,9 @@ class Confidence:
     Attributes
     ----------
     level
-        Coverage probability of the interval, after the correction for the number of claims in a report.
+        Coverage probability of the interval.
     lower, upper
-        Its ends.
+        Ends of the interval.
     """
 
     level: float
@@ -30,7 +31,7 @@ class Confidence:
 
 
 def clopper_pearson(failures: int, trials: int, significance: float) -> Confidence:
-    """Return a two-sided interval for a failure probability that covers with probability at least 1 - significance.
+    """Return a two-sided interval that contains the failure probability with probability at least 1 - significance.
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ def binomial_quantile(count: int, probability: float, tail: float) -> int:
         Number of draws.
     probability
         Probability of each event, in [0, 1].
-    tail
+    Largest allowed probability of more than k events, positive.
         Allowed probability of exceeding k, positive.
     """
     from scipy.special import bdtrc
@@ -77,7 +78,7 @@ def binomial_quantile(count: int, probability: float, tail: float) -> int:
 
 @lru_cache(maxsize=4096)
 def critical(count: int, failure: float, significance: float) -> int:
-    """Return the least number of failures whose interval lies above ``failure``; count + 1 if there is none."""
+    """Return the least number of failures for which the interval lies above ``failure``; count + 1 if there is none."""
 
     def passes(failures: int) -> bool:
         return clopper_pearson(failures, count, significance).lower > failure
