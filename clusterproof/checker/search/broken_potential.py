@@ -1,4 +1,4 @@
-"""Search for a function at which the potential of a loop fails: drawn functions first, then worst cases."""
+"""Search for a function at which the potential of a loop fails: first among drawn functions, then among worst cases."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from clusterproof.checker.search.worst_functions import LEAST, worst_functions
 from clusterproof.checker.search.worst_ratio import worst_excess
 
 SOLVED = 40
-"""Number of comparisons for which a solver searches the worst case."""
+"""Largest number of comparisons for which a solver computes the worst case."""
 NO_VALUE = (kernel.Refused, Outside, ArithmeticError, LookupError, TypeError, ValueError)
 
 
 @dataclass(frozen=True)
 class BrokenPotential:
-    """An instance, and the first comparison of an invariant that fails there."""
+    """An instance, and the first comparison of an invariant that fails at the instance."""
 
     instance: Instance
     comparison: Looked
@@ -44,11 +44,11 @@ def broken_potential(
     statement
         A statement of the language about every function of a class.
     space
-        Its quantities, as the claim's author stated them.
+        The quantities of the statement, as the claim's author stated them.
     settings
         Values of the other quantities, with few rounds.
     drawn
-        Functions of the class at each setting.
+        Functions of the class to try at each setting.
     """
     name = statement.space.function
     assert name is not None
@@ -74,7 +74,7 @@ def _entries(statement: kernel.Statement, settings: Sequence[Instance]) -> Itera
 
 
 def broken_at(statement: kernel.Statement, instance: Instance, space: Space) -> BrokenPotential | None:
-    """Return the first comparison that fails at an instance; None if all hold, or the instance is not admissible."""
+    """Return the first comparison that fails at an instance; None if all hold or the instance breaks a hypothesis."""
     with suppress(*NO_VALUE), limited(), evaluating() as evaluation, looking_at_invariants() as looked:
         lines = statement.evaluate(
             {n: space.ranges[n].passed(value, instance) for n, value in instance.items()}

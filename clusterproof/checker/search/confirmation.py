@@ -1,4 +1,4 @@
-"""Evaluate over the real numbers: instances that break a line in floats, and some that do not."""
+"""Evaluate instances over the real numbers: instances that break a line in floats, and a sample of the others."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ APPROXIMATE = (
     "cvxpy",
     "torch",
 )
-"""Modules whose results have method errors, which more digits would not reveal."""
+"""Modules whose functions approximate, so that computing with more digits would not reveal their error."""
 EXACT = {"comb", "factorial", "gcd", "isqrt", "lcm", "perm", "prod", "floor", "ceil", "trunc"}
 """Functions of ``math`` that return whole numbers."""
 
 
 def confirmed(statement: Statement, evaluation: Evaluation, asked: Sequence[str]) -> Evaluation | str:
-    """Return an evaluation with some of its lines decided over the real numbers.
+    """Return an evaluation in which some lines are decided over the real numbers.
 
     Parameters
     ----------
     statement, evaluation
-        The statement, and its evaluation.
+        The statement, and its evaluation in floats.
     asked
         Names of the lines to decide.
 
     Returns
     -------
     Evaluation or str
-        The hypothesis that the instance does not meet over the real numbers, if there is one.
+        The evaluation. If the instance breaks a hypothesis over the real numbers, the text of this hypothesis.
     """
     exact = {name: evaluation.judged[name].exact for name in asked}
     answers = over_the_reals(statement, evaluation.instance, exact)
@@ -90,9 +90,9 @@ def _judgement(own: Judgement, answer: Answer, *, is_upper: bool) -> Judgement:
 
 
 def of_real_numbers(statement: Statement, instance: dict[str, Any]) -> Evaluation | str | None:
-    """Evaluate over the real numbers an instance where floats fail; None if undecided.
+    """Evaluate an instance over the real numbers, because floats raise an error; return None if this decides nothing.
 
-    A returned text is the hypothesis that the instance does not meet.
+    If the instance breaks a hypothesis, the result is the text of this hypothesis.
     """
     lines, judged = {}, {}
     for name, answer in over_the_reals(statement, instance).items():
@@ -108,12 +108,12 @@ def of_real_numbers(statement: Statement, instance: dict[str, Any]) -> Evaluatio
 
 
 def holds_over_the_reals(statement: Statement, instance: Instance, name: str) -> bool:
-    """Return whether a line certainly holds at an instance, or is not stated there."""
+    """Return whether a line holds over the real numbers at an instance, or is not stated there."""
     return over_the_reals(statement, instance, {name: False})[name].broken is False
 
 
 def is_certain(statement: Statement, evaluation: Evaluation, name: str) -> bool:
-    """Return whether a broken line needs no more digits: an interval, or exact numbers without any float, break it."""
+    """Return whether a broken line needs no more digits: an interval breaks it, or exact numbers without floats do."""
     line = evaluation.lines[name]
     if not isinstance(line, Sides) or line.failure is not None:
         return True
@@ -121,7 +121,7 @@ def is_certain(statement: Statement, evaluation: Evaluation, name: str) -> bool:
 
 
 def is_inexact(statement: Statement, evaluation: Evaluation, name: str) -> bool:
-    """Return whether the sides of a line may have lost digits: the line is neither random nor exact."""
+    """Return whether the sides of a line may be rounded: the line is neither random nor exact."""
     line = evaluation.lines[name]
     if statement.random or not isinstance(line, Sides) or line.failure is not None:
         return False
@@ -133,9 +133,9 @@ def is_inexact(statement: Statement, evaluation: Evaluation, name: str) -> bool:
 
 @cache
 def computes_in_floats(function: Any, records: frozenset[type] = frozenset()) -> bool:
-    """Return whether a function uses NumPy, floats or functions that return floats, directly or indirectly.
+    """Return whether a function uses NumPy, floats, or functions that return floats, directly or indirectly.
 
-    A property or method of a used class, or of one of the ``records``, counts as well.
+    Properties and methods of the classes that it uses, and of ``records``, also count.
     """
     values, names = _named_by(function, records)
     of_math = {name for name in names if not name.startswith("__") and hasattr(math, name)}
@@ -144,11 +144,11 @@ def computes_in_floats(function: Any, records: frozenset[type] = frozenset()) ->
 
 @cache
 def approximation_in(function: Any) -> str:
-    """Return a module that a function uses and whose results have method errors; empty if there is none."""
+    """Return a module that a function uses and whose functions approximate; empty if there is none."""
     values, names = _named_by(function)
     packages = [value for value in values if isinstance(value, ModuleType)]
-    with warnings.catch_warnings(action="ignore"):  # NumPy warns about names that it once had, such as object
-        for package in packages:  # the loop extends this list by submodules
+    with warnings.catch_warnings(action="ignore"):  # for old names such as np.object
+        for package in packages:  # the loop appends submodules to this list
             within = [getattr(package, name, None) for name in names if not name.startswith("_")]
             values = [*values, *within]
             packages.extend(each for each in within if isinstance(each, ModuleType) and each not in packages)
@@ -157,7 +157,7 @@ def approximation_in(function: Any) -> str:
 
 
 def _named_by(function: Any, records: Iterable[type] = ()) -> tuple[list[Any], set[str]]:
-    """Return the values and names that a function uses, directly or indirectly; no value if it has no code."""
+    """Return the values and the names that a function uses, directly or indirectly; no values if it has no code."""
     seen: dict[int, CodeType] = {}
     classes = dict.fromkeys(records)
     values: list[Any] = []
@@ -193,7 +193,7 @@ def _named_by(function: Any, records: Iterable[type] = ()) -> tuple[list[Any], s
         member
         for name, member in _members_of(classes)
         if (name in names or name.startswith("__")) and id(member) not in known_members
-    ]:  # each may use others
+    ]:  # a member may use further names
         for member in members:
             known_members.add(id(member))
             add(member, {})
@@ -201,7 +201,7 @@ def _named_by(function: Any, records: Iterable[type] = ()) -> tuple[list[Any], s
 
 
 def _members_of(classes: Iterable[type]) -> Iterator[tuple[str, Any]]:
-    """Yield the functions in classes and their bases, by name, except Python's library and the checker."""
+    """Yield the functions of classes and their bases, by name, without the standard library and the checker."""
     for owner in dict.fromkeys(base for each in classes for base in each.__mro__):
         if owner.__module__.partition(".")[0] in sys.stdlib_module_names or _is_of_checker(owner):
             continue

@@ -1,9 +1,9 @@
 """Multipliers for the kernel's rule *dual*: a semidefinite program, and fractions near its solution.
 
-Multipliers x and the form S that remains after subtracting them form an affine space. The solver finds the point at
-which multipliers and eigenvalues are farthest from 0, and fractions near it are a proof. If the farthest point has
-distance 0, all multipliers lie on a smaller face of the cone. The solver's dual shows that face: some multipliers are
-0, and S vanishes on some directions (facial reduction).
+The multipliers x, and the form S that remains when they are subtracted, lie in an affine space. The solver finds the
+point at which the smallest multiplier or eigenvalue is largest. Fractions near this point are a proof. If this largest
+value is 0, all multipliers lie on a smaller face of the cone. The solver's dual solution describes the face: some
+multipliers are 0, and S vanishes on some directions (facial reduction).
 """
 
 from __future__ import annotations
@@ -32,27 +32,26 @@ from clusterproof.checker.search.refined import refined
 from clusterproof.checker.search.semidefinite import matrix_of, minimum, triangles
 
 Proof = dict[str, Any]
-"""Multipliers of one entry, as the kernel reads them."""
+"""Multipliers of one entry, in the form that the kernel reads."""
 SETTINGS = 64
-"""Largest number of settings of the quantities besides the function of a class."""
+"""Largest number of settings of the quantities other than the function of a class."""
 DIGITS = (1, 2, 3, 4, 6, 8, 10, 12)
-"""Numbers of digits to which multipliers are rounded, in turn, until they are a proof."""
+"""Numbers of decimals to which multipliers are rounded, in turn, until they are a proof."""
 TOLERANCES = (1e-10, 1e-8, 1e-7)
 FACES = 12
-"""Largest number of faces that are tried."""
+"""Largest number of faces to try."""
 SINGULAR = 1e-6
-"""Margin below which multipliers or eigenvalues count as 0 on the whole face."""
+"""Margin below which some multiplier or eigenvalue counts as 0 on the whole face."""
 FORCED = Fraction(1, 4)
-"""Share by which a bound is raised to find properties of all multipliers that hold for every bound."""
+"""Share by which a bound is raised, in order to find properties of all multipliers that hold for every bound."""
 PRESENT = 1e-4
-"""Least size at which a part of the solver's worst case counts as other than 0."""
+"""Least size at which a part of the solver's worst case counts as nonzero."""
 SIMPLE = ((200, 1e-4), (12, 3e-3))
-"""Pairs: largest denominator of a direction on which a form vanishes, and its largest distance from the solver's
-direction."""
+"""For directions on which a form vanishes: largest denominator, and largest distance from the solver's direction."""
 
 
 def multipliers(statement: kernel.Statement, line: str) -> dict[str, Any] | None:
-    """Search for multipliers of a class's conditions, at every setting and on every path; None if some are not found.
+    """Search for multipliers of a class's conditions at every setting and on every path; None if some are missing.
 
     Parameters
     ----------
@@ -64,8 +63,8 @@ def multipliers(statement: kernel.Statement, line: str) -> dict[str, Any] | None
     Returns
     -------
     dict or None
-        ``rule`` and ``settings`` of a record of evidence. The record also needs an instance as ``witness`` if the
-        statement has hypotheses on the functions.
+        ``rule`` and ``settings`` of the evidence. The evidence also needs an instance as ``witness`` if the statement
+        has hypotheses on the functions.
     """
     settings = settings_of(statement, SETTINGS)
     if settings is None:
@@ -83,12 +82,12 @@ def multipliers(statement: kernel.Statement, line: str) -> dict[str, Any] | None
 
 
 def written(setting: Mapping[str, Any], proofs: Sequence[Sequence[Proof]]) -> dict[str, Any]:
-    """Return the proofs at a setting as the kernel reads them."""
+    """Return the proofs at a setting, in the form that the kernel reads."""
     return {"setting": {name: write(value) for name, value in setting.items()}, "paths": list(proofs)}
 
 
 def proofs_at(paths: Sequence[Sequence[Path]]) -> list[list[Proof]] | None:
-    """Return a proof of every entry on every path; None if one is not found."""
+    """Return a proof of every entry on every path; None if one of them is not found."""
     found = []
     for entries in paths:
         of_path = [proof_of(path) for path in entries]
@@ -99,7 +98,7 @@ def proofs_at(paths: Sequence[Sequence[Path]]) -> list[list[Proof]] | None:
 
 
 def proof_of(path: Path, raised: Fraction = Fraction(0)) -> Proof | None:
-    """Return multipliers that prove an entry with its bound raised by a share; None if none are found."""
+    """Return multipliers that prove an entry with a bound raised by the share ``raised``; None if none are found."""
     whole = _Face.whole(path, raised)
     for face in _faces(whole):
         if (proof := face.near()) is not None:
@@ -112,15 +111,7 @@ def proof_of(path: Path, raised: Fraction = Fraction(0)) -> Proof | None:
 def exact_face(
     slack: Terms, nonnegative: Conditions, zero: Conditions, vectors: Sequence[Any]
 ) -> np.ndarray | None:
-    """Return the directions on which the form vanishes for exact multipliers; None if there are none nearby.
-
-    Parameters
-    ----------
-    slack, nonnegative, zero
-        The form to prove nonnegative, and the conditions by name.
-    vectors
-        Vectors, in the order of a direction's coefficients.
-    """
+    """Return the directions on which the form vanishes for exact multipliers; None if none are found nearby."""
     without_trace: Any = None
     path = Path(without_trace, (slack,), None, nonnegative, zero, ())
     face = next((each for each in _faces(_Face.whole(path, Fraction(0))) if each.near() is not None), None)
@@ -135,7 +126,7 @@ def exact_face(
 
 
 def _faces(first: _Face) -> Iterator[_Face]:
-    """Yield a face and likely smaller ones, each with its centre, until one has an interior."""
+    """Yield a face, and then smaller faces that probably contain all multipliers, until one has an interior."""
     waiting = [first]
     for _ in range(FACES):
         if not waiting:
@@ -147,9 +138,9 @@ def _faces(first: _Face) -> Iterator[_Face]:
 
 
 def _forced(whole: _Face) -> _Face:
-    """Return the face on which all multipliers lie for every bound; it is found with the bound raised by a quarter.
+    """Return the face that contains all multipliers for every bound; it is found with a bound raised by a quarter.
 
-    Sums of functions may be tilted, f + <v, .> and h - <v, .>, so that worst cases have unbounded products.
+    Sums of functions can be tilted, as in f + <v, .> and h - <v, .>, so that the products in worst cases are unbounded.
     """
     larger = _Face(whole.path, whole.coordinates, whole.raised + FORCED, whole.basis, whole.active)
     for face in _faces(larger):
@@ -159,23 +150,23 @@ def _forced(whole: _Face) -> _Face:
 
 
 class _Face:
-    """A face: multipliers whose remaining form vanishes on some directions; an affine space in scaled unknowns.
+    """A face: multipliers for which the remaining form S vanishes on some directions; an affine space.
 
-    The unknowns are the weights of the slacks, if there are several, and the multipliers of ``active`` conditions and
-    of equations. S = target + sum of unknowns times ``columns``.
+    The unknowns are the weights of the slacks (if there are several), the multipliers of ``active`` conditions, and the
+    multipliers of equations. S is ``target`` plus the sum of the unknowns times ``columns``.
 
     Parameters
     ----------
     path
-        The entry.
+        The entry to prove.
     coordinates
-        Numbers of its vectors and values.
+        Numbering of the entry's vectors and values.
     raised
         Share by which the bound is raised.
     basis
         Directions on which S vanishes, in fractions.
     active
-        Conditions that may have multipliers.
+        Conditions whose multipliers may be nonzero.
     """
 
     def __init__(
@@ -204,7 +195,7 @@ class _Face:
 
     @classmethod
     def whole(cls, path: Path, raised: Fraction) -> _Face:
-        """Return all multipliers; S vanishes on points that are 0, and on vectors that occur in no form."""
+        """Return the face of all multipliers. S vanishes on points that are 0, and on vectors that occur in no form."""
         forms = [*path.slacks, path.bound or {}, *path.nonnegative.values(), *path.zero.values()]
         coordinates = Coordinates([*forms, *({(v, v): Fraction(1) for v in p} for p in path.vanishing)])
         basis = [coordinates.direction(point) for point in path.vanishing]
@@ -216,7 +207,7 @@ class _Face:
         return cls(path, coordinates, raised, rows, list(path.nonnegative))
 
     def _equations(self) -> Iterator[dict[int, Fraction]]:
-        """Yield the equations of the unknowns: values and 1 cancel, weights sum to 1, S vanishes on the basis."""
+        """Yield the equations: the values and 1 cancel, the weights sum to 1, and S vanishes on the basis."""
         forms = [*self.columns, sum_of([(-1, self.target)])]
         for key in self.coordinates.linear:
             yield {n: form[key] for n, form in enumerate(forms) if key in form}
@@ -229,21 +220,21 @@ class _Face:
 
     @property
     def consistent(self) -> bool:
-        """Whether the equations have a solution, of any sign."""
+        """Whether the equations have a solution; its signs do not matter."""
         return self.size not in self.echelon
 
     @property
     def free(self) -> list[int]:
-        """Unknowns that determine all others."""
+        """The unknowns that can be chosen freely; they determine all others."""
         return [n for n in range(self.size) if n not in self.echelon]
 
     @property
     def movable(self) -> list[int]:
-        """Weights and multipliers that the equations do not determine."""
+        """Weights and multipliers that the equations do not fix."""
         return [n for n in self.signed if n not in self.echelon or self.echelon[n].keys() - {self.size}]
 
     def near(self) -> Proof | None:
-        """Return a proof in fractions near the centre; None if there is none."""
+        """Return a proof in fractions near the centre; None if none is found."""
         for digits in DIGITS if self.free else DIGITS[:1]:
             guess = {n: Fraction(str(round(v, digits))) for n, v in zip(self.free, self._centre, strict=True)}
             x = [guess.get(n, Fraction(0)) for n in range(self.size)]
@@ -268,7 +259,7 @@ class _Face:
         return proof
 
     def find_centre(self) -> bool:
-        """Find where multipliers and eigenvalues are farthest from 0, by at most 1; return whether this succeeds."""
+        """Maximise the least multiplier or eigenvalue, up to 1; return whether the solver succeeds."""
         free = self.free
         place = {n: k for k, n in enumerate(free)}
         start, directions = np.zeros(self.size), np.zeros((self.size, len(free)))
@@ -313,7 +304,7 @@ class _Face:
         return True
 
     def smaller(self) -> Iterator[_Face]:
-        """Yield faces, likely ones first, on one of which all multipliers lie; call ``find_centre`` before."""
+        """Yield smaller faces, one of which probably contains all multipliers; call ``find_centre`` first."""
         if abs(self.margin) > SINGULAR:
             return
         movable, dual, order = self.movable, self._dual, self._complement.shape[1]
@@ -337,7 +328,7 @@ class _Face:
 
 
 def complement_of(rows: Sequence[Sequence[Fraction]], size: int) -> np.ndarray:
-    """Return orthonormal columns that are orthogonal to all rows of a length."""
+    """Return orthonormal columns, of length ``size``, that span all vectors orthogonal to the rows."""
     if not rows:
         return np.eye(size)
     _, sizes, vectors = np.linalg.svd(np.array(rows, dtype=float))
@@ -346,7 +337,7 @@ def complement_of(rows: Sequence[Sequence[Fraction]], size: int) -> np.ndarray:
 
 
 def rational_rows(rows: np.ndarray, largest: int, tolerance: float) -> list[list[Fraction]] | None:
-    """Return the reduced echelon basis of the span of rows in fractions; None if an entry is near none."""
+    """Return the reduced echelon basis of the rows' span in fractions; None if an entry is not near a fraction."""
     from scipy.linalg import qr
 
     _, _, order = qr(rows, pivoting=True)

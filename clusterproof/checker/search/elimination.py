@@ -1,4 +1,4 @@
-"""Linear equations in fractions, solved by python-flint, which is twenty times as fast as Python."""
+"""Linear equations in fractions. They are solved by python-flint, which is twenty times as fast as Python."""
 
 from __future__ import annotations
 
@@ -8,13 +8,7 @@ from math import lcm
 
 
 def eliminate(rows: Sequence[Mapping[int, Fraction]]) -> dict[int, dict[int, Fraction]]:
-    """Return the reduced echelon form of sparse rows, by pivot, the first column of each row.
-
-    Returns
-    -------
-    dict
-        For each pivot, the nonzero entries of its row in the columns that are no pivots. The pivot's own entry is 1.
-    """
+    """Return the reduced echelon form of sparse rows, by pivot; the pivot is the first column of a row."""
     from flint import fmpz_mat
 
     width = 1 + max((column for row in rows for column in row), default=-1)
@@ -36,7 +30,7 @@ def eliminate(rows: Sequence[Mapping[int, Fraction]]) -> dict[int, dict[int, Fra
 
 
 def null_space(rows: Sequence[Sequence[Fraction]], size: int) -> list[list[Fraction]]:
-    """Return a basis of the vectors of a given length that are orthogonal to all rows."""
+    """Return a basis of the vectors of length ``size`` that are orthogonal to all rows."""
     echelon = eliminate([{j: entry for j, entry in enumerate(row) if entry} for row in rows])
     basis = []
     for free in (j for j in range(size) if j not in echelon):

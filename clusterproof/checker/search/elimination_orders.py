@@ -1,4 +1,4 @@
-"""The order in which vectors are eliminated, so that the kernel's rule *family* can determine each pivot's sign."""
+"""Choose the order in which vectors are eliminated, so that the kernel's rule *family* finds each pivot's sign."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from clusterproof.checker.kernel.multipliers import Need, blocks, eliminate
 from clusterproof.checker.kernel.polynomials import Polynomial, constant
 
 MOST_ELIMINATIONS = 60
-"""Largest number of pivots that are tried for one form."""
+"""Largest number of pivots to try for one form."""
 Matrix = Sequence[Sequence[Polynomial]]
 
 
 class _Tried:
-    """The number of pivots that may still be tried."""
+    """A search for an order, and the number of pivots that it may still try."""
 
     def __init__(self, need: Need) -> None:
         self.need, self.left = need, MOST_ELIMINATIONS
@@ -54,16 +54,16 @@ def order_of(matrix: Matrix, need: Need) -> list[int] | None:
     matrix
         A matrix of polynomials.
     need
-        The need, whose hypotheses prove their signs.
+        The need whose hypotheses prove the signs of the pivots.
 
     Returns
     -------
     list or None
-        Pivots with few terms first; None if no order is found.
+        The order; the search tries pivots with few terms first. None if no order is found.
 
     Raises
     ------
     OutOfFuel
-        If the search takes more steps than allowed.
+        If the search takes more steps than it may.
     """
     return _Tried(need).order(matrix, range(len(matrix)), constant(1, need.width))

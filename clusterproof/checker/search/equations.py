@@ -1,4 +1,4 @@
-"""Instances that random draws miss: equations among the hypotheses are solved, and thin sets are approached."""
+"""Find instances that random draws miss: solve equations among the hypotheses, and move draws towards thin sets."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from clusterproof.checker.real_numbers.interval import Interval
 from clusterproof.checker.search.state import Tried
 
 AT_ONCE = 3
-"""Largest number of equations that are solved in turn."""
+"""Largest number of equations that are solved together."""
 FOLLOWED = 0.7
-"""Share of the instances that are found on a line through a known instance, if there is one."""
+"""Share of the instances that are searched on a line through a known instance, if one is known."""
 SIMPLEST = 8
 """Number of simple instances through which lines are drawn."""
 GOLDEN = (math.sqrt(5) - 1) / 2
 NARROWINGS = 45
-"""Number of steps that narrow a quantity, from its range's width, to where it comes nearest to a hypothesis."""
+"""Number of steps in which a quantity's interval shrinks from its full range to the point nearest to a hypothesis."""
 DIRECTIONS = (-3, -2, -1, 1, 2, 3, 4, 5)
-"""Numerators and denominators of the slopes of lines."""
+"""Possible numerators and denominators of the slopes of a line."""
 
 Gap = Callable[[dict[str, Any]], Fraction]
 
@@ -36,11 +36,11 @@ def solve(tried: Tried, stream: np.random.Generator, wanted: int) -> None:
     Parameters
     ----------
     tried
-        The search's state; results are added to it.
+        The state of the search, to which the results are added.
     stream
         Random generator.
     wanted
-        Number of instances to find.
+        Number of instances to evaluate.
     """
     before = tried.instances
     tightest = [each.tightest.instance for each in tried.lines.values() if each.tightest]
@@ -58,13 +58,14 @@ def solutions(
     simple: int,
     start: Sequence[dict[str, Any]] = (),
 ) -> Iterator[dict[str, Any]]:
-    """Yield instances that meet the equations among the hypotheses; evaluated instances lead to others.
+    """Yield instances that meet the equations among the hypotheses. Instances found earlier lead to further ones.
 
-    A drawn fraction meets an equation with probability 0. So the difference of its sides is evaluated at a few values
-    of one quantity. If it is a polynomial of degree 1, or of degree 2 with a rational root, the quantity is set to that
-    root. If its degree is 2, as for a circle, a line through one rational solution meets the equation at one more
-    rational solution. A share ``FOLLOWED`` of the attempts starts at the simplest solutions, ``start`` among them; the
-    others start at the tightest one.
+    A drawn fraction meets an equation with probability 0. Therefore the difference between the two sides of the
+    equation is evaluated at a few values of one quantity. If the difference is a polynomial of degree 1, or of degree 2
+    with a rational root, the quantity is set to this root. If the degree is 2, as for a circle, a line through one
+    rational solution meets the equation at a second rational solution. A share ``FOLLOWED`` of the attempts starts such
+    a line at a known solution: at first at one of the simplest, later at the tightest. The other attempts start at a
+    drawn instance.
     """
     space = tried.space
     names = [name for name, allowed in space.ranges.items() if isinstance(allowed, Rationals)]
@@ -86,7 +87,7 @@ def solutions(
 
 
 def _residual(tried: Tried, instance: dict[str, Any]) -> Fraction | None:
-    """Return by how much an instance misses the first equation that fails; None if there is none."""
+    """Return the difference between the two sides of the first hypothesis that fails; None if it is not an equation."""
     sign, left, right = missed(tried.statement, instance) or ("", 0, 0)
     if sign != "==" or Interval in (type(left), type(right)):
         return None
@@ -100,7 +101,7 @@ def _gap(tried: Tried, instance: dict[str, Any]) -> Fraction:
 def _solved(
     tried: Tried, start: dict[str, Any], names: Sequence[str], stream: np.random.Generator
 ) -> dict[str, Any] | None:
-    """Solve the equations for as many quantities; None if they have no solution in fractions."""
+    """Try to solve the equations for one quantity, two, ..., ``AT_ONCE`` quantities; None if no solution is found."""
     shuffled = sorted(names, key=lambda _: stream.random())
     for count in range(1, min(AT_ONCE, len(names)) + 1):
         found = _with_solution(tried, start, shuffled[:count])
@@ -110,13 +111,13 @@ def _solved(
 
 
 def _with_solution(tried: Tried, instance: dict[str, Any], names: Sequence[str]) -> dict[str, Any] | None:
-    """Set the quantities to values that meet as many equations, the first quantity for the first equation."""
+    """Set the named quantities so that as many equations hold: the first quantity for the first equation, and so on."""
     if not names:
         return instance
     *others, last = names
 
     def gap(moved: dict[str, Any]) -> Fraction:
-        """Return by how much the last equation fails when the other quantities meet the equations before it."""
+        """Return the difference in the last equation when the other quantities solve the equations before it."""
         met = _with_solution(tried, moved, others)
         return Fraction(0) if met is None else _gap(tried, met)
 
@@ -126,7 +127,7 @@ def _with_solution(tried: Tried, instance: dict[str, Any], names: Sequence[str])
 
 
 def _roots(gap: Gap, instance: dict[str, Any], name: str) -> Iterator[Fraction]:
-    """Yield the values of a quantity that solve an equation of degree 1 or 2 in it."""
+    """Yield the values of a quantity that solve an equation, if its degree in the quantity is 1 or 2."""
     value = instance[name]
     here, ahead, behind, beyond = (gap({**instance, name: value + step}) for step in (0, 1, -1, 2))
     square, slope = (ahead + behind) / 2 - here, (ahead - behind) / 2
@@ -146,7 +147,7 @@ def _roots(gap: Gap, instance: dict[str, Any], name: str) -> Iterator[Fraction]:
 def _on_line(
     tried: Tried, start: dict[str, Any], names: Sequence[str], stream: np.random.Generator
 ) -> dict[str, Any] | None:
-    """Return the second point at which a line through an instance meets the equation, if its degree is 2."""
+    """Return the second point at which a line through an instance meets an equation of degree 2; None without one."""
 
     def slope() -> Fraction:
         top, bottom = (DIRECTIONS[int(stream.integers(len(DIRECTIONS)))] for _ in range(2))
@@ -163,9 +164,9 @@ def _on_line(
 
 
 def approach(tried: Tried, stream: np.random.Generator, wanted: int) -> None:
-    """Evaluate instances of a thin set: move one quantity of a drawn instance towards a hypothesis.
+    """Evaluate instances in a thin set: draw an instance, and move one quantity towards a hypothesis that fails.
 
-    Half of the attempts start near the tightest instance, with another quantity moved. The parameters are as in
+    Half of the attempts start near the tightest instance, with one other quantity changed. The parameters are as in
     ``solve``.
     """
     space = tried.space
@@ -192,7 +193,7 @@ def approach(tried: Tried, stream: np.random.Generator, wanted: int) -> None:
 
 
 def _nearest(tried: Tried, start: dict[str, Any], name: str) -> dict[str, Any] | None:
-    """Return an instance that meets the hypotheses, by golden-section search of one quantity; None if none is found."""
+    """Return an instance that meets the hypotheses, by golden-section search in one quantity; None if none is found."""
     allowed = tried.space.ranges[name]
     assert isinstance(allowed, Numbers)
 
@@ -201,7 +202,7 @@ def _nearest(tried: Tried, start: dict[str, Any], name: str) -> dict[str, Any] |
         return {**start, name: number}
 
     def shortfall(value: float) -> float:
-        """Return by how much the hypothesis fails; 0 if all hypotheses hold."""
+        """Return the size of the difference in the first hypothesis that fails; 0 if all hypotheses hold."""
         comparison = missed(tried.statement, moved(value))
         return 0.0 if comparison is None else abs(nearest_float(comparison[1]) - nearest_float(comparison[2]))
 

@@ -14,7 +14,7 @@ from clusterproof.checker.kernel.ranges import Instance
 
 @dataclass(frozen=True)
 class Evaluation:
-    """An instance with its lines, their results, and the number of replicates."""
+    """An instance with its lines, the judgement of each line, and the number of replicates."""
 
     instance: dict[str, Any]
     lines: Mapping[str, Conclusion]
@@ -23,13 +23,13 @@ class Evaluation:
 
     @property
     def broken(self) -> tuple[str, ...]:
-        """Names of the lines that the instance refutes, in the claim's order."""
+        """Names of the lines that the instance refutes, in the order of the claim."""
         return tuple(name for name, each in self.judged.items() if each.broken and not each.undefined)
 
 
 @dataclass(frozen=True)
 class Evaluator:
-    """Evaluator of one statement's instances; equal instances give equal evaluations.
+    """Evaluates the instances of one statement. Equal instances give equal evaluations.
 
     Attributes
     ----------
@@ -40,12 +40,13 @@ class Evaluator:
     significance
         Error probability of all intervals together.
     settings
-        Number of instances among which the significance is divided.
+        Number of instances that share the significance equally.
     sizes
-        Numbers of replicates that are tried in turn until the interval of an expectation decides; None for other
+        Numbers of replicates to try, in turn, until the interval of an expectation decides; (None,) for other
         statements.
     samples
-        Number of samples among which an instance's share is divided: two for each size, since a second may be compared.
+        Number of samples that share the significance of one instance: two for each size, as a second sample may be
+        needed.
     """
 
     statement: Statement
@@ -59,7 +60,7 @@ class Evaluator:
     def of(
         cls, statement: Statement, seed: int, significance: float, replicates: int | None = None
     ) -> Evaluator:
-        """Return the evaluator of a statement; ``replicates`` replaces the statement's own number."""
+        """Return the evaluator of a statement; ``replicates`` replaces the number in the statement."""
         sizes: tuple[int | None, ...] = (None,)
         if statement.repeated:
             sizes = (*replicates_to_try(replicates or statement.replicates),)
@@ -91,11 +92,11 @@ class Evaluator:
         return Evaluation(instance, lines, judged, replicates)
 
     def with_replicates(self, replicates: int | None) -> Evaluator:
-        """Return an evaluator that takes all ``replicates`` at once."""
+        """Return an evaluator that uses ``replicates`` from the start."""
         return replace(self, sizes=(replicates,))
 
     def _judge(self, lines: dict[str, Conclusion], instance: Instance) -> dict[str, Judgement]:
-        """Judge one sample; if it breaks an asymptotic interval, a second full sample must do so as well."""
+        """Judge one sample; if it breaks an asymptotic interval, a second sample of full size must also break it."""
         share = self.significance / self.settings
         if not any(isinstance(each, Expectation) for each in lines.values()):
             return judge(lines, share, instance)

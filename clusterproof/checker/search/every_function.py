@@ -1,4 +1,4 @@
-"""Search a statement about every function of a class: worst cases, counterexamples, and a function that meets it."""
+"""Search a statement about every function of a class for worst cases, counterexamples and a witness."""
 
 from __future__ import annotations
 
@@ -24,15 +24,17 @@ from clusterproof.checker.search.state import Tried
 from clusterproof.checker.search.worst_functions import AtSetting, WorstCase, at_setting, worst_functions
 
 SETTINGS = 64
-"""Largest number of settings of the other quantities that are all tried; if there are more, ``DRAWN`` corners and
-draws."""
+"""Largest number of settings of the other quantities to try completely.
+
+If there are more, the search tries up to ``DRAWN`` corners, and as many drawn settings.
+"""
 DRAWN = 12
 ROUNDS, WITH_POTENTIAL, FUNCTIONS = 4, 3, 5
-"""For the check of potentials: numbers of rounds, settings for each, and drawn functions for a setting."""
+"""For the check of potentials: numbers of rounds, settings with each number, and drawn functions at each setting."""
 MOST_ROUNDS = 6
-"""Number of integers, from the least of an open range on, among which settings choose."""
+"""Number of integers, counted from the least one, that a setting may use in a range without an upper end."""
 WITNESSES = 50
-"""Number of drawn functions, one of which must meet the hypotheses."""
+"""Number of functions to draw until one meets the hypotheses."""
 
 
 def _at_most_and_bound(measured: Any, *allowed: Any, words: Any = None, **terms: Any) -> Sides:
@@ -46,13 +48,13 @@ def _at_least_and_bound(measured: Any, *allowed: Any, words: Any = None, **terms
 
 
 BOUNDED = {**WORDS, "at_most": _at_most_and_bound, "at_least": _at_least_and_bound}
-"""Comparisons whose slacks in a trace are followed by the sides that ratios are relative to."""
+"""Functions of a claim's text for tracing: their comparisons also return the side to which ratios are relative."""
 
 
 def decide(tried: Tried) -> Mapping[str, WorstCase]:
-    """Return the worst case of each line; evaluate functions that seem to break it, and one that meets its hypotheses.
+    """Return the worst case of each line; evaluate functions that break it, and one that meets its hypotheses.
 
-    The empty name holds the reason if the statement cannot be traced.
+    If the statement cannot be traced, the empty name holds the reason.
     """
     space = tried.space
     name = class_of(space)
@@ -85,7 +87,7 @@ def decide(tried: Tried) -> Mapping[str, WorstCase]:
 
 
 def _families(tried: Tried, settings: Sequence[Instance], name: str) -> dict[str, WorstCase]:
-    """Return multipliers of all lines that are quotients of the other quantities, or why a line has none."""
+    """Return multipliers of every line, as quotients of the other quantities; or the reason why a line has none."""
     try:
         statement = tried.frozen.statement(tried.statement.name)
     except Refused:
@@ -109,7 +111,7 @@ def _families(tried: Tried, settings: Sequence[Instance], name: str) -> dict[str
 def _broken_potential(
     tried: Tried, statement: Statement, settings: Sequence[Instance], name: str
 ) -> BrokenPotential | None:
-    """Look for a function at which the potential of a loop fails, with few rounds; a text without loops has none."""
+    """Search for a function at which the potential of a loop fails after few rounds; None if no loop is in the text."""
     if "iterate" not in (tried.frozen.text or ""):
         return None
     few = [
@@ -125,7 +127,7 @@ def _broken_potential(
 
 
 def _witness(tried: Tried, settings: Sequence[Instance], name: str, line: str) -> Instance | None:
-    """Return an instance that meets the hypotheses of a line, with few rounds; None if no draw meets them."""
+    """Return an instance with few rounds that meets the hypotheses of a line; None if no drawn function meets them."""
     few = list(_least_integers(tried.space, settings, name))
     for number in range(WITNESSES):
         for setting in few:
@@ -140,7 +142,7 @@ def _witness(tried: Tried, settings: Sequence[Instance], name: str, line: str) -
 def _least_integers(
     space: Space, settings: Sequence[Instance], name: str, more: int = 0
 ) -> Iterator[Instance]:
-    """Yield settings with the least integers of their ranges, or larger ones if other ranges depend on them."""
+    """Yield settings with the least integers of each range, plus ``more``; skip settings that leave a range."""
     for setting in settings:
         least: dict[str, Any] = {}
         for other, allowed in space.ranges.items():
@@ -159,7 +161,7 @@ def _with(space: Space, setting: Instance, name: str, value: object) -> dict[str
 
 
 def _evaluate_witness(tried: Tried, setting: Instance, name: str, line: str) -> None:
-    """Evaluate drawn functions until one meets the hypotheses of a line; equations may need iterates at rest."""
+    """Evaluate drawn functions until one meets a line's hypotheses; equations may need a start at the solution."""
     for number in range(WITNESSES):
         for instance in _drawn(tried, setting, name, number):
             if line in tried.lines and tried.lines[line].instances:
@@ -168,7 +170,7 @@ def _evaluate_witness(tried: Tried, setting: Instance, name: str, line: str) -> 
 
 
 def _drawn(tried: Tried, setting: Instance, name: str, number: int) -> Iterator[dict[str, object]]:
-    """Yield instances with a drawn function, first unchanged, then with iterates at rest."""
+    """Yield instances with a drawn function: first with the drawn start, then with the start at the solution."""
     allowed = tried.space.ranges[name]
     assert isinstance(allowed, OfClass)
     with suppress(Refused):
@@ -178,7 +180,7 @@ def _drawn(tried: Tried, setting: Instance, name: str, number: int) -> Iterator[
 
 
 def _settings(tried: Tried, name: str) -> tuple[Sequence[Instance], bool]:
-    """Return the settings of the other quantities to try, and whether they are all settings."""
+    """Return the settings of the other quantities to try, and whether these are all settings."""
     space = tried.space
     ranges = {other: allowed for other, allowed in space.ranges.items() if other != name}
     others = Space(ranges, space.records, space.stream, space.replicates)
@@ -194,7 +196,7 @@ def _settings(tried: Tried, name: str) -> tuple[Sequence[Instance], bool]:
 
 
 def _few_rounds(space: Space, setting: Instance) -> dict[str, Any]:
-    """Return a setting with small integers in open ranges, since many rounds give a program many conditions."""
+    """Return a setting with small integers in open ranges, because many rounds give a program many conditions."""
     few: dict[str, Any] = {}
     for name, allowed in space.ranges.items():
         few[name] = setting[name]

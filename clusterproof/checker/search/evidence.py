@@ -1,4 +1,4 @@
-"""Write records of evidence from the search, which the kernel replays. Nothing here decides a verdict."""
+"""Write evidence from the search, which the kernel replays. Nothing in this module decides a verdict."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from clusterproof.checker.search.squares import NO_FORMULA, blocks
 from clusterproof.checker.search.state import Tried
 
 MOST_STATES = 26
-"""Largest number of symbols for rounds and for the states after them."""
+"""Largest number of symbols for rounds, and for the states after rounds."""
 
 
 def evidence_of(tried: Tried, line: str, claim: kernel.Claim) -> tuple[dict[str, Any], kernel.Word] | None:
-    """Return a record of evidence that the kernel accepts for a line, and its verdict; None if none is found.
+    """Return evidence that the kernel accepts for a line, and the verdict; None if no evidence is found.
 
     Parameters
     ----------
@@ -29,10 +29,10 @@ def evidence_of(tried: Tried, line: str, claim: kernel.Claim) -> tuple[dict[str,
     line
         Name of the line; empty if it is the only one.
     claim
-        The claim as the kernel reads it.
+        The claim, in the form that the kernel reads.
     """
     name = tried.statement.name
-    with suppress(ValueError):  # more digits than Python can write
+    with suppress(ValueError):  # a number with more digits than Python can write
         for data in _candidates(tried, line, claim.statements[name]):
             record = {"statement": name, "line": line, **data}
             with suppress(kernel.Refused):
@@ -83,7 +83,7 @@ def _candidates(tried: Tried, line: str, statement: kernel.Statement) -> Iterato
 
 
 def _are_fractions(allowed: Choice) -> bool:
-    """Return whether the options are fractions and no integers, since integers may be positions in a list."""
+    """Return whether all options are fractions; integers may be positions in a list, so no symbol replaces them."""
     return all(type(option) is Fraction for option in allowed.options)
 
 

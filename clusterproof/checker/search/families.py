@@ -1,9 +1,10 @@
 """Multipliers that are quotients of the parameters, for the kernel's rule *family*.
 
-Semidefinite programs at a grid of the parameters give an interval for each multiplier. The multipliers are fixed one by
-one, each at the simplest quotient that lies in its interval at every point. Such quotients are only candidates: the
-kernel checks them. If a bound is attained, the programs have no interior. Then exact multipliers at each point give the
-directions on which the form vanishes, and the programs are solved on the remaining face.
+Semidefinite programs at a grid of parameters give an interval for each multiplier. The search fixes the multipliers one
+by one. It sets each to the simplest quotient that lies in the interval at every point. Such quotients are only
+candidates: the kernel checks them. If a bound is attained, the feasible sets of the programs have no interior. In this
+case, exact multipliers at each point give the directions on which the form vanishes, and the programs are solved on the
+remaining face.
 """
 
 from __future__ import annotations
@@ -30,20 +31,20 @@ from clusterproof.checker.search.quotients_between import Quotients
 MOST_STATES = 8
 """Largest number of symbols for rounds and states."""
 FUEL = 20_000_000
-"""Number of steps in which the kernel may trace a statement, or check one candidate."""
+"""Number of steps in which the kernel may trace a statement or check one candidate."""
 PRESENT = 1e-4
-"""Least size, relative to the largest multiplier, at which a multiplier counts as other than 0."""
+"""Least size, relative to the largest multiplier, at which a multiplier counts as nonzero."""
 EXACT = 3e-5
-"""Largest relative distance of a determined multiplier from the solver's."""
+"""Largest relative distance between a multiplier and the solver's value, if the value is determined."""
 COSTS = 3
-"""Number of cost functions by which multipliers are chosen, if the first ones are no quotients."""
+"""Number of cost functions to try, if the first one gives multipliers that are not quotients."""
 SHARES = (0.0, 0.02, 0.2)
-"""Shares that are cut off both ends of an interval, in turn."""
+"""Shares of an interval that are cut off at both ends, in turn."""
 Proof = dict[str, Any]
 
 
 class NotShown(Exception):
-    """Raised if no proof for every value is found; the message names the missing part, or why symbols fail."""
+    """Raised if no proof for every value is found; the message names the missing part, or the reason."""
 
 
 def family_of(statement: kernel.Statement, line: str, hints: Hints | None = None) -> dict[str, Any]:
@@ -61,12 +62,12 @@ def family_of(statement: kernel.Statement, line: str, hints: Hints | None = None
     Returns
     -------
     dict
-        A record without ``statement``, ``line`` and ``witness``.
+        The evidence without ``statement``, ``line`` and ``witness``.
 
     Raises
     ------
     NotShown
-        If a part has no proof.
+        If a part of the proof is not found.
     InvalidArgument
         If a hint names a part that needs no proof.
     """
@@ -100,7 +101,7 @@ def family_of(statement: kernel.Statement, line: str, hints: Hints | None = None
 
 
 def _listed(statement: kernel.Statement) -> list[str]:
-    """Return the integers between two ends, each of which is a separate case."""
+    """Return the integers that lie between two ends; each of their values is a separate case."""
     return [
         name
         for name, allowed in statement.space.ranges.items()
@@ -127,7 +128,7 @@ def proof_of(need: Need, hint: Hint) -> Proof | None:
 
 
 class _Fitted:
-    """Quotients fitted to the multipliers at all points of a grid."""
+    """Quotients of the parameters that match the solver's multipliers at all points of a grid."""
 
     def __init__(self, programs: Programs, near: float, hint: Hint) -> None:
         self.programs, self.near, self.hint = programs, near, hint
@@ -138,7 +139,7 @@ class _Fitted:
         self.given = {self.names.index(name): ratio for name, ratio in hint.fixed.items()}
 
     def proof(self, costs: int) -> Proof | None:
-        """Return a proof from one of several cost functions."""
+        """Return a proof from one of the first ``costs`` cost functions; None if none is found."""
         tried: list[list[int]] = []
         for cost in islice(self._costs(), costs):
             quotients = Quotients(self.programs.need, self.programs.points, self.programs.forms)
@@ -162,7 +163,7 @@ class _Fitted:
         return None
 
     def _costs(self) -> Iterator[np.ndarray]:
-        """Yield cost functions for multipliers: nearly equal weights, then random ones."""
+        """Yield cost functions for the multipliers: first nearly equal weights, then random weights."""
         count, signed = len(self.names), self.programs.signed
         base = np.where(np.arange(count) < signed, 1 + 0.1 * np.arange(count) / max(1, count), 0.0)
         yield base
@@ -171,7 +172,7 @@ class _Fitted:
             yield base * stream.uniform(0.5, 2.0, count)
 
     def _through(self, quotients: Quotients, support: Sequence[int], table: np.ndarray) -> Proof | None:
-        """Return a proof by quotients through the multipliers at the grid points."""
+        """Return a proof whose quotients match the multipliers at the grid points; None if none is found."""
         fits = dict(self.given)
         for n in support:
             room = self.near * (1 + np.abs(table[:, n]))
@@ -181,7 +182,7 @@ class _Fitted:
         return self._accepted(fits)
 
     def _by_intervals(self, quotients: Quotients, support: Sequence[int], share: float) -> Proof | None:
-        """Return a proof by fixing one multiplier after the other at a quotient within its interval."""
+        """Return a proof: fix one multiplier after the other at a quotient that lies in its interval."""
         fits = dict(self.given)
         for n in support:
             rest = [m for m in support if m not in fits]
@@ -203,7 +204,7 @@ class _Fitted:
 
 
 def _checked(need: Need, ratios: Mapping[str, Ratio], squares: Sequence[Mapping[str, Any]]) -> Proof | None:
-    """Return a proof if the kernel accepts it with some order of elimination."""
+    """Return a proof if the kernel accepts the quotients with some order of elimination; otherwise None."""
     terms = {name: (_terms(top), _terms(bottom)) for name, (top, bottom) in ratios.items() if top}
     weights: list[Any] = [terms.pop(name, 0) for name in weight_names(need)]
     several = [{**each, "factor": tuple(map(_terms, each["factor"]))} for each in squares]

@@ -17,31 +17,31 @@ from clusterproof.checker.search.semidefinite import minimum, triangles
 
 Point = tuple[Fraction, ...]
 SIZES = {0: (1,), 1: (13,), 2: (7, 6), 3: (5, 4, 4)}
-"""Number of grid values for each symbol, by the number of symbols; three if there are more."""
+"""Number of grid values of each symbol, by the number of symbols; for more symbols it is 3."""
 TOLERANCES = (1e-10, 1e-9, 1e-8, 1e-7)
 RAISED = (0.0, 1e-9, 1e-8, 1e-7, 1e-6)
-"""Numbers that are added to the form's diagonal, in turn, as a program may have no interior."""
+"""Numbers that are added to the diagonal of the form, in turn, because a program may have no interior."""
 MOST_PROGRAMS = 12_000
 """Largest number of programs for one need."""
 LARGEST = 1e4
-"""Size from which on a multiplier is rejected."""
+"""Least size at which a multiplier is rejected."""
 FEWEST = 4
 """Least number of grid points for a fit."""
 SUM = (-1,)
-"""Key of the forms' coefficients that are the sum of the weights, which is 1; no function value has it."""
+"""Key of a form's coefficient of the sum of the weights, which is 1; no function value has this key."""
 
 
 class TooManyPrograms(Exception):
-    """Raised if a need takes more programs than allowed."""
+    """Raised if a need takes more than ``MOST_PROGRAMS`` programs."""
 
 
 def weight_names(need: Need) -> list[str]:
-    """Return the names of the weights of a least; none of a single number."""
+    """Return the names of the weights if the need is about the least of several numbers; otherwise an empty list."""
     return [f"weight {k}" for k in range(len(need.slacks))] if len(need.slacks) > 1 else []
 
 
 def value_at(value: Any, at: Point) -> Fraction:
-    """Return a number or quotient at a point."""
+    """Return the value of a number or quotient at a point."""
     if type(value) is not Quotient:
         return Fraction(value)
     found: Fraction = polynomial_at(value.top, at) / polynomial_at(value.bottom, at)
@@ -49,7 +49,7 @@ def value_at(value: Any, at: Point) -> Fraction:
 
 
 def polynomial_at(p: Polynomial, at: Sequence[Any]) -> Any:
-    """Return a polynomial at a point."""
+    """Return the value of a polynomial at a point."""
     total: Any = 0
     for powers, value in p.items():
         for x, power in zip(at, powers, strict=True):
@@ -64,10 +64,11 @@ class Programs:
     Attributes
     ----------
     conditions
-        Conditions by name, without those that are 0; the first ``signed`` are inequalities. Of a least the first
-        ones are minus its numbers, by the names of ``weight_names``: their multipliers are the weights.
+        Conditions by name, without conditions that are 0. The first ``signed`` are inequalities. If the need is about
+        the least of several numbers, the first conditions are minus these numbers, under the names of ``weight_names``.
+        Their multipliers are the weights.
     forms
-        Forms of the slack and of the conditions.
+        The form of the slack, followed by the forms of the conditions.
     points
         The grid.
     """
@@ -93,7 +94,7 @@ class Programs:
         self.null: dict[int, np.ndarray] = {}
 
     def _places(self) -> list[int]:
-        """Return the places of the symbols in the forms, and in the ends of those symbols' ranges."""
+        """Return the indices of all symbols that occur in the forms, or in the endpoints of those symbols' ranges."""
         values = [value for form in self.forms for value in form.values() if type(value) is Quotient]
         used: set[int] = set()
         while values:
@@ -103,7 +104,7 @@ class Programs:
         return sorted(used)
 
     def _grid(self, at: Point, box: Sequence[Any]) -> Iterator[Point]:
-        """Yield the grid points that extend a point's first numbers and meet the hypotheses."""
+        """Yield the grid points that begin with the given numbers and meet the hypotheses."""
         place = len(at)
         if place == self.need.width:
             if all(self._meets(fact, at) for fact in self.need.facts):
@@ -131,7 +132,7 @@ class Programs:
         return [Fraction(n - count // 2) for n in range(1, count + 1)]
 
     def _meets(self, fact: Any, at: Point) -> bool:
-        """Return whether a hypothesis holds at a point, or names symbols without a value there."""
+        """Return whether a hypothesis holds at a point, or contains a symbol that the forms do not contain."""
         if not fact.slack.top.places | fact.slack.bottom.places <= set(self.places):
             return True
         value = value_at(fact.slack, at)
@@ -157,7 +158,7 @@ class Programs:
     def table(
         self, cost: np.ndarray, active: Sequence[int], fixed: Mapping[int, np.ndarray]
     ) -> np.ndarray | None:
-        """Return the cheapest multipliers of ``active`` conditions, a row for each point; None if a point has none.
+        """Return the cheapest multipliers of ``active`` conditions, a row per point; None if many points have none.
 
         Points without a solution leave the grid if they are less than a quarter of it and no multiplier is fixed yet.
         """
@@ -176,14 +177,14 @@ class Programs:
         return np.array([row for row in rows if row is not None])
 
     def _keep(self, kept: Sequence[int]) -> None:
-        """Restrict the grid to some points."""
+        """Restrict the grid to the points with the given indices."""
         self.null = {n: self.null[place] for n, place in enumerate(kept) if place in self.null}
         self.points, self.data = [self.points[n] for n in kept], [self.data[n] for n in kept]
 
     def interval(
         self, n: int, active: Sequence[int], fixed: Mapping[int, np.ndarray]
     ) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return the least and the largest value of a multiplier at each point; None if a point has none."""
+        """Return the least and the largest value of a multiplier at each point; None if there is none at some point."""
         cost = np.array([1.0 if m == n else 0.0 for m in active])
         low, high = [], []
         for place in range(len(self.points)):
@@ -196,7 +197,7 @@ class Programs:
         return np.array(low), np.maximum(low, high)
 
     def least(self, support: Sequence[int], table: np.ndarray) -> list[int]:
-        """Return a set of conditions, none of which can be left out at all points."""
+        """Return a set of conditions from which none can be left out at all points."""
         kept, places = (
             sorted(support, key=lambda n: float(np.abs(table[:, n]).max())),
             range(len(self.points)),
@@ -220,7 +221,7 @@ class Programs:
         fixed: Mapping[int, float],
         raised: Sequence[float] = RAISED,
     ) -> np.ndarray | None:
-        """Return the cheapest multipliers of ``active`` conditions at a point, with those of other conditions fixed."""
+        """Return the cheapest multipliers of ``active`` conditions at a point, with others fixed; None if not found."""
         self.spent += 1
         if self.spent > MOST_PROGRAMS:
             raise TooManyPrograms
@@ -272,9 +273,15 @@ class Programs:
         return None if found is None else x + free @ found.unknowns
 
     def restrict_to_faces(self) -> bool:
-        """Find the directions on which the form vanishes at each point, from exact multipliers there.
+        """Compute exact multipliers at each point, and from them the directions on which the form vanishes.
 
-        Points without such directions, or with a different number than most points, leave the grid.
+        A point leaves the grid if it has no exact multipliers, or if its number of directions differs from the most
+        frequent one.
+
+        Returns
+        -------
+        bool
+            Whether enough points are left.
         """
         null: dict[int, np.ndarray] = {}
         for place, at in enumerate(self.points):

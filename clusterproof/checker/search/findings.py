@@ -1,4 +1,4 @@
-"""Results of the tried instances for one line of a statement."""
+"""What the evaluated instances show about one line of a statement."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from clusterproof.checker.search.evaluation import Evaluation
 
 @dataclass
 class Findings:
-    """Results of the instances so far for one line.
+    """What the instances evaluated so far show about one line.
 
     Attributes
     ----------
     instances, excluded
-        Number of admissible instances, and number of instances at which the line is not stated, by the hypothesis of
+        Number of admissible instances. Number of instances at which the line is not stated, by the hypothesis of
         ``given``.
     exact
         Whether all sides were exact numbers.
@@ -35,37 +35,40 @@ class Findings:
     factors
         Largest factor on each term, and its instance.
     elsewhere
-        Largest factor on the whole bound at an instance with different sides, and that instance.
+        Largest factor on the whole bound among instances with different sides, and its instance.
     attained, common
-        Number of instances with two equal sides, and the quantities with one value at all of them.
+        Number of instances with two equal sides, and the quantities that have the same value at all of them.
     found, alone, basis
-        First evaluation that refutes the line; whether one refutes it without breaking an earlier line; and the method:
-        ``"intervals"``, also for exact numbers, or ``"floats"``, by a margin.
+        ``found``: first evaluation that refutes the line. ``alone``: whether one refutes it without breaking an earlier
+        line. ``basis``: ``"intervals"`` if interval arithmetic or exact numbers decided, or ``"floats"`` if the excess
+        was larger than rounding.
     echoed
-        Earlier lines, in order, that every evaluation breaks that breaks this line; None before the first one.
+        Earlier lines that every evaluation that breaks this line also breaks, in order; None before the first one.
     waiting
         Evaluations that break the line in floats, and that the real numbers leave undecided.
     rounding, doubted, why
-        The first of these that does not count, their number, and the reason.
+        Evaluations that break the line in floats but do not count: the first one, their number, and the reason.
     unanswered
         Number of evaluations that the real numbers left undecided.
     infinite, undefined
-        Number of instances with two infinite sides, and the first instance with a side that is not a number.
+        Number of instances with two infinite sides, and the first instance at which a side is NaN.
     rounded
-        Number of instances at which an exact side breaks a float side within the tolerance.
+        Number of instances at which an exact side exceeds a side of floats by less than the tolerance.
     corrected, all_hold
-        Number of instances that break the line in floats only, and whether it holds over the real numbers at every
+        Number of instances that break the line only in floats. Whether the line holds over the real numbers at every
         instance of the space.
     trials, failures, levels
-        Repetitions of a statement with a probability, number of failures, and repetitions by the allowed probability.
+        For a statement about a probability: number of repetitions, number of failures, and number of repetitions by the
+        allowed probability.
     inconclusive
         Number of instances at which the interval of an expectation decides nothing, by reason.
     magnitude
         Largest magnitude of a side that is a float.
     grows
-        Quantity with which the tightest ratio grows without slowing down, so that it would pass 1.
+        Name of a quantity with which the largest ratio keeps growing, so that it would exceed 1; empty if there is
+        none.
     unlikely
-        Probability of at least as many failures over all instances, if it is below the error level.
+        Probability of at least as many failures in all instances together; None unless it is below the error level.
     """
 
     instances: int = 0
@@ -101,7 +104,7 @@ class Findings:
     unlikely: float | None = None
 
     def echo(self, evaluation: Evaluation, name: str) -> tuple[str, ...]:
-        """Return the earlier lines that an evaluation breaks, and keep only those that every such evaluation breaks."""
+        """Return the earlier lines that an evaluation breaks; remove all other lines from ``echoed``."""
         earlier = evaluation.broken[: evaluation.broken.index(name)]
         self.echoed = tuple(line for line in earlier if self.echoed is None or line in self.echoed)
         return earlier
@@ -109,8 +112,8 @@ class Findings:
     def keep(self, evaluation: Evaluation, name: str, line: Conclusion, *, probing: bool = False) -> None:
         """Add the result of an evaluation for this line.
 
-        While the search is ``probing`` the neighbourhood of the tightest instance, ratios are no sample of the whole
-        space.
+        While the search is ``probing`` around the tightest instance, the ratios are no sample of the whole space. The
+        counts of equal sides therefore leave them out.
         """
         judged = evaluation.judged[name]
         self.corrected += bool(judged.basis) and not judged.broken
@@ -140,7 +143,7 @@ class Findings:
             and line.failure is None
             and not (judged.exact or judged.basis)
         ):
-            return  # rounding may explain the violation
+            return  # rounding may explain why the line is broken
         if judged.used > self.used:
             self.tightest, self.used = evaluation, judged.used
         for term, factor in judged.factors.items():
@@ -169,7 +172,7 @@ def _largest_side(sides: Sides) -> float:
 
 
 def suspicion(line: Any) -> float:
-    """Return how strongly a few repetitions speak against a line, in standard deviations."""
+    """Return how strongly a few repetitions indicate that a line is broken, in standard deviations."""
     if isinstance(line, Expectation):
         with np.errstate(all="ignore"):
             mean, spread = line.samples.mean(axis=0), line.samples.std(axis=0)

@@ -1,18 +1,20 @@
-"""Hints for the rule *family*: an author's multipliers, and the conditions of a proof. The kernel checks all.
+"""Hints for the rule *family*: an author's own multipliers, or the conditions of a proof. The kernel checks them.
 
-Each hint belongs to a named part of the proof, a *need*. A loop has the need ``start 0``, the first comparison of its
-invariant at the start, and ``round 0``, that comparison after a round; then ``start 1`` and so on. The needs of the
-second loop are ``loop 2, start 0`` and so on. The claim's line has ``line 0``, and ``line 1`` if it has two
-comparisons. Comparisons between numbers only need no multipliers, and are not counted. A hint is one of two:
+A hint belongs to one named part of the proof, called a *need*. A loop has the need ``start 0``, which is the first
+comparison of its invariant at the start, and ``round 0``, which is this comparison after a round. The second comparison
+gives ``start 1`` and ``round 1``, and so on. The needs of the second loop are ``loop 2, start 0`` and so on. The
+claim's line has the need ``line 0``, and also ``line 1`` if it consists of two comparisons. Comparisons that contain
+only numbers need no multipliers and are not counted. A hint has one of two forms:
 
-* a list of names of conditions: the search uses no others;
-* a function that returns multipliers by the names of conditions. The search finds multipliers that are None. The
-  function takes quantities of the claim by their names. Its other parameters are the number of rounds so far (for a
-  round only) and the numbers of states, in order.
+* A list of names of conditions: the search uses no other conditions.
+* A function that returns multipliers by the names of conditions. The search finds the multipliers that are None. The
+  function takes the claim's quantities by their names. Its further parameters are positional: first the number of
+  rounds so far (only for a round), then the numbers of the states.
 
-Conditions are named as in evidence: ``0:1,2:0`` is the first condition of function 0 between its points 1 and 2, in the
-order in which the claim requests them. ``0:1:0`` is a condition of point 1 alone. ``hypothesis 0`` is the first
-hypothesis or decision about functions. ``squares`` are as in ``require_multipliers``, with a function's quotients.
+The names of conditions are as in evidence. ``0:1,2:0`` is the first condition of function 0 between its points 1 and 2,
+numbered in the order in which the claim requests them. ``0:1:0`` is a condition of point 1 alone. ``hypothesis 0`` is
+the first hypothesis or decision about functions. ``squares`` are as in ``require_multipliers``, with quotients that a
+function returns.
 """
 
 from __future__ import annotations
@@ -46,9 +48,9 @@ class Hint:
     fixed
         Multipliers by the names of conditions.
     names
-        The only conditions that the proof may use; None for all.
+        The only conditions that the proof may use; None for all conditions.
     squares
-        Squares of hypotheses on symbols, as in a record of evidence.
+        Squares of hypotheses about symbols, as in evidence.
     """
 
     fixed: Mapping[str, Ratio] = field(default_factory=dict)
@@ -57,7 +59,7 @@ class Hint:
 
 
 def named(needs: Iterable[Need]) -> list[tuple[str, Need]]:
-    """Return needs by the names that hints use; further loops have their number in the name."""
+    """Return needs with the names that hints use; from the second loop on, the name contains the number of the loop."""
     found, loops, before = [], 1, "start"
     for need in needs:
         kind = need.name.partition(" ")[0]
@@ -69,12 +71,12 @@ def named(needs: Iterable[Need]) -> list[tuple[str, Need]]:
 
 
 def require_known(hints: Hints, names: Iterable[str]) -> None:
-    """Reject hints about unknown needs.
+    """Reject hints for unknown needs.
 
     Raises
     ------
     InvalidArgument
-        If there are any; the message lists the needs.
+        If a hint has an unknown name; the message lists the needs.
     """
     known = list(dict.fromkeys(names))
     for name in hints:
@@ -91,16 +93,17 @@ def hint_of(name: str, given: Callable[..., Any] | Sequence[str] | None, need: N
     name
         Name of the need.
     given
-        The hint; None if there is none.
+        The author's hint; None if there is none.
     need
         The need.
     spare
-        Number of symbols for rounds and states; they come last.
+        Number of symbols for rounds and states, which come last among the symbols.
 
     Raises
     ------
     InvalidArgument
-        If a condition does not belong to the need, or a function cannot be called or returns no multipliers.
+        If a condition does not belong to the need, if a function cannot be called, or if it does not return
+        multipliers.
     """
     if given is None:
         return Hint()
@@ -129,7 +132,7 @@ def hint_of(name: str, given: Callable[..., Any] | Sequence[str] | None, need: N
 
 
 def _called(where: str, given: Callable[..., Any], need: Need, spare: int) -> dict[str, Any]:
-    """Return the multipliers that a hint's function returns."""
+    """Call a hint's function, and return its multipliers."""
     width = need.width
     others = iter([Quotient.symbol(place, width) for place in range(width - spare, width)])
     try:
@@ -139,7 +142,7 @@ def _called(where: str, given: Callable[..., Any], need: Need, spare: int) -> di
             return dict(given(*values))
     except StopIteration:
         rule = f"takes more than the quantities {', '.join(need.instance)} and {spare} numbers of rounds and states"
-    except Exception as error:  # an error of the author's function
+    except Exception as error:  # an error in the author's function
         rule = f"must return multipliers by the names of conditions ({type(error).__name__}: {error})"
     raise InvalidArgument(where, getattr(given, "__name__", "it"), rule, "correct the function")
 
@@ -153,7 +156,7 @@ def _require_conditions(where: str, names: Iterable[str], conditions: Sequence[s
 
 
 def _ratio(value: Any, need: Need) -> Ratio:
-    """Return a multiplier as numerator and denominator; the denominator is positive if that is proved."""
+    """Return a multiplier as numerator and denominator; the denominator is positive if its sign can be proved."""
     quotient = value if type(value) is Quotient else need.quotient(number(value))
     turned = need.sign(quotient.bottom) == -1
     return (-quotient.top, -quotient.bottom) if turned else (quotient.top, quotient.bottom)

@@ -1,4 +1,4 @@
-"""Instances to try: all listed ones, corners, numbers from the source code, and drawn ones."""
+"""Instances to try: all listed instances, corners, numbers from the source code, and drawn instances."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ from clusterproof.checker.search.state import Tried
 from clusterproof.common import generator
 
 CORNERS = 256
-"""Number of corners that are tried first, at most half of the instances."""
+"""Largest number of corners that are tried first; at most half of the instances are corners."""
 CLIMBING, RARE = 0.25, 0.1
-"""Share of draws that change the tightest instance; it triples if fewer than the second share is admissible."""
+"""Share of draws that change the tightest instance, and share of admissible draws below which it becomes 0.75."""
 REDRAWS = 20
-"""Number of times that the quantities in a failed hypothesis are drawn again."""
+"""Number of times that the quantities of a failed hypothesis are drawn again."""
 OTHERS = 3
 """Number of draws of the other quantities for each number from the source code."""
 EXPONENTS = (1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 15, 16, 20, 30, 31, 40, 60, 100, 200, 300)
 """Exponents of the powers of ten that are tried."""
 FEW = 60
-"""Least number of instances that meet equations."""
+"""Least number of instances for which the equations are solved."""
 THIN = 160
-"""Number of attempts to approach a thin set: half start anywhere, the others near the tightest instance."""
+"""Number of attempts to reach a thin set; half of them start near the tightest instance."""
 MOST = 5
-"""Largest number of draws, as a multiple of the wanted instances; so many may break a hypothesis."""
+"""Largest number of draws, and of draws that break a hypothesis, per wanted instance."""
 
 
 def sample(tried: Tried, wanted: int) -> bool:
-    """Evaluate all instances if they are few; else corners, numbers from the source code, and drawn ones.
+    """Evaluate all instances if they are few; otherwise corners, numbers from the source code, and drawn instances.
 
     Parameters
     ----------
     tried
-        The search's state; results are added to it.
+        The state of the search, to which the results are added.
     wanted
-        Number of admissible instances.
+        Number of admissible instances to evaluate.
 
     Returns
     -------
     bool
-        Whether there are instances that were not listed.
+        Whether the space contains instances that were not listed.
     """
     statement, space = tried.statement, tried.space
     listed = space.instances(wanted)
@@ -61,7 +61,7 @@ def sample(tried: Tried, wanted: int) -> bool:
         tried.coverage.listed = tried.instances
         if space.complete:
             return False
-        # off the grid; random statements get no more instances than share the error level
+        # for values off the grid; a random statement gets no more instances than share its error level
         wanted = max(0 if statement.random else wanted // 4, wanted - len(listed))
     start = tried.instances
 
@@ -73,7 +73,7 @@ def sample(tried: Tried, wanted: int) -> bool:
             if not tried.is_open:
                 break
             tried.evaluate(instance)
-        # a counterexample to a random statement is not simplified
+        # counterexamples to random statements cannot be simplified
         for instance in () if statement.random else numbers_of_the_source(tried):
             if not is_open():
                 break
@@ -87,7 +87,7 @@ def sample(tried: Tried, wanted: int) -> bool:
                 break
             tried.within_limit(instance, partial(tried.evaluate, instance))
         tried.probing = False
-    for number in range(MOST * wanted):  # draws may only repeat known instances, admissible or not
+    for number in range(MOST * wanted):  # some draws repeat known instances
         if not is_open():
             break
         draw_admissible(tried, stream_of(tried, "instance", number))
@@ -98,12 +98,12 @@ def sample(tried: Tried, wanted: int) -> bool:
 
 
 def stream_of(tried: Tried, *axes: Any) -> np.random.Generator:
-    """Return the random generator of a search; it depends on no name of a claim, a line or a quantity."""
+    """Return the random generator of a search. It does not depend on the names of claims, lines and quantities."""
     return generator(tried.evaluator.seed, "search", *axes)
 
 
 def numbers_of_the_source(tried: Tried) -> Iterator[dict[str, Any]]:
-    """Yield instances in which a quantity equals, or is next to, a number from the source code."""
+    """Yield instances in which one quantity equals a number from the source code, or an integer next to it."""
     space, stream = tried.space, stream_of(tried, "numbers of the source")
     for name, value in neighbours(space, numbers_in(tried.statement.function)):
         for _ in range(OTHERS if len(space.ranges) > 1 else 1):
@@ -133,7 +133,7 @@ def powers_of_ten(tried: Tried) -> Iterator[dict[str, Any]]:
 
 
 def draw_admissible(tried: Tried, stream: np.random.Generator) -> None:
-    """Draw an instance; while it breaks a hypothesis, draw the quantities that the hypothesis names again."""
+    """Draw an instance until it meets the hypotheses; each time, draw the quantities of the failed hypothesis again."""
     space, farthest, instance = tried.space, tried.coverage.farthest, None
     tightest = [each.tightest for each in tried.lines.values() if each.tightest and not each.found]
     share = CLIMBING if tried.instances > RARE * len(tried.outside) else 1 - CLIMBING
@@ -153,5 +153,5 @@ def draw_admissible(tried: Tried, stream: np.random.Generator) -> None:
 
 
 def some(stream: np.random.Generator, names: Sequence[str]) -> list[str]:
-    """Choose some of the names, at least one."""
+    """Return a random nonempty subset of the names."""
     return [name for name in names if stream.random() < 0.5] or [names[int(stream.integers(len(names)))]]

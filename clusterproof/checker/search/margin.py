@@ -1,7 +1,7 @@
 """Decide, as far as floats can, whether an instance breaks a line by more than rounding explains.
 
-This is no proof. It is used only if the function has no value over the real numbers: drawn tasks, runs of algorithms,
-functions of SciPy.
+This decision is no proof. It is made only if the function cannot be evaluated over the real numbers, as for drawn
+tasks, runs of algorithms and functions of SciPy.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from clusterproof.common.randomness import generator
 from clusterproof.common.work_limit import TooMuchWork, limited_lines
 
 PERTURBATIONS, RELATIVE = 30, (1e-12, 1e-9, 1e-6)
-"""Number of changes that a violation must survive, and their sizes.
+"""Number of small changes after which the line must stay broken, and their sizes.
 
-Sizes are relative to the largest number of the range or array. Next to an offset of 1e6 the smallest change is lost.
+Sizes are relative to the largest number of the range or array. Added to an offset of 1e6, the smallest change would be
+lost.
 """
 SEEN = 1e-7
-"""Least excess, relative to the largest side, at which a violation in floats counts: a double root loses half of the
-digits."""
+"""Least excess, relative to the largest side, that counts. (At a double root, floats lose half of their digits.)"""
 LINES = 3_000_000
-"""Limit of lines of Python for the changed evaluations."""
+"""Largest number of Python lines for all changed evaluations together."""
 MODES: dict[str, dict[str, int]] = {
     "x86_64": {"down": 0x400, "up": 0x800, "towards 0": 0xC00},
     "AMD64": {"down": 0x400, "up": 0x800, "towards 0": 0xC00},
     "aarch64": {"down": 0x800000, "up": 0x400000, "towards 0": 0xC00000},
     "arm64": {"down": 0x800000, "up": 0x400000, "towards 0": 0xC00000},
 }
-"""Rounding modes of a processor, by the numbers in its C library."""
+"""Rounding modes of a processor, with the codes of its C library."""
 FACTORS = {"down": 1 - 2**-52, "up": 1 + 2**-52, "towards 0": 1 - 2**-51}
-"""Factors for values of elementary functions, which the C library computes in the same way in each rounding mode."""
+"""Factors on values of elementary functions, because the C library ignores the rounding mode for them."""
 FUNCTIONS = [
     "exp",
     "expm1",
@@ -68,24 +68,24 @@ Evaluate = Callable[..., Mapping[str, Conclusion]]
 
 
 def by_margin(evaluator: Evaluator, evaluation: Evaluation, name: str, magnitude: float) -> str:
-    """Return why rounding may explain that an instance breaks a line in floats; empty if it does not.
+    """Return the reason why rounding may explain that an instance breaks a line in floats; empty if there is none.
 
-    Both sides must be finite, and neither may be an integer computed from floats. The excess must be more than 1e-7 of
-    the largest side of the claim's instances and 1e-14 of the largest number of the ranges, unless the claim states its
-    rounding. The line must stay broken in each of the processor's rounding modes, with values of elementary functions
-    moved accordingly. It must also stay broken after relative changes of 1e-12, 1e-9 and 1e-6 of the quantities within
-    their ranges and of the floats that the function draws. For drawn objects, each float of their written form changes
-    by 1e-12.
+    Both sides must be finite, and neither may be an integer computed from floats. Unless the claim states its rounding,
+    the excess must be larger than two numbers: 1e-7 times the largest side over the claim's instances, and 1e-14 times
+    the largest number of the ranges. The line must stay broken in each rounding mode of the processor, with the values
+    of elementary functions moved in the same direction. The line must also stay broken after relative changes of 1e-12,
+    1e-9 and 1e-6. These changes affect the quantities, within their ranges, and the floats that the function draws. In
+    the written form of a drawn object, each float changes by 1e-12.
 
     Parameters
     ----------
     evaluator, evaluation, name
-        The statement's evaluator, the instance with its lines, and the line that it breaks.
+        The evaluator of the statement, the instance with its lines, and the name of the line that it breaks.
     magnitude
         Largest magnitude of a side over the instances of the claim.
     """
     sides, instance = evaluation.lines[name], evaluation.instance
-    assert isinstance(sides, Sides)  # other instances need no more digits
+    assert isinstance(sides, Sides)  # other conclusions need no more digits
     if method := approximation_in(evaluator.statement.function):
         return f"{method} has method errors besides rounding"
     if evaluation.judged[name].exact:
@@ -121,7 +121,7 @@ def _is_finite(sides: Sides) -> bool:
 
 def _rounded(evaluate: Evaluate, mode: int, factor: float, instance: Instance) -> Mapping[str, Conclusion]:
     """Evaluate an instance in one of the processor's rounding modes."""
-    from unittest.mock import patch  # the import takes a tenth of a second, and most searches need no margin
+    from unittest.mock import patch  # imported here because it takes a tenth of a second
 
     library = ctypes.CDLL(None)
     before = library.fegetround()
@@ -143,9 +143,9 @@ def _moved_by(function: Callable[..., Any], factor: float) -> Callable[..., Any]
 def _lines(
     evaluator: Evaluator, first: Instance, instance: Instance, shaken: tuple[float, int] | None = None
 ) -> Mapping[str, Conclusion]:
-    """Evaluate an instance with the same random numbers, changed by the share and number in ``shaken``.
+    """Evaluate an instance with the same random numbers. ``shaken`` is the size of their relative changes, and a seed.
 
-    Numbers that the function draws from its own seed change as well.
+    The changes also affect numbers that the function draws from its own seed.
     """
     statement, stream = evaluator.statement, None
     if statement.random:
@@ -164,7 +164,7 @@ def _is_float(value: Any) -> bool:
 
 
 def _excess(sides: Sides) -> float:
-    """Return the largest difference by which sides break a line."""
+    """Return the largest difference by which the sides break the line."""
     pairs = sides.pairs if sides.identity else ((sides.measured, sides.allowed),)
     with np.errstate(all="ignore"):
         gaps = [as_floats(left) - as_floats(right) for left, right in pairs]
@@ -175,7 +175,7 @@ def _excess(sides: Sides) -> float:
 
 
 def _unit(allowed: Range, instance: Instance, name: str) -> float:
-    """Return the largest magnitude of a quantity in its range, or of an array."""
+    """Return the largest magnitude of a quantity and of the ends of its range."""
     return unit_of([instance[name], *(allowed.tried_ends(instance) if isinstance(allowed, Interval) else ())])
 
 
@@ -194,13 +194,13 @@ def _perturbed(
                 moved = np.clip(moved, low, high)
             changed[key] = moved if np.ndim(moved) else float(moved)
         for key in written:
-            with suppress(Exception):  # the object's reader may reject a change
+            with suppress(Exception):  # the function that reads the object may reject a change
                 changed[key] = ranges[key].decode(_moved(ranges[key].encode(instance[key]), stream))
         yield changed
 
 
 class _Shaken(np.random.Generator):
-    """A generator whose floats change by a share of up to ``size``."""
+    """A generator whose floats are changed by random relative amounts of up to ``size``."""
 
     def __init__(self, of: np.random.Generator, size: float, number: int) -> None:
         super().__init__(of.bit_generator)
@@ -221,7 +221,7 @@ class _Shaken(np.random.Generator):
 
 
 def _moved(code: Any, stream: np.random.Generator) -> Any:
-    """Change the last digits of each float in an object's written form."""
+    """Change the last digits of each float in the written form of an object."""
     if isinstance(code, dict):
         return {key: _moved(each, stream) for key, each in code.items()}
     if isinstance(code, list):
@@ -238,9 +238,9 @@ def _sign(sides: Any) -> float:
 
 
 def _still_broken(evaluate: Evaluate, instance: Instance, name: str, sign: float) -> bool:
-    """Return whether a changed instance breaks the line in the same direction, or no longer meets the hypotheses."""
+    """Return whether a changed instance breaks the line in the same direction, or cannot be evaluated."""
     try:
         lines = evaluate(instance)
         return judge(lines, 0.0, instance)[name].broken and _sign(lines[name]) == sign
-    except Exception:  # a changed instance may break a hypothesis, or raise an error
+    except Exception:  # a changed instance may break a hypothesis or raise an error
         return True

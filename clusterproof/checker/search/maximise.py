@@ -1,4 +1,4 @@
-"""Search for instances that use more of a bound: change vectors entry by entry, and go far beyond open ends."""
+"""Search for instances that use more of a bound: change arrays entry by entry, and go far beyond open ends."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from clusterproof.checker.kernel.ranges import Instance
 from clusterproof.checker.search.state import Tried
 
 FAR = (10, 100, 1000)
-"""Multiples of an open end to which the tightest instance is moved."""
+"""Multiples of an open end to which the search moves the tightest instance."""
 HALVINGS = 60
-"""Number of halvings of a quantity's step, from its range's width."""
+"""Number of times that the step of a quantity is halved, starting from the width of its range."""
 SLOWING, DOUBLINGS = 0.8, 10
-"""Ratio of two increments below which growth slows down, and doublings of an end up to 1000 times itself."""
+"""Ratio of two increments below which growth slows down, and number of doublings for which growth is extrapolated."""
 
 
 def change_entries(tried: Tried, line: str, evaluations: int) -> None:
-    """Change entries of vectors and sequences, one after the other, as long as a line uses more of its bound.
+    """Change one entry of a vector or sequence after another, as long as a line uses more of its bound.
 
-    The search starts at the tightest instance, with extreme values of each sequence, and builds the sequence greedily.
+    The search starts at the tightest instance, and again with each extreme value of each array.
 
     Parameters
     ----------
     tried
-        The search's state; results are added to it.
+        The state of the search, to which the results are added.
     line
         Name of the line.
     evaluations
@@ -40,7 +40,7 @@ def change_entries(tried: Tried, line: str, evaluations: int) -> None:
     used: dict[str, float] = {}
 
     def evaluate(instance: dict[str, Any]) -> float:
-        """Return how much of its bound the line uses; -1 if the instance is not admissible."""
+        """Return the share of its bound that the line uses; -1 if the instance breaks a hypothesis."""
         key = space.key(instance)
         if key not in used:
             evaluation = tried.evaluation(instance) if space.holds(instance) else None
@@ -70,10 +70,10 @@ def _starts(tried: Tried, first: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def refine(tried: Tried, line: str, evaluations: int) -> None:
-    """Move each quantity of the tightest instance by ever smaller steps, as long as more of the bound is used.
+    """Move each quantity of the tightest instance by smaller and smaller steps, as long as more of the bound is used.
 
-    Each step is half of the one before. The halvings come within 2^-60 of a point where the two sides are closest;
-    drawn numbers do not.
+    Each step is half of the previous one. Halving comes within 2^-60 of a point at which the two sides are closest,
+    which drawn numbers do not reach.
     """
     findings, space = tried.lines[line], tried.space
     names = [name for name, each in space.ranges.items() if isinstance(each, Rationals | Reals)]
@@ -102,13 +102,13 @@ def refine(tried: Tried, line: str, evaluations: int) -> None:
 
 
 def go_far(tried: Tried, line: str) -> None:
-    """Move the tightest instance to multiples of each open end; if that takes much work, check how the ratio grows."""
+    """Move the tightest instance to multiples of each open end; if this takes too much work, extrapolate the ratio."""
     findings, space = tried.lines[line], tried.space
     if findings.found or findings.tightest is None:
         return
     start, coverage = findings.tightest.instance, tried.coverage
     for name, allowed in _open_ranges(space.ranges):
-        # other quantities may be the cause of the work that stopped the previous attempt
+        # another quantity may have caused the work that stopped the previous attempt
         before, coverage.farthest = coverage.farthest, FARTHEST
         for multiple in (each for each in FAR if each <= coverage.farthest):
             for sign in [1] * (allowed.high is None) + [-1] * (allowed.low is None):
@@ -131,7 +131,7 @@ def _open_ranges(ranges: Mapping[str, Any]) -> Iterator[tuple[str, Interval]]:
 
 
 def _grows(tried: Tried, line: str, start: Instance, name: str) -> bool:
-    """Return whether the ratio keeps growing past 1 towards an open end."""
+    """Return whether the ratio grows so steadily towards an open end that it would exceed 1."""
     ratios = []
     for share in (8, 4, 2, 1):
         instance = tried.space.at_multiple(start, name, Fraction(1, share))

@@ -1,7 +1,7 @@
-"""One line on one path of a trace, as forms, for the searchers of multipliers and of worst functions.
+"""One line on one path of a trace, as forms, for the searches for multipliers and for worst functions.
 
-A form is a combination of inner products of the trace's free vectors, keys (i, j), of function values, (k,), and of 1,
-(). All forms are the kernel's own.
+A form is a linear combination of inner products of the trace's free vectors, with keys (i, j); of function values, with
+keys (k,); and of 1, with key (). The kernel computes all forms.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class Path:
     Attributes
     ----------
     trace
-        The path.
+        The trace of this path.
     slacks
-        Forms, one of which must be at least 0.
+        Forms; at least one of them must be nonnegative.
     bound
-        The side that ratios are relative to; None if unknown.
+        The side to which ratios are relative; None if unknown.
     nonnegative, zero
-        Conditions by the kernel's names.
+        Conditions, with the kernel's names.
     vanishing
         Points that are 0 by hypothesis.
     """
@@ -53,7 +53,7 @@ class Path:
     vanishing: tuple[Terms, ...]
 
     def smaller(self, definitions: Sequence[Class]) -> Path:
-        """Return the path with the conditions of other classes."""
+        """Return the path with the conditions of the given classes."""
         changed = dict(self.nonnegative)
         for k, (oracle, definition) in enumerate(zip(self.trace.oracles, definitions, strict=True)):
             slacks = slacks_of(definition, oracle.triplets, self.trace.minimum)
@@ -62,7 +62,7 @@ class Path:
 
 
 def settings_of(statement: kernel.Statement, most: int) -> list[Instance] | None:
-    """Return all values of the quantities besides the function of a class; None if there are more than ``most``."""
+    """Return all values of the quantities other than the function of a class; None if there are more than ``most``."""
     found: list[Instance] = []
     try:
         for setting in statement.space.every(left_out=statement.space.function):
@@ -84,9 +84,9 @@ def paths_of(
     statement
         A statement of the language.
     setting
-        Values of the quantities besides the function of a class.
+        Values of the quantities other than the function of a class.
     bounds
-        Whether the second half of a line's slacks are the sides that ratios are relative to.
+        Whether the second half of a line's slacks are the sides to which ratios are relative.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def paths_of(
 
 
 def entries_of(trace: Trace, sides: Sides, supposed: Sequence[Fact], *, bounds: bool) -> list[Path]:
-    """Return the entries of a line on a path under its hypotheses; ``bounds`` as in ``paths_of``."""
+    """Return the entries of a line on a path, given the path's hypotheses; ``bounds`` as in ``paths_of``."""
     if sides.equation:
         raise kernel.Refused("an equation: multipliers show inequalities")
     facts = [*supposed, *sides.facts]
@@ -146,7 +146,7 @@ def _terms(number: Any) -> Terms:
 
 
 def sum_of(several: Sequence[tuple[Fraction | int, Terms]]) -> dict[Any, Fraction]:
-    """Return a linear combination."""
+    """Return a linear combination of forms."""
     total: dict[Any, Fraction] = {}
     for factor, terms in several:
         for key, value in terms.items():
@@ -155,12 +155,12 @@ def sum_of(several: Sequence[tuple[Fraction | int, Terms]]) -> dict[Any, Fractio
 
 
 def size_of(terms: Terms) -> Fraction:
-    """Return the largest magnitude of a coefficient, 1 if there is none."""
+    """Return the largest magnitude of a coefficient; 1 if there are no coefficients."""
     return max(map(abs, terms.values()), default=Fraction(1))
 
 
 class Coordinates:
-    """Numbered vectors and values of some forms."""
+    """A numbering of the vectors and values of some forms."""
 
     def __init__(self, several: Sequence[Terms]) -> None:
         keys = {key for terms in several for key in terms}
@@ -169,7 +169,7 @@ class Coordinates:
         self.linear = {key: n for n, key in enumerate([*linear, ()])}
 
     def matrix(self, terms: Terms) -> np.ndarray:
-        """Return the symmetric matrix of a form's products, in floats."""
+        """Return the symmetric matrix of a form's inner products, in floats."""
         found = np.zeros((len(self.vectors), len(self.vectors)))
         for key, value in terms.items():
             if len(key) == 2:
@@ -179,7 +179,7 @@ class Coordinates:
         return found
 
     def others(self, terms: Terms) -> np.ndarray:
-        """Return the coefficients of the values and, last, of 1, in floats."""
+        """Return a form's coefficients of the values and, last, of 1, in floats."""
         found = np.zeros(len(self.linear))
         for key, value in terms.items():
             if len(key) != 2:
@@ -187,7 +187,7 @@ class Coordinates:
         return found
 
     def exact(self, terms: Terms) -> list[list[Fraction]]:
-        """Return the symmetric matrix of a form's products."""
+        """Return the symmetric matrix of a form's inner products, in fractions."""
         found = [[Fraction(0)] * len(self.vectors) for _ in self.vectors]
         for key, value in terms.items():
             if len(key) == 2:
@@ -207,5 +207,5 @@ class Coordinates:
         return found
 
     def direction(self, point: Terms) -> list[Fraction]:
-        """Return a point's coefficients."""
+        """Return the coefficients of a point."""
         return [point.get(v, Fraction(0)) for v in self.vectors]

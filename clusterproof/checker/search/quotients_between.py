@@ -41,28 +41,28 @@ DENOMINATORS = (
 )
 """Denominators of coefficients, in the order in which they are tried."""
 LIMITS = (100, 1000, 3000)
-"""Largest denominators of coefficients that are rounded one by one."""
+"""Limits for the denominators of coefficients if each coefficient has its own denominator."""
 FACTORS = 10
-"""Largest number of polynomials of one sign that may be factors."""
+"""Largest number of polynomials with a known sign that serve as factors."""
 LONGEST = 40
-"""Largest number of terms of a denominator whose factors are used."""
+"""Largest number of terms of a denominator that is factorised."""
 DEGREE = {1: 7}
-"""Largest degree of a numerator, by the number of symbols; otherwise 4."""
+"""Largest degree of a numerator, by the number of symbols; 4 for numbers that are not listed."""
 FUEL = 5_000_000
-"""Number of steps to determine the signs of factors."""
+"""Number of steps in which the signs of the factors are determined."""
 
 
 class Quotients:
-    """Quotients on a grid: first of products of polynomials of one sign, then with other numerators.
+    """Quotients on a grid: first quotients of products of known factors, then quotients with other numerators.
 
     Parameters
     ----------
     need
-        Need for which they are multipliers.
+        The need whose multipliers these quotients are.
     points
         The grid.
     forms
-        Forms whose denominators may be factors.
+        Forms whose denominators provide factors.
     """
 
     def __init__(self, need: Need, points: Sequence[Point], forms: Sequence[Mapping[Any, Any]]) -> None:
@@ -114,14 +114,14 @@ class Quotients:
                 yield (high - x).top
 
     def _beyond(self) -> Iterator[Polynomial]:
-        """Yield positive polynomials for a symbol without an upper end: the sum with 1, and with 2."""
+        """Yield x + 1 and x + 2 for each symbol x that has a lower end and no upper end."""
         for place in self.places:
             x, (low, high) = Quotient.symbol(place, self.need.width), self.need.boxes[-1][place]
             if high is None and low is not None:
                 yield from ((x + 1).top, (x + 2).top)
 
     def _nonnegative(self) -> list[Polynomial]:
-        """Return nonnegative polynomials, starting with those about symbols alone."""
+        """Return nonnegative polynomials, those of low degree first."""
         pairs = [
             (1 - Quotient.symbol(i, self.need.width) * Quotient.symbol(j, self.need.width)).top
             for i, j in combinations_with_replacement(self.places, 2)
@@ -133,7 +133,7 @@ class Quotients:
         return sorted(found, key=lambda p: (max(map(sum, p)), len(p)))[: FACTORS - 1]
 
     def _products(self) -> Iterator[tuple[Polynomial, Polynomial, np.ndarray]]:
-        """Yield products of nonnegative factors over products of positive ones, with their values, by degree."""
+        """Yield quotients of products of nonnegative and of positive factors, with their values, by degree."""
         nonnegative = self._nonnegative()
         tops = _powers(nonnegative, 4 if len(nonnegative) < 6 else 3, self.one)
         bottoms = _powers(self.factors, 2, self.one)
@@ -150,7 +150,7 @@ class Quotients:
     # ---- quotients
 
     def _product_between(self, low: np.ndarray, high: np.ndarray) -> Ratio | None:
-        """Return a positive multiple of a quotient of two products of factors."""
+        """Return a positive multiple of a quotient of products of factors; None if none lies between the numbers."""
         if (high <= 0).any():
             return None
         for top, bottom, values in self.products:
@@ -160,7 +160,7 @@ class Quotients:
         return None
 
     def _polynomial_between(self, low: np.ndarray, high: np.ndarray) -> Ratio | None:
-        """Return a polynomial over a product of factors."""
+        """Return a polynomial divided by a product of factors; None if none is found."""
         bottoms = [p for _, p in _powers(self.factors, 2, self.one)]
         for degree in range(DEGREE.get(len(self.places), 4) + 1):
             several = [
@@ -198,7 +198,7 @@ def irreducible(p: Polynomial) -> list[Polynomial]:
 
 
 def _powers(factors: Sequence[Polynomial], most: int, one: Polynomial) -> list[tuple[int, Polynomial]]:
-    """Return the products of at most ``count`` factors, each with its number of factors."""
+    """Return the products of at most ``most`` factors, each with its number of factors."""
     found = [(0, one)]
     for count in range(1, most + 1):
         for chosen in combinations_with_replacement(factors, count):
@@ -226,7 +226,7 @@ def _are_multiples(p: Polynomial, q: Polynomial) -> bool:
 
 
 def _simplest(low: float, high: float) -> Fraction | None:
-    """Return the nonzero fraction between two numbers whose denominator comes first in the list."""
+    """Return the nonzero fraction between two numbers whose denominator comes first in ``DENOMINATORS``."""
     for below in DENOMINATORS:
         above = max(1, int(np.ceil(low * below)))
         if low * below <= above <= high * below:
@@ -235,7 +235,7 @@ def _simplest(low: float, high: float) -> Fraction | None:
 
 
 def _rounded(basis: np.ndarray, low: np.ndarray, high: np.ndarray) -> list[Fraction] | None:
-    """Return simple coefficients for which a combination lies between two numbers at every point."""
+    """Return simple coefficients for which the sum lies between two numbers at every point; None if none are found."""
     middle, half = (low + high) / 2, np.maximum((high - low) / 2, 1e-12)
 
     def is_inside(coefficients: np.ndarray) -> bool:

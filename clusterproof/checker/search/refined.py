@@ -1,4 +1,4 @@
-"""Refine the directions of a worst case from a solver's digits to forty, so that fractions are recognised."""
+"""Refine the directions of a worst case from a solver's digits to forty digits, so that fractions can be recognised."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from clusterproof.checker.search.paths import Coordinates, Terms
 
 BITS = 180
-"""Bits after the binary point of the refined numbers."""
+"""Number of bits after the binary point of the refined numbers."""
 CONVERGED = 130
-"""Bits after the binary point that must agree."""
+"""Number of bits after the binary point that must be correct."""
 STEPS = 40
 CUT = 1e-6
-"""Share of the largest singular value below which a singular value of the Jacobian counts as 0."""
+"""Share of the largest singular value of the Jacobian below which a singular value counts as 0."""
 DENOMINATOR = 10**13
 """Largest denominator of an entry that counts as a fraction."""
 
@@ -31,20 +31,20 @@ def refined(
 ) -> list[list[Fraction]] | None:
     """Return a rational basis of the directions on which S = target + sum of unknowns times columns vanishes.
 
-    A wrong answer does no harm: any proof that uses it is checked independently.
+    A wrong basis does no harm, because the kernel checks every proof that uses it.
 
-    It solves the optimality conditions: each column is 0 at the worst case, and S has no values and vanishes on the
-    rows of K. Here the worst case is G = K' D K, and K is the identity in r columns. Chord steps use one pseudo-inverse
-    of the Jacobian in floats, and residuals with ``BITS`` bits, so that degenerate multipliers do no harm.
+    The function solves the optimality conditions: each column is 0 at the worst case G, S has no values, and S vanishes
+    on the rows of K. Here G = K' D K, and K is the identity in r columns. Chord steps use one pseudo-inverse of the
+    Jacobian in floats, and residuals with ``BITS`` bits, so that degenerate multipliers do no harm.
 
     Parameters
     ----------
     coordinates
-        Numbers of vectors and values.
+        Numbering of the vectors and values.
     target, columns
         Forms; the columns belong to unknowns that are not 0.
     weights
-        Number of first unknowns that sum to 1; 0 for none.
+        Number of unknowns, at the beginning, that sum to 1; 0 if there is no such condition.
     unknowns, gram
         The solver's results, (c,) and (n, n).
     rank
@@ -53,7 +53,8 @@ def refined(
     Returns
     -------
     list or None
-        The reduced echelon basis; None if the conditions have no solution nearby, or not one in fractions.
+        The reduced echelon basis; None if there is no solution nearby, or if the solution does not consist of
+        fractions.
     """
     from scipy.linalg import qr
 
@@ -121,7 +122,7 @@ def _jacobian(
     others: Sequence[int],
     weights: int,
 ) -> np.ndarray:
-    """Return the derivatives of the residual."""
+    """Return the Jacobian of the residual."""
     rank, n = K.shape
     i, j = np.triu_indices(rank)
 

@@ -1,4 +1,4 @@
-"""Search of statements with repetitions: a few repetitions choose the instances, many decide them."""
+"""Search statements with repetitions: a few repetitions select instances, and many repetitions decide them."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from clusterproof.checker.search.state import LEAST, Tried
 from clusterproof.common.work_limit import SPENT_ON_ONE, TooMuchWork
 
 DECIDED = 5
-"""Number of instances that get all replicates: the most suspicious after a few."""
+"""Number of instances that get all replicates: the most suspicious ones after a few replicates."""
 FEW = 10
-"""Divisor of the replicates for choosing instances; at least 30 are used."""
+"""Divisor of the number of replicates when instances are selected; at least 30 replicates are used."""
 
 
 def decide_settings(tried: Tried, wanted: int) -> None:
-    """Look at many instances with a few repetitions each, and decide the worst with fresh ones.
+    """Evaluate many instances with a few repetitions each, and decide the worst instances with new repetitions.
 
     Parameters
     ----------
     tried
-        The search's state; results are added to it.
+        The state of the search, to which the results are added.
     wanted
-        Number of instances to look at.
+        Number of instances to evaluate with a few repetitions.
     """
     listed = tried.space.instances(wanted)
     complete = tried.space.complete
@@ -52,7 +52,7 @@ def decide_settings(tried: Tried, wanted: int) -> None:
 
 
 def _look(tried: Tried, instances: Iterator[dict[str, Any]]) -> Iterator[tuple[float, dict[str, Any]]]:
-    """Yield for each admissible instance how strongly a few repetitions speak against the line."""
+    """Yield each admissible instance, and how strongly a few repetitions indicate that it breaks a line."""
     most = tried.evaluator.sizes[-1] or LEAST
     few = max(min(most, LEAST), most // FEW)
     looked: set[str] = set()
@@ -77,7 +77,7 @@ def _look(tried: Tried, instances: Iterator[dict[str, Any]]) -> Iterator[tuple[f
 
 
 def _settings(tried: Tried, wanted: int) -> Iterator[dict[str, Any]]:
-    """Yield corners, then drawn instances; draw the quantities of a failed hypothesis again."""
+    """Yield corners, then drawn instances; if a hypothesis fails, draw the quantities that it names again."""
     space = tried.space
     yield from itertools.islice(space.corners(), wanted // 4)
     for number in range(MOST * wanted):
@@ -111,11 +111,11 @@ def _decide_tightest(tried: Tried) -> None:
 
 
 def unlikely(tried: Tried, findings: Findings) -> float | None:
-    """Return the probability of at least as many failures over all instances, if it is below the error level."""
+    """Return the probability of as many failures in all instances; None unless it is below the error level."""
     tightest = findings.tightest.lines.values() if findings.tightest else ()
     exactly = any(isinstance(each, Frequency) and each.exactly for each in tightest)
     if not findings.trials or not findings.levels or findings.instances == 1 or exactly:
         return None
-    # an instance's interval uses half of its level on this side, so a share remains for one more test
+    # each interval uses half of its level on this side, so one more test is possible
     tail = binomial_tail(findings.failures, findings.trials, max(findings.levels))
     return tail if tail < tried.evaluator.significance / tried.evaluator.settings else None

@@ -1,8 +1,8 @@
-"""Solve conic programs. All calls of the solver are here.
+"""Solve conic programs. No other module calls the solver.
 
-A solver may raise anything (Clarabel's panic is a ``BaseException``), stall, or report a wrong solution. Its solution
-is only a candidate that the kernel checks. Every program is solved from scratch, so that an answer does not depend on
-earlier ones.
+A solver can raise any exception (Clarabel's panic is a ``BaseException``), stall, or report a wrong solution. Its
+solution is only a candidate, which the kernel checks. Every program is solved from scratch, so that its result does not
+depend on earlier programs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Solution:
     Attributes
     ----------
     unknowns, dual
-        Solutions of the cone program and of its dual.
+        Solutions of the program and of its dual.
     value
         Value of the cost.
     """
@@ -45,17 +45,17 @@ def minimum(
     tolerances: Sequence[float] = TOLERANCES,
     almost: bool = False,
 ) -> Solution | None:
-    """Minimise ``cost @ x`` over x with ``vector - matrix @ x`` in a cone; None if unsolved.
+    """Minimise ``cost @ x`` over all x for which ``vector - matrix @ x`` lies in a cone; None if the solver fails.
 
     Parameters
     ----------
     matrix
-        Dense or sparse.
+        A dense or sparse matrix.
     sizes
-        Sizes of the cone's parts: equalities, inequalities, and the orders of positive semidefinite matrices, in the
-        layout of ``triangles``.
+        Sizes of the parts of the cone: number of equalities, number of inequalities, and orders of the positive
+        semidefinite matrices, which have the layout of ``triangles``.
     tolerances
-        Tolerances that are tried, in order.
+        Tolerances to try, in this order.
     almost
         Whether to accept a solution that misses the tolerance and that the solver calls almost solved.
     """
@@ -77,7 +77,7 @@ def minimum(
             answer = clarabel.DefaultSolver(*program).solve()
         except (KeyboardInterrupt, SystemExit):
             raise
-        except BaseException:  # the solver can panic; that means no answer
+        except BaseException:  # the solver can panic, and then there is no solution
             continue
         found = Solution(np.array(answer.x), np.array(answer.z), float(answer.obj_val))
         if str(answer.status) in accepted and np.isfinite([found.value, *found.unknowns, *found.dual]).all():
@@ -86,7 +86,7 @@ def minimum(
 
 
 def triangles(matrices: np.ndarray) -> np.ndarray:
-    """Return the upper triangles, column by column, with off-diagonal entries times sqrt(2): Clarabel's layout.
+    """Return the upper triangles, column by column, with off-diagonal entries times sqrt(2), as Clarabel stores them.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def triangles(matrices: np.ndarray) -> np.ndarray:
 
 
 def matrix_of(triangle: np.ndarray, order: int) -> np.ndarray:
-    """Return the matrix whose ``triangles`` are given."""
+    """Return the symmetric matrix with the given triangle, the inverse of ``triangles``."""
     matrix = np.zeros((order, order))
     rows, columns = np.tril_indices(order)
     matrix[rows, columns] = triangle / np.where(rows == columns, 1.0, np.sqrt(2.0))

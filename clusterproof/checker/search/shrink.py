@@ -12,15 +12,16 @@ from clusterproof.checker.search.margin import by_margin
 from clusterproof.checker.search.state import Tried
 
 SIMPLIFYING = 400
-"""Number of draws of the other quantities, if a simpler value of one quantity alone breaks nothing."""
+"""Number of draws of the other quantities, if no simpler value of one quantity alone breaks the line."""
 SOLUTIONS = 400
 """Number of attempts to find another instance that meets the equations."""
 
 
 def simplify(tried: Tried, name: str) -> None:
-    """Simplify the quantities of a counterexample; if a simpler value alone breaks nothing, draw the others again.
+    """Simplify a counterexample one quantity at a time; if this alone does not break the line, draw the others again.
 
-    If hypotheses are equations, one quantity cannot change alone, so simpler solutions are tried first.
+    If hypotheses are equations, one quantity cannot change alone. Therefore simpler solutions of the equations are
+    tried first.
     """
     findings, space = tried.lines[name], tried.space
     first, left = findings.found, SIMPLIFYING
@@ -56,7 +57,7 @@ def simplify(tried: Tried, name: str) -> None:
 
 
 def _still_breaks(tried: Tried, name: str, instance: dict[str, Any]) -> bool:
-    """Evaluate an instance, and keep it if it still refutes the line (alone, if the previous one did)."""
+    """Evaluate an instance, and keep it if it still refutes the line (alone, if the previous one did so alone)."""
     findings, key = tried.lines[name], tried.space.key(instance)
     known = tried.seen.get(key, (name,))
     if known is None or (findings.basis == "floats" and name not in known):

@@ -1,4 +1,4 @@
-"""Numbers in a statement's own source code: a theorem that fails at one number often names it."""
+"""Numbers in the source code of a statement. If a theorem fails at a single number, its code often contains it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from clusterproof.checker.claims.ranges import Integers, Interval
 from clusterproof.checker.claims.space import Space
 
 MOST = 50
-"""Largest number of constants that are tried."""
+"""Largest number of constants to try."""
 
 
 def numbers_in(function: Callable[..., Any]) -> list[int]:
-    """Return the integers in a function and in the functions that it uses from its module, the largest first.
+    """Return the integers in a function, and in the functions of its module that it uses, the largest first.
 
-    Small integers, which are drawn or listed anyway, come last.
+    Small integers come last, because the search draws or lists them anyway.
     """
     found: dict[int, None] = {}
     seen: set[int] = set()
@@ -55,7 +55,7 @@ def _names_in(code: CodeType) -> Iterator[str]:
 
 
 def neighbours(space: Space, numbers: list[int]) -> Iterator[tuple[str, Any]]:
-    """Yield each numeric quantity with each of the numbers, and with the integers next to them."""
+    """Yield each numeric quantity with each of the numbers, and with the integers next to the number."""
     for number in numbers:
         for value in (number, number + 1, number - 1, -number):
             for name, allowed in space.ranges.items():

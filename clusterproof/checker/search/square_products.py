@@ -1,7 +1,8 @@
-"""The products of factors, and the sums of squares to multiply them by, that a proof may need.
+"""Products of factors that a proof may need, each with the monomials of the sum of squares by which it is multiplied.
 
-A torus acts on the symbols, x_i -> s^w_i x_i, for each w under which target and factors are homogeneous. Averaged over
-it, a proof remains one: so each square needs monomials of one degree only. That leaves few of them.
+For each weight w under which the target and the factors are homogeneous, a torus acts on the symbols by x_i -> s^w_i
+x_i. The average of a proof over this action is again a proof, so each square needs only monomials of one degree. This
+leaves few monomials.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ Powers = tuple[int, ...]
 MOST_PRODUCTS = 400
 """Largest number of products of factors in one program."""
 MOST_UNKNOWNS = 2500
-"""Largest number of entries of all matrices of one program."""
+"""Largest number of entries in all matrices of one program."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A product of factors, given by their positions, and the monomials of its sum of squares."""
+    """A product of factors, given by their indices, and the monomials of its sum of squares."""
 
     factors: tuple[int, ...]
     weight: Polynomial
@@ -34,7 +35,7 @@ def programs(target: Polynomial, factors: Sequence[Polynomial]) -> Iterator[list
     """Yield the parts of proofs, small programs first: without factors, with homogeneous factors, with all factors."""
     width = target.width
     known = _connected(target.places, factors)
-    relations = [n for n in known if sum(map(any, factors[n])) > 1]  # factors besides ends that are constants
+    relations = [n for n in known if sum(map(any, factors[n])) > 1]  # leaves out bounds x - a
     weights = _weights([target, *(factors[n] for n in relations)], width)
     homogeneous = [
         n for n in known if all(len({_weight_of(powers, w) for powers in factors[n]}) == 1 for w in weights)
@@ -53,12 +54,12 @@ def programs(target: Polynomial, factors: Sequence[Polynomial]) -> Iterator[list
 
 
 def degree(polynomial: Polynomial) -> int:
-    """Return the largest total degree."""
+    """Return the largest total degree of a monomial."""
     return max(map(sum, polynomial), default=0)
 
 
 def _connected(used: set[int], factors: Sequence[Polynomial]) -> list[int]:
-    """Return the factors that share symbols with the target, directly or through other factors."""
+    """Return the indices of the factors that share symbols with the target, directly or through other factors."""
     of = [each.places for each in factors]
     known: set[int] = set()
     while more := {n for n, own in enumerate(of) if n not in known and used & own}:
@@ -115,7 +116,7 @@ def _parts(
 
 
 def _powers(limits: Sequence[int], total: int) -> Iterator[Powers]:
-    """Yield the exponents up to a limit for each, and up to a total."""
+    """Yield tuples of exponents: each is at most its limit, and their sum is at most ``total``."""
     if not limits:
         yield ()
         return
@@ -125,7 +126,7 @@ def _powers(limits: Sequence[int], total: int) -> Iterator[Powers]:
 
 
 def without_vanishing(target: Polynomial, parts: Sequence[Part]) -> list[Part]:
-    """Remove monomials whose squares nothing else can cancel; all, if the target has a term that nothing gives.
+    """Remove monomials whose squares nothing can cancel; return no parts if a term of the target cannot occur.
 
     If only diagonal entries of one sign contribute to a coefficient, it is 0 only if all these entries are 0.
     """

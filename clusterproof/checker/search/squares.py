@@ -1,8 +1,8 @@
 """Blocks for the kernel's rule *squares*: a semidefinite program, and fractions near its solution.
 
 If the target vanishes somewhere, the matrices of all proofs are singular in the same directions, and rounding makes
-them indefinite. So the bases are reduced to the range of the solver's matrices (facial reduction), until there is an
-interior in which a solution can be rounded.
+them indefinite. Therefore the bases are reduced to the range of the solver's matrices (facial reduction), until the
+feasible set has an interior. A solution in the interior can be rounded.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from clusterproof.checker.search.semidefinite import matrix_of, minimum, triangl
 from clusterproof.checker.search.square_products import Part, Powers, degree, programs, without_vanishing
 
 Blocks = list[dict[str, Any]]
-"""Blocks of matrices, as the kernel's rule reads them."""
+"""Blocks of matrices, in the form that the kernel's rule reads."""
 
 MOST_SYMBOLS, MOST_DEGREE = 12, 8
-"""Largest number of symbols, and largest degree, that are tried."""
+"""Largest number of symbols, and largest degree, for which a proof is searched."""
 WORK = 20_000
 """Largest number of matrix entries in all programs for one polynomial."""
 FACES = 6
@@ -39,21 +39,21 @@ FACES = 6
 MARGIN = 1e-6
 """Least eigenvalue, relative to the target's largest coefficient, at which matrices are rounded."""
 INFEASIBLE = 1e-5
-"""Negative least eigenvalue, relative to that coefficient, at which no proof of this form exists."""
+"""Size of a negative least eigenvalue, relative to this coefficient, at which no proof of this form exists."""
 KERNELS, ROUNDING = (1e-4, 1e-6, 1e-3, 1e-2), (1e-4, 1e-7)
-"""Relative eigenvalues below which a matrix counts as singular, and errors of its kernel, in turn."""
+"""Relative eigenvalues below which a matrix counts as singular, and errors to which its kernel is rounded, in turn."""
 DIGITS = (1, 2, 3, 4, 6, 8, 10, 12)
 """Numbers of decimals to which the solver's numbers are rounded, in turn."""
 BITS = 16
-"""Bits of the largest denominator in the vectors on which a matrix vanishes."""
+"""Number of bits of the largest denominator in vectors on which a matrix vanishes."""
 
 
 NO_FORMULA = (kernel.Refused, ArithmeticError, TypeError, ValueError, LookupError, AttributeError)
-"""Errors that the language raises if a function has no formula."""
+"""Exceptions that occur if a function has no formula."""
 
 
 def blocks(statement: kernel.Statement, line: str, data: Mapping[str, Any]) -> list[Blocks] | None:
-    """Search for sums of squares that decide a line if its coefficients do not; None if none are found.
+    """Search for sums of squares that prove a line if the signs of its coefficients do not; None if none are found.
 
     Parameters
     ----------
@@ -62,12 +62,12 @@ def blocks(statement: kernel.Statement, line: str, data: Mapping[str, Any]) -> l
     line
         Name of the line; empty if it is the only one.
     data
-        The record of evidence, which names the quantities that are symbols.
+        The evidence, which names the quantities that are symbols.
 
     Returns
     -------
     list or None
-        ``blocks`` of the record.
+        ``blocks`` of the evidence.
     """
     wanted = []
     try:
@@ -90,7 +90,7 @@ def blocks(statement: kernel.Statement, line: str, data: Mapping[str, Any]) -> l
 
 @lru_cache(maxsize=1024)
 def _nearest(target: Polynomial, factors: tuple[Polynomial, ...]) -> Blocks | None:
-    """Search for a proof of a polynomial, first with factors in its own symbols only; None if none is found."""
+    """Search for a proof of a polynomial, at first only with factors in its own symbols; None if none is found."""
     nothing = constant(0, target.width)
     near = tuple(factor if factor.places <= target.places else nothing for factor in factors)
     found = find_blocks(target, near) if near != factors else None
@@ -98,7 +98,7 @@ def _nearest(target: Polynomial, factors: tuple[Polynomial, ...]) -> Blocks | No
 
 
 def find_blocks(target: Polynomial, factors: Sequence[Polynomial]) -> Blocks | None:
-    """Return blocks that prove a polynomial nonnegative if all factors are; None if none are found.
+    """Return blocks that prove: the polynomial is nonnegative if all factors are; None if none are found.
 
     Parameters
     ----------
@@ -134,12 +134,12 @@ def find_blocks(target: Polynomial, factors: Sequence[Polynomial]) -> Blocks | N
 
 
 class _Work:
-    """The number of matrix entries that may still be solved for."""
+    """A limit on the number of matrix entries in all programs together."""
 
     left = WORK
 
     def solve(self, program: _Program) -> tuple[float, list[np.ndarray]] | None:
-        """Solve a program; None if it has no solution, or is too large for the remaining work."""
+        """Solve a program; None if it has no solution, or if it is too large for the remaining work."""
         self.left -= len(program.products)
         if self.left < 0 or not program.is_solvable:
             return None
@@ -152,7 +152,7 @@ Exact = list[list[list[Fraction]]]
 
 
 def _solved(target: Polynomial, parts: Sequence[Part], work: _Work) -> tuple[_Program, Exact] | None:
-    """Solve one program, on ever smaller faces of the cone until one has an interior, and round its solution."""
+    """Solve a program on smaller and smaller faces of the cone, until one has an interior; round its solution."""
     monomials = [[Polynomial.of({powers: 1}, target.width) for powers in part.monomials] for part in parts]
     first = _Program(target, parts, monomials)
     if (solved := work.solve(first)) is None:
@@ -178,7 +178,7 @@ class _Program:
     target
         The polynomial.
     parts, bases
-        Products of factors, and for each the polynomials b; parts without polynomials are left out.
+        Products of factors, and the polynomials b for each product; parts without polynomials are left out.
 
     Attributes
     ----------
@@ -206,9 +206,9 @@ class _Program:
         self.is_solvable = bool(self.products) and given >= set(target)
 
     def solve(self) -> tuple[float, list[np.ndarray]] | None:
-        """Return the largest common least eigenvalue, at most 1, and the matrices; None if the solver has none.
+        """Maximise the least eigenvalue, at most 1; return it with the matrices, or None if the solver fails.
 
-        Unknowns are the upper triangles, with sqrt(2) off the diagonals, and the eigenvalue t.
+        The unknowns are the upper triangles, with off-diagonal entries times sqrt(2), and the eigenvalue t.
         """
         from scipy.sparse import csc_array
 
@@ -271,7 +271,7 @@ class _Program:
         return None
 
     def _independent(self) -> dict[Powers, int]:
-        """Return the numbers of a largest set of independent equations."""
+        """Return a largest set of independent equations, and number them."""
         from scipy.linalg import qr
 
         place = {powers: n for n, powers in enumerate(self.powers)}
@@ -335,6 +335,6 @@ def _echelon(rows: np.ndarray, rounding: float) -> list[list[Fraction]]:
 
 
 def _simple(number: float, rounding: float) -> Fraction:
-    """Return a fraction near a float, with a small denominator."""
+    """Return the fraction with the least power of two as limit of its denominator that is near a float."""
     every = (Fraction(number).limit_denominator(2**power) for power in range(BITS))
     return next((each for each in every if abs(each - Fraction(number)) <= rounding), Fraction(number))

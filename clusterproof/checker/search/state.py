@@ -1,4 +1,4 @@
-"""State of the search of one statement: the tried instances, and their results for each line."""
+"""State of the search of one statement: the instances that were tried, and the findings for each line."""
 
 from __future__ import annotations
 
@@ -30,27 +30,29 @@ from clusterproof.common.work_limit import SPENT, SPENT_ON_ONE, TooMuchWork, Wor
 Result = TypeVar("Result")
 
 LEAST = 30
-"""Least number of instances before a violation in floats is confirmed."""
+"""Least number of instances before a line that floats break is confirmed to be broken."""
 DOUBTED = 10
-"""Number of unconfirmed violations in floats after which no further one is examined."""
+"""Number of unconfirmed instances of a line after which the search examines no further one."""
 LOOKED_AT = 16
-"""Divisor for instances that hold in floats: one in so many, and the first few, are evaluated over the real numbers."""
+"""One in so many instances that hold in floats is also evaluated over the real numbers, as are the first few."""
 LOOKING = 300_000
-"""Largest number of steps over the real numbers for such instances together."""
+"""Largest number of steps over the real numbers for all such instances together."""
 IN_VAIN = 3
-"""Number of undecided instances after which the real numbers are used for broken lines only."""
+"""Number of undecided instances after which only broken lines are evaluated over the real numbers."""
 STOPPED = 2
-"""Number of instances within the ranges that take too much work, after which the search ends."""
+"""Number of instances within the ranges that may take too much work before the search ends."""
 MEMORY = 2 * 2**30
-"""Bytes that a search may use: a list that doubles reaches this after a few lines of Python."""
+"""Number of bytes that a search may use; a list that doubles in each line reaches it after a few lines of Python."""
 RANDOM = (
     "its sides are computed from random numbers, which chance may explain: state expectation(...), or at_most(..., "
     "failure=...), or draw the object by drawn(...)"
 )
-"""Why a sure comparison of random numbers does not count."""
+"""Why a comparison of random numbers without a failure probability does not count."""
 LINES, MANY_LINES = 3_000_000, 200_000
-"""Lines of Python beyond the ranges' ends: the first number stops an instance, the second brings further draws
-nearer."""
+"""Numbers of Python lines for an instance beyond the ends of its ranges.
+
+After the first number, its evaluation is stopped. After the second, later instances are drawn nearer to the ends.
+"""
 
 
 @dataclass
@@ -60,16 +62,16 @@ class Coverage:
     Attributes
     ----------
     exhausted, listed
-        Whether all instances that the ranges list were evaluated, and number of admissible ones.
+        Whether all instances that the ranges list were evaluated, and how many of them are admissible.
     looked_at, looked_at_all
-        Number of instances of a random statement that got a few repetitions to find the worst, and whether these were
-        all.
+        For a random statement, number of instances that were evaluated with a few repetitions to find the worst, and
+        whether these were all instances.
     reached
-        Multiple of its end up to which each open range was tried.
+        For each open range, the multiple of its end up to which it was tried.
     given_up
-        Instances beyond the ranges' ends whose evaluation was stopped.
+        Number of instances beyond the ends of the ranges whose evaluation was stopped.
     stopped, why_stopped
-        Instances in the ranges at which an evaluation or the search was stopped, and the first reason.
+        Instances within the ranges at which an evaluation or the search was stopped, and the first reason.
     farthest
         Multiple of an open end up to which values are drawn.
     """
@@ -87,7 +89,7 @@ class Coverage:
 
 @dataclass
 class Tried:
-    """The instances of one statement that were evaluated.
+    """The instances of one statement that were evaluated, and what they show.
 
     Attributes
     ----------
@@ -98,29 +100,29 @@ class Tried:
     instances
         Number of admissible instances that were evaluated.
     seen
-        Lines that each instance breaks, by the instance's key; None if it breaks a hypothesis.
+        For each instance, by its key, the lines that it breaks; None if it breaks a hypothesis.
     outside
-        Instances that break a hypothesis, with the first one that they break.
+        Instances that break a hypothesis, each with the first hypothesis that it breaks.
     coverage
         How much of the space was tried.
     worst
         For a statement about functions of a class, the worst case of each line.
     work, last
-        Work of the search, and the last evaluated instance.
+        Work of the search so far, and the last instance that was evaluated.
     looking
-        Number of steps over the real numbers.
+        Number of steps over the real numbers so far.
     counting
-        Whether lines are counted anyway.
+        Whether the lines of Python are counted already.
     asking
         Lines that are evaluated over the real numbers at every instance.
     probing
-        Whether the search examines the neighbourhood of the tightest instance or of an end of a range.
+        Whether the search examines instances near the tightest one or near an end of a range.
     interrupted
         Whether the user has stopped the search.
     broken_potential
-        An instance at which the potential of a loop fails; None if none was seen.
+        An instance at which the potential of a loop fails; None if none was found.
     frozen
-        The claim as the kernel reads it.
+        The claim, in the form that the kernel reads.
     """
 
     evaluator: Evaluator
@@ -152,19 +154,19 @@ class Tried:
 
     @property
     def rejected(self) -> Counter[str]:
-        """Number of instances that break a hypothesis, by the first one that they break."""
+        """Number of instances that break a hypothesis, by the first hypothesis that they break."""
         return Counter(hypothesis for hypothesis, _ in self.outside)
 
     @property
     def is_open(self) -> bool:
-        """Whether some line is not refuted yet, or only together with an earlier line."""
+        """Whether the search continues: some line is not refuted, or only by instances that break earlier lines."""
         if self.is_spent:
             return False
         return not self.lines or not all(each.found and each.alone for each in self.lines.values())
 
     @property
     def is_spent(self) -> bool:
-        """Whether the search has used all its work, or was interrupted."""
+        """Whether the search has used up its work, or was interrupted."""
         return self.interrupted or self.work.is_spent or len(self.coverage.stopped) >= STOPPED
 
     def until_refuted(self, instances: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -187,7 +189,7 @@ class Tried:
         return evaluation
 
     def conclude(self, instance: dict[str, Any], evaluator: Evaluator | None = None) -> Evaluation | None:
-        """Evaluate an instance without adding its results; None if it breaks a hypothesis, which is recorded."""
+        """Evaluate an instance without adding its results; if it breaks a hypothesis, store this, and return None."""
         if self.is_spent:
             if self.work.is_spent:
                 self.stop(instance, SPENT)
@@ -226,7 +228,7 @@ class Tried:
         return found
 
     def _asked(self, evaluation: Evaluation) -> list[str]:
-        """Return the lines to evaluate over the real numbers: broken ones, and for some instances all."""
+        """Return the lines to evaluate over the real numbers: broken lines, and for some instances all lines."""
         number = self.instances
         is_sample = number & (number - 1) == 0 or number % LOOKED_AT == 0
         asked = []
@@ -241,20 +243,20 @@ class Tried:
         return asked
 
     def stop(self, instance: dict[str, Any], why: str) -> None:
-        """Record an instance in the ranges at which an evaluation was stopped."""
+        """Store an instance within the ranges whose evaluation was stopped, with the reason."""
         coverage = self.coverage
         if len(coverage.stopped) < STOPPED:
             coverage.stopped.append(instance)
             coverage.why_stopped = coverage.why_stopped or why
 
     def interrupt(self) -> None:
-        """Record where the user stopped the search; the findings until then are judged."""
+        """Store the instance at which the user stopped the search; the findings until then still count."""
         self.interrupted = True
         self.coverage.stopped.insert(0, self.last)
         self.coverage.why_stopped = "interrupted there"
 
     def evaluate_within_limit(self, instance: dict[str, Any]) -> tuple[str, ...] | None:
-        """Evaluate an instance, with limited work if values lie beyond the ranges' ends."""
+        """Evaluate an instance; limit the work if some values lie beyond the ends of their ranges."""
         broken = self.within_limit(instance, lambda: self.evaluate(instance))
         if broken is not None:
             reached = self.coverage.reached
@@ -263,7 +265,7 @@ class Tried:
         return broken
 
     def within_limit(self, instance: dict[str, Any], evaluate: Callable[[], Result]) -> Result | None:
-        """Call a function of an instance; None if values beyond the ranges' ends take too much work."""
+        """Call a function that evaluates an instance; None if values beyond the ranges' ends take too much work."""
         multiples = self.space.multiples(instance)
         if not multiples:
             return evaluate()
@@ -310,7 +312,7 @@ class Tried:
                 self.confirm(name, self.instances)
 
     def confirm(self, name: str, instances: int) -> None:
-        """Record a violation in floats, unless rounding explains it beside the sides of 30 instances."""
+        """Store a violation in floats if rounding does not explain it; wait for 30 instances first."""
         findings = self.lines[name]
         while findings.waiting and instances >= LEAST and not (findings.found and findings.alone):
             evaluation = findings.waiting.pop(0)  # the simplest of the listed instances

@@ -1,4 +1,4 @@
-"""The order of a search: examples, instances, tighter instances, and simpler counterexamples."""
+"""The steps of a search: examples, instances, tighter instances, and simpler counterexamples."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from clusterproof.checker.search.state import LEAST, LOOKING, Tried
 from clusterproof.common.work_limit import SPENT
 
 REFINED = 8
-"""Divisor of the evaluations that examine the neighbourhood of the tightest instance."""
+"""Divisor of the number of evaluations for moving the tightest instance by smaller and smaller steps."""
 FEW = 12
-"""Number of instances that are drawn if a proof of every value was found."""
+"""Number of instances to draw after a proof for every value was found."""
 ENTRIES = 2
-"""Divisor of the evaluations that tighten vectors and sequences entry by entry."""
+"""Divisor of the number of evaluations for changing vectors and sequences entry by entry."""
 
 
 def search(
@@ -34,7 +34,7 @@ def search(
     *,
     frozen: Frozen | None = None,
 ) -> Tried:
-    """Try a statement on its examples and on all or drawn instances, until its evaluations are used up.
+    """Try a statement on its examples, and on all or drawn instances, until the evaluations are used up.
 
     Parameters
     ----------
@@ -43,11 +43,11 @@ def search(
     seed
         Seed of the random numbers.
     significance
-        Error probability of all its intervals together.
+        Error probability of all intervals of the statement together.
     evaluations
-        Replaces the statement's own number of instances, or of repetitions if instances are repeated.
+        Replaces the number of instances in the statement, or the number of repetitions if instances are repeated.
     frozen
-        The claim as the kernel reads it; if None, no worst case of a class is searched.
+        The claim, in the form that the kernel reads; if None, no worst case of a class is searched.
     """
     evaluator, wanted = begin(statement, seed, significance, evaluations)
     tried = Tried(evaluator, frozen=frozen or Frozen(None, {statement.name: "its text was not written"}, {}))
@@ -68,7 +68,7 @@ def search(
 
 
 def look_at_all(tried: Tried, name: str, wanted: int) -> None:
-    """Evaluate a line over the real numbers at all instances, if they are few and floats hold at all of them."""
+    """Evaluate a line over the real numbers at all instances, if they are few and no instance breaks it in floats."""
     findings, tightest = tried.lines[name], tried.lines[name].tightest
     is_complete = tried.coverage.exhausted and tried.space.complete and not findings.unanswered
     if (
@@ -97,7 +97,7 @@ def look_at_all(tried: Tried, name: str, wanted: int) -> None:
 def begin(
     statement: Statement, seed: int, significance: float, evaluations: int | None
 ) -> tuple[Evaluator, int]:
-    """Return the evaluator of a statement and the number of wanted instances; parameters as for ``search``."""
+    """Return the evaluator of a statement and the number of wanted instances; the parameters are as for ``search``."""
     evaluator = Evaluator.of(statement, seed, significance, evaluations)
     wanted = statement.wanted if evaluations is None or statement.repeated else evaluations
     if statement.random:
@@ -107,14 +107,14 @@ def begin(
 
 
 def explore(tried: Tried, wanted: int) -> None:
-    """Evaluate examples and the wanted number of instances, then tighten the tightest ones."""
+    """Evaluate the examples and the wanted number of instances, then search for tighter instances."""
     statement = tried.statement
     for instance in statement.first:
         tried.evaluate(instance)
     if class_of(statement.space) and not statement.random:
         tried.worst = decide(tried)
     if tried.worst and all(worst.family for worst in tried.worst.values()):
-        # every value has a proof: a few instances nearby show how tight the bound is
+        # every value has a proof: a few instances show how tight the bound is
         tried.coverage.farthest = 1.0
         sample(tried, min(wanted, FEW))
     elif statement.repeated:

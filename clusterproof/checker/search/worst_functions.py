@@ -1,4 +1,4 @@
-"""Functions of a class that break a line, rounded to fractions from the solver's worst case."""
+"""Functions of a class that break a line. Their numbers are the solver's worst case, rounded to fractions."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ DIGITS = (1, 2, 3, 4, 6, 8)
 SMALL = 1e-7
 """Share of the largest singular value below which a direction is left out."""
 LEAST = 1e-7
-"""Least excess that counts, where squared lengths and 1 sum to 1; a smaller one may be rounding."""
+"""Least excess that counts, with squared lengths and 1 summing to 1; a smaller excess may be rounding."""
 SLACK = Fraction(1, 10**6)
-"""Share by which the bound is raised if it has no multipliers itself."""
+"""Share by which a bound is raised if no multipliers prove the bound itself."""
 CASES = 8
-"""Number of functions that are tried on one path."""
+"""Number of functions to try for one entry."""
 
 Code = dict[str, Any]
-"""A function of a class as the kernel reads it: start, solution, minimum, further points, triplets."""
+"""A function of a class, in the form that the kernel reads: start, solution, minimum, further points, triplets."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,14 @@ class AtSetting:
     setting
         Values of the other quantities.
     ratio
-        Largest measured over bound, by a solver; None if unbounded, or if the solver fails.
+        Largest ratio of the measured side to the bound, by a solver; None if it is unbounded or if the solver fails.
     proofs
         Multipliers that prove the line, by path and entry; None if some are not found.
     raised
-        Whether there are multipliers for the bound times 1 + 1e-6.
+        Whether multipliers prove the line with the bound times 1 + 1e-6.
     exceeded
-        Largest measured - bound, by a solver, if squared lengths and 1 sum to 1; None if within rounding.
+        Largest difference between the measured side and the bound, by a solver, with squared lengths and 1 summing to
+        1. None if it is within rounding.
     """
 
     setting: Instance
@@ -62,20 +63,20 @@ class AtSetting:
 
 @dataclass(frozen=True)
 class WorstCase:
-    """The worst cases at all settings for one line.
+    """The worst cases of one line at all settings.
 
     Attributes
     ----------
     at
-        Worst case at each setting that states the line.
+        Worst case at each setting at which the line is stated.
     complete
         Whether these are all settings in the claim's ranges.
     refused
-        Why the function cannot be traced; empty if it is traced.
+        Why the function cannot be traced; empty if it can be traced.
     not_shown
-        The part without a proof for every value; empty if not tried, or proved.
+        The part of the proof for every value that was not found; empty if it was found or not searched.
     family
-        Evidence of the rule *family*, for every value of the other quantities; then there are no settings.
+        Evidence of the rule *family*, for every value of the other quantities. If it is given, ``at`` is empty.
     """
 
     at: tuple[AtSetting, ...] = ()
@@ -86,27 +87,27 @@ class WorstCase:
 
     @property
     def ratio(self) -> float | None:
-        """Largest measured over bound, by a solver; None if unknown."""
+        """Largest ratio of the measured side to the bound, by a solver; None if unknown."""
         return max((each.ratio for each in self.at if each.ratio is not None), default=None)
 
     @property
     def exceeded(self) -> float | None:
-        """Largest measured - bound, by a solver; None if within rounding everywhere."""
+        """Largest difference between the measured side and the bound, by a solver; None if it is rounding only."""
         return max((each.exceeded for each in self.at if each.exceeded is not None), default=None)
 
     @property
     def certified(self) -> int:
-        """Number of settings with multipliers."""
+        """Number of settings at which multipliers prove the line."""
         return sum(each.proofs is not None for each in self.at)
 
     @property
     def raised(self) -> int:
-        """Number of settings with multipliers only for the bound times 1 + 1e-6."""
+        """Number of settings at which multipliers prove the line only with the bound times 1 + 1e-6."""
         return sum(each.raised and each.proofs is None for each in self.at)
 
     @property
     def multipliers(self) -> dict[str, Any] | None:
-        """``rule`` and its fields for a record of evidence; None if some are missing."""
+        """``rule`` and its fields in the evidence; None if some multipliers are missing."""
         if self.family is not None:
             return dict(self.family)
         settings = [written(each.setting, each.proofs) for each in self.at if each.proofs is not None]
@@ -142,7 +143,7 @@ def at_setting(setting: Instance, paths: Sequence[Sequence[Path]]) -> AtSetting:
 
 
 def worst_functions(paths: Sequence[Sequence[Path]]) -> Iterator[Code]:
-    """Yield functions that meet every condition of a path and break an entry there, simple ones first."""
+    """Yield functions that meet every condition of a path and break an entry of the path, simple ones first."""
     for path in itertools.chain(*paths):
         yield from itertools.islice(_codes(path), CASES)
 
@@ -162,7 +163,7 @@ def _codes(path: Path) -> Iterator[Code]:
 
 
 def _smaller(definition: Class, share: Fraction) -> Class:
-    """Return a class with smaller constants, whose conditions imply the conditions of the class with a margin."""
+    """Return a class with stricter constants; its conditions imply the conditions of the given class with a margin."""
     less = 1 - share
     if isinstance(definition, FunctionClass):
         top, mu = definition.smoothness, definition.strong_convexity
@@ -187,7 +188,7 @@ def _smaller(definition: Class, share: Fraction) -> Class:
 
 @dataclass(frozen=True)
 class _Rounded:
-    """Coordinates of a trace's free vectors, and its values.
+    """Coordinates of the free vectors of a trace, and its values.
 
     Attributes
     ----------
@@ -203,7 +204,7 @@ class _Rounded:
 
     @classmethod
     def of(cls, path: Path, worst: Worst, digits: int, shrunk: Fraction) -> _Rounded | None:
-        """Round a worst case; None if it is too small."""
+        """Round a worst case to fractions; None if it is too small."""
         forms = [*path.slacks, *(form for name, form in path.nonnegative.items() if name != "1")]
         has_constant = any(() in form for form in (*forms, *path.zero.values()))
         scale = worst.values[-1] if has_constant else np.trace(worst.gram)
@@ -213,15 +214,13 @@ class _Rounded:
         keep = sizes > SMALL * sizes[-1]
         factor = np.linalg.qr((directions[:, keep] * np.sqrt(sizes[keep])).T)[
             1
-        ].T  # start with the vectors that have few coordinates
+        ].T  # the first vectors get few coordinates
         factor = factor * np.where(np.diag(factor) < 0, -1.0, 1.0)
         vectors = {
             v: [_fraction(entry, digits) * shrunk for entry in factor[row]]
             for v, row in worst.coordinates.vectors.items()
         }
-        for v, row in eliminate(
-            [dict(point) for point in path.vanishing]
-        ).items():  # values of points with length 0
+        for v, row in eliminate([dict(point) for point in path.vanishing]).items():  # points that must be 0
             others = [[-share * entry for entry in vectors[k]] for k, share in row.items()]
             vectors[v] = [sum(column, Fraction(0)) for column in zip(*others, strict=True)] or [
                 Fraction(0)
@@ -234,7 +233,7 @@ class _Rounded:
         return cls(factor.shape[1], vectors, values)
 
     def number(self, terms: Terms) -> Fraction:
-        """Evaluate a form."""
+        """Return the value of a form."""
         total = Fraction(0)
         for key, factor in terms.items():
             if len(key) == 2:
@@ -245,7 +244,7 @@ class _Rounded:
         return total
 
     def point(self, point: Point) -> list[Any]:
-        """Write a point's coordinates."""
+        """Write the coordinates of a point."""
         total = [Fraction(0)] * self.dimension
         for v, factor in point.terms.items():
             for place, entry in enumerate(self.vectors.get(v, ())):
@@ -253,7 +252,7 @@ class _Rounded:
         return list(map(write, total))
 
     def breaks(self, path: Path) -> bool:
-        """Return whether all conditions are met, and the entry is broken."""
+        """Return whether all conditions hold, and the entry is broken."""
         return (
             all(self.number(slack) < 0 for slack in path.slacks)
             and all(self.number(form) >= 0 for form in path.nonnegative.values())
@@ -261,7 +260,7 @@ class _Rounded:
         )
 
     def code(self, path: Path) -> Code:
-        """Write every point, gradient and value of the trace."""
+        """Write every point, gradient and value of the trace, in the form that the kernel reads."""
         trace = path.trace
 
         def value(number: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The worst case of one path in floats: a semidefinite program over all inner products and values."""
+"""The worst case of one path in floats, from a semidefinite program over all inner products and values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clusterproof.checker.search.paths import Coordinates, Path, Terms, size_of,
 from clusterproof.checker.search.semidefinite import matrix_of, minimum, triangles
 
 TOLERANCES = (1e-10, 1e-8, 1e-7)
-"""Tolerances of the solver, in order: the digits of the first one give the explicit functions."""
+"""Tolerances of the solver, in the order in which they are tried; explicit functions need the digits of the first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,8 @@ class Worst:
     coordinates
         Numbering of the vectors and values.
     gram, values
-        (n, n) inner products and (q,) values, the constant 1 last, scaled so that the normalising form is 1.
+        Inner products (n, n), and values (q,) with the constant 1 last. They are scaled so that the normalising form is
+        1.
     """
 
     value: float
@@ -36,7 +37,7 @@ class Worst:
 
 
 def worst_ratio(path: Path) -> Worst | None:
-    """Return the largest measured over bound; None if it is unbounded or unknown, or the solver fails."""
+    """Return the largest ratio of the measured side to the bound; None if it is unbounded or the solver fails."""
     if path.bound is None:
         return None
     targets = [sum_of([(1, slack), (-1, path.bound)]) for slack in path.slacks]
@@ -44,14 +45,14 @@ def worst_ratio(path: Path) -> Worst | None:
 
 
 def worst_excess(path: Path) -> Worst | None:
-    """Return the largest measured - bound if the squared lengths of all vectors, and 1, sum to at most 1."""
+    """Return the largest excess over the bound if the squared lengths of all vectors, and 1, sum to at most 1."""
     coordinates = Coordinates([*path.slacks, *path.nonnegative.values(), *path.zero.values()])
     scale: Terms = {(): Fraction(1), **{(v, v): Fraction(1) for v in coordinates.vectors}}
     return _least(path, path.slacks, scale)
 
 
 def _least(path: Path, targets: Sequence[Terms], normal: Terms) -> Worst | None:
-    """Return the least rho with rho normal + sum weights targets = sum multipliers conditions + <S, G>, S >= 0."""
+    """Minimise rho with rho normal + sum weights targets = sum multipliers conditions + <S, G> and S >= 0."""
     forms = [
         normal,
         *targets,
