@@ -12,10 +12,10 @@ from clusterproof.theory.bounds.hypotheses import Hypothesis, all_met
 from clusterproof.theory.bounds.trace_bound import ROUNDING
 from clusterproof.theory.pages.facts import CutFacts, Cuts, Facts, Next, Result
 from clusterproof.theory.pages.grouped import IN_GROUPS, rest_facts
+from clusterproof.theory.pages.judging import Theorem, judge_all
 from clusterproof.theory.pages.measured import error_facts, group_facts, run_facts, task_facts
 from clusterproof.theory.pages.outcomes import Outcome
-from clusterproof.theory.pages.theorem import Theorem, judge_all
-from clusterproof.theory.runs.cfl import CutRun
+from clusterproof.theory.runs.groups import CutRun
 
 STATIONARY = 1e-6
 """Largest ratio of the mean update to every client's update at which the pooled model counts as at rest."""

@@ -16,7 +16,9 @@ from clusterproof.theory.bounds.setting import largest_radius
 from clusterproof.theory.bounds.trace_bound import ROUNDING, Compared, TraceBound, largest_length
 from clusterproof.theory.pages.facts import Choices, Facts, Law, Lost, Next, Rate, Result
 from clusterproof.theory.pages.judging import (
+    Theorem,
     count,
+    judge_all,
     judged,
     named,
     of_another_law,
@@ -33,7 +35,6 @@ from clusterproof.theory.pages.measured import (
 from clusterproof.theory.pages.outcomes import Outcome, Worst
 from clusterproof.theory.pages.page import Page
 from clusterproof.theory.pages.picture import Curve, ErrorPicture
-from clusterproof.theory.pages.theorem import Theorem, judge_all
 from clusterproof.theory.papers.cfl_mgd import on_runs
 from clusterproof.theory.papers.cfl_mgd.floor import C_4
 from clusterproof.theory.papers.cfl_mgd.repaired.theorem_1_without_noise import allowed_share

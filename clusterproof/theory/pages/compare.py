@@ -17,7 +17,7 @@ from clusterproof.running import Trace
 from clusterproof.running.matching import in_order_of_clusters
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
-from clusterproof.theory.pages.averaging import averaging_facts
+from clusterproof.theory.pages.averaging import averaging_facts, method_facts
 from clusterproof.theory.pages.cfl import recursive_facts
 from clusterproof.theory.pages.cfl_mgd_and_ifca import clustered_page
 from clusterproof.theory.pages.facts import Facts, Result
@@ -31,24 +31,19 @@ from clusterproof.theory.pages.measured import (
     run_facts,
     task_facts,
 )
-from clusterproof.theory.pages.method import method_facts
 from clusterproof.theory.pages.page import Page
 from clusterproof.theory.pages.personal import personal_facts
 from clusterproof.theory.pages.proxskip import skipping_facts
 from clusterproof.theory.pages.scaffold_and_fedlin import corrected_facts
 from clusterproof.theory.pages.sofl import self_organising_facts
 from clusterproof.theory.runs.affine_run import AffineRun
-from clusterproof.theory.runs.averaging import AveragingRun
 from clusterproof.theory.runs.bound import check_same_task
-from clusterproof.theory.runs.cfl import CutRun
 from clusterproof.theory.runs.cfl_mgd_and_ifca import ClusterRun
 from clusterproof.theory.runs.coins import RunOfCoins
 from clusterproof.theory.runs.fpfc import FusionRun
-from clusterproof.theory.runs.group_run import GroupRun
-from clusterproof.theory.runs.method import MethodRun
+from clusterproof.theory.runs.groups import ClusteredRun, CutRun, GroupRun
+from clusterproof.theory.runs.method import AveragingRun, CorrectedRun, MethodRun
 from clusterproof.theory.runs.run import Run
-from clusterproof.theory.runs.scaffold_and_fedlin import CorrectedRun
-from clusterproof.theory.runs.sofl import ClusteredRun
 
 PAGES: dict[str, tuple[type[Run], Callable[[Any], Facts | Page]]] = {
     "cfl-mgd": (ClusterRun, clustered_page),

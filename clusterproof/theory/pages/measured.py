@@ -17,7 +17,7 @@ from clusterproof.theory.pages.outcomes import Outcome
 from clusterproof.theory.pages.picture import Curve, ErrorPicture
 from clusterproof.theory.papers.cfl_mgd.on_runs import variances
 from clusterproof.theory.runs.factor import rounds_above
-from clusterproof.theory.runs.groups_found import is_true, merged, settled
+from clusterproof.theory.runs.groups import is_true, merged, settled
 from clusterproof.theory.runs.run import AT_REST, FEWEST_RUNS, MOVED, Run
 
 FEWEST_ROUNDS = 3

@@ -10,10 +10,9 @@ import numpy as np
 from clusterproof.theory.bounds.round_theorems import RoundTheorem
 from clusterproof.theory.bounds.trace_bound import Compared
 from clusterproof.theory.pages.facts import ErrorFacts, Law, Rate, RunFacts, TaskFacts
-from clusterproof.theory.pages.judging import count, judged
+from clusterproof.theory.pages.judging import Theorem, count, judged
 from clusterproof.theory.pages.measured import rate_of, run_facts, task_facts
 from clusterproof.theory.pages.outcomes import Outcome
-from clusterproof.theory.pages.theorem import Theorem
 from clusterproof.theory.runs.bound import FAILURE
 from clusterproof.theory.runs.one_model import MEASURED, OneModelRun
 

@@ -59,7 +59,7 @@ class Page:
 
     def verbose(self) -> str:
         """Return the page with every theorem, every hypothesis and the meaning of every symbol."""
-        from clusterproof.theory.pages.verbose import verbose_page
+        from clusterproof.theory.pages.words import verbose_page
 
         return verbose_page(self.facts, self.further())
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from clusterproof.theory.bounds.hypotheses import all_met
 from clusterproof.theory.pages.facts import Facts, Next, Rate, Result, Told
+from clusterproof.theory.pages.judging import judge_all
 from clusterproof.theory.pages.one_model import allowed_by, error_facts, head, in_expectation, law_facts
-from clusterproof.theory.pages.theorem import judge_all
 from clusterproof.theory.papers.proxskip import SHARP, THEOREM_6
 from clusterproof.theory.runs.coins import RunOfCoins, second_moments
 from clusterproof.theory.runs.factor import rounds_above

@@ -10,6 +10,7 @@ import numpy as np
 from clusterproof.theory.bounds.hypotheses import Hypothesis, Value
 from clusterproof.theory.bounds.round_theorems import RoundTheorem
 from clusterproof.theory.pages.facts import Facts, Next
+from clusterproof.theory.pages.judging import Theorem, judge_all
 from clusterproof.theory.pages.one_model import (
     allowed_by,
     compare_all,
@@ -20,11 +21,10 @@ from clusterproof.theory.pages.one_model import (
     law_facts,
 )
 from clusterproof.theory.pages.outcomes import Outcome
-from clusterproof.theory.pages.theorem import Theorem, judge_all
 from clusterproof.theory.papers import fedlin
 from clusterproof.theory.papers.scaffold.option_1 import SHARP_OPTION_1
 from clusterproof.theory.papers.scaffold.sharp import SHARP
-from clusterproof.theory.runs.scaffold_and_fedlin import CorrectedRun
+from clusterproof.theory.runs.method import CorrectedRun
 
 
 def _factors(of: CorrectedRun, theorem: RoundTheorem, values: np.ndarray | None) -> dict[str, Value]:

@@ -13,12 +13,11 @@ from clusterproof.theory.bounds.hypotheses import Hypothesis, Value, all_met
 from clusterproof.theory.bounds.trace_bound import ROUNDING
 from clusterproof.theory.pages.facts import Facts, Next, Result, Told
 from clusterproof.theory.pages.grouped import rest_facts
-from clusterproof.theory.pages.judging import judged_events
+from clusterproof.theory.pages.judging import Theorem, judge_all, judged_events
 from clusterproof.theory.pages.measured import error_facts, group_facts, run_facts, task_facts
 from clusterproof.theory.pages.outcomes import Outcome
-from clusterproof.theory.pages.theorem import Theorem, judge_all
 from clusterproof.theory.papers.sofl.elbow import ALLOWED, COUNTS
-from clusterproof.theory.runs.sofl import ClusteredRun
+from clusterproof.theory.runs.groups import ClusteredRun
 
 ABOUT = 0.1
 """Largest difference of mean cosines that are about the same."""

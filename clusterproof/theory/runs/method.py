@@ -1,12 +1,15 @@
-"""Runs of a method with one model: the map of a round and its fixed point, from the method's text."""
+"""Runs of a method with one model, read from its text, and what FedAvg, FedProx, SCAFFOLD and FedLin add."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from clusterproof.algorithms import Scaffold
 from clusterproof.theory.bounds.trace_bound import ROUNDING
 from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.exact.affine_rounds import RoundMap
@@ -67,3 +70,44 @@ class MethodRun(OneModelRun):
             return None
         distance = float(np.linalg.norm(point - self.task.pooled_optimum))
         return RestingPoint(point, distance if distance > ROUNDING * self.unit else 0.0, self.map.rate)
+
+
+class AveragingRun(MethodRun):
+    """A run of FedAvg or FedProx."""
+
+    @property
+    def dissimilarity(self) -> float | None:
+        """B of FedProx at the start: root mean square of the gradients, over their mean's norm; None if unknown."""
+        if self.inexact or self.algorithm.proximal <= 0:
+            return None
+        gradients = self.gradients_at(self.path[0, 0])
+        mean = float(np.linalg.norm(gradients.mean(axis=0)))
+        found = float(np.sqrt(np.square(gradients).sum(axis=-1).mean())) / mean if mean else math.inf
+        return found if math.isfinite(found) else None
+
+
+class CorrectedRun(MethodRun):
+    """A run of SCAFFOLD or FedLin."""
+
+    @cached_property
+    def radius(self) -> float | None:
+        """The spectral radius of a round on quadratics; None if it is unknown, or its matrix is large."""
+        if self.random is not None or np.ptp(self.weights) or self.map is None:
+            return None
+        return self.map.rate
+
+    @property
+    def control_weight(self) -> float:
+        """Factor of Psi of SCAFFOLD before its mean over clients: (K eta)^2, a third of it with option I."""
+        third = 3 if self.algorithm.option == "I" else 1
+        return float((self.local_steps * self.algorithm.step_size) ** 2 / third)
+
+    @property
+    def measure(self) -> dict[str, Callable[..., object]]:
+        """Psi of SCAFFOLD."""
+        return {"psi": self._psi} if isinstance(self.algorithm, Scaffold) else {}
+
+    def _psi(self, state: Any, task: Any) -> np.ndarray:
+        distance = np.square(state.models[..., 0, :] - task.pooled_optimum).sum(axis=-1)
+        controls = np.square(state.controls - state.control - self.gradients).sum(axis=-1)
+        return np.asarray(distance + self.control_weight * controls.mean(axis=-1))
