@@ -1,4 +1,4 @@
-"""Run the command line by ``python -m clusterproof``."""
+"""Run the command line with ``python -m clusterproof``."""
 
 import sys
 

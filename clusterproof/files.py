@@ -1,4 +1,4 @@
-"""Reading of files that others may have made: regular files of limited size and depth."""
+"""Safe reading of files that others may have made: only regular files, of limited size and depth."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def open_regular(path: str | os.PathLike[str], at_most: int) -> Iterator[Buffere
     Raises
     ------
     OSError
-        If the file cannot be opened, is not regular (a pipe may block, a device may have no end) or is larger.
+        If the file cannot be opened, is not regular (a pipe may block, a device may have no end) or is too large.
     """
     with open(path, "rb", opener=_without_waiting) as file:
         status = os.fstat(file.fileno())
@@ -70,12 +70,12 @@ def read_file(path: str | os.PathLike[str], at_most: int) -> bytes:
     Parameters
     ----------
     path, at_most
-        As for ``open_regular``.
+        See ``open_regular``.
 
     Raises
     ------
     OSError
-        As for ``open_regular``.
+        See ``open_regular``.
     """
     with open_regular(path, at_most) as file:
         return file.read(os.fstat(file.fileno()).st_size)  # with a limit, since the file may grow

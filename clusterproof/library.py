@@ -1,6 +1,6 @@
 """The package with the checker's own catalogue of claims, and the folder of their evidence.
 
-The package around the checker sets it; the checker itself does not know the subject of the claims.
+Code outside the checker sets the package: the checker itself does not know the subject of the claims.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ class NotebookFigure(Figure):
     caption = ""
 
     def _repr_png_(self) -> bytes:
-        """Return the figure as a png."""
+        """Return the figure as the bytes of a PNG file."""
         file = io.BytesIO()
         self.savefig(file, format="png")
         return file.getvalue()

@@ -1,4 +1,4 @@
-"""Settings as plain values, from a command line, a file, a sweep or a stored run, for a dataclass or a function."""
+"""Conversion of plain values, as on a command line or in a file, into the settings of a dataclass or a function."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def checked_settings(types: Mapping[str, Any], values: Mapping[str, Any], prefix
     types
         Annotations of the known settings by name.
     values, prefix
-        As for ``from_settings``.
+        See ``from_settings``.
 
     Raises
     ------
@@ -128,8 +128,8 @@ def values_from_texts(argument: str, texts: Iterable[str]) -> dict[str, Any]:
     argument
         Name of the option, for messages.
     texts
-        Such as ``"kappa=100"``, ``"hidden=[64, 32]"``, ``"data=cifar10"`` or ``"algorithm=[ifca, fedavg]"``: a Python
-        literal, a text, or a list of them.
+        Texts such as ``"kappa=100"``, ``"hidden=[64, 32]"``, ``"data=cifar10"`` or ``"algorithm=[ifca, fedavg]"``. A
+        value is a Python literal, a text, or a list of them.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def values_from_texts(argument: str, texts: Iterable[str]) -> dict[str, Any]:
         if name in values:
             raise InvalidArgument(argument, brief(text), f"gives {name} twice", "leave one of the two out")
         value = _literal(written.strip())
-        if isinstance(value, str) and value[:1] + value[-1:] == "[]":  # a list of words
+        if isinstance(value, str) and value[:1] + value[-1:] == "[]":  # a list of plain texts
             value = [_literal(part.strip()) for part in value[1:-1].split(",")]
         values[name] = value
     return values

@@ -1,8 +1,8 @@
-"""Load users' Python files: each searches its own folder first, shares no module, and is reloaded after a change.
+"""Loading of users' Python files: each searches its own folder first, shares no module, and is reloaded after a change.
 
 A file and the neighbours that it imports become modules below the name ``NAME_DIGEST``, with a digest of their paths
-and contents. So two files may each have a ``helper.py``, and an edited file is another module. Import statements in
-these modules search the file's folder first, even in functions that are called later.
+and contents. So two files may each have a ``helper.py``, and an edited file is a new module. Import statements in these
+modules search the file's folder first, even in functions that are called later.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from typing import Any
 from clusterproof.files import TEXT, read_file
 
 _FILES: dict[str, Path] = {}
-"""The user's name of each file, by the module name of the file and its neighbours."""
+"""Path of each file as the user named it, by the module name of the file and its neighbours."""
 
 
 def load_file(path: str | os.PathLike[str], *, again: bool = False) -> ModuleType:
@@ -43,14 +43,14 @@ def load_file(path: str | os.PathLike[str], *, again: bool = False) -> ModuleTyp
     path
         Path of the file.
     again
-        Execute the file in any case.
+        Whether to execute the file even if it is unchanged.
 
     Raises
     ------
     OSError
         If the file cannot be read.
     Exception
-        Any error of the file; then none of its modules is kept.
+        Any error that the file raises; then none of its modules is kept.
     """
     where = Path(path).resolve()
     content = hashlib.sha256(os.fsencode(where))
@@ -115,7 +115,7 @@ def sources_of(path: str | os.PathLike[str], folder: Path | None = None) -> dict
     Parameters
     ----------
     path
-        Path of the file, which comes first.
+        Path of the file, which comes first in the result.
     folder
         Folder that its imports search; by default its own folder.
 
@@ -204,7 +204,7 @@ _NEVER = {*sys.builtin_module_names, "__main__", "clusterproof"}
 
 
 class _Source(SourceFileLoader):
-    """Loader without bytecode files, whose modules search the user's folder first."""
+    """Loader that writes no bytecode files; modules that it loads search the user's folder first."""
 
     def get_code(self, _name: str) -> CodeType:
         """Compile the file, keeping assertions even under -O."""

@@ -1,8 +1,8 @@
 """The clients of a method as arrays of any library: ``run`` and ``train`` use them to compute a round.
 
 A value of the clients is an array with a row for each participant, (..., k, d). A vector of the server has one row,
-(..., 1, d). A client's line of a method therefore computes all clients at once. Local steps and sums of gradients are
-delayed until some code needs each client's result: a task may draw or compute their sum without the summands.
+(..., 1, d). One line of a method therefore computes all clients at once. Local steps and sums of gradients are delayed
+until some code needs each client's result, because a task may compute or draw their sum without the summands.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from clusterproof.common.randomness import Randomness
 class Undone:
     """An array that is computed only when other code computes with it."""
 
-    __array_ufunc__ = None  # so that NumPy asks this class, not the entries
+    __array_ufunc__ = None  # so that NumPy uses the operators of this class, not of the entries
 
     @cached_property
     def array(self) -> Array:
@@ -68,7 +68,7 @@ def done(value: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Received(Undone):
-    """The model of each client's cluster."""
+    """The models that clients received, each the model of its cluster, as an array that is computed when needed."""
 
     models: Array
     chosen: Array
@@ -92,7 +92,7 @@ class Gradients(Undone):
         return self.client.gradient(self.received.array)
 
     def sums(self) -> Array:
-        """Return their sums over each cluster's participants, (..., P, d)."""
+        """Return the sums of the gradients over each cluster's participants, (..., P, d)."""
         client, received = self.client, self.received
         if client.sums is not None and client.sums[0] is received.chosen:
             return client.sums[1]
@@ -101,7 +101,7 @@ class Gradients(Undone):
 
 @dataclass(frozen=True, eq=False)
 class Ends(Undone):
-    """The clients' models after local steps from the models that they received; ``buffers`` with momentum."""
+    """The clients' models after local steps from the models that they received, with ``buffers`` for momentum."""
 
     client: ArrayClient
     received: Received
@@ -155,19 +155,19 @@ class Half(Undone):
         return self.ends.trained[self.part]
 
     def sums(self, weights: Array | None) -> Any:
-        """Return their sums over each cluster's participants, (..., P, d)."""
+        """Return the sums of the vectors over each cluster's participants, (..., P, d)."""
         return self.ends.both_sums(weights)[self.part]
 
 
 class ArrayClient:
-    """The operations of a method's line for one client, computed for all participants of a round at once.
+    """The operations of one client in a method, computed for all participants of a round at once.
 
     Parameters
     ----------
     task, clients, generator
         The task, the participants (..., k), and the source of their samples.
     asked
-        Requested number of local steps; each is as many gradient steps as the task has in one local step.
+        Requested number of local steps. Each consists of as many gradient steps as the task has in one local step.
     reshuffled
         Whether a local step is a pass over the stored samples in a new order.
     """
@@ -234,7 +234,7 @@ class ArrayClient:
         to: Any = None,
         along: Callable[[Any], Any] | None = None,
     ) -> Any:
-        """Return the models after local steps whose number differs from the round's."""
+        """Return the models after ``count`` local steps."""
         if along is not None:
             return self._along(count, self._at_each(start), step_size, plus, pull, to, along)
         anchors = None if pull is None or to is start else self._at_each(to)
@@ -276,13 +276,13 @@ class ArrayClient:
         return points
 
     def _received(self, start: Any) -> Received | None:
-        """Return a vector of the server as the model that all clients received; None for clients' vectors."""
+        """Return a server's vector as the ``Received`` model of all clients; return None for vectors of clients."""
         if isinstance(start, Undone) or start.shape[-2] != 1:
             return None
         return Received(start, array_namespace(self.clients).zeros_like(self.clients))
 
     def _at_each(self, vector: Any) -> Array:
-        """Return a row for each client."""
+        """Return an array with one row per client, from a vector of the server or of the clients."""
         if isinstance(vector, Undone):
             return vector.array
         if vector.shape[-2] == self.clients.shape[-1]:
@@ -304,7 +304,7 @@ class ArrayClients:
     weights
         Weights of the participants in a mean, (..., k); equal if None.
     local_steps, reshuffled
-        ``asked`` and ``reshuffled`` of ``ArrayClient``.
+        See ``asked`` and ``reshuffled`` of ``ArrayClient``.
     """
 
     def __init__(
@@ -327,15 +327,15 @@ class ArrayClients:
         return self.task.clients
 
     def each(self, line: Callable[..., Any], *values: Any) -> Any:
-        """Return the results of a method's line for all clients and their values."""
+        """Apply one line of the method to all clients and their values, and return the results."""
         return line(self._client, *values)
 
     def map(self, line: Callable[..., Any], *values: Any) -> Any:
-        """Return the results of a method's line for the clients' values."""
+        """Apply one line of the method to the clients' values, and return the results."""
         return line(*map(done, values))
 
     def to_all(self, vector: Array) -> Array:
-        """Return a vector of the server as all clients receive it."""
+        """Return a vector of the server, unchanged, as all clients receive it."""
         return vector
 
     def mean(self, values: Any) -> Any:
@@ -343,9 +343,9 @@ class ArrayClients:
         if isinstance(values, Ends) and values.received.models.shape[-2] == 1:
             return values.sums(self.weights) / self._whole()
         values = done(values)
-        if isinstance(values, int | float):  # the same of every client
+        if isinstance(values, int | float):  # the same number for every client
             return values
-        if values.shape[-2] == 1:  # the server's
+        if values.shape[-2] == 1:  # a vector of the server
             return values
         xp = array_namespace(values)
         if self.weights is None:
@@ -372,12 +372,13 @@ class ArrayClients:
             return self.clients.shape[-1]
         return array_namespace(self.weights).sum(self.weights, axis=-1)[..., None, None]
 
-    # ---- with a model for each cluster
+    # ---- operations with a model for each cluster
 
     def chosen(self, models: Array, *, and_sum: bool = False) -> Array:
         """Return the number of the model that each client chooses, the model of smallest loss, (..., k).
 
-        If the round then only needs the sums of the gradients there (``and_sum``), the task may compute both at once.
+        If ``and_sum``, the round needs only the sums of the gradients at these models, and the task may compute both at
+        once.
         """
         if not and_sum:
             return choose_clusters(self.task, models, self.clients, self._randomness.assignment)
@@ -389,7 +390,7 @@ class ArrayClients:
         return Received(models, chosen)
 
     def mean_by(self, values: Any, chosen: Array, kept: Array) -> Array:
-        """Return the mean of each cluster's participants, (..., P, d); a cluster without them keeps its value."""
+        """Return the mean of each cluster's participants, (..., P, d); an empty cluster keeps its value."""
         if isinstance(values, Ends | Half):
             sizes = cluster_sizes(chosen, kept.shape[-2], dtype=kept.dtype, weights=self.weights)
             return divide(values.sums(self.weights), sizes, kept)
@@ -402,5 +403,5 @@ class ArrayClients:
         return sums_by_cluster(done(values), one_hot(chosen, models.shape[-2], dtype=models.dtype))
 
     def each_cluster(self, line: Callable[..., Any], *values: Any) -> Any:
-        """Return the results of a method's line for every cluster's values."""
+        """Apply one line of the method to every cluster's values, and return the results."""
         return line(*values)

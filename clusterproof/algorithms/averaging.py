@@ -40,7 +40,7 @@ def average_by_cluster(
     fallback
         One row per cluster, (..., P, d).
     weights
-        Positive weights of the participants, (..., k). If None, all are one.
+        Positive weights of the participants, (..., k). If None, all weights are one.
     """
     xp = array_namespace(values)
     membership = _weighted(one_hot(assignments, fallback.shape[-2], dtype=values.dtype), weights)

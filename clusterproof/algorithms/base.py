@@ -38,7 +38,7 @@ class Descent:
     step_size, momentum, proximal
         Coefficients of the recursion.
     steps
-        Number of steps of every client, or of each, integers (..., k, 1).
+        Number of steps of every client, or one number per client, integers (..., k, 1).
     reshuffled
         Whether a step is a pass over the client's stored samples in a new uniform order, with one gradient step on
         each of them.
@@ -158,15 +158,15 @@ class Task(metaclass=CheckedCalls):
         Parameters
         ----------
         points, clients, generator
-            Where participants start (..., k, d), their indices (..., k), and the source of their samples.
+            Starting points of the participants (..., k, d), their indices (..., k), and the source of their samples.
         descent
             The recursion.
         buffers
-            Initial u, (..., k, d). If None, zero.
+            Initial u, (..., k, d). If None, it is zero.
         anchors
-            Centres of the proximal term, (..., k, d). If None, the starting points.
+            Centres of the proximal term, (..., k, d). If None, they are the starting points.
         corrections
-            Vectors that are added to all gradients, (..., k, d). If None, zero.
+            Vectors that are added to all gradients, (..., k, d). If None, they are zero.
         """
         anchors = points if anchors is None else anchors
         momentum, proximal, steps = descent.momentum, descent.proximal, descent.steps
@@ -201,18 +201,19 @@ class Task(metaclass=CheckedCalls):
         Parameters
         ----------
         models, buffers
-            Where the participants of each cluster start, (..., P, d). If ``buffers`` is None, they start at zero.
+            Models and buffers from which the participants of each cluster start, (..., P, d). If ``buffers`` is None,
+            the buffers start at zero.
         clients, assignments
             Participants and the cluster of each, integers (..., k).
         generator, descent
-            As for ``local_steps``.
+            See ``local_steps``.
         weights
-            Factors of the summands, (..., k). If None, one.
+            Factors of the summands, (..., k). If None, they are one.
 
         Returns
         -------
         tuple
-            Sums (..., P, d); the second is None where the participants have no buffers.
+            Sums (..., P, d); the second is None if the participants have no buffers.
         """
         membership = one_hot(assignments, models.shape[-2], dtype=models.dtype)
         membership = membership if weights is None else membership * weights[..., None]
@@ -229,7 +230,7 @@ class Task(metaclass=CheckedCalls):
         return len(self.labels)
 
     def reference_optima(self, target: str) -> np.ndarray | None:
-        """Return the minimisers that an algorithm approximates; None, the default, if they are unknown.
+        """Return the optima that an algorithm approximates; None, the default, if they are unknown.
 
         ``target`` is ``"clusters"`` for (P, d), ``"pooled"`` for (1, d) or ``"clients"`` for
         (m, d).
@@ -304,7 +305,7 @@ class Task(metaclass=CheckedCalls):
 
 
 def _where(active: Array | bool, values: Array, others: Array) -> Array:
-    """Return ``values`` where clients are active, (..., k, 1), or if all are (True); else ``others``."""
+    """Return ``values`` for the active clients, booleans (..., k, 1), and ``others`` for the rest; True means all."""
     return values if active is True else array_namespace(values).where(active, values, others)
 
 
@@ -342,7 +343,7 @@ class Algorithm(Generic[StateT], metaclass=CheckedCalls):
     """Name on the command line."""
 
     target: ClassVar[str] = "clusters"
-    """The minimisers that the models approximate: of ``"clusters"``, ``"pooled"`` or ``"clients"``."""
+    """The optima that the models approximate: ``"clusters"``, ``"pooled"`` or ``"clients"``."""
 
     @abstractmethod
     def model_count(self, task: Task) -> int:
@@ -377,7 +378,9 @@ class Algorithm(Generic[StateT], metaclass=CheckedCalls):
 
     @property
     def dynamics(self) -> Algorithm[Any]:
-        """The algorithm whose recursion this one follows; the bounds of that algorithm apply. By default itself.
+        """The algorithm whose recursion this one follows, by default this algorithm itself.
+
+        The bounds of that algorithm apply to this one.
 
         A custom implementation of CFL-MGD, for example, returns ``CFLMGD`` with its parameters and can then be
         checked against the theorems on CFL-MGD.
@@ -404,7 +407,7 @@ def inherits_from_library(kind: type, attribute: str) -> bool:
 
 
 def resolve_clusters(clusters: int | None, task: Task) -> int:
-    """Return the number of models. If None, the task's number of clusters.
+    """Return the number of models, by default the task's number of clusters.
 
     Raises
     ------

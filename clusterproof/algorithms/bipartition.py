@@ -19,10 +19,10 @@ def bipartition(similarities: np.ndarray, linkage: str = "single") -> np.ndarray
 
     Single linkage minimises the largest similarity across the cut exactly. The last merge of Kruskal's algorithm cuts
     the weakest edge of the maximum spanning tree, and every cut crosses some edge of that tree. Complete linkage, which
-    CFL's public code uses, does not.
+    CFL's public code uses, does not minimise it.
 
-    ``similarities`` is symmetric (n, n) with n >= 2. Return booleans (n,), True for the group without the
-    first client; both groups are non-empty.
+    ``similarities`` is symmetric (n, n) with n >= 2. The result is booleans (n,), True for the group without the first
+    client; both groups are non-empty.
     """
     from scipy.cluster import hierarchy
     from scipy.spatial.distance import squareform
@@ -35,7 +35,7 @@ def bipartition(similarities: np.ndarray, linkage: str = "single") -> np.ndarray
 
 
 def cross_similarity(similarities: np.ndarray, side: np.ndarray) -> float:
-    """Return the largest of the similarities (n, n) between clients of different groups, booleans (n,)."""
+    """Return the largest of the ``similarities`` (n, n) between clients inside and outside ``side``, booleans (n,)."""
     return float(similarities[np.ix_(side, ~side)].max())
 
 

@@ -1,6 +1,6 @@
 """CFL, clustered federated learning by recursive bipartition (Sattler et al., 2020).
 
-CFL cannot be a function of ``methods``: its server compares every pair of updates, and a method cannot say this.
+CFL cannot be a function of ``methods``: its server compares every pair of updates, and a method cannot express this.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STATIONARY = 0.1
 """Largest ratio of mean to largest update of a cluster that can be split (SoFL, 4.1)."""
 
 INCONGRUENT = 0.25
-"""Smallest ratio of such a cluster's largest update to the first round's largest update."""
+"""Smallest ratio of the cluster's largest update to the first round's largest update for a split."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class PartitionState(State):
     rounds
         Number of finished rounds, an integer () on the host.
     clusters
-        Not used; part of saved states.
+        This field is not used; saved states contain it.
     """
 
     assignments: Array
@@ -85,12 +85,12 @@ class CFL(Algorithm[RecursiveState]):
     local_steps
         Gradient steps of a client in a round.
     mean_threshold
-        Norm of a cluster's mean update below which it may be split (eps_1), in units of the models. If None, a tenth
-        of the cluster's largest update of the round.
+        Norm of a cluster's mean update below which it may be split (eps_1), in units of the models. If None, it is a
+        tenth of the cluster's largest update of the round.
     client_threshold
-        Norm of a client's update above which its cluster may be split (eps_2), at least ``mean_threshold``: both or
-        neither. If None, a quarter of the largest update of the first round, which presumes a start as far away as the
-        clusters' distance.
+        Norm of a client's update above which its cluster may be split (eps_2), at least ``mean_threshold``. Give both
+        thresholds or neither. If None, it is a quarter of the largest update of the first round. This presumes that the
+        start is as far from the optima as the clusters are from each other.
     linkage
         ``"single"`` minimises the largest similarity across the cut exactly; the public code has ``"complete"``.
     warm_up
@@ -104,7 +104,7 @@ class CFL(Algorithm[RecursiveState]):
     noise_ratio
         The paper's gamma_max, in [0, 1): bound on the noise of a client's update in units of the update. A cluster is
         split only if sqrt((1 - a) / 2) is larger, where a is the largest cosine across the cut. The split then
-        separates no two clients with the same distribution. If None, no such test, as in the public code.
+        separates no two clients with the same distribution. If None, there is no such test, as in the public code.
 
     Raises
     ------

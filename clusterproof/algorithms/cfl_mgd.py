@@ -56,33 +56,33 @@ class CFLMGD(Algorithm[MomentumState]):
     momentum
         Momentum (beta), in [0, 1).
     clusters
-        Number of models (P). If None, the task's number of clusters.
+        Number of models (P). If None, it is the task's number of clusters.
     averaging
         ``"gradient"`` for option I, ``"model"`` for option II.
     local_steps
         Local steps of option II (H).
     momentum_owner
-        ``"server"``: one buffer per cluster, defined by the second line of (32). ``"client"``
-        is option I as printed: every client keeps u_i, receives its cluster's mean after the
-        round (line 15), and keeps it when it changes cluster.
+        With ``"server"``, each cluster has one buffer, defined by the second line of (32). ``"client"`` is option I as
+        printed: every client keeps u_i, receives its cluster's mean after the round (line 15), and keeps it when it
+        changes cluster.
     update_order
-        ``"momentum-first"`` is (3), (4) and, by its indices, line 20. ``"as-printed"`` delays the gradient by a step:
-        it takes chi^t in line 2 for the newest model, and the two equations of line 20 one after the other. It is
-        stable only for beta + eta l_p lambda < 1.
+        ``"momentum-first"`` follows (3), (4) and the indices of line 20. ``"as-printed"`` reads chi^t in line 2 as the
+        newest model and applies the two equations of line 20 one after the other, which delays the gradient by a step.
+        This order is stable only for beta + eta l_p lambda < 1.
     reset_momentum
-        Start every round of option II with zero momentum.
+        Whether every round of option II starts with zero momentum.
     participation
         Fraction of clients in a round, in (0, 1].
     normalisation
         Divisor of the sum of gradients in option I: ``"clients"`` is m as printed in (5),
         ``"participants"`` is |M_t|, ``"cluster"`` is the number of participants in the cluster.
     empty_cluster
-        ``"coast"``: in option I a cluster without participants receives a zero gradient and
-        continues with its momentum, as in (32). ``"freeze"``: it keeps model and momentum. Option
-        II, where (6) is 0/0, always freezes.
+        With ``"coast"``, a cluster without participants in option I receives a zero gradient and continues with its
+        momentum, as in (32). With ``"freeze"``, the cluster keeps its model and its momentum. Option II, where (6) is
+        0/0, always freezes.
     least_share
-        Draw the starting models again until each of them has the smallest loss for at least this share of the
-        participants, as IFCA's public code does. If None, use the first draw.
+        Share of the participants for which every starting model must have the smallest loss. Other starts are drawn
+        again, as in IFCA's public code. If None, the first draw is used.
     restarts
         Number of starts that are tried; the start with the smallest mean of the clients' smallest losses is used.
     trial_rounds
@@ -180,7 +180,7 @@ class CFLMGD(Algorithm[MomentumState]):
         return self._average_gradients(state, on)
 
     def _average_gradients(self, state: MomentumState, on: ArrayClients) -> MomentumState:
-        """Option I with one buffer per cluster, (5) and the second line of (32)."""
+        """Carry out option I with one buffer per cluster: (5) and the second line of (32)."""
         chi, chosen = state.models, state.assignments
         rule = cfl_mgd_option_1 if self.update_order == "momentum-first" else delayed_option_1
         states = (chi, state.buffers) if rule is cfl_mgd_option_1 else (chi, state.buffers, state.pending)
@@ -193,7 +193,7 @@ class CFLMGD(Algorithm[MomentumState]):
         return replace(state, models=updated, buffers=w, pending=pending[0] if pending else state.pending)
 
     def _average_client_momentum(self, state: MomentumState, on: ArrayClients) -> MomentumState:
-        """Option I as printed, with one buffer per client: lines 7, 8 and 15."""
+        """Carry out option I as printed, with one buffer per client: lines 7, 8 and 15."""
         chi, clients, chosen = state.models, state.clients, state.assignments
         states = rows(state.buffers, clients), rows(state.pending, clients)
         updated, u, pending = client_momenta_option_1(
@@ -213,7 +213,7 @@ class CFLMGD(Algorithm[MomentumState]):
         return replace(state, models=updated, buffers=after[0], pending=after[1])
 
     def _average_models(self, state: MomentumState, on: ArrayClients) -> MomentumState:
-        """Option II: (4), (6) and line 16; if gradients are delayed, the equations of line 20 one after the other."""
+        """Carry out option II, (4), (6) and line 16; with delayed gradients, as line 20 is printed."""
         start = 0 * state.buffers if self.reset_momentum else state.buffers
         models, buffers = cfl_mgd_option_2(
             on,
@@ -227,9 +227,9 @@ class CFLMGD(Algorithm[MomentumState]):
         return replace(state, models=models, buffers=buffers)
 
     def divisor(self, models: Array, assignments: Array, task: Task) -> Array | float:
-        """Return the divisor in (5) of the sums (..., P, d) of gradients.
+        """Return the number by which (5) divides the sums of gradients (..., P, d).
 
-        It is a number, or (..., P, 1) for ``normalisation="cluster"``, with 1 for empty clusters, whose sum is zero.
+        For ``normalisation="cluster"`` the numbers are (..., P, 1), with 1 for empty clusters, whose sum is zero.
         """
         if self.normalisation == "clients":
             return float(task.clients)

@@ -17,7 +17,7 @@ def zeros_for_clients(models: Array, clients: int) -> Array:
     Raises
     ------
     InvalidArgument
-        If they take more than half of the memory.
+        If the zeros take more than half of the memory.
     """
     check_client_memory(models, clients)
     shape = (*models.shape[:-2], clients, models.shape[-1])
@@ -30,7 +30,7 @@ def check_client_memory(models: Array, clients: int) -> None:
     Raises
     ------
     InvalidArgument
-        If they do; the message states their size and the size of the memory.
+        If the vectors take more; the message states their size and the size of the memory.
     """
     size = math.prod(models.shape[:-2]) * clients * models.shape[-1] * _bytes_per_number(models)
     present = _memory(models)
@@ -47,7 +47,7 @@ def _bytes_per_number(models: Array) -> int:
 
 
 def _memory(models: Array) -> int:
-    """Bytes of memory where ``models`` are."""
+    """Return the memory, in bytes, of the device that holds ``models``."""
     if is_torch_array(models) and on_device(models):
         import torch
 

@@ -64,7 +64,7 @@ class Cost:
 
 
 def cost_of_a_round(algorithm: Algorithm[Any], task: Task) -> Cost:
-    """Return the cost of a round without a split, if local steps use the data whose losses choose the cluster.
+    """Return the cost of a round without a split; local steps use the data on which the clusters were chosen.
 
     Parameters
     ----------

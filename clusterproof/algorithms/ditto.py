@@ -42,9 +42,9 @@ class Ditto(MethodAlgorithm[PersonalState]):
     lam
         Coefficient of the pull to x (lambda), at least 0; 0 trains alone.
     personal_step_size
-        Step size of the own models, positive. If None, ``step_size``.
+        Step size of the own models, positive. If None, it is ``step_size``.
     personal_steps
-        Gradient steps of an own model in a round. If None, ``local_steps``.
+        Gradient steps of an own model in a round. If None, it is ``local_steps``.
     local_steps
         Gradient steps of the common model in a round.
     server_step_size
@@ -52,7 +52,7 @@ class Ditto(MethodAlgorithm[PersonalState]):
     participation
         Fraction of clients in a round, in (0, 1].
     weighting
-        Weight of a client in the mean: ``"clients"``, one, or ``"samples"``, n_i / n.
+        Weight of a client in the mean: 1 with ``"clients"``, n_i / n with ``"samples"``.
 
     Raises
     ------

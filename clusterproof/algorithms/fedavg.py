@@ -17,7 +17,7 @@ from clusterproof.methods.declaration import METHODS, Method
 class FedAvg(MethodAlgorithm[State]):
     """Participants train the server's model locally, and the server averages their models.
 
-    With the models y_i that the participants reach from x::
+    The participants reach models y_i from x, and the server computes::
 
         x <- x + server_step_size * mean of (y_i - x)
 
@@ -30,7 +30,7 @@ class FedAvg(MethodAlgorithm[State]):
     participation
         Fraction of clients in a round, in (0, 1].
     weighting
-        Weight of a client in an average: ``"clients"``, one, or ``"samples"``, n_i / n.
+        Weight of a client in an average: 1 with ``"clients"``, n_i / n with ``"samples"``.
     server_step_size
         Step size of the server (eta_g), positive; 1 takes the mean of the models.
     reshuffle

@@ -25,9 +25,9 @@ class PersonalState(State):
     Attributes
     ----------
     average
-        Mean of the last x_i of all devices, (..., 1, d).
+        Mean of the last x_i of all clients, (..., 1, d).
     personal
-        Personal model x_i of every device, kept between rounds, (..., m, d).
+        Personal model x_i of every client, kept between rounds, (..., m, d).
     """
 
     average: Array
@@ -36,7 +36,7 @@ class PersonalState(State):
 
 @dataclass(frozen=True, kw_only=True)
 class FedBCD(MethodAlgorithm[PersonalState]):
-    """Minimise sum_i phi_i(x_i) + proximal / 2 ||x_i - z||^2 over devices' x_i and the server's z.
+    """Minimise sum_i phi_i(x_i) + proximal / 2 ||x_i - z||^2 over the clients' x_i and the server's z.
 
     A round moves the participants' x_i by a few gradient steps from their last values, then::
 
@@ -45,21 +45,22 @@ class FedBCD(MethodAlgorithm[PersonalState]):
     Parameters
     ----------
     step_size
-        Step size of the devices, positive.
+        Step size of the clients, positive.
     proximal
-        Coefficient mu of the penalty, at least 0; the paper's rho, without 1/2, is mu / 2. Only for the
-        penalised variant. If None, 0.1.
+        Coefficient mu of the penalty, at least 0; the paper's rho, without 1/2, is mu / 2. It applies only to the
+        penalised variant. If None, it is 0.1.
     local_steps
-        Gradient steps of a device in a round (n).
+        Gradient steps of a client in a round (n).
     server_step_size
         Step size of the common model, in (0, 1].
     participation
-        Fraction of devices in a round, in (0, 1].
+        Fraction of clients in a round, in (0, 1].
     variant
         ``"penalised"`` descends on the sum of loss and penalty. ``"separate"`` is FedBCD-I: n
         gradient steps on the loss alone, then n times x <- x - pull (x - z).
     pull
-        Only for the separate variant, in (0, 1). If None, 0.2. The value 1 would undo every local step.
+        Share of the way to z in a step of the separate variant, in (0, 1). If None, it is 0.2. The value 1 would undo
+        every local step.
 
     Raises
     ------
@@ -68,9 +69,9 @@ class FedBCD(MethodAlgorithm[PersonalState]):
 
     Notes
     -----
-    Wu, Scaglione, Wai, Karakoc, Hreinsson and Ma (2021), with one server. ``models`` holds z,
-    P = 1; the personal models are in the state. All models start from the server's. The published code
-    shares one momentum buffer among all devices; here there is none.
+    Wu, Scaglione, Wai, Karakoc, Hreinsson and Ma (2021), with one server. ``models`` holds z, P = 1; the personal
+    models are in the state. All models start from the server's. The published code shares one momentum buffer among all
+    clients; this class has no momentum.
     """
 
     name: ClassVar[str] = "fedbcd"

@@ -53,7 +53,7 @@ class FedDyn(MethodAlgorithm[LinearState]):
     participation
         Fraction of clients in a round, in (0, 1].
     weighting
-        Weight of a client in the mean of the models: ``"clients"``, one, or ``"samples"``, n_i / n.
+        Weight of a client in the mean of the models: 1 with ``"clients"``, n_i / n with ``"samples"``.
 
     Raises
     ------

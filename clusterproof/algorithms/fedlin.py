@@ -41,7 +41,7 @@ class FedLin(MethodAlgorithm[State]):
     Notes
     -----
     FedLin (Mitra, Jaafar, Pappas and Hassani, 2021) without compression. We read an abstract only: the equations are
-    restated, with equal step sizes and numbers of steps, and all clients take part there. FedLin is SCAFFOLD whose
+    restated, with equal step sizes and numbers of steps. In the paper all clients take part. FedLin is SCAFFOLD whose
     control variates are the gradients at x. The model array has P = 1.
     """
 

@@ -16,7 +16,7 @@ from clusterproof.methods.declaration import METHODS, Method
 class FedNova(MethodAlgorithm[State]):
     """FedAvg whose server divides each client's change by its number of steps K_i.
 
-    With the models y_i that the participants reach from x, and tau the mean of K_i::
+    The participants reach models y_i from x, tau is the mean of the K_i, and the server computes::
 
         x <- x + server_step_size * tau * mean of (y_i - x) / K_i
 
@@ -33,7 +33,7 @@ class FedNova(MethodAlgorithm[State]):
     participation
         Fraction of clients in a round, in (0, 1].
     weighting
-        Weight of a client in both means: ``"clients"``, one, or ``"samples"``, n_i / n.
+        Weight of a client in both means: 1 with ``"clients"``, n_i / n with ``"samples"``.
 
     Raises
     ------

@@ -27,7 +27,7 @@ class FedProx(MethodAlgorithm[State]):
     participation
         Fraction of clients in a round, in (0, 1].
     weighting
-        Weight of a client in an average: ``"clients"`` (equal) or ``"samples"`` (n_i / n).
+        Weight of a client in an average: 1 with ``"clients"``, n_i / n with ``"samples"``.
 
     Raises
     ------
@@ -36,8 +36,8 @@ class FedProx(MethodAlgorithm[State]):
 
     Notes
     -----
-    Li et al. (2020), Algorithm 2; the default coefficient is SoFL's, 5.1. The gradient of the proximal term is zero in
-    the first local step, so that one local step is FedAvg. The model array has P = 1.
+    Li et al. (2020), Algorithm 2; the default coefficient comes from SoFL, 5.1. The gradient of the proximal term is
+    zero in the first local step, so that one local step is FedAvg. The model array has P = 1.
     """
 
     name: ClassVar[str] = "fedprox"

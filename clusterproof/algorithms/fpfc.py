@@ -1,6 +1,6 @@
 """FPFC, fusion-penalised federated clustering (Yu, Liu, Sun and Wang, AAAI 2023).
 
-FPFC cannot be a function of ``methods``: its server keeps vectors of pairs, and a method cannot say this.
+FPFC cannot be a function of ``methods``: its server keeps vectors of pairs, and a method cannot express this.
 """
 
 from __future__ import annotations
@@ -76,9 +76,9 @@ class Residuals:
 class FPFC(Algorithm[FusionState]):
     """One model per client; a penalty on all pairwise differences fuses the models of similar clients.
 
-    The algorithm minimises the sum of the clients' losses and 1 / (2 m) times the penalty over ordered pairs, by
-    an inexact ADMM in which only the participants are updated. Clients are grouped if the norm of their
-    difference variable is small.
+    The algorithm minimises the sum of the clients' losses and 1 / (2 m) times the penalty over ordered pairs. It uses
+    an inexact ADMM that updates only the participants. Clients are grouped if the norm of their difference variable is
+    small.
 
     Parameters
     ----------
@@ -91,9 +91,10 @@ class FPFC(Algorithm[FusionState]):
     strength
         Derivative of the penalty at zero (lambda), positive.
     concavity
-        SCAD is constant from ``concavity * strength`` on (a), greater than 1. If None, 3.7.
+        Parameter a of SCAD, greater than 1; the penalty is constant from ``concavity * strength`` on. If None, it is
+        3.7.
     smoothing
-        SCAD is a parabola up to this length (xi), positive and below ``strength``. If None, 0.001.
+        Length up to which SCAD is a parabola (xi), positive and below ``strength``. If None, it is 0.001.
     augmentation
         Coefficient of the augmented Lagrangian's quadratic term (rho), greater than 1 / (concavity - 1).
     threshold
@@ -101,15 +102,15 @@ class FPFC(Algorithm[FusionState]):
         SCAD it lies between ``smoothing`` and 0.5, and equals ``smoothing`` if that is larger; for l1 it is any
         positive number.
     pair_rule
-        Pairs that a round updates: pairs with at least one participant (``"either"``, the public code), with
-        two (``"both"``, the printed rule, with which a single participant changes no pair), or
-        ``"all"``.
+        Pairs that a round updates. ``"either"`` (the public code) updates the pairs with at least one participant,
+        ``"all"`` every pair. ``"both"`` (the printed rule) updates the pairs of two participants; a single participant
+        then changes no pair.
     start
-        ``"common"``: all clients start from one model, as the theorem requires. ``"own"``: every client
+        With ``"common"``, all clients start from one model, as the theorem requires. With ``"own"``, every client
         starts from a separate model, such as the result of ``local``.
     reuse_memory
-        Overwrite the pair variables of the previous round, which halves the memory; ``step`` cannot be
-        called again with the given state.
+        Whether to overwrite the pair variables of the previous round, which halves the memory. ``step`` can then not be
+        called again with the same state.
     participation
         Fraction of clients in a round, in (0, 1].
 
@@ -206,7 +207,7 @@ class FPFC(Algorithm[FusionState]):
         return self.update(state, known, points)
 
     def anchors(self, state: FusionState, clients: Array) -> Array:
-        """Return what the server sends to participants (..., k): zeta_i, (..., k, d)."""
+        """Return zeta_i (..., k, d), which the server sends to the participants (..., k)."""
         models = state.models
         xp = array_namespace(models)
         sums = rows(like(state.pairs.sums, models), like(to_numpy(clients), models))
@@ -268,8 +269,8 @@ def _state(models: Array, pairs: Pairs) -> FusionState:
 def group_averages(models: Array, assignments: Array, weights: Array | None = None) -> Array:
     """Return alpha_l, the mean of the models (..., m, d) of each client's group, as one row per client, (..., m, d).
 
-    ``assignments`` (..., m) are the clients' groups. ``weights`` (m,) or (..., m) are, for example, their numbers of
-    samples n_i. If None, all weights are equal.
+    ``assignments`` (..., m) are the clients' groups. ``weights`` (m,) or (..., m) are, for example, the clients'
+    numbers of samples n_i. If None, all weights are equal.
     """
     xp = array_namespace(models)
     if weights is None:

@@ -1,4 +1,4 @@
-"""Algorithms whose rounds are a method's rounds: their classes have its settings and keep its states."""
+"""Algorithms that carry out the rounds of a method: each class has the method's settings and keeps its states."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class MethodAlgorithm(Algorithm[StateT]):
 
 
 def start_of(models: Array, start: Any, clients: int) -> Array:
-    """Return the start of a state, ``"model"`` or a number, with a row for each client if ``clients`` are given."""
+    """Return the start of a state, which is ``"model"`` or a number, with one row per client if ``clients`` > 0."""
     zero = zeros_for_clients(models, clients) if clients else array_namespace(models).zeros_like(models)
     if start == 0:
         return zero
@@ -121,7 +121,7 @@ def own_method(name: str) -> type[MethodAlgorithm[Any]] | None:
 
 @cache
 def algorithm_of(rule: Callable[..., Any]) -> type[MethodAlgorithm[Any]]:
-    """Return the class of a method that a user wrote: its settings, and the participation of clients.
+    """Return an algorithm class for a method that a user wrote, with the method's settings and the shared ones.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """GL-CFL: clients choose their cluster by the loss and the direction of the gradient.
 
-GL-CFL cannot be a function of ``methods``: its clients compare gradients with moves, and a method cannot say this.
+GL-CFL cannot be a function of ``methods``: its clients compare gradients with moves, and a method cannot express this.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ class GradientLoss(Algorithm[MovingState]):
     step_size
         Step size (alpha), positive.
     clusters
-        Number of models (K). If None, the task's number of clusters.
+        Number of models (K). If None, it is the task's number of clusters.
     weight
         Weight of the similarity (lambda), in [0, 1]; 0 is IFCA with model averaging and one local step.
     similarity
-        ``"cosine"`` of the angle between gradient and update, or ``"euclidean"``, minus their distance.
+        ``"cosine"`` is the cosine of the angle between gradient and update, ``"euclidean"`` is minus their distance.
     sign
         ``"descent"`` compares the gradient with -D_k / alpha, an average gradient:
         S = cos(-G, D) or -||G + D / alpha||. ``"as-printed"`` has S = cos(G, D) or -||G - D||, which
@@ -64,9 +64,9 @@ class GradientLoss(Algorithm[MovingState]):
         Reduction over the mini-batch: ``"mean"``, or ``"sum"`` as in (1). Only the score uses the sum; the printed
         Euclidean distance uses the gradient of the sum, and the step uses the mean.
     empty_cluster
-        When K random participants are assigned to clusters 1 .. K for training, after the choice of clusters:
-        ``"never"``, ``"when-empty"`` (in rounds with an empty cluster) or ``"always"``. The recorded assignments are
-        the clients' choices. Without such an assignment, an empty cluster keeps its model.
+        Rounds in which K random participants are assigned to clusters 1 .. K for training, after the choice of
+        clusters. They are ``"never"``, ``"when-empty"`` (rounds with an empty cluster) or ``"always"``. The recorded
+        assignments are the clients' choices. Without such an assignment, an empty cluster keeps its model.
     participation
         Fraction of clients in a round, in (0, 1].
 

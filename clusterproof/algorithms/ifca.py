@@ -25,11 +25,10 @@ class IFCA(Algorithm[State]):
     step_size
         Step size (gamma in IFCA, eta in CFL-MGD), positive.
     clusters
-        Number of models. If None, the task's number of clusters.
+        Number of models. If None, it is the task's number of clusters.
     averaging
-        ``"gradient"``: the model moves by step_size / m times the sum of its clients'
-        gradients. ``"model"``: clients train locally, and the server averages the
-        members' models.
+        With ``"gradient"``, the model moves by step_size / m times the sum of its clients' gradients. With ``"model"``,
+        clients train locally, and the server averages the members' models.
     local_steps
         Gradient steps of a client in a round (tau in IFCA, H in CFL-MGD); 1 under gradient
         averaging.
@@ -37,8 +36,8 @@ class IFCA(Algorithm[State]):
         Fraction of clients in a round, in (0, 1]. The sum of the participants' gradients is
         divided by the number of all clients (m), as published.
     least_share
-        Draw the starting models again until each of them has the smallest loss for at least this share of the
-        participants, as IFCA's public code does. If None, use the first draw.
+        Share of the participants for which every starting model must have the smallest loss. Other starts are drawn
+        again, as in IFCA's public code. If None, the first draw is used.
     restarts
         Number of starts that are tried; the start with the smallest mean of the clients' smallest losses is used.
     trial_rounds
@@ -51,7 +50,7 @@ class IFCA(Algorithm[State]):
 
     Notes
     -----
-    Ghosh et al. (2020), Algorithm 1. Equal to CFL-MGD with momentum 0.
+    Ghosh et al. (2020), Algorithm 1. IFCA equals CFL-MGD with momentum 0.
     """
 
     name: ClassVar[str] = "ifca"

@@ -1,7 +1,7 @@
 """FPFC's server: the proximal step of the pairs, the sums that the server sends, and the groups of clients.
 
-After a pair's update theta_ij = s delta_ij and v_ij = rho (1 - s) delta_ij, for one vector delta_ij and one factor s in
-[0, 1]. The server stores both for i < j; delta_ji = -delta_ij.
+After a pair's update, theta_ij = s delta_ij and v_ij = rho (1 - s) delta_ij, for one vector delta_ij and one factor s
+in [0, 1]. The server stores delta_ij and s for i < j; delta_ji = -delta_ij.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Pairs:
     Attributes
     ----------
     delta
-        Vectors delta_ij, (..., M, d). Read-only once a later state has overwritten them.
+        Vectors delta_ij, (..., M, d). They are read-only once a later state has overwritten them.
     factor
         Factors s, (..., M).
     near
@@ -56,7 +56,7 @@ def start_pairs(models: np.ndarray, threshold: float, *, reuse_memory: bool) -> 
     Raises
     ------
     InvalidArgument
-        If the vectors do not fit into memory, twice without ``reuse_memory``.
+        If the vectors (two copies without ``reuse_memory``) do not fit into memory.
     """
     *lead, clients, dimension = models.shape
     shape = (*lead, clients * (clients - 1) // 2, dimension)
@@ -105,7 +105,7 @@ def update_pairs(
     threshold
         Largest ||theta_ij|| of two clients that are grouped.
     reuse_memory
-        Overwrite the vectors of ``pairs``.
+        Whether to overwrite the vectors of ``pairs``.
 
     Raises
     ------

@@ -61,9 +61,9 @@ class Penalty(ABC):
 
     @abstractmethod
     def pieces(self, augmentation: float) -> np.ndarray:
-        """Return the factor s(t) in [0, 1] by which ``prox`` scales points of length t, piece by piece.
+        """Return the factor s(t) in [0, 1] by which ``prox`` scales points of length t, as rows (end, p, q).
 
-        The factor is max(0, p - q / t) up to each end: rows (end, p, q), the last end infinite.
+        Up to the length ``end`` of a row, the factor is max(0, p - q / t); the last end is infinite.
         """
 
     def shrinkage(self, lengths: Array, augmentation: float) -> Array:
@@ -172,12 +172,12 @@ class SCAD(Penalty):
 
     @property
     def saturation(self) -> float:
-        """a lambda."""
+        """The length a lambda."""
         return self.concavity * self.strength
 
     @property
     def weakest_augmentation(self) -> float:
-        """1 / (a - 1), the largest negative curvature."""
+        """The largest negative curvature, 1 / (a - 1)."""
         return 1 / (self.concavity - 1)
 
     def value(self, lengths: Array) -> Array:
@@ -221,7 +221,7 @@ class SmoothedSCAD(SCAD):
     Parameters
     ----------
     strength, concavity
-        As for SCAD.
+        See ``SCAD``.
     smoothing
         Length up to which the surrogate is a parabola (xi), positive and below ``strength``.
 
@@ -290,5 +290,5 @@ def least_square(numbers: Any) -> float:
 
 
 def _floats(lengths: Array) -> Array:
-    """Return lengths as floating numbers: an array of integers would truncate the values."""
+    """Return lengths as floating numbers, since an array of integers would truncate the values."""
     return convert_array("lengths", lengths, "must be an array of real numbers", "give lengths, at least 0")

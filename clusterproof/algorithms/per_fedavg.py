@@ -29,8 +29,8 @@ class PerFedAvg(MethodAlgorithm[State]):
     step_size
         Step size of the local descent (beta), positive.
     inner_step_size
-        Step size of the personal step (alpha), positive. If None, half of ``step_size``. At 1 / L the gradient
-        of a perfectly conditioned client vanishes after the personal step.
+        Step size of the personal step (alpha), positive. If None, it is half of ``step_size``. At 1 / L the gradient of
+        a perfectly conditioned client vanishes after the personal step.
     local_steps
         Local steps of a client in a round (tau).
     participation
@@ -39,7 +39,7 @@ class PerFedAvg(MethodAlgorithm[State]):
         ``"first-order"`` (FO) leaves the factor with the Hessian out. ``"second-order"`` keeps it, by a Hessian-vector
         product; HF approximates it by a difference of two gradients of D''.
     weighting
-        Weight of a client in an average: ``"clients"`` (equal) or ``"samples"`` (n_i / n).
+        Weight of a client in an average: 1 with ``"clients"``, n_i / n with ``"samples"``.
 
     Raises
     ------

@@ -51,13 +51,13 @@ class PFedMe(MethodAlgorithm[PersonalState]):
     mix
         Share of the way to the mean that the server moves (beta), positive.
     theta
-        ``"continues"``: theta starts at its last value; ``"restarts"``: at w.
+        Start of theta in an outer step: ``"continues"`` from its last value, or ``"restarts"`` at w.
     local_steps
         Outer steps of a client in a round (K).
     participation
         Fraction of clients in a round, in (0, 1].
     weighting
-        Weight of a client in the mean: ``"clients"``, one, or ``"samples"``, n_i / n.
+        Weight of a client in the mean: 1 with ``"clients"``, n_i / n with ``"samples"``.
 
     Raises
     ------

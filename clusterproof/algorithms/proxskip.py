@@ -32,13 +32,13 @@ class SkippingState(State):
 
 @dataclass(frozen=True, kw_only=True)
 class ProxSkip(MethodAlgorithm[SkippingState]):
-    """Gradient steps of all clients on their own models, and with a probability the mean of these models.
+    """Gradient steps of all clients on their own models, which are averaged with a given probability.
 
     A round is one iteration of every client::
 
         z_i = x_i - step_size * (grad phi_i(x_i) - h_i)
 
-    and one coin for all. With ``probability`` p the clients communicate::
+    and one coin is drawn for all clients. With ``probability`` p the clients communicate::
 
         x_i <- mean of z_j,    h_i <- h_i + p / step_size * (x_i - z_i),
 

@@ -58,7 +58,7 @@ class Scaffold(MethodAlgorithm[ControlState]):
     server_step_size
         Step size of the server (eta_g), positive.
     weighting
-        Weight of a client in the mean of the models: ``"clients"``, one, or ``"samples"``, n_i / n.
+        Weight of a client in the mean of the models: 1 with ``"clients"``, n_i / n with ``"samples"``.
 
     Raises
     ------

@@ -31,9 +31,9 @@ def cluster_winners(
     rule
         ``"elbow"`` uses the elbow of the winners' within-cluster sums of squares, as SoFL does; it never returns one
         cluster for each winner. ``"silhouette"`` compares every number of clusters from 2 to the number of winners by
-        the mean cosine silhouette of the clients. It returns 1 if the best is below 0.25. Clusters with similar updates
-        may be merged: with two of four clusters at a cosine of 0.48, three clusters have the silhouette 0.80 and four
-        0.79.
+        the mean cosine silhouette of the clients. This rule returns 1 if the best silhouette is below 0.25. Clusters
+        with similar updates may be merged: with two of four clusters at a cosine of 0.48, three clusters have the
+        silhouette 0.80 and four 0.79.
     seed
         Seed of k-means.
 

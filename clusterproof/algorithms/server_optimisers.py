@@ -45,7 +45,7 @@ class MomentsState(State):
 class FedAvgM(MethodAlgorithm[BufferState]):
     """FedAvg with momentum on the server.
 
-    With Delta = x - the mean of the participants' models::
+    Let Delta be x minus the mean of the participants' models::
 
         v <- momentum v + Delta        x <- x - server_step_size * v
 
@@ -66,7 +66,7 @@ class FedAvgM(MethodAlgorithm[BufferState]):
     participation
         Fraction of clients in a round, in (0, 1].
     weighting
-        Weight of a client in the mean: ``"clients"``, one, or ``"samples"``, n_i / n.
+        Weight of a client in the mean: 1 with ``"clients"``, n_i / n with ``"samples"``.
 
     Raises
     ------
@@ -129,7 +129,7 @@ class _Adaptive(MethodAlgorithm[MomentsState]):
 class FedAdam(_Adaptive):
     """FedAvg whose server takes steps of Adam along the clients' mean change.
 
-    With Delta the mean of (y_i - x)::
+    Let Delta be the mean of (y_i - x)::
 
         m <- beta1 m + (1 - beta1) Delta
         v <- beta2 v + (1 - beta2) Delta^2
@@ -148,13 +148,13 @@ class FedAdam(_Adaptive):
     beta2
         Factor of the old v in the running mean, in [0, 1).
     tau
-        Number that is added to the root, positive: small tau adapts more.
+        Number that is added to the root, positive; a small tau adapts more.
     local_steps
         Gradient steps of a client in a round.
     participation
         Fraction of clients in a round, in (0, 1].
     weighting
-        Weight of a client in the mean: ``"clients"``, one, or ``"samples"``, n_i / n.
+        Weight of a client in the mean: 1 with ``"clients"``, n_i / n with ``"samples"``.
 
     Raises
     ------
@@ -175,7 +175,7 @@ class FedAdam(_Adaptive):
 class FedYogi(_Adaptive):
     """FedAvg whose server takes steps of Yogi along the clients' mean change.
 
-    With Delta the mean of (y_i - x)::
+    Let Delta be the mean of (y_i - x)::
 
         m <- beta1 m + (1 - beta1) Delta
         v <- v - (1 - beta2) Delta^2 sign(v - Delta^2)
@@ -194,13 +194,13 @@ class FedYogi(_Adaptive):
     beta2
         Factor of the old v in the decay of v, in [0, 1).
     tau
-        Number that is added to the root, positive: small tau adapts more.
+        Number that is added to the root, positive; a small tau adapts more.
     local_steps
         Gradient steps of a client in a round.
     participation
         Fraction of clients in a round, in (0, 1].
     weighting
-        Weight of a client in the mean: ``"clients"``, one, or ``"samples"``, n_i / n.
+        Weight of a client in the mean: 1 with ``"clients"``, n_i / n with ``"samples"``.
 
     Raises
     ------

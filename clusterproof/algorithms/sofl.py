@@ -1,6 +1,6 @@
 """SoFL: one clustering of the clients by a self-organising map and k-means, then training by cluster.
 
-SoFL cannot be a function of ``methods``: its server groups all updates at once, and a method cannot say this.
+SoFL cannot be a function of ``methods``: its server groups all updates at once, and a method cannot express this.
 """
 
 from __future__ import annotations
@@ -87,24 +87,24 @@ class SoFL(Algorithm[DoubleState]):
     initialisation
         Initial neurons: ``"sample"`` draws clients' updates, ``"random"`` unit vectors (as MiniSom).
     cluster_count
-        ``"elbow"`` of the winners as published, or ``"silhouette"`` of the clients, which can also
-        return one cluster, or one for each winner.
+        Rule for the number of clusters: ``"elbow"`` of the winners, as published, or ``"silhouette"`` of the clients.
+        The silhouette can also return one cluster, or one for each winner.
     participation
         Fraction of clients in a round, in (0, 1]. All clients participate in the round of the clustering.
     weighting
-        Weight of a client in an average: ``"clients"`` (equal) or ``"samples"`` (n_i / n).
+        Weight of a client in an average: 1 with ``"clients"``, n_i / n with ``"samples"``.
 
     Raises
     ------
     InvalidArgument
-        If a parameter is outside its range, scikit-learn is not installed, or the stationary trigger, which needs every
-        client's update, is combined with partial participation. During a run, if a client's model is not finite.
+        If a parameter is outside its range, or scikit-learn is not installed. If the stationary trigger, which needs
+        every client's update, is combined with partial participation. During a run, if a client's model is not finite.
 
     Notes
     -----
     SoFL (Electronics 13, 3682, 2024), Algorithm 1, whose line 30 has n_m / n. The grid, the initialisation and the
     detector of the elbow are not in the paper; here the detector is the largest distance below the chord. Updates are
-    divided by the largest norm, because MiniSom's cosine, with 1e-8 in its denominator, is sensitive to it. A zero
+    divided by the largest norm, because MiniSom's cosine, with 1e-8 in its denominator, depends on their scale. A zero
     update has cosine 0 with every vector. A run starts from one model; ``models`` then has one row per client.
     """
 

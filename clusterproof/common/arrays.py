@@ -12,11 +12,11 @@ from array_api_compat import device, is_array_api_obj, is_numpy_array, is_torch_
 from clusterproof.common.validation import InvalidArgument, brief
 
 Array: TypeAlias = Any
-"""An array of any library that array-api-compat knows: numpy, torch, array-api-strict, ..."""
+"""An array of any library that array-api-compat supports, such as numpy, torch or array-api-strict."""
 
 
 def array_namespace(*arrays: Array) -> Any:
-    """Return the library of arrays; NumPy's at once, since a round needs it dozens of times."""
+    """Return the library of arrays. NumPy arrays take a shortcut, since a round calls this dozens of times."""
     if all(type(array) is np.ndarray for array in arrays):
         return np
     return array_api_compat.array_namespace(*arrays)
@@ -33,12 +33,12 @@ def convert_array(argument: str, value: Any, rule: str, remedy: str, *, integers
         An array of any library, which keeps its library and device, or a value that NumPy converts, such as a list.
         Booleans, integers and floating numbers of another precision become float64.
     integers
-        Whether only integers and booleans are allowed, which become int64.
+        Whether only integers and booleans are allowed; they become int64.
 
     Raises
     ------
     InvalidArgument
-        If the value is no array, has a mask or holds other types; the message names the type.
+        If the value is not an array, has a mask or holds other types; the message names the type.
     """
     try:
         array = unmasked(value)
@@ -86,15 +86,15 @@ def to_numpy(array: Array) -> np.ndarray:
 
 
 def on_device(array: Array) -> bool:
-    """Return whether an array is in the memory of a device."""
+    """Return whether an array is in the memory of an accelerator, not of the host."""
     return bool(is_torch_array(array) and array.device.type != "cpu")
 
 
 def argmin_smallest_index(losses: Array) -> Array:
     """Return the index of the smallest entry along the last axis; ties go to the smallest index.
 
-    Libraries differ on ties and NaN in ``argmin``; here NaN is treated as infinite.
-    ``losses`` is (..., P), the result integers (...).
+    Libraries differ on ties and NaN in ``argmin``; here NaN is treated as infinite. ``losses`` has the shape (..., P);
+    the result is integers (...).
     """
     xp = array_namespace(losses)
     first = losses[..., 0]
@@ -109,14 +109,14 @@ def argmin_smallest_index(losses: Array) -> Array:
 
 
 def one_hot(assignments: Array, clusters: int, *, dtype: Any) -> Array:
-    """Return the indicators r_ip of assignments (..., k), (..., k, P) of type ``dtype``."""
+    """Return the indicators r_ip (..., k, P) of assignments (..., k), as numbers of type ``dtype``."""
     xp = array_namespace(assignments)
     indices = xp.arange(clusters, dtype=assignments.dtype, device=device(assignments))
     return xp.astype(assignments[..., None] == indices, dtype)
 
 
 def rows(values: Array, indices: Array) -> Array:
-    """Return row ``indices[..., i]`` of ``values`` (..., n, d) for every i of indices (..., k), (..., k, d).
+    """Return the rows (..., k, d) of ``values`` (..., n, d) at ``indices`` (..., k).
 
     The leading axes broadcast against each other.
     """
@@ -145,6 +145,6 @@ def replace_rows(values: Array, indices: Array, updates: Array) -> Array:
 
 
 def sums_by_cluster(values: Array, membership: Array) -> Array:
-    """Sum the clients' rows (..., k, d) in each cluster, (..., P, d), by ``one_hot`` membership (..., k, P)."""
+    """Return the sums (..., P, d) of the clients' rows (..., k, d) by cluster; ``membership`` is ``one_hot``."""
     xp = array_namespace(values, membership)
     return xp.matmul(xp.matrix_transpose(membership), values)

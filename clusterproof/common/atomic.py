@@ -41,7 +41,7 @@ def check_distinct(**paths: Path | None) -> None:
     Raises
     ------
     InvalidArgument
-        If two do; special files, such as ``/dev/null``, may be named twice.
+        If two arguments name the same file or folder. Special files, such as ``/dev/null``, may be named twice.
     """
     named: dict[str, str] = {}
     for argument, path in paths.items():
@@ -120,8 +120,8 @@ def require_plain(argument: str, *paths: Path) -> None:
     argument
         Name of the argument that gave the run's folder, for the message.
     paths
-        Files and folders, with all that is in them, inside the run's folder, which itself may be a link; they may be
-        missing.
+        Files and folders inside the run's folder, which may be missing; the contents of folders are checked as well.
+        The run's folder itself may be a link.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def require_plain(argument: str, *paths: Path) -> None:
 def remove_abandoned(folder: Path) -> None:
     """Remove the temporary files of terminated processes from a folder; keep those of running processes.
 
-    On Windows, keep all.
+    On Windows, all files are kept.
     """
     for path in folder.glob(".clusterproof-*.partial"):
         writer = path.name.split("-")[1]

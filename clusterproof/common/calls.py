@@ -1,4 +1,4 @@
-"""Errors of wrong calls: an unknown name of a parameter is answered by the nearest known one."""
+"""Errors for wrong calls; for an unknown name of a parameter, they suggest the nearest known name."""
 
 from __future__ import annotations
 
@@ -75,13 +75,13 @@ def _checked_once(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def exposed(value: Any) -> Any:
-    """Return a public function or bound method ``checked``, always the same object, and any other value unchanged."""
+    """Wrap a public function or bound method in ``checked``, only once, and return any other value unchanged."""
     is_plain = (inspect.isfunction(value) or inspect.ismethod(value)) and not hasattr(value, "__wrapped__")
     return _checked_once(value) if is_plain else value
 
 
 def checked(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Make a function answer a call that does not fit its parameters with ``InvalidArgument``."""
+    """Make a function raise ``InvalidArgument`` for a call that does not fit its parameters."""
     is_own = "<locals>" in function.__qualname__ or inspect.ismethod(function)
     name = function.__name__ if is_own else function.__qualname__
 
@@ -105,7 +105,9 @@ class CheckedCalls(ABCMeta):
 
         @property
         def __signature__(cls) -> inspect.Signature:
-            """The parameters of a call; without this property, those of ``__call__`` below."""
+            """Parameters of the constructor, which ``help`` shows in place of the parameters of ``__call__``. Without
+            this property, ``help`` would show those of ``__call__``.
+            """
             _, *others = inspect.signature(cls.__init__).parameters.values()
             return inspect.Signature(others)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def total_memory() -> int:
-    """Return the bytes of memory; ``sys.maxsize`` if the system does not report it, as on Windows."""
+    """Return this machine's memory in bytes; ``sys.maxsize`` if the system does not report it, as on Windows."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
@@ -19,7 +19,7 @@ def total_memory() -> int:
 
 
 def free_memory() -> int:
-    """Return the bytes of memory that are free or can be freed at once; outside Linux, all bytes."""
+    """Return the memory in bytes that is free or can be freed at once; outside Linux, the total memory."""
     with suppress(OSError):
         if found := re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(encoding="ascii")):
             return int(found[1]) * 1024
@@ -30,7 +30,7 @@ def free_memory() -> int:
 def limited_memory(most: int) -> Iterator[None]:
     """Raise ``MemoryError`` in the block if this process requests more than ``most`` additional bytes.
 
-    It has no effect outside Linux: other systems have no such limit, or ignore it.
+    The limit has no effect outside Linux: other systems have no such limit, or ignore it.
     """
     if sys.platform != "linux":
         yield

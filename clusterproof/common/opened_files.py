@@ -30,14 +30,14 @@ def watch() -> None:
 def digests_of_opened() -> dict[str, str]:
     """Return the SHA-256 of each file that was opened for reading since ``watch``, by its absolute path.
 
-    The result omits code, files of Python, of installed packages and of the system, and files that no longer exist.
+    The result omits code, files that no longer exist, and files of Python, of installed packages and of the system.
     """
     found = {path: digest_of_file(path) for path in list(_opened) if not _is_of_a_library(path)}
     return {path: digest for path, digest in found.items() if digest is not None}
 
 
 def digest_of_file(path: str) -> str | None:
-    """Return the SHA-256 of a file; None if it is no readable regular file."""
+    """Return the SHA-256 of a file; None if the path is not a readable regular file."""
     try:
         if not os.path.isfile(path):
             return None

@@ -14,7 +14,7 @@ Answer = TypeVar("Answer")
 def in_processes(
     function: Callable[..., Answer], calls: Iterable[tuple[Any, ...]], jobs: int
 ) -> Iterator[Answer]:
-    """Call a function in ``jobs`` processes, and yield its answers as they come.
+    """Call a function in ``jobs`` processes, and yield its results in the order in which they are ready.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def in_processes(
 
 
 def end_with(parent: int) -> None:
-    """End this process when its parent process, ``parent``, ends, or at once if it has ended."""
+    """End this process when the process ``parent``, which started it, ends, or at once if it has already ended."""
 
     def watch() -> None:
         while os.getppid() == parent:

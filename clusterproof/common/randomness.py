@@ -29,7 +29,7 @@ class Randomness:
     Attributes
     ----------
     initialisation, participation, assignment, gradient, clustering
-        One generator each; the last is for a server that clusters at random.
+        One generator for each purpose; ``clustering`` is for servers that cluster at random.
     """
 
     initialisation: np.random.Generator

@@ -1,4 +1,4 @@
-"""Reading of a task with which a drawn instance was stored."""
+"""Reconstruction of tasks from the settings that are stored with an instance."""
 
 from __future__ import annotations
 

@@ -9,17 +9,17 @@ from contextlib import contextmanager
 from types import FrameType
 
 UNRAISABLE = ("__del__", "gc_callback")
-"""Functions, besides those of weak references, that the interpreter calls and whose exceptions are lost."""
+"""Names of functions whose exceptions the interpreter discards, besides the callbacks of weak references."""
 
 AGAIN = 0.01
-"""Seconds until the next check of the time, if such a function was running."""
+"""Seconds until the next check of the time, if one of these functions was running."""
 
 LOST = 1.0
-"""Seconds until the exception is raised again, if a callback has lost it."""
+"""Seconds until the exception is raised again, in case a callback discarded it."""
 
 
 class TimeLimitExceeded(BaseException):
-    """The computation took too long. It is no ``Exception``, so a statement's own handlers do not catch it."""
+    """The computation took too long. It is not an ``Exception``, so a claim's own handlers do not catch it."""
 
 
 def is_lost_in(frame: FrameType | None) -> bool:
@@ -36,9 +36,9 @@ def is_lost_in(frame: FrameType | None) -> bool:
 
 @contextmanager
 def time_limit(seconds: float, *, waiting: bool = False) -> Iterator[None]:
-    """Raise ``TimeLimitExceeded`` in the block after ``seconds`` of processor time, or (``waiting``) of real time.
+    """Raise ``TimeLimitExceeded`` in the block after ``seconds`` of processor time, or of real time if ``waiting``.
 
-    It has no effect outside the main thread and on Windows, where Python has no such timer.
+    The limit has no effect outside the main thread and on Windows, where Python has no such timer.
     """
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         yield

@@ -67,13 +67,13 @@ class InvalidArgument(ValueError):
 
 
 def _shortened(value: object) -> str:
-    """Write a value, without the middle of a long one."""
+    """Write a value; leave out the middle of a long text."""
     text = repr(value)
     return text if len(text) <= 120 else f"{text[:60]} ... {text[-50:]}"
 
 
 def _capitalised(text: str) -> str:
-    """Begin a sentence with a capital letter, unless it begins with a name of code."""
+    """Capitalise the first letter of a sentence, unless its first word is a name in code."""
     first = text.partition(" ")[0].rstrip(",;:")
     return text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text
 
@@ -205,7 +205,7 @@ EXTRA_OF = {
     "distributed": "dask",
     "mcp": "agent",
 }
-"""The extra of each optional library, by the name under which it is imported."""
+"""Extra that installs each optional library, by the library's import name."""
 
 
 def install(extra: str) -> str:
@@ -229,7 +229,7 @@ def require(argument: str, value: object, module: str) -> Any:
     argument, value
         The argument that needs the library, and its value.
     module
-        Name under which it is imported.
+        Import name of the library.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A limit on the work of an evaluation, counted in lines of Python: the same on a loaded machine and on an idle one."""
+"""A limit on the work of an evaluation, counted in lines of Python, so that the machine's speed does not matter."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 SAFETY = 20.0
 """Seconds of processor time after which even a single call that executes no lines of Python is stopped."""
 MOST_OF_ONE, MOST = 100_000_000, 2_000_000_000
-"""Largest number of lines of Python for one instance (seconds) and for one search (about a minute)."""
+"""Largest numbers of lines of Python for one instance (a few seconds) and for one search (about a minute)."""
 SPENT, SPENT_ON_ONE = (
     "the search takes more than 2 * 10^9 lines of Python",
     "its evaluation takes more than 10^8 lines of Python",
@@ -35,15 +35,16 @@ EVERY, OFTEN, LONG = 64, 16, 10_000_000
 
 
 class TooMuchWork(BaseException):
-    """The computation took too many lines. It is no ``Exception``, so a statement's own handlers do not catch it."""
+    """The computation took too many lines. It is not an ``Exception``, so a claim's own handlers do not catch it."""
 
 
 @dataclass
 class Work:
     """Number of lines of Python that a search has used.
 
-    Counting takes several times as long as an evaluation. So only some are counted, at uneven distances; between two of
-    them the lines are interpolated. The sum is the same on every machine, loaded or idle.
+    Counting takes several times as long as an evaluation. Therefore only some evaluations are counted, at irregular
+    intervals, and every other evaluation is taken to need as many lines as the last counted one. The sum is the same on
+    every machine, loaded or idle.
 
     Attributes
     ----------
@@ -74,7 +75,7 @@ class Work:
         Raises
         ------
         TooMuchWork
-            If it takes more than ``MOST_OF_ONE`` lines.
+            If the evaluation takes more than ``MOST_OF_ONE`` lines.
         """
         self.evaluations += 1
         is_chosen = self.evaluations == self.chosen
@@ -104,21 +105,21 @@ class Work:
 
 
 IMPORTS = (importlib._bootstrap._find_and_load.__code__,)  # type: ignore[attr-defined]  # where each import begins
-"""Imports run once, for the first caller: their lines are not counted, and they are not interrupted."""
+"""Imports run once, for the first caller, so their lines are not counted and they are not interrupted."""
 
 
 @contextmanager
 def limited_lines(most: int, safety: float = SAFETY) -> Iterator[list[int]]:
     """Raise ``TooMuchWork`` in the block after ``most`` lines of the functions that it calls.
 
-    An operation on fractions counts as many lines as take the time of its greatest common divisor. A single call that
-    executes no lines is stopped after ``safety`` seconds of processor time. The lines also count for a limit around
-    this one, which may end first.
+    An operation on fractions counts as the number of lines that take as long as its greatest common divisor. A single
+    call that executes no lines is stopped after ``safety`` seconds of processor time. The lines also count towards an
+    enclosing limit, which may be reached first.
 
     Yields
     ------
     list of int
-        A single number, the lines that are left.
+        One number: the lines that are left.
     """
     before = sys.gettrace()
     around: list[int] | None = getattr(before, "left", None)

@@ -1,13 +1,14 @@
-"""Each method once, as its paper's lines: a round of the server's vectors and of *the clients as one value*.
+"""Every method, written once in the lines of its paper: a round of the server and of *the clients as one value*.
 
-A method is a function of ``clients`` and of its states, with its settings as keywords. One client's work is a line:
-``clients.each(line, ...)`` runs it for every client, ``clients.map(line, ...)`` only on the clients' values, and
-``clients.mean(...)`` takes a mean to the server. The text does not fix what a vector is; the caller chooses:
+A method is a function of ``clients`` and of its states, with its settings as keywords. A *line* is a function that
+computes the work of one client. ``clients.each(line, ...)`` applies it to every client and its values, and
+``clients.map(line, ...)`` to the values alone. ``clients.mean(...)`` averages the clients' values for the server. A
+method does not fix the type of its vectors; the caller chooses one of these:
 
-- ``exact.exact_clients``: exact numbers, symbols, traced functions or arrays, with a list of the clients' values. The
-  kernel's language uses it, and so does the map of a round on quadratics, whose columns are the states of a basis.
-- ``algorithms.array_clients``: arrays of any library, for ``run`` and ``train``.
-- ``theory.rates.every_client``: any number of clients as one point, a mean plus a deviation, in the kernel's language.
+- ``exact.exact_clients`` computes with exact numbers, symbols or arrays, and keeps a list of the clients' values.
+  Claims in the kernel's language use it, and so does the computation of a round's matrix on quadratics.
+- ``algorithms.array_clients`` computes with arrays of any library, for ``run`` and ``train``.
+- ``theory.rates.every_client`` represents any number of clients by a mean and a deviation, in the kernel's language.
 
 This package imports only the standard library.
 """

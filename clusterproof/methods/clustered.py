@@ -24,7 +24,7 @@ def ifca(clients: Any, models: Any, *, step_size: Real, averaging: str = "gradie
 
 
 def mean_gradients(clients: Any, models: Any, chosen: Any, divisors: Any) -> Any:
-    """Return the sums of the members' gradients, divided by the number of all clients or by ``divisors``: (5)."""
+    """Return the sums of the members' gradients, divided by the number of all clients or by ``divisors``, as in (5)."""
     sent = clients.each(lambda client, own: client.gradient(own), clients.received(models, chosen))
     sums = clients.total_by(sent, chosen, models)
     if divisors is None:
@@ -107,9 +107,9 @@ def cfl_mgd_option_2(
     chosen: Any,
     delayed: bool = False,
 ) -> Any:
-    """CFL-MGD, option II: u before chi in local steps, (4) and lines 17 to 21; the members' means, (10) and line 16.
+    """CFL-MGD, option II: local steps with u before chi, (4) and lines 17 to 21; the members' means, (10) and line 16.
 
-    If ``delayed``, the two equations of line 20 follow one another as they are printed.
+    If ``delayed``, the two equations of line 20 are applied one after the other, as printed.
     """
     ends = clients.each(
         lambda client, model, buffer: client.descend_with_momentum(

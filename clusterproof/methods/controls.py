@@ -49,7 +49,7 @@ def scaffold(
 def feddyn(clients: Any, model: Any, offset: Any, linear: Any, *, step_size: Real, alpha: Real) -> Any:
     """FedDyn: Algorithm 1 of Acar, Zhao, Navarro, Mattina, Whatmough and Saligrama (2021), by gradient steps; restated.
 
-    The server keeps h, and clients the gradients of their linear terms.
+    The server keeps h, and each client keeps the gradient of its linear term.
     """
     ends = clients.each(
         lambda client, own: client.descend(model, step_size, plus=-own, pull=alpha, to=model), linear
@@ -67,7 +67,8 @@ def proxskip(
     """ProxSkip for averages (Scaffnew): Mishchenko, Malinovsky, Stich and Richtarik (2022), Algorithm 2.
 
     A round is one iteration with a given coin; the sum of the h_i is 0. We read it as Algorithm 1 of Variance Reduced
-    ProxSkip (Malinovsky, Yi and Richtarik 2022). With unbiased estimates in place of the gradients it is SProxSkip.
+    ProxSkip (Malinovsky, Yi and Richtarik 2022). With unbiased estimates in place of the gradients, the method is
+    SProxSkip.
     """
     ends = clients.each(lambda client, x, h: x - step_size * (client.gradient(x) - h), personal, controls)
     average = clients.mean(ends)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeVar
 
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 Real = Annotated[Any, float]
-"""A setting that is a real number: a float in a run, and exact or a symbol in a claim."""
+"""A setting that is a real number: a float in a run, an exact number or a symbol in a claim."""
 
 
 @dataclass(frozen=True)
@@ -21,18 +21,18 @@ class Method:
     Attributes
     ----------
     name
-        Its name on the command line.
+        Name of the method on the command line.
     rule
-        The round, a function of ``clients``, of the states in their order, and of the settings.
+        The round: a function of ``clients``, of the states in their order, and of the settings.
     states
-        Names of the states; the first is the server's ``model``, unless the clients have it.
+        Names of the states; the first is the server's ``model``, unless every client has a model of its own.
     of_clients
         States with a vector for each client.
     starts
-        Starts of the states that do not start at 0: ``"model"`` for the first state's start, or the name of a function
-        of the settings that returns a number for every entry.
+        Starts of the states that do not start at 0: ``"model"`` (the start of the first state), or a function of
+        settings that returns the number for every entry.
     averages
-        States of the server that are the mean of a state of the clients while all of them take part.
+        States of the server, each equal to the mean of a state of the clients while all clients take part.
     given
         Values that the caller of the round computes, such as a coin.
     of_each
@@ -72,7 +72,7 @@ class Method:
 
 
 METHODS: dict[Callable[..., Any], Method] = {}
-"""Every method by its round."""
+"""Every declared method, by the function of its round."""
 
 
 def method(
@@ -89,9 +89,9 @@ def method(
     Parameters
     ----------
     name, of_clients, averages, given, of_each
-        As attributes of ``Method``.
+        See the attributes of ``Method``.
     **starts
-        ``starts`` of ``Method``.
+        Starts of states, see ``starts`` of ``Method``.
     """
 
     def declare(rule: Rule) -> Rule:

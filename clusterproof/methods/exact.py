@@ -1,4 +1,4 @@
-"""The clients of a method, one after the other: in the kernel's language, for numbers, symbols, points and arrays.
+"""The clients of a method as a list, in the kernel's language: for numbers, symbols, points and arrays.
 
 A value of the clients is a list with an entry for each participant of the round, in the same order. Nothing is changed
 in place.
@@ -19,7 +19,7 @@ def add_up(values: Sequence[Any]) -> Any:
 
 
 def mean(values: Sequence[Any], weights: Sequence[Any] | None = None) -> Any:
-    """Return the sum of p_i v_i; the p_i sum to 1, and are equal if None."""
+    """Return the mean, the sum of p_i v_i; the weights p_i sum to 1, and are equal if None."""
     if weights is None:
         return add_up(values) / len(values)
     return add_up([weight * value for weight, value in zip(weights, values, strict=True)])
@@ -74,15 +74,15 @@ class ExactClient:
     Attributes
     ----------
     gradient
-        The gradient of its loss, a function of a model.
+        Gradient of the client's loss, a function of a model.
     steps
-        Number of its local steps (K).
+        Number of local steps of the client (K).
     loss
-        Its loss, a function of a model.
+        Loss of the client, a function of a model.
     product
-        Its Hessian at a model times a vector, a function of both.
+        Product of the loss's Hessian with a vector, a function of a model and the vector.
     path, path_with_momentum, pulled
-        Functions that make the local steps of a gradient (``descend``, ``descend_with_momentum``) and a pull.
+        The functions ``descend``, ``descend_with_momentum`` and ``pulled``, or others with the same parameters.
     """
 
     gradient: Any
@@ -123,7 +123,7 @@ class ExactClient:
         to: Any = None,
         along: Any = None,
     ) -> Any:
-        """Return the model after a number of steps other than K."""
+        """Return the model after ``count`` local steps instead of K."""
         gradient = self.gradient if along is None else along
 
         def direction(y: Any) -> Any:
@@ -184,15 +184,15 @@ class ExactClients:
     weights: Any = None
 
     def each(self, line: Any, *values: Any) -> Any:
-        """Return the results of a line for every client and its own entry of each value."""
+        """Apply one line of the method to every client and its entry of each value, and return the results."""
         return [line(*one) for one in zip(self.participants, *values, strict=True)]
 
     def map(self, line: Any, *values: Any) -> Any:
-        """Return the results of a line for every client's own entry of each value."""
+        """Apply one line of the method to every client's entry of each value, and return the results."""
         return [line(*one) for one in zip(*values, strict=True)]
 
     def to_all(self, vector: Any) -> Any:
-        """Return a vector of the server as every client receives it."""
+        """Return a list with the server's vector for each client."""
         return [vector for _ in self.participants]
 
     def mean(self, values: Any) -> Any:
@@ -204,14 +204,14 @@ class ExactClients:
         return add_up(values)
 
     def where(self, holds: Any, one: Any, other: Any) -> Any:
-        """Return the clients' first value, or the second."""
+        """Return the clients' value ``one`` if the condition ``holds``, otherwise ``other``."""
         return one if holds else other
 
     def sign(self, value: Any) -> Any:
         """Return the sign of every entry of a vector of the server."""
         return 1 * (value > 0) - 1 * (value < 0)
 
-    # ---- with a model for each cluster
+    # ---- operations with a model for each cluster
 
     def chosen(self, models: Any) -> Any:
         """Return the number of the model that each client chooses, the model of smallest loss."""
@@ -235,7 +235,7 @@ class ExactClients:
         return [add_up(own) if own else 0 * model for own, model in zip(sent, models, strict=True)]
 
     def each_cluster(self, line: Any, *values: Any) -> Any:
-        """Return the results of a line for every cluster's values."""
+        """Apply one line of the method to every cluster's entry of each value, and return the results."""
         return [line(*one) for one in zip(*values, strict=True)]
 
 
@@ -248,20 +248,20 @@ def exact_clients(
     losses: Any = None,
     products: Any = None,
 ) -> ExactClients:
-    """Return clients with these gradients as one value.
+    """Return the clients with the given gradients as one value.
 
     Parameters
     ----------
     gradients
         One gradient per participant, a function of a model.
     steps
-        Number of local steps of each (K_i).
+        Number of local steps of each participant (K_i).
     weights
         Weights p_i in a mean, with sum 1; equal if None.
     count
-        Number of all clients (N); if None, all take part.
+        Number of all clients (N); if None, all clients take part.
     losses, products
-        As ``loss`` and ``product`` of ``ExactClient``, one for each.
+        One ``loss`` and one ``product`` per participant, see ``ExactClient``.
     """
     size = len(gradients)
     participants = [

@@ -29,8 +29,9 @@ def fedbcd(
 ) -> Any:
     """FedBCD: Wu, Li, Wang, Chang and Ding (2021), with one server; restated.
 
-    The server keeps the mean of the last x_i of all devices, and moves z to it. Local losses have the penalty mu / 2
-    ||x_i - z||^2 if ``penalised``; else as many steps x_i <- x_i - a (x_i - z) follow. ``strength`` is mu or a.
+    The server keeps the mean of the last x_i of all clients, and moves z to this mean. Local losses have the penalty
+    mu / 2 ||x_i - z||^2 if ``penalised``; otherwise as many steps x_i <- x_i - a (x_i - z) follow. ``strength`` is mu
+    or a.
     """
 
     def steps(client: Any, own: Any) -> Any:
@@ -84,7 +85,7 @@ def pfedme(
 ) -> Any:
     """pFedMe: Algorithm 1 of T. Dinh, Tran and Nguyen (2020), with proximal points by gradient steps; restated.
 
-    theta continues between outer steps, or ``"restarts"`` at w.
+    ``theta`` continues from its last value in the next outer step, or ``"restarts"`` at w.
     """
 
     def outer_steps(client: Any) -> Any:

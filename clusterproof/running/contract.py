@@ -18,12 +18,12 @@ TARGETS = ("clusters", "pooled", "clients")
 
 @dataclass(frozen=True)
 class Guard:
-    """Checks of an algorithm's answers on one task; each raises ``InvalidArgument`` for a wrong answer.
+    """Checks of the values that an algorithm returns on one task; each raises ``InvalidArgument`` for a wrong value.
 
     Attributes
     ----------
     argument, name
-        Named in messages: the argument with which the user chose the algorithm, and its value.
+        For messages: name of the argument with which the user chose the algorithm, and its value.
     leading
         Replicate axes of the models.
     library
@@ -50,7 +50,7 @@ class Guard:
         return int(count)
 
     def check_models(self, method: str, models: Any, shape: tuple[int, ...]) -> None:
-        """Require models of the given shape, without the leading axes, from a method."""
+        """Require that a method returns models of the given shape; ``shape`` omits the leading axes."""
         given, wanted = self._form(models), (*self.leading, *shape)
         typed = "" if self.dtype is None else f" of type {self.dtype}"
         if given != f"{wanted}{typed}":
@@ -62,21 +62,21 @@ class Guard:
             raise self._refused(rule, "keep their shape and type")
 
     def check_state(self, method: str, state: Any, kind: type[State], shape: tuple[int, ...]) -> None:
-        """Require a state of a class, with models of a shape, from a method."""
+        """Require that a method returns a state of the given class, with models of the given shape."""
         if type(state) is not kind:
             rule = f"must return a {kind.__name__} from `{method}`, not {type(state).__name__}"
             raise self._refused(rule, "return the class that `initialise` has as annotation")
         self.check_models(method, state.models, shape)
 
     def check_round(self, before: State, after: Any, clients: int, models: int) -> None:
-        """Require a state of the same kind as before the round, with one cluster for each participant.
+        """Require that a round returns a state of the same class, with one cluster for each participant.
 
         Parameters
         ----------
         before, after
             States before and after the round.
         clients, models
-            Exclusive upper limits of the participants' indices and of their models' indices.
+            Upper limits (exclusive) of the participants' indices, and of the indices of their models.
         """
         self.check_state("step", after, type(before), tuple(before.models.shape)[len(self.leading) :])
         remedy = (
@@ -105,14 +105,14 @@ class Guard:
             raise self._refused(rule, remedy)
 
     def check_unwritten(self, state: State, copies: Mapping[str, np.ndarray]) -> None:
-        """Require that the arrays of a state equal the result of ``copy_arrays`` before the round."""
+        """Require that the arrays of a state equal their copies from before the round, see ``copy_arrays``."""
         name = written(state, copies)
         if name is not None:
             rule = f"must leave the state that `step` is given unchanged, and writes into its `{name}`"
             raise self._refused(rule, "compute a new array, such as x = x - step in place of x -= step")
 
     def _form(self, array: Array, typed: bool = False) -> str:
-        """Describe an array by its shape, and its type if types matter; by its class if another library made it."""
+        """Describe an array by its shape (and type, if types are checked), or by its class if that is wrong."""
         if not isinstance(array, self.library):
             return type(array).__name__
         values: Array = array  # an array of the library; its class has no static type

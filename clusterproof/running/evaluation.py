@@ -21,7 +21,7 @@ class ClientAccuracies:
     server_model
         Accuracy of the model that the server has for the client, before local training.
     after_local_training
-        Accuracy of that model after the client's next local training.
+        Accuracy of the same model after the client's next local training.
     """
 
     server_model: np.ndarray

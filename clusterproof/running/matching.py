@@ -1,4 +1,4 @@
-"""Matching of models to clusters: clusters have no names, so starts or choices decide which model belongs to which."""
+"""Matching of models to clusters: the starts or the clients' choices decide which model belongs to which cluster."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clusterproof.running.trace import Trace, distances
 
 
 def matched(costs: np.ndarray) -> np.ndarray:
-    """Return the cluster of each model, (P,), with least total cost; models keep their places in a tie.
+    """Return the cluster of each model, (P,), for the least total cost; in a tie, model i belongs to cluster i.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ def matched(costs: np.ndarray) -> np.ndarray:
     same = np.arange(len(costs))
     if (costs[same, same] == costs.min(axis=-1)).all():
         return same
-    from scipy.optimize import linear_sum_assignment  # takes 0.3 s, which other runs do not need
+    from scipy.optimize import linear_sum_assignment  # this import takes 0.3 s, and most runs do not need it
 
     _, found = linear_sum_assignment(costs)
     least, kept = costs[same, found].sum(), costs[same, same].sum()
@@ -28,14 +28,14 @@ def matched(costs: np.ndarray) -> np.ndarray:
 
 
 def in_order_of_clusters(trace: Trace, optima: np.ndarray) -> Trace:
-    """Return a run with its models in the order of the clusters whose optima are nearest to their starts.
+    """Reorder the models of a run, so that model p started nearest to the optimum of cluster p.
 
-    Only the start decides, so that a run that loses a cluster does not hide it.
+    Only the starts matter, so that the new order does not hide the loss of a cluster during the run.
 
     Parameters
     ----------
     trace
-        A run with as many models as clusters, at finite starts.
+        A run with as many models as clusters, whose starts are finite.
     optima
         Optima of the clusters, (P, d).
     """
@@ -59,19 +59,19 @@ def in_order_of_clusters(trace: Trace, optima: np.ndarray) -> Trace:
 
 
 def models_of(last: np.ndarray, labels: np.ndarray, clusters: int) -> np.ndarray:
-    """Return the cluster of each model, (R, P): its own number, unless every cluster mostly chose its own model.
+    """Return the cluster whose majority chose each model, (R, P), or the model's number without such a matching.
 
     Parameters
     ----------
     last
-        Last choices, (R, m); -1 if there was none.
+        Last choice of each client in each run, (R, m); -1 if it made none.
     labels, clusters
         The true cluster of each client, (m,), and the number of clusters (P).
     """
     found = np.tile(np.arange(clusters), (len(last), 1))
     for run, choices in enumerate(last):
         known = choices >= 0
-        chosen = np.zeros((clusters, clusters))  # how many of a cluster chose a model
+        chosen = np.zeros((clusters, clusters))  # number of a cluster's clients that chose a model
         np.add.at(chosen, (labels[known], choices[known]), 1)
         favourite = chosen.argmax(axis=1)
         if (2 * chosen.max(axis=1) > chosen.sum(axis=1)).all() and len({*favourite.tolist()}) == clusters:

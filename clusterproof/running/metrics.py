@@ -11,12 +11,12 @@ from clusterproof.common.validation import InvalidArgument
 
 
 def contingency(assignments: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Count clients by (assigned cluster, true cluster), integers (m,); absent clients (-1) are left out.
+    """Return the numbers of clients by assigned and true cluster, from integers (m,); absent clients (-1) are left out.
 
     Raises
     ------
     InvalidArgument
-        If the labels are not integers, or there are more or fewer than assignments.
+        If assignments or labels are not integers (m,), or their numbers differ.
     """
     assignments, labels = _clusters("assignments", assignments), _clusters("labels", labels)
     if assignments.shape != labels.shape:
@@ -33,8 +33,8 @@ def contingency(assignments: np.ndarray, labels: np.ndarray) -> np.ndarray:
 def cluster_count(assignments: np.ndarray) -> int:
     """Count the clusters that have clients, from integers (m,); absent clients (-1) are left out.
 
-    Purity never decreases when clusters are split, and is 1 for singletons. Report it together with this number or the
-    adjusted Rand index.
+    Purity never decreases when clusters are split, and is 1 for singletons. Report purity together with this number or
+    the adjusted Rand index.
     """
     assignments = _clusters("assignments", assignments)
     return len(np.unique(assignments[assignments >= 0]))
@@ -52,7 +52,8 @@ def _clusters(argument: str, value: Any) -> np.ndarray:
 def purity(assignments: np.ndarray, labels: np.ndarray) -> float:
     """Return the share of clients whose true cluster is the majority in their assigned cluster, in (0, 1].
 
-    ``assignments`` and ``labels`` are integers (m,); absent clients (-1) are left out. NaN if all are absent.
+    ``assignments`` and ``labels`` are integers (m,); absent clients (-1) are left out. The result is NaN if all clients
+    are absent.
     """
     table = contingency(assignments, labels)
     return float(table.max(axis=1).sum() / table.sum()) if table.size else float("nan")
@@ -62,7 +63,7 @@ def adjusted_rand_index(assignments: np.ndarray, labels: np.ndarray) -> float:
     """Return the agreement of two partitions, corrected for chance (Hubert and Arabie, 1985).
 
     Equal partitions give 1, and random ones 0 on average. The partitions are integers (m,); absent clients (-1) are
-    left out. NaN if all are absent.
+    left out. The result is NaN if all clients are absent.
     """
     table = contingency(assignments, labels).astype(float)
     if not table.size:

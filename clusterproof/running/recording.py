@@ -63,7 +63,7 @@ class Recorder:
         Raises
         ------
         InvalidArgument
-            If the state has no such field, a value is not numeric or changes its shape, or a function writes into
+            If the state lacks a requested field, a value is not numeric or changes its shape, or a function writes into
             the state.
         """
         self._models.append(np.array(to_numpy(state.models)))

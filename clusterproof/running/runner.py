@@ -46,7 +46,7 @@ def run(
     record: Sequence[str] = (),
     measure: Mapping[str, Measure] = MappingProxyType({}),
 ) -> Trace:
-    """Run ``rounds`` communication rounds from a seed.
+    """Run an algorithm on a task for ``rounds`` communication rounds.
 
     Parameters
     ----------

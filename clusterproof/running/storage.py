@@ -65,7 +65,7 @@ def save_trace(trace: Trace, folder: str | os.PathLike[str]) -> None:
     Raises
     ------
     InvalidArgument
-        If the folder is not empty, cannot be written, or polars is not installed.
+        If the folder is not empty or cannot be written, or polars is not installed.
     """
     check_instance("trace", trace, Trace, "write save_trace(trace, folder)")
     check_instance("folder", folder, str | os.PathLike, "give the path of a folder")
@@ -89,8 +89,8 @@ def load_trace(folder: str | os.PathLike[str]) -> Trace:
     Raises
     ------
     InvalidArgument
-        If a file is missing, unreadable or a link, if it differs from the file that was written (the message gives the
-        expected and the found SHA-256), or if polars is not installed.
+        If a file is missing, unreadable or a link, or if polars is not installed. If a file differs from the file that
+        was written; the message gives the expected and the found SHA-256.
     """
     import polars
 
@@ -156,7 +156,7 @@ def check_destination(folder: str | os.PathLike[str]) -> None:
     Raises
     ------
     InvalidArgument
-        If the folder is not empty, is a file, or its parent cannot be written.
+        If the folder is a file or not empty, or its parent cannot be written.
     """
     name = os.fspath(folder)
     with naming_folder("out", folder):

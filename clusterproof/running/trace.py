@@ -36,8 +36,8 @@ class Trace:
     labels
         The true cluster of each client, (m,).
     settings
-        Algorithm, task, rounds, seed and replicates, as plain JSON values; ``target``, the minimisers from which the
-        errors are distances; ``dynamics`` if the algorithm implements the recursion of another class.
+        Algorithm, task, rounds, seed and replicates, as plain JSON values. ``target`` names the minimisers from which
+        the errors are distances. ``dynamics`` is present if the algorithm follows the recursion of another class.
     recorded
         Fields of the state that ``run(record=...)`` names, before the first and after each round,
         (rounds + 1, ...) with the shape of the field.
@@ -61,7 +61,7 @@ class Trace:
 
     @property
     def last_assignments(self) -> np.ndarray:
-        """The cluster each client chose when it last took part, (replicates, m); -1 if never."""
+        """The cluster that each client chose when it last took part, (replicates, m); -1 if it never took part."""
         last = np.full(self.assignments.shape[1:], -1, dtype=np.int64)
         for assignment in self.assignments:
             last = np.where(assignment >= 0, assignment, last)
@@ -97,7 +97,7 @@ class Trace:
 
     @property
     def _facts(self) -> dict[str, str]:
-        """Summary of the run; medians over replicates."""
+        """Summary of the run, with medians over replicates."""
         facts = {"rounds": str(self.rounds)}
         if self.models.ndim == 4:
             facts["replicates"] = str(self.models.shape[1])
@@ -133,7 +133,7 @@ class Trace:
         bounds
             Bounds by name, such as ``{"Lemma 1": values}``: a number, or one for each round and the start.
         width, caption, title, labels
-            As for ``clusterproof.figures.style.Appearance``.
+            See ``clusterproof.figures.style.Appearance``.
 
         Returns
         -------
@@ -186,7 +186,7 @@ class Trace:
 
 
 def distances(models: np.ndarray, references: np.ndarray) -> np.ndarray:
-    """Return the distance of each model (..., P, d) to its reference (Q, d), or to the nearest if P != Q, (..., P)."""
+    """Return the distances (..., P) of models (..., P, d) to their references (Q, d), to the nearest if P != Q."""
     if models.shape[-2] == len(references):
         return np.asarray(np.linalg.norm(models - references, axis=-1))
     to_each = [np.linalg.norm(models - reference, axis=-1) for reference in references]

@@ -1,6 +1,6 @@
-"""Losses and gradients of Gaussian linear regression by drawing every row: the reference.
+"""Losses and gradients of Gaussian linear regression from drawn samples, as a reference for ``exact_law``.
 
-Cost and memory grow with the number of samples; ``exact_law`` draws from the same law without drawing the rows.
+Cost and memory grow with the number of samples; ``exact_law`` draws from the same law without drawing the samples.
 """
 
 from __future__ import annotations

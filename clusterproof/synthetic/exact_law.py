@@ -1,20 +1,20 @@
 """Losses and gradients of Gaussian linear regression, exactly in law, without drawing the data.
 
-A client of cluster q holds n rows (x, y) with x ~ N(0, Sigma) and y = x . theta_q + s eps. The
-residuals of the models chi_1 .. chi_P on one row are jointly Gaussian with covariance
+A client of cluster q holds n samples (x, y) with x ~ N(0, Sigma) and y = x . theta_q + s eps. The residuals of the
+models chi_1 .. chi_P on one sample are jointly Gaussian with covariance
 
     K = s^2 11' + D Sigma D',          row p of D is theta_q - chi_p,
 
-so that the matrix of their inner products over the n rows is Wishart(n, K): the losses are its diagonal over 2n. Take a
-model with displacement delta = chi - theta_q and residual variance tau^2 = s^2 + delta' Sigma delta. The gradient of a
-fresh batch is
+so that the matrix of their inner products over the n samples is Wishart(n, K): the losses are its diagonal over 2n.
+Take a model with displacement delta = chi - theta_q and residual variance tau^2 = s^2 + delta' Sigma delta. The
+gradient of a fresh batch is
 
     g = (1/n) Sigma^(1/2) [ tau sqrt(c) z + w (c - sqrt(c) w.z / (tau + s)) ],   w = Sigma^(1/2) delta
 
-with c ~ chi^2_n and z ~ N(0, I): O(d) work for every n. The sum over k clients at one model has the same law with k n
-degrees of freedom, so that a cluster of any size costs one draw. Derivation: the residuals r_j are N(0, tau^2). Given
-them, x_j has mean Sigma delta r_j / tau^2 and covariance Sigma - Sigma delta delta' Sigma / tau^2. The root of this
-covariance is Sigma^(1/2) times a rank-one change of the identity.
+with c ~ chi^2_n and z ~ N(0, I). This takes O(d) work for every n. The sum over k clients at one model has the same law
+with k n degrees of freedom, so that a cluster of any size costs one draw. Derivation: the residuals r_j are N(0,
+tau^2). Given them, x_j has mean Sigma delta r_j / tau^2 and covariance Sigma - Sigma delta delta' Sigma / tau^2. The
+root of this covariance is Sigma^(1/2) times a rank-one change of the identity.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from clusterproof.synthetic.covariance import Covariances
 def residual_covariance(
     models: np.ndarray, optima: np.ndarray, covariances: Covariances, noise: float
 ) -> np.ndarray:
-    """Return the covariance K of the residuals of all models on one row of each cluster's data, (..., Q, P, P).
+    """Return the covariance K of the residuals of all models on one sample of each cluster's data, (..., Q, P, P).
 
     ``models`` are (..., P, d) and ``optima`` the true parameters (Q, d); noise is the standard deviation s.
     """
@@ -77,8 +77,8 @@ def draw_losses(
 ) -> np.ndarray:
     """Draw the losses of all models, half mean squared residuals (..., k, P), on a fresh batch of each client.
 
-    ``covariance`` (..., Q, P, P) has the residual covariances of the true clusters, ``labels`` (..., k) the
-    clients' clusters; a batch has ``samples`` rows (n).
+    ``covariance`` (..., Q, P, P) has the residual covariances of the true clusters, ``labels`` (..., k) the clients'
+    clusters; a batch has n samples.
     """
     size = covariance.shape[-1]
     root = semidefinite_cholesky(covariance)
@@ -111,7 +111,7 @@ def draw_gradients(
     root_displacements
         w = Sigma^(1/2) (chi - theta), (..., d).
     noise, samples
-        Standard deviation s of the noise, and rows in a batch (n).
+        Standard deviation s of the noise, and samples in a batch (n).
     batches
         Number of clients whose gradients each row adds up, integers (...) or one integer.
     """
@@ -133,8 +133,8 @@ def draw_moments(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Draw Z'Z/n, Z'e/n and e'e/n of n standard normal rows (z, e), by Bartlett's method for every n.
 
-    All losses and gradients of one batch are functions of these, at any number of models. The results are (*shape, d,
-    d), (*shape, d) and (*shape,).
+    All losses and gradients of one batch are functions of these moments, at any number of models. The results are
+    (*shape, d, d), (*shape, d) and (*shape,).
     """
     triangle = _draw_matrix(shape, dimension + 1, samples, generator)
     moments = triangle @ np.swapaxes(triangle, -1, -2) / samples

@@ -25,25 +25,25 @@ from clusterproof.synthetic.mixture import (
 class LogCoshMixture(Mixture):
     """Clients with f(chi; y) = psi(chi - theta_p) + y . (chi - theta_p), y ~ N(0, nu^2 I / d).
 
-    psi(u) = sum_j L u_j^2 / 2 - (L - mu) w^2 log cosh(u_j / w): curvature mu at the optimum and L
-    far away, so that no quadratic approximates a run from a distant start. L is 1.
+    The curvature of psi(u) = sum_j L u_j^2 / 2 - (L - mu) w^2 log cosh(u_j / w) is mu at the optimum and L far away. No
+    quadratic therefore approximates a run from a distant start. L is 1.
 
     Parameters
     ----------
     optima
-        theta_p = chi*_p, (P, d).
+        Optima theta_p = chi*_p, (P, d).
     valley_curvature
-        mu, in (0, 1]: the curvature at the optimum.
+        Curvature at the optimum (mu), in (0, 1].
     width
-        w, positive: the scale on which the curvature changes.
+        Scale on which the curvature changes (w), positive.
     noise
-        nu, at least 0: root of the gradient's total variance on one row, everywhere.
+        Root of the gradient's total variance on one sample (nu), the same everywhere, at least 0.
     labels
         True cluster of each client, integers (m,).
     samples
-        Rows that a client uses for one purpose in one round (n').
+        Samples that a client uses for one purpose in one round (n').
     data
-        ``"fresh"``: new rows for each round and purpose; ``"population"``: the expected loss.
+        ``"fresh"`` draws new samples for each round and purpose, ``"population"`` uses the expected loss.
 
     Raises
     ------
@@ -93,21 +93,21 @@ class LogCoshMixture(Mixture):
         Parameters
         ----------
         clusters, clients, dimension
-            P, m and d.
+            Numbers of clusters (P), of clients (m) and of parameters (d).
         condition_number
-            kappa = L / mu, at least 1.
+            Condition number kappa = L / mu, at least 1.
         width
-            w, positive: the scale on which the curvature changes.
+            Scale on which the curvature changes (w), positive.
         noise
-            nu, at least 0: root of the gradient's total variance on one row.
+            Root of the gradient's total variance on one sample (nu), at least 0.
         samples
-            Rows that a client uses for one purpose in one round (n').
+            Samples that a client uses for one purpose in one round (n').
         data
-            "fresh": new rows for each round and purpose; "population": the expected loss.
+            "fresh" draws new samples for each round and purpose, "population" uses the expected loss.
         separation
-            Delta, positive.
+            Smallest distance of two clusters' optima (Delta), positive.
         proportions
-            l_p. If None, equal.
+            Shares of the clients in the clusters (l_p). If None, they are equal.
         seed
             Seed of the optima.
 
@@ -130,12 +130,12 @@ class LogCoshMixture(Mixture):
 
     @property
     def smoothness(self) -> float:
-        """L = 1."""
+        """Smoothness L = 1."""
         return 1.0
 
     @property
     def strong_convexity(self) -> float:
-        """mu, the curvature at the optimum."""
+        """Strong convexity mu, the curvature at the optimum."""
         return float(self.valley_curvature)
 
     @property
@@ -149,7 +149,7 @@ class LogCoshMixture(Mixture):
         return np.asarray((low + high) / 2)
 
     def expected_loss(self, model: np.ndarray, cluster: int) -> np.ndarray:
-        """psi(chi - theta_p) for models (..., d)."""
+        """Return psi(chi - theta_p) for models (..., d)."""
         offset = model - self.optima[cluster]
         scaled = np.abs(offset) / self.width
         # log cosh x = x + log(1 + exp(-2x)) - log 2 does not overflow
@@ -162,19 +162,19 @@ class LogCoshMixture(Mixture):
         return self._gradient(model - self.optima[cluster])
 
     def loss_variance(self, model: np.ndarray, cluster: int) -> np.ndarray:
-        """sigma^2(chi) = nu^2 ||chi - theta_p||^2 / d on one row, for models (..., d)."""
+        """Return sigma^2(chi) = nu^2 ||chi - theta_p||^2 / d, the loss's variance on a sample, for models (..., d)."""
         offset = model - self.optima[cluster]
         return np.asarray(self.noise**2 * (offset**2).sum(axis=-1) / self.dimension)
 
     def gradient_variance(self, model: np.ndarray, cluster: int) -> float:
-        """v^2(chi) = nu^2 on one row, at every model."""
+        """Return v^2(chi) = nu^2, the gradient's variance on one sample, at every model."""
         return float(self.noise) ** 2
 
     def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
         """Return the exact probability that a wrong model's loss is at most the true model's, (..., P).
 
-        The losses' difference is Gaussian with the expected gap as mean and standard deviation
-        nu ||chi_p - chi_q|| / sqrt(d n'). See ``RegressionMixture``; entry p is 0.
+        The losses' difference is Gaussian with the expected gap as mean and standard deviation nu ||chi_p - chi_q|| /
+        sqrt(d n'). Entry p is 0.
         """
         from scipy.special import ndtr
 
@@ -251,7 +251,7 @@ class LogCoshMixture(Mixture):
     def _mean_rows(
         self, shape: tuple[int, ...], batches: np.ndarray | int, generator: np.random.Generator
     ) -> np.ndarray:
-        """Return the mean of y over batches * n' rows; zero for no rows."""
+        """Return the mean of y over batches * n' samples; zero for no samples."""
         if self.data == "population":
             return np.zeros(shape)
         count = np.asarray(batches) * float(self.samples) * self.dimension

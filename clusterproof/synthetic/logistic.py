@@ -25,13 +25,13 @@ from clusterproof.synthetic.mixture import (
 class LogisticMixture(Mixture):
     """Clients with f(chi; x, y) = log(1 + exp(-y x . chi)) + ridge ||chi||^2 / 2.
 
-    The law D_p of a cluster is uniform on finitely many rows, so that its expected loss is a
-    finite sum and its optimum is known to rounding error.
+    The law D_p of a cluster is uniform on finitely many samples, so that its expected loss is a finite sum and its
+    optimum is known to rounding error.
 
     Parameters
     ----------
     features
-        Rows x of each cluster's law, (P, N, d).
+        Samples x of each cluster's law, (P, N, d).
     targets
         y in {-1, 1}, (P, N).
     ridge
@@ -39,9 +39,9 @@ class LogisticMixture(Mixture):
     labels
         True cluster of each client, integers (m,).
     samples
-        Rows that a client draws, with replacement, for one purpose in one round (n').
+        Samples that a client draws, with replacement, for one purpose in one round (n').
     data
-        ``"fresh"`` draws new rows for each round and purpose, ``"population"`` uses all of D_p.
+        ``"fresh"`` draws new samples for each round and purpose, ``"population"`` uses all of D_p.
 
     Raises
     ------
@@ -94,20 +94,19 @@ class LogisticMixture(Mixture):
         Parameters
         ----------
         clusters, clients, dimension
-            P, m and d.
+            Numbers of clusters (P), of clients (m) and of parameters (d).
         condition_number
-            The guaranteed kappa = L / mu, greater than 1: sets the ridge.
+            Guaranteed condition number kappa = L / mu, greater than 1; it determines the ridge.
         signal
-            Norm of the parameter that generates the targets; a larger one separates the
-            clusters more.
+            Norm of the parameter that generates the targets; a larger norm separates the clusters more.
         support
-            Rows of each cluster's law (N).
+            Samples of each cluster's law (N).
         samples
-            Rows that a client uses for one purpose in one round (n').
+            Samples that a client uses for one purpose in one round (n').
         data
-            "fresh": new rows for each round and purpose; "population": all rows of the cluster's law.
+            "fresh" draws new samples for each round and purpose, "population" uses all samples of the cluster's law.
         proportions
-            l_p. If None, equal.
+            Shares of the clients in the clusters (l_p). If None, they are equal.
 
         Raises
         ------
@@ -136,21 +135,21 @@ class LogisticMixture(Mixture):
 
     @classmethod
     def numbers_held(cls, sizes: Mapping[str, int]) -> int:
-        """The points of each cluster's support."""
+        """Return the number of entries in the samples of all clusters' laws."""
         return sizes["clusters"] * sizes["support"] * sizes["dimension"]
 
     @cached_property
     def smoothness(self) -> float:
-        """L, an upper bound on the curvature everywhere, ridge + lambda_max(X'X / N) / 4."""
+        """Upper bound L on the curvature everywhere, ridge + lambda_max(X'X / N) / 4."""
         return float(self.ridge + _largest_curvature(self.features))
 
     @property
     def strong_convexity(self) -> float:
-        """mu, a lower bound on the curvature everywhere, which is the ridge."""
+        """Lower bound mu on the curvature everywhere, which is the ridge."""
         return float(self.ridge)
 
     def _cluster_optima(self) -> np.ndarray:
-        """Return the minimisers of the clusters' losses by Newton's method, gradient norm below 1e-13, (P, d)."""
+        """Return the minimisers of the clusters' losses by Newton's method, to a gradient norm below 1e-13, (P, d)."""
         uniform = np.full(self.features.shape[1], 1 / self.features.shape[1])
         return np.stack(
             [
@@ -167,13 +166,13 @@ class LogisticMixture(Mixture):
         return _newton(rows, weights, self.ridge)
 
     def point_losses(self, models: np.ndarray, cluster: int) -> np.ndarray:
-        """Return the losses of models (..., d) on every row of a cluster's law, (..., N)."""
+        """Return the losses of models (..., d) on every sample of a cluster's law, (..., N)."""
         margins = self.targets[cluster] * (models @ self.features[cluster].T)
         penalty = 0.5 * self.ridge * (models**2).sum(axis=-1)
         return np.asarray(np.logaddexp(0.0, -margins) + penalty[..., None])
 
     def expected_loss(self, model: np.ndarray, cluster: int) -> np.ndarray:
-        """phi_p(chi) for models (..., d)."""
+        """Return phi_p(chi) for models (..., d)."""
         return np.asarray(self.point_losses(model, cluster).mean(axis=-1))
 
     def expected_gradient(self, model: np.ndarray, cluster: int) -> np.ndarray:
@@ -182,11 +181,11 @@ class LogisticMixture(Mixture):
         return self._weighted_gradient(model, cluster, uniform)
 
     def loss_variance(self, model: np.ndarray, cluster: int) -> np.ndarray:
-        """sigma^2(chi): variance of the loss on one row, for models (..., d)."""
+        """Return sigma^2(chi), the variance of the loss on one sample, for models (..., d)."""
         return np.asarray(self.point_losses(model, cluster).var(axis=-1))
 
     def gradient_variance(self, model: np.ndarray, cluster: int) -> float:
-        """v^2(chi): expected squared distance of one row's gradient from its mean, at one model (d,)."""
+        """Return v^2(chi), the expected squared distance of one sample's gradient from its mean, at one model (d,)."""
         margins = self.targets[cluster] * (self.features[cluster] @ model)
         derivatives = -self.targets[cluster] * _sigmoid(-margins)
         return float((derivatives[:, None] * self.features[cluster]).var(axis=0).sum())
@@ -250,12 +249,12 @@ class LogisticMixture(Mixture):
 
     @property
     def stored_samples(self) -> int:
-        """Number of rows of a cluster's law (N); each of its clients has all of them.
+        """Number of samples in a cluster's law (N); every client of the cluster has all of them.
 
         Raises
         ------
         InvalidArgument
-            If the clients draw fresh rows.
+            If the clients draw fresh samples.
         """
         if self.data != "population":
             rule = "must be 'population' where a client's rows are reshuffled"
@@ -263,7 +262,7 @@ class LogisticMixture(Mixture):
         return int(self.features.shape[1])
 
     def sample_gradients(self, points: np.ndarray, clients: np.ndarray, samples: np.ndarray) -> np.ndarray:
-        """Return the gradients of one row of each client, integers (..., k), at its point, (..., k, d)."""
+        """Return the gradients (..., k, d) of one sample of each client, number ``samples`` (..., k), at its point."""
         labels = self.labels[clients]
         row, target = self.features[labels, samples], self.targets[labels, samples]
         margins = target * (row * points).sum(axis=-1)
@@ -272,7 +271,7 @@ class LogisticMixture(Mixture):
     def accuracies(self, points: np.ndarray, clients: np.ndarray) -> np.ndarray:
         """Return the probability that the sign of x . chi is y, at one point per client, (..., k, d): (..., k).
 
-        If x . chi = 0, the model predicts no sign, and the row counts as wrong.
+        If x . chi = 0, the model predicts no sign, and the sample counts as wrong.
         """
         labels = self.labels[clients]
         result = np.zeros(np.broadcast_shapes(points.shape[:-1], labels.shape))
@@ -282,7 +281,7 @@ class LogisticMixture(Mixture):
         return result
 
     def _draw_weights(self, shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
-        """Return the share of each row in a batch drawn with replacement, (*shape, N) or (N,)."""
+        """Return the share of each sample in a batch drawn with replacement, (*shape, N) or (N,)."""
         size = self.features.shape[1]
         if self.data == "population":
             return np.full((*shape, size), 1 / size)
@@ -308,7 +307,7 @@ def _largest_curvature(features: np.ndarray) -> float:
 
 
 def _newton(rows: np.ndarray, weights: np.ndarray, ridge: float) -> np.ndarray:
-    """Minimise sum_n weights_n log(1 + exp(-rows_n . chi)) + ridge ||chi||^2 / 2, damped Newton.
+    """Minimise sum_n weights_n log(1 + exp(-rows_n . chi)) + ridge ||chi||^2 / 2 by damped Newton steps.
 
     The step is halved until the loss does not rise. The loss is strongly convex and behaves like a self-concordant
     function, so that the iteration reaches the quadratic phase and then rounding error.

@@ -1,8 +1,8 @@
 """Exact probability that a client prefers a wrong model, for Gaussian linear regression.
 
-The residuals of two models on one row are Gaussian with covariance ((a, c), (c, b)). After a rotation to independence,
-the comparison of two mean squares is an F variable with n and n degrees of freedom. Source: audit of CFL-MGD, Lemma 1.
-The tests check it by inverting characteristic functions.
+The residuals of two models on one sample are Gaussian with covariance ((a, c), (c, b)). After a rotation to
+independence, the comparison of two mean squares is an F variable with n and n degrees of freedom. Source: audit of
+CFL-MGD, Lemma 1. The tests check it by inverting characteristic functions.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from clusterproof.common import InvalidArgument
 
 
 def pairwise_error(own: Any, other: Any, cross: Any, samples: int) -> np.ndarray:
-    """Return the probability that the true model's loss is at least the other's on ``samples`` fresh rows (n').
+    """Return the probability that the true model's loss is at least the other's on ``samples`` fresh samples (n').
 
     ``own`` and ``other`` are the residual variances of the two models, and ``cross`` is their covariance. The
-    probability is P(F >= (Q + A) / (Q - A)) with A = other - own and Q^2 = (own + other)^2 - 4 cross^2. It is 1 if the
-    two losses are equal with certainty.
+    probability is P(F >= (Q + A) / (Q - A)) with A = other - own and Q^2 = (own + other)^2 - 4 cross^2. The probability
+    is 1 if the two losses are equal with certainty.
     """
     from scipy.special import betainc
 
@@ -43,9 +43,9 @@ def worst_case_threshold(
 ) -> float:
     """Return the threshold rho of the F variable at the worst pair of models within ``radius``.
 
-    With a = sqrt(L) B and b = sqrt(mu) (Delta - B), it is (s^2 + b^2) / (s^2 + a^2) if s^2 <= a b. Otherwise it is (1 +
-    u) / (1 - u) with u = (b - a) / r, r^2 = (b - a)^2 + 4 s^2. It is infinite for exact models without noise, for which
-    no client errs.
+    With a = sqrt(L) B and b = sqrt(mu) (Delta - B), rho is (s^2 + b^2) / (s^2 + a^2) if s^2 <= a b. Otherwise rho is
+    (1 + u) / (1 - u) with u = (b - a) / r, r^2 = (b - a)^2 + 4 s^2. It is infinite for exact models without noise,
+    because then no client errs.
 
     Raises
     ------
@@ -76,8 +76,8 @@ def worst_case_error(
 ) -> float:
     """Return the largest pairwise error over all models within ``radius`` B of their optima (pi_F).
 
-    The features' covariance has eigenvalues from mu to L; Delta is the smallest distance of two true parameters,
-    s the standard deviation of the noise, n' the rows in the batch.
+    The features' covariance has eigenvalues from mu to L; Delta is the smallest distance of two true parameters, s the
+    standard deviation of the noise, n' the samples in the batch.
 
     Raises
     ------

@@ -33,7 +33,7 @@ class Mixture(Task):
     """The true cluster of each client, integers (m,)."""
 
     call: ClassVar[str | None] = None
-    """A call that makes the task, on one line: the repr of tasks that strategies draw."""
+    """A call on one line that makes the task; it is the repr of tasks that strategies draw."""
 
     optima: np.ndarray
     """Minimisers chi*_p of the clusters' expected losses, (P, d)."""
@@ -55,7 +55,7 @@ class Mixture(Task):
 
     @abstractmethod
     def expected_loss(self, model: np.ndarray, cluster: int) -> np.ndarray:
-        """Expected loss phi_p of models (..., d) in a cluster, (...)."""
+        """Return the expected loss phi_p of models (..., d) in a cluster, (...)."""
 
     @abstractmethod
     def expected_gradient(self, model: np.ndarray, cluster: int) -> np.ndarray:
@@ -119,7 +119,7 @@ class Mixture(Task):
 
     @property
     def _facts(self) -> dict[str, object]:
-        """The sizes, and every parameter that is a number or a text."""
+        """Sizes of the task, and every parameter that is a number or a text."""
         facts: dict[str, object] = {
             "clusters": self.clusters,
             "clients": self.clients,
@@ -182,7 +182,7 @@ class Mixture(Task):
         return 0.25 * self.separation / math.sqrt(self.condition_number)
 
     def reference_optima(self, target: str) -> np.ndarray:
-        """Return the minimisers of the clusters, of the pooled loss or of the clients."""
+        """Return the optima of the clusters, of the pooled loss or of the clients."""
         return {
             "clusters": lambda: self.optima,
             "pooled": lambda: self.pooled_optimum[None, :],
@@ -213,7 +213,7 @@ def one_line(code: str) -> str:
 
 
 def _parameters(task: Any) -> list[Any]:
-    """Fields of a task that its constructor takes."""
+    """Return the fields of a task that its constructor takes."""
     return [field for field in fields(task) if field.init] if is_dataclass(task) else []
 
 
@@ -226,7 +226,7 @@ def _plain(task: Any, parameter: Any) -> Any:
 
 
 def check_samples(samples: Any) -> None:
-    """Raise ``InvalidArgument`` unless ``samples`` is a valid number of rows per client, round and purpose."""
+    """Raise ``InvalidArgument`` unless ``samples`` is a valid number of samples per client, round and purpose."""
     remedy = "give the rows a client uses in a round"
     check_count("samples", samples, at_least=1, at_most=2**53, remedy=remedy)
 
@@ -249,7 +249,7 @@ def check_random(
 
 
 def read_array(argument: str, value: Any, axes: str, remedy: str) -> np.ndarray:
-    """Read a finite floating array whose axes, none of them empty, have the given names, such as ``"P, d"``.
+    """Read a finite floating array with nonempty axes of the given names, such as ``"P, d"``.
 
     Raises
     ------
@@ -288,7 +288,7 @@ def check_labels(labels: Any, clusters: int | None = None) -> np.ndarray:
 def make_labels(clients: int, clusters: int, proportions: Any = None) -> np.ndarray:
     """Return sorted labels (m,) of m clients in P clusters with given proportions, at least one client each.
 
-    ``proportions`` are l_p, P positive numbers (rescaled to sum to 1). If None, equal.
+    ``proportions`` are l_p, P positive numbers (rescaled to sum to 1). If None, they are equal.
 
     Raises
     ------

@@ -28,9 +28,9 @@ class NoisyQuadraticMixture(ExactQuadratics):
     hessians
         Symmetric positive definite A_i, (m, d, d).
     centers
-        c_i, (m, d).
+        Centres c_i, (m, d).
     covariance
-        Sigma, symmetric positive semidefinite, (d, d), in squared units of a gradient.
+        Covariance Sigma of a gradient, symmetric positive semidefinite, (d, d), in squared units of a gradient.
     labels
         True cluster of each client, integers (m,).
 
@@ -83,17 +83,17 @@ class NoisyQuadraticMixture(ExactQuadratics):
         Parameters
         ----------
         clusters, clients, dimension
-            P, m and d.
+            Numbers of clusters (P), of clients (m) and of parameters (d).
         condition_number
-            kappa = L / mu, at least 1.
+            Condition number kappa = L / mu, at least 1.
         separation
             Smallest distance of two clusters' optima (Delta), positive.
         spread
-            Standard deviation of the clients' centres around their cluster's optimum, each coordinate.
+            Standard deviation of the clients' centres around their cluster's optimum, in each coordinate.
         noise
             sqrt(tr Sigma), the standard deviation of a gradient, at least 0.
         proportions
-            l_p. If None, equal.
+            Shares of the clients in the clusters (l_p). If None, they are equal.
         seed
             Seed of optima, rotations and centres.
 
@@ -124,7 +124,7 @@ class NoisyQuadraticMixture(ExactQuadratics):
         return super().loss_variance(model, cluster) + float(noise)
 
     def gradient_variance(self, model: np.ndarray, cluster: int) -> float:
-        """Expected squared distance of a client's gradient from the cluster's at one model (d,)."""
+        """Return the expected squared distance of a client's gradient from the cluster's gradient at one model (d,)."""
         return super().gradient_variance(model, cluster) + float(np.trace(self.covariance))
 
     def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Serve a numpy task to an algorithm that computes with another array library."""
+"""Tasks that serve a numpy task to an algorithm that computes with another array library."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clusterproof.synthetic.wrapped import WrappedTask
 
 
 def _served(name: str) -> Callable[..., Any]:
-    """Return the method that calls the task's method of that name and converts arguments and results."""
+    """Return a method that calls the task's method ``name`` and converts arguments and results."""
 
     def method(self: OnArrays, *arguments: Any, **options: Any) -> Any:
         given = (to_numpy(value) if is_array_api_obj(value) else value for value in arguments)
@@ -59,7 +59,7 @@ class OnArrays(WrappedTask):
 
     @property
     def samples(self) -> int | None:
-        """Number of rows of a batch; None if the task has no such number."""
+        """Number of samples of a batch; None if the task has no such number."""
         samples: int | None = getattr(self.task, "samples", None)
         return samples
 

@@ -36,7 +36,7 @@ class ExactQuadratics(Mixture):
     """Symmetric positive definite A_i, (m, d, d)."""
 
     centers: np.ndarray
-    """c_i, (m, d)."""
+    """Centres c_i, (m, d)."""
 
     def __post_init__(self) -> None:
         """Validate and normalise the arguments."""
@@ -68,7 +68,7 @@ class ExactQuadratics(Mixture):
 
     @classmethod
     def numbers_held(cls, sizes: Mapping[str, int]) -> int:
-        """Hessian of each client."""
+        """Return the number of entries in the Hessians of all clients."""
         return sizes["clients"] * sizes["dimension"] ** 2
 
     @cached_property
@@ -78,7 +78,7 @@ class ExactQuadratics(Mixture):
         return np.stack([self.hessians[self.labels == cluster].mean(axis=0) for cluster in range(count)])
 
     def _cluster_optima(self) -> np.ndarray:
-        """(sum A_i)^-1 sum A_i c_i over the clients of each cluster, (P, d)."""
+        """Return (sum A_i)^-1 sum A_i c_i over the clients of each cluster, (P, d)."""
         weighted = np.einsum("mij,mj->mi", self.hessians, self.centers)
         right = np.stack(
             [weighted[self.labels == cluster].mean(axis=0) for cluster in range(len(self.cluster_hessians))]
@@ -97,17 +97,17 @@ class ExactQuadratics(Mixture):
 
     @cached_property
     def client_smoothness(self) -> float:
-        """Largest eigenvalue of a single client's Hessian; local steps need step_size below 2 / it."""
+        """Largest eigenvalue of a single client's Hessian (L_i); local steps need a step size below 2 / L_i."""
         return float(np.linalg.eigvalsh(self.hessians).max())
 
     @cached_property
     def pooled_optimum(self) -> np.ndarray:
-        """(sum A_i)^-1 sum A_i c_i over all clients, (d,)."""
+        """Pooled optimum (sum A_i)^-1 sum A_i c_i over all clients, (d,)."""
         right = np.einsum("mij,mj->i", self.hessians, self.centers)
         return np.asarray(np.linalg.solve(self.hessians.sum(axis=0), right))
 
     def expected_loss(self, model: np.ndarray, cluster: int) -> np.ndarray:
-        """phi_p(chi), the mean over the cluster's clients, for models (..., d)."""
+        """Return phi_p(chi), the mean over the cluster's clients, for models (..., d)."""
         clients = np.flatnonzero(self.labels == cluster)
         return np.asarray(self._losses(model[..., None, :], clients)[..., 0].mean(axis=-1))
 
@@ -121,13 +121,13 @@ class ExactQuadratics(Mixture):
         return float(self._losses(model[None, :], clients).var())
 
     def gradient_variance(self, model: np.ndarray, cluster: int) -> float:
-        """Expected squared distance of a client's gradient from the cluster's at one model (d,)."""
+        """Return the expected squared distance of a client's gradient from the cluster's gradient at one model (d,)."""
         clients = np.flatnonzero(self.labels == cluster)
         gradients = np.einsum("mij,mj->mi", self.hessians[clients], model - self.centers[clients])
         return float(gradients.var(axis=0).sum())
 
     def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
-        """Return the share of the cluster's clients whose true model's loss is at least the other's, (P,)."""
+        """Return the share of the cluster's clients for whom each model is at least as good as the true one, (P,)."""
         clients = np.flatnonzero(self.labels == cluster)
         losses = self._losses(np.asarray(models, dtype=float), clients)
         errors = (losses[:, cluster, None] >= losses).mean(axis=0)
@@ -135,7 +135,7 @@ class ExactQuadratics(Mixture):
         return np.asarray(errors)
 
     def losses(self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Return the losses of models (..., P, d) of clients (..., k): (..., k, P)."""
+        """Return the losses of models (..., P, d) for clients (..., k): (..., k, P)."""
         return self._losses(models, clients)
 
     def gradients(
@@ -176,7 +176,7 @@ class QuadraticMixture(ExactQuadratics):
     hessians
         Symmetric positive definite A_i, (m, d, d).
     centers
-        c_i, (m, d).
+        Centres c_i, (m, d).
     labels
         True cluster of each client, integers (m,).
     client_samples
@@ -228,16 +228,16 @@ class QuadraticMixture(ExactQuadratics):
         Parameters
         ----------
         clusters, clients, dimension
-            P, m and d.
+            Numbers of clusters (P), of clients (m) and of parameters (d).
         condition_number
-            kappa = L / mu, at least 1.
+            Condition number kappa = L / mu, at least 1.
         separation
             Smallest distance of two clusters' optima (Delta), positive.
         spread
-            Standard deviation of the clients' centres around their cluster's optimum, each
-            coordinate, before they are recentred on it; at least 0.
+            Standard deviation of the clients' centres around their cluster's optimum, in each coordinate, at least 0.
+            The centres are then shifted so that their mean is the optimum.
         proportions
-            l_p. If None, equal.
+            Shares of the clients in the clusters (l_p). If None, they are equal.
 
         Raises
         ------

@@ -46,12 +46,13 @@ class RegressionMixture(Mixture):
     labels
         True cluster of each client, integers (m,).
     samples
-        Rows that a client uses for one purpose in one round (n').
+        Samples that a client uses for one purpose in one round (n').
     data
-        ``"fresh"``: new rows for each round and purpose, the papers' resampling. ``"fixed"``:
-        one data set per client. ``"population"``: the exact expected loss.
+        ``"fresh"`` draws new samples for each round and purpose, the papers' resampling. ``"fixed"`` gives each client
+        one data set. ``"population"`` uses the exact expected loss.
     sampling
-        Simulation of fresh rows: ``"exact"`` in law without drawing them, or ``"direct"`` row by row (the reference).
+        Simulation of fresh samples: ``"exact"`` draws from the law without drawing samples, ``"direct"`` draws every
+        sample (the reference).
     seed
         Seed of the fixed data sets.
 
@@ -116,22 +117,22 @@ class RegressionMixture(Mixture):
         Parameters
         ----------
         clusters, clients, dimension
-            P, m and d.
+            Numbers of clusters (P), of clients (m) and of parameters (d).
         condition_number
-            kappa = L / mu, at least 1.
+            Condition number kappa = L / mu, at least 1.
         separation
-            Delta, positive.
+            Smallest distance of two clusters' optima (Delta), positive.
         noise
             Standard deviation s of the noise, at least 0.
         samples
-            Rows that a client uses for one purpose in one round (n').
+            Samples that a client uses for one purpose in one round (n').
         data
-            "fresh": new rows for each round and purpose; "fixed": one data set per client; "population": the
-            expected loss.
+            "fresh" draws new samples for each round and purpose, "fixed" gives each client one data set, "population"
+            uses the expected loss.
         sampling
-            "exact": fresh rows are simulated in law without drawing them; "direct": they are drawn.
+            "exact" draws from the law of fresh samples without drawing samples, "direct" draws every sample.
         proportions
-            l_p. If None, equal.
+            Shares of the clients in the clusters (l_p). If None, they are equal.
         seed
             Seed of the optima and the fixed data sets.
 
@@ -155,7 +156,7 @@ class RegressionMixture(Mixture):
 
     @classmethod
     def numbers_held(cls, sizes: Mapping[str, int]) -> int:
-        """Covariance of each cluster."""
+        """Return the number of entries in the covariances of all clusters."""
         return sizes["clusters"] * sizes["dimension"] ** 2
 
     @property
@@ -178,18 +179,18 @@ class RegressionMixture(Mixture):
 
     @cached_property
     def pooled_optimum(self) -> np.ndarray:
-        """(sum l_p Sigma_p)^-1 sum l_p Sigma_p theta_p, (d,)."""
+        """Pooled optimum (sum l_p Sigma_p)^-1 sum l_p Sigma_p theta_p, (d,)."""
         weighted = self.proportions[:, None, None] * self.covariances.matrices
         right = np.einsum("pij,pj->i", weighted, self.optima)
         return np.asarray(np.linalg.solve(weighted.sum(axis=0), right))
 
     def residual_variance(self, model: np.ndarray, cluster: int) -> np.ndarray:
-        """tau^2(chi) = s^2 + ||chi - theta_p||^2_Sigma for models (..., d), in y's squared units."""
+        """Return tau^2(chi) = s^2 + ||chi - theta_p||^2_Sigma for models (..., d), in y's squared units."""
         rooted = self.covariances.root_times(model - self.optima[cluster], cluster)
         return np.asarray(self.noise**2 + (rooted**2).sum(axis=-1))
 
     def expected_loss(self, model: np.ndarray, cluster: int) -> np.ndarray:
-        """phi_p(chi) = tau^2 / 2 for models (..., d)."""
+        """Return phi_p(chi) = tau^2 / 2 for models (..., d)."""
         return self.residual_variance(model, cluster) / 2
 
     def expected_gradient(self, model: np.ndarray, cluster: int) -> np.ndarray:
@@ -197,11 +198,11 @@ class RegressionMixture(Mixture):
         return self.covariances.times(model - self.optima[cluster], cluster)
 
     def loss_variance(self, model: np.ndarray, cluster: int) -> np.ndarray:
-        """sigma^2(chi) = tau^4 / 2: variance of the loss on one row, for models (..., d)."""
+        """Return sigma^2(chi) = tau^4 / 2, the variance of the loss on one sample, for models (..., d)."""
         return self.residual_variance(model, cluster) ** 2 / 2
 
     def gradient_variance(self, model: np.ndarray, cluster: int) -> np.ndarray:
-        """v^2(chi) = tr(Sigma) tau^2 + ||Sigma delta||^2 on one row, for models (..., d)."""
+        """Return v^2(chi) = tr(Sigma) tau^2 + ||Sigma delta||^2, the variance of one gradient, for models (..., d)."""
         trace = self.covariances.eigenvalues[cluster].sum()
         mean = self.expected_gradient(model, cluster)
         return np.asarray(trace * self.residual_variance(model, cluster) + (mean**2).sum(axis=-1))
@@ -209,9 +210,9 @@ class RegressionMixture(Mixture):
     def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
         """Return the exact probability that a wrong model's loss is at most the true model's, (..., P); entry p is 0.
 
-        The probability concerns one client of a cluster with ``samples`` fresh rows; its right model among models
-        (..., P, d) has the number ``cluster``. For two models the probabilities are the law of its choice. For more
-        models, their sum bounds the probability of misclassification.
+        The client belongs to ``cluster``, has ``samples`` fresh samples, and should choose model ``cluster`` among
+        models (..., P, d). For two models, the probabilities are the law of the client's choice. For more models, their
+        sum bounds the probability of misclassification.
         """
         one = self.covariances
         rooted = one.root_times(np.asarray(models, dtype=float) - self.optima[cluster], cluster)
@@ -283,7 +284,7 @@ class RegressionMixture(Mixture):
     def choose_and_sum(
         self, models: np.ndarray, clients: np.ndarray, randomness: Randomness
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return choices and sums of gradients, see ``Task.choose_and_sum``, in one pass over stored rows."""
+        """Return choices and sums of gradients, see ``Task.choose_and_sum``, in one pass over stored samples."""
         if self.data == "fixed" and clients.ndim == 1:
             return self._stored_rows.choose_and_sum(models, clients)
         chosen, sums = super().choose_and_sum(models, clients, randomness)
@@ -324,7 +325,7 @@ class RegressionMixture(Mixture):
 
     @property
     def stored_samples(self) -> int:
-        """Number of rows of every client.
+        """Number of samples of every client.
 
         Raises
         ------
@@ -337,7 +338,7 @@ class RegressionMixture(Mixture):
         return self.samples
 
     def sample_gradients(self, points: np.ndarray, clients: np.ndarray, samples: np.ndarray) -> np.ndarray:
-        """Return the gradients of one row of each client, integers (..., k), at its point, (..., k, d)."""
+        """Return the gradients (..., k, d) of one sample of each client, number ``samples`` (..., k), at its point."""
         features, errors = (rows[clients, samples] for rows in self._fixed_rows)
         optima = self.client_optima[clients]
         return direct_simulation.gradients(points, optima, features[..., None, :], errors[..., None])
@@ -371,7 +372,7 @@ class RegressionMixture(Mixture):
 
     @cached_property
     def _stored_rows(self) -> StoredRows:
-        """Rows that replace every client's fixed rows in losses and gradients."""
+        """Rows that replace every client's fixed samples in losses and gradients."""
         data = zip(self.labels, self._draw_fixed_rows(), strict=True)
         return StoredRows.of((X, X @ self.optima[label] + errors) for label, (X, errors) in data)
 

@@ -1,4 +1,4 @@
-"""Softmax regressions of a hundred devices in four clusters: the synthetic data of FPFC's Table 1."""
+"""Softmax regressions of a hundred clients in four clusters: the synthetic data of FPFC's Table 1."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class SoftmaxMixture(Task):
     Parameters
     ----------
     clients, clusters
-        m and P; the clusters' sizes are equal or nearly.
+        Numbers of clients (m) and of clusters (P); the clusters' sizes are equal or differ by one.
     features, classes
-        Dimensions of the data; d = classes * (features + 1).
+        Numbers of features and classes of the data; a model has d = classes * (features + 1) parameters.
     largest
-        Largest number of samples of a client; if None, no limit.
+        Largest number of samples of a client; if None, there is no limit.
     precision
         ``"double"`` or ``"single"``: precision of the data, of the starting points and therefore of a run.
     batch_size
@@ -148,7 +148,7 @@ class SoftmaxMixture(Task):
         anchors: np.ndarray | None = None,
         corrections: np.ndarray | None = None,
     ) -> Trained:
-        """Carry out local steps, passes in mini-batches if there is a ``batch_size``, see ``Task.local_steps``."""
+        """Carry out local steps, in mini-batches if there is a ``batch_size``, see ``Task.local_steps``."""
         if self.batch_size is None:
             return super().local_steps(
                 points,
@@ -176,7 +176,7 @@ class SoftmaxMixture(Task):
         return Trained(trained, None, steps)
 
     def accuracies(self, points: np.ndarray, clients: np.ndarray) -> np.ndarray:
-        """Return the share of each client's test samples that its own point (..., k, d) predicts right, (..., k)."""
+        """Return the share of each client's test samples that its point (..., k, d) classifies correctly, (..., k)."""
         result = np.empty(points.shape[:-1])
         for place, client in _each(clients, result.shape):
             samples, targets = self.testing[client]
@@ -235,7 +235,7 @@ def _probabilities(scores: np.ndarray) -> np.ndarray:
 
 
 def _each(clients: np.ndarray, shape: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Yield place and number of every client (..., k), one after the other: their data sets differ a hundredfold."""
+    """Yield the index and the number of every client (..., k), one by one, since their data sets differ in size."""
     spread = np.broadcast_to(clients, shape)
     for place in np.ndindex(shape):
         yield place, int(spread[place])

@@ -1,4 +1,4 @@
-"""Losses and gradients of clients' stored regression rows, by products that form no d x d matrices."""
+"""Losses and gradients of clients' stored regression samples, by products that form no d x d matrices."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ CACHED = 2**16
 """Largest number of entries in a client's rows that a core's cache holds beside other clients' rows."""
 
 TOGETHER = 8 * CACHED
-"""Number of entries in one product over several clients: fewer need more calls, more read the rows twice."""
+"""Number of entries in one product over several clients.
+
+With fewer entries there are more calls; with more, the rows are read twice.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,11 +27,11 @@ class StoredRows:
     Attributes
     ----------
     features
-        X, (m, r, d) with r = min(n, d + 1).
+        Features X, (m, r, d) with r = min(n, d + 1).
     targets
-        y, (m, 1, r).
+        Targets y, (m, 1, r).
     samples
-        n, the divisor of sums over rows.
+        Number of samples n, by which sums over rows are divided.
     """
 
     features: np.ndarray
@@ -145,7 +148,7 @@ class StoredRows:
 
 
 def clients_together(numbers: int) -> int:
-    """Return how many clients with this many entries are computed in one product."""
+    """Return the number of clients, with this many entries each, that are computed in one product."""
     return 1 if numbers > CACHED else TOGETHER // numbers
 
 

@@ -27,27 +27,27 @@ class TwoPointMixture(Mixture):
     """Clients with f(chi; z) = ||chi - chi*_p||^2 / 2 + z u_p . (chi - c_p), z of mean 0 and variance 1.
 
     z is sqrt((1 - q) / q) with probability q and -sqrt(q / (1 - q)) otherwise, where q is the ``rarity``. The loss is
-    the squared loss of y = chi*_p - z u_p, without the part that does not depend on chi. L = mu = 1. The noise of the
-    gradient is the same everywhere; the noise of the loss grows with the distance from c_p along u_p.
+    the squared loss of y = chi*_p - z u_p, without the part that does not depend on chi. Both L and mu are 1. The noise
+    of the gradient is the same everywhere; the noise of the loss grows with the distance from c_p along u_p.
 
-    Take one row, models on both sides of c_p, and a rare jump that just makes up for the expected gap of their losses.
-    A client then errs with the probability q that Cantelli's inequality allows. With a rarity of 1/2 the norm of the
-    gradient's noise equals its deviation on every row, as in Markov's inequality for it.
+    Take one sample, models on both sides of c_p, and a rare jump that just makes up for the expected gap of their
+    losses. A client then errs with the probability q that Cantelli's inequality allows. With a rarity of 1/2 the norm
+    of the gradient's noise equals its deviation on every sample, as in Markov's inequality for this norm.
 
     Parameters
     ----------
     optima
-        chi*_p, (P, d).
+        Optima chi*_p, (P, d).
     noise_gradients
-        u_p, (P, d), or one for all clusters (d,).
+        Directions u_p of the noise, (P, d), or one for all clusters (d,).
     centers
-        c_p, (P, d), or one for all clusters (d,).
+        Centres c_p, (P, d), or one for all clusters (d,).
     rarity
-        q, in (0, 1).
+        Probability q of the rare value, in (0, 1).
     labels
         True cluster of each client, integers (m,).
     samples
-        Rows that a client uses for one purpose in one round (n'), fresh each time.
+        Samples that a client uses for one purpose in one round (n'), fresh each time.
 
     Raises
     ------
@@ -100,17 +100,17 @@ class TwoPointMixture(Mixture):
         Parameters
         ----------
         clusters, clients, dimension
-            P, m and d.
+            Numbers of clusters (P), of clients (m) and of parameters (d).
         separation
-            Delta, positive.
+            Smallest distance of two clusters' optima (Delta), positive.
         noise
-            ||u_p||: deviation of a row's gradient, at least 0.
+            ||u_p||: standard deviation of a sample's gradient, at least 0.
         rarity
-            q, in (0, 1): the probability that z is sqrt((1 - q) / q).
+            Probability q that z is sqrt((1 - q) / q), in (0, 1).
         samples
-            Rows that a client uses for one purpose in one round (n').
+            Samples that a client uses for one purpose in one round (n').
         proportions
-            l_p. If None, equal.
+            Shares of the clients in the clusters (l_p). If None, they are equal.
         seed
             Seed of the optima and directions; c_p is the clusters' mean.
 
@@ -143,12 +143,12 @@ class TwoPointMixture(Mixture):
 
     @property
     def smoothness(self) -> float:
-        """L = 1."""
+        """Smoothness L = 1."""
         return 1.0
 
     @property
     def strong_convexity(self) -> float:
-        """mu = 1."""
+        """Strong convexity mu = 1."""
         return 1.0
 
     @property
@@ -167,21 +167,21 @@ class TwoPointMixture(Mixture):
         return np.asarray(((model - self.optima[cluster]) ** 2).sum(axis=-1) / 2)
 
     def expected_gradient(self, model: np.ndarray, cluster: int) -> np.ndarray:
-        """chi - chi*_p, for models (..., d)."""
+        """Return the gradient chi - chi*_p for models (..., d)."""
         return np.asarray(model - self.optima[cluster])
 
     def loss_variance(self, model: np.ndarray, cluster: int) -> np.ndarray:
-        """Variance of the loss on one row, sigma^2(chi) = (u_p . (chi - c_p))^2, for models (..., d)."""
+        """Return the variance of the loss on one sample, (u_p . (chi - c_p))^2, for models (..., d)."""
         return np.asarray(((model - self.centers[cluster]) @ self.noise_gradients[cluster]) ** 2)
 
     def gradient_variance(self, model: np.ndarray, cluster: int) -> np.ndarray:
-        """Variance of the gradient on one row, v^2 = ||u_p||^2, for models (..., d)."""
+        """Return the variance of the gradient on one sample, v^2 = ||u_p||^2, for models (..., d)."""
         return np.full(np.shape(model)[:-1], (self.noise_gradients[cluster] ** 2).sum())
 
     def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
         """Return the exact probability that another model's loss is at most the true model's loss, (..., P).
 
-        See ``RegressionMixture``; the number of rare rows among n' is binomial. The entry of the true cluster is 0.
+        See ``RegressionMixture``; the number of rare samples among n' is binomial. The entry of the true cluster is 0.
         Rounding decides whether exact ties are counted.
         """
         from scipy.special import bdtr
@@ -234,7 +234,7 @@ class TwoPointMixture(Mixture):
         return self._tilted(models, labels, noise), gradients + tilt[..., None, :]
 
     def _mean_noise(self, shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
-        """Return the mean of z over n' rows."""
+        """Return the mean of z over n' samples."""
         rare, common = self.noise_values
         counts = generator.binomial(self.samples, self.rarity, shape)
         return np.asarray(common + (rare - common) * (counts / self.samples))
@@ -248,6 +248,6 @@ class TwoPointMixture(Mixture):
 
 
 def _at_most(count: np.ndarray, total: int, probability: float, tail: Any) -> np.ndarray:
-    """Return P(Bin(total, probability) <= count), also beyond 0 .. total."""
+    """Return P(Bin(total, probability) <= count), for counts below 0 and above ``total`` as well."""
     inside = tail(np.clip(count, 0, total), total, probability)
     return np.asarray(np.where(count < 0, 0.0, np.where(count >= total, 1.0, inside)))

@@ -47,5 +47,5 @@ class WrappedTask(Task):
         return np.asarray(self.task.initial_models(count, shape, generator))
 
     def reference_optima(self, target: str) -> np.ndarray | None:
-        """Return the minimisers that an algorithm approximates, as NumPy arrays."""
+        """Return the optima that an algorithm approximates, as NumPy arrays."""
         return self.task.reference_optima(target)

@@ -1,6 +1,6 @@
 """Hypothesis strategies for tasks, small and simple ones first; users' own tests can use them.
 
-A test that must hold on every task of a class says so::
+A test that must hold on every task of a class looks like this::
 
     from hypothesis import given
     from clusterproof.algorithms import IFCA
@@ -15,7 +15,7 @@ A test that must hold on every task of a class says so::
 Every bound is a number, which fixes the quantity, or a pair (smallest, largest). Optima lie on a grid, rescaled so that
 the smallest distance is exactly the separation drawn. Matrices have exactly the condition number drawn and are diagonal
 before they are rotated. ``wide_mixtures`` draws from larger ranges: up to 10 clusters, 50 dimensions, condition number
-10 000, and clusters of 1 : 20. ``.filter(without_ties)`` leaves out tasks on which right algorithms may choose
+10 000, and clusters of 1 : 20. ``.filter(without_ties)`` leaves out tasks on which correct algorithms may choose
 different clusters.
 """
 

@@ -29,15 +29,15 @@ Bounds: TypeAlias = float | tuple[float, float]
 def without_ties(task: Mixture, initial: Array | None = None) -> bool:
     """Return whether no client has two best models of equal loss at the start.
 
-    If two models tie, right algorithms may choose differently, by rounding or by order, and their runs differ
-    afterwards. Only the start is checked.
+    If two models tie, correct algorithms may choose differently because of rounding or order. Their runs then differ.
+    Only the start is checked.
 
     Parameters
     ----------
     task
         Task that a strategy draws; for a task with fresh samples, one sample per client is compared.
     initial
-        Starting models (P, d). If None, the clusters' optima.
+        Starting models (P, d). If None, they are the clusters' optima.
 
     Raises
     ------
@@ -58,11 +58,11 @@ def without_ties(task: Mixture, initial: Array | None = None) -> bool:
     models = read_array("initial", given, "P, d", "give a starting model a row")
     losses = np.sort(task.losses(models, np.arange(task.clients), np.random.default_rng(0)))
     gaps, sizes = np.diff(losses[:, :2]), np.abs(losses).max(axis=-1, keepdims=True)
-    return bool((gaps > 1e-9 * sizes).all())  # a right algorithm's rounding error is far smaller
+    return bool((gaps > 1e-9 * sizes).all())  # a correct algorithm's rounding error is far smaller
 
 
 def note_call(task: MixtureT, call: str | None = None) -> MixtureT:
-    """Make a call the repr of a task, by default its constructor call: Hypothesis prints it."""
+    """Make a call the repr of a task, which Hypothesis prints; by default it is the constructor call."""
     object.__setattr__(task, "call", one_line(task.code) if call is None else call)
     return task
 
@@ -104,7 +104,7 @@ def draw_sizes(
 
 
 def draw_optima(count: int, width: int, separation: SearchStrategy[float]) -> SearchStrategy[np.ndarray]:
-    """Return distinct grid points, scaled to a smallest distance, (count, width)."""
+    """Draw distinct grid points (count, width), scaled so that their smallest distance is the separation."""
     reach = max(2, count)
     point = st.tuples(*[st.integers(-reach, reach)] * width)
 
@@ -119,7 +119,7 @@ def draw_optima(count: int, width: int, separation: SearchStrategy[float]) -> Se
 def draw_spectra(
     width: int, condition_number: float, largest: float, extreme: bool = True
 ) -> SearchStrategy[np.ndarray]:
-    """Return the eigenvalues from largest / kappa to largest, with both if ``extreme``; in dimension 1 only largest."""
+    """Draw the eigenvalues from largest / kappa to largest, with both if ``extreme``; in dimension 1 only largest."""
     fractions = draw_last(st.floats(0, 1, width=16), width - 2 if extreme or width == 1 else width)
     ends = [0.0] if width == 1 else [1.0, 0.0] if extreme else []
     return fractions.map(lambda inner: largest * condition_number ** -np.array([*ends, *inner]))
@@ -128,7 +128,7 @@ def draw_spectra(
 def draw_matrices(
     width: int, condition_number: float, largest: float, extreme: bool = True
 ) -> SearchStrategy[np.ndarray]:
-    """Return symmetric matrices with this spectrum, rotated in the planes of neighbouring axes."""
+    """Draw symmetric matrices with such eigenvalues, rotated in the planes of neighbouring axes."""
 
     def rotate(spectrum: np.ndarray, angles: list[float]) -> np.ndarray:
         matrix = np.diag(spectrum)
@@ -150,7 +150,7 @@ def draw_grid(count: int, width: int, *, largest: int) -> SearchStrategy[np.ndar
 
 
 def draw_last(entry: SearchStrategy[Entry], count: int) -> SearchStrategy[list[Entry]]:
-    """Draw lists of ``count`` entries, the last of at least ``SMALL`` draws: they still fit a smaller dimension."""
+    """Draw lists of ``count`` entries, the last of at least ``SMALL`` draws, which still fit a smaller dimension."""
     drawn = max(count, SMALL)
     return st.lists(entry, min_size=drawn, max_size=drawn).map(
         lambda entries: entries[drawn - max(count, 0) :]
@@ -189,7 +189,7 @@ def read_bounds(
     Raises
     ------
     InvalidArgument
-        If they are not such numbers.
+        If the bounds are not such numbers.
     """
     pair = bounds if isinstance(bounds, tuple) else (bounds, bounds)
     smallest, largest = pair if len(pair) == 2 and all(isinstance(end, Real) for end in pair) else (1, 0)

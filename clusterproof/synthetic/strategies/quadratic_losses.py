@@ -113,7 +113,7 @@ def noisy_quadratic_mixtures(
     Parameters
     ----------
     clusters, clients, dimension, condition_number, smoothness, separation, spread, shared_hessians
-        As for ``quadratic_mixtures``.
+        See ``quadratic_mixtures``.
     noise
         Bounds on sqrt(tr Sigma), the standard deviation of a gradient, at least 0.
     noise_condition_number

@@ -52,7 +52,7 @@ def regression_mixtures(
     smoothness
         Bounds on L, positive.
     separation
-        Bounds on Delta, positive.
+        Bounds on the smallest distance of two clusters' optima (Delta), positive.
     noise
         Bounds on the noise's standard deviation s, at least 0.
     rotated
@@ -115,9 +115,9 @@ def logistic_mixtures(
     samples: Bounds = (1, 20),
     data: Sequence[str] = ("fresh",),
 ) -> SearchStrategy[LogisticMixture]:
-    """Draw mixtures of ridge-penalised logistic regressions on few rows.
+    """Draw mixtures of ridge-penalised logistic regressions on few samples.
 
-    The clusters' optima follow from the rows; the strategy does not keep two clusters apart.
+    The clusters' optima follow from the samples; the strategy does not keep two clusters apart.
 
     Parameters
     ----------
@@ -125,9 +125,9 @@ def logistic_mixtures(
         Bounds on P, m, d and n', integers of at least 1. There are never fewer clients than
         clusters.
     condition_number
-        Bounds on the guaranteed kappa = L / mu, greater than 1: sets the ridge.
+        Bounds on the guaranteed kappa = L / mu, greater than 1; it determines the ridge.
     support
-        Bounds on the number of rows of a cluster's law (N), at least 1.
+        Bounds on the number of samples of a cluster's law (N), at least 1.
     data
         Modes to choose from, the simplest first.
 
@@ -192,9 +192,9 @@ def log_cosh_mixtures(
     separation
         Bounds on the smallest distance of two optima (Delta), positive.
     width
-        Bounds on w, over which the curvature changes, positive.
+        Bounds on the scale w on which the curvature changes, positive.
     noise
-        Bounds on nu, the root of the gradient's total variance on one row.
+        Bounds on nu, the root of the gradient's total variance on one sample.
     data
         Modes to choose from, the simplest first.
 

@@ -28,7 +28,7 @@ def wide_mixtures(
     imbalance: Bounds = (1, 20),
     **fixed: float | str,
 ) -> SearchStrategy[Mixture]:
-    """Draw mixtures by the ``random`` of a task; positive numbers are drawn on a logarithmic scale.
+    """Draw mixtures with the method ``random`` of a task; positive numbers are drawn on a logarithmic scale.
 
     Parameters
     ----------
