@@ -105,9 +105,7 @@ class CheckedCalls(ABCMeta):
 
         @property
         def __signature__(cls) -> inspect.Signature:
-            """Parameters of the constructor, which ``help`` shows in place of the parameters of ``__call__``. Without
-            this property, ``help`` would show those of ``__call__``.
-            """
+            """Parameters of the constructor, which ``help`` shows in place of the parameters of ``__call__``."""
             _, *others = inspect.signature(cls.__init__).parameters.values()
             return inspect.Signature(others)
 
