@@ -1,7 +1,7 @@
-"""Replacements over the real numbers for the live values that a claim's function uses.
+"""Replacements over the real numbers for the values that a claim's function uses.
 
-Functions and classes are rewritten from their source. Float constants are computed again from it. The tables list
-replacements for library functions. Any other value is rejected.
+Functions and classes are rewritten from their source. Constants with floats are computed again from their source.
+Tables list replacements for library functions. Every other value is rejected.
 """
 
 from __future__ import annotations
@@ -51,24 +51,23 @@ NUMBER_ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
     name: lambda x: lambda *values, **named: bool(x)
     for name in ("any", "all")
 }  # fmt: skip
-"""Attributes of numbers; for NumPy's numbers, attributes of arrays are allowed as well."""
+"""Attributes of numbers. NumPy's numbers also have attributes of arrays, so some of these are allowed."""
 TABLES: Mapping[Any, Any] = {**NUMPY, **FUNCTIONS, **WORDS}
-"""Replacements by live function."""
+"""Replacement for each library function."""
 AGREEMENT = Fraction(1, 10**9)
-"""Largest relative difference between a module's constant and the value from its source; more means that it was
-changed."""
+"""Largest relative difference between a module's constant and its source, if the constant has not changed."""
 MUTABLE = (list, dict, set, np.ndarray)
-"""Types whose values may change while the object stays the same: they are read on every use."""
+"""Types whose values may change while the object stays the same; they are read again on every use."""
 LIBRARIES = {*sys.stdlib_module_names, "numpy", "scipy", "torch", "hypothesis"}
 """Packages whose classes are not rewritten."""
 OF_CLASSES = ("__dict__", "__weakref__", "__module__", "__doc__", "__annotations__", "__slots__", "__repr__")
 """Members of classes that are left out."""
 SAFE = (Outside, ValueError, ArithmeticError, StopIteration, RuntimeError, AssertionError)
-"""Exceptions of a replacement function that Python's own function, or a hypothesis, would raise as well."""
+"""Exceptions that Python's own function, or a hypothesis, would also raise."""
 
 
 class Names(dict[str, Any]):
-    """The names of a module, each looked up on use; names of this package begin with two underscores."""
+    """The names of a module, looked up when they are used. Names that the rewriting adds begin with two underscores."""
 
     def __init__(self, counterparts: Counterparts, live: dict[str, Any]) -> None:
         super().__init__(
@@ -92,7 +91,7 @@ def _no_class(*_arguments: Any, **_named: Any) -> Any:
 
 
 class Counterparts:
-    """Replacements for live values at one precision, on which constant intervals depend."""
+    """Replacements at one precision, because the intervals of constants depend on the precision."""
 
     def __init__(self) -> None:
         self._made: dict[int, tuple[Any, Any]] = {}
@@ -101,13 +100,7 @@ class Counterparts:
         self._variables: dict[int, tuple[Any, ...]] = {}
 
     def of(self, value: Any, live: dict[str, Any], name: str) -> Any:
-        """Return the replacement for a value that is called ``name`` among the names ``live``.
-
-        Raises
-        ------
-        NoValue
-            If the value has no replacement.
-        """
+        """Return the replacement for a value that is called ``name`` in the namespace ``live``."""
         if value is None or type(value) in (int, bool, str, bytes, Interval, Fraction) or value is Ellipsis:
             return value
         if isinstance(value, FunctionType) and value not in TABLES and of_scipy(value) is None:
@@ -176,7 +169,7 @@ class Counterparts:
         return made
 
     def _set_variables(self, live: FunctionType, made: Any) -> None:
-        """Give a rewritten function the replacements for the live function's variables and defaults."""
+        """Set the variables and defaults of a rewritten function to the replacements for the current ones."""
         self._variables[id(live)] = _variables(live)
         cells = dict(zip(live.__code__.co_freevars, live.__closure__ or (), strict=True))
         for variable, cell in zip(made.__code__.co_freevars, made.__closure__ or (), strict=True):
@@ -186,7 +179,7 @@ class Counterparts:
         made.__kwdefaults__ = {key: self.real(each, key) for key, each in named.items()} or None
 
     def kind(self, live: type) -> type:
-        """Return a class with rewritten functions."""
+        """Return a class whose functions are rewritten."""
         if live is object or issubclass(live, BaseException):
             return live
         if id(live) in self._made:
@@ -217,13 +210,13 @@ class Counterparts:
         ):
             made = FunctionType(
                 member.__code__, member.__globals__, name, None, member.__closure__
-            )  # dataclasses wrote this method
+            )  # written by dataclasses
             made.__defaults__ = tuple(self.real(each, name) for each in member.__defaults__ or ()) or None
             return made
         return self.function(member) if isinstance(member, FunctionType) else self.real(member, name)
 
     def names(self, live: dict[str, Any]) -> Names:
-        """Return the names of a module."""
+        """Return the names of a module, with their replacements."""
         if id(live) not in self._names:
             self._names[id(live)] = Names(self, live)
         return self._names[id(live)]
@@ -231,15 +224,15 @@ class Counterparts:
     # ---- values
 
     def real(self, value: Any, name: str = "a value", *, chosen: bool = False) -> Any:
-        """Return a value as the real numbers that it represents.
+        """Return the real number that a value represents; in containers, replace each entry.
 
-        A float that was ``chosen`` as a quantity of an instance counts as the decimal that it prints. Any other float
-        was computed; if it has many digits, it represents all numbers within one unit of the last one.
+        A float that was ``chosen`` as a quantity of an instance counts as the decimal that Python prints. Every other
+        float was computed. If it has many digits, it represents all numbers within one unit of its last digit.
 
         Raises
         ------
         NoValue
-            If the object has no replacement.
+            If an object has no replacement.
         """
         real = functools.partial(self.real, name=name, chosen=chosen)
         if isinstance(value, float | np.floating):
@@ -265,7 +258,7 @@ class Counterparts:
         return self.of(value, {}, name)
 
     def _constant(self, value: Any, live: dict[str, Any], name: str) -> Any:
-        """Return a constant, computed from its source if it holds floats."""
+        """Return a constant; if it contains floats, compute it again from its source."""
         if not _holds_floats(value):
             return self.real(value, name) if type(value) in (list, tuple, dict, np.ndarray) else value
         if live.get("__name__") in ("math", "numpy") and name in CONSTANTS:
@@ -290,7 +283,7 @@ class Counterparts:
     # ---- what the rewriting calls
 
     def attribute(self, value: Any, name: str) -> Any:
-        """Return ``value.name``."""
+        """Return the attribute ``value.name``, or its replacement."""
         if type(value) in NUMBERS:
             if name not in NUMBER_ATTRIBUTES:
                 raise NoValue(f"the attribute {name} of a number")
@@ -305,7 +298,7 @@ class Counterparts:
         return getattr(value, name)
 
     def imported(self, live: Mapping[str, Any], module: str, name: str = "") -> Any:
-        """Run ``from module import name``, or ``import module``."""
+        """Return the replacement for what ``from module import name``, or ``import module``, returns."""
         level = len(module) - len(module.lstrip("."))
         if level:
             package = str(live.get("__package__") or "")
@@ -339,7 +332,7 @@ def _full_name(value: Any, name: str) -> str:
 
 
 def _guarded(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """Return a replacement function whose failures mean "no rigorous value", not an error of the user's function."""
+    """Return a replacement function that raises ``NoValue`` where its own code fails."""
 
     @functools.wraps(function, assigned=(), updated=())
     def call(*values: Any, **named: Any) -> Any:
@@ -361,7 +354,7 @@ def _without_decorators(node: Any) -> Any:
 
 
 def _without_defaults(arguments: ast.arguments) -> ast.arguments:
-    """Remove the defaults; the rewritten function gets the live ones."""
+    """Remove the defaults; the rewritten function gets the current ones."""
     return ast.arguments(
         arguments.posonlyargs, arguments.args, arguments.vararg, arguments.kwonlyargs,
         [None] * len(arguments.kwonlyargs), arguments.kwarg, [],
@@ -379,7 +372,7 @@ def _holds_floats(value: Any) -> bool:
 
 
 def _agrees(found: Any, live: Any) -> bool:
-    """Return whether a constant that was computed again equals the live one up to rounding."""
+    """Return whether a constant that was computed again equals the current one up to rounding."""
     if isinstance(live, list | tuple):
         return len(found) == len(live) and all(map(_agrees, found, live))
     if isinstance(live, dict):

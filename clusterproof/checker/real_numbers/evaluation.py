@@ -1,4 +1,4 @@
-"""Decide whether an instance breaks a line over the real numbers, with more bits until the comparison is certain."""
+"""Decide whether an instance breaks a line over the real numbers; use more bits until the comparison is certain."""
 
 from __future__ import annotations
 
@@ -22,35 +22,35 @@ from clusterproof.checker.real_numbers.operators import FUEL, NUMBERS, OutOfFuel
 from clusterproof.checker.real_numbers.sides import Sides, compared
 
 PRECISIONS = (128, 512, 2048)
-"""Numbers of bits that are tried in turn."""
+"""Numbers of bits to try, in turn."""
 UNKNOWN = "has no rigorous value"
-"""Message about a function that has no rigorous value at any instance."""
+"""Message about a function that cannot be evaluated rigorously."""
 OF_LINE = "the hypothesis of this line"
 """Name of the hypothesis if only this line is not stated at an instance."""
 DIGITS = 5
-"""Significant digits of a printed side."""
+"""Number of significant digits of a printed side."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The result of evaluating one line at one instance over the real numbers.
+    """The result for one line at one instance over the real numbers.
 
     Attributes
     ----------
     broken
-        Whether the line is broken; None if undecided.
+        Whether the instance breaks the line; None if this is undecided.
     why
-        Why the line is undecided.
+        Why the line is undecided; empty if it is decided.
     again
         Whether more bits may decide the line.
     outside
-        The hypothesis that the instance does not meet; empty if it meets all hypotheses.
+        The hypothesis that the instance breaks; empty if it meets all hypotheses.
     measured, allowed
-        The floats nearest to the two sides at the entry that breaks the line, or comes nearest.
+        The floats nearest to the two sides, at the entry that breaks the line most or comes nearest to breaking it.
     terms, place
-        Floats nearest to the summands of the second side, and the index of the entry.
+        The floats nearest to the summands of the bound, and the index of the entry.
     words, gap
-        The two sides, printed if one is larger than any float, and their difference, printed if they are the same
+        Text of the two sides, if one of them is larger than any float. Text of their difference, if both are the same
         float.
     """
 
@@ -68,7 +68,7 @@ class Answer:
 
 @cache
 def counterparts_at(bits: int) -> Counterparts:
-    """Return the replacements for live values at a precision."""
+    """Return the replacements at a precision."""
     return Counterparts()
 
 
@@ -82,8 +82,13 @@ def over_the_reals(
     statement, instance
         The statement and the instance.
     exact
-        Names of the lines to decide, with whether their sides are exact numbers, which no rounding explains. None means
-        all lines, none of them exact. If their names are unknown, the answer has the empty name.
+        Names of the lines to decide. The value tells whether the sides of the line are exact numbers, so that no
+        rounding is allowed. None means all lines, and none of them exact.
+
+    Returns
+    -------
+    dict
+        The answer for each line. If the names of the lines are unknown, the only answer has the empty name.
     """
     answers: dict[str, Answer] = {}
     for bits in PRECISIONS:
@@ -103,7 +108,7 @@ def over_the_reals(
 
 
 def _try(statement: Statement, evaluate: Callable[[], Any], bits: int) -> Any:
-    """Return the result of an evaluation, or the answer that explains its failure."""
+    """Return the result of an evaluation, or an answer that explains why it fails."""
     try:
         return evaluate()
     except Undecided as undecided:
@@ -116,7 +121,7 @@ def _try(statement: Statement, evaluate: Callable[[], Any], bits: int) -> Any:
         return Answer(None, f"over the real numbers it takes more than {FUEL} steps")
     except Outside as outside:
         return Answer(False, outside=str(outside))
-    except Exception as error:  # an error of the rewritten function decides nothing
+    except Exception as error:  # an error in the rewritten function decides nothing
         return Answer(
             None, f"over the real numbers: {type(error).__name__}: {error}{_place(error, statement)}"
         )
@@ -128,7 +133,7 @@ def steps_taken() -> int:
 
 
 class _precision:  # noqa: N801 - a context
-    """The number of bits of all intervals, and the steps of one evaluation."""
+    """Context that sets the number of bits of all intervals, and the number of steps of one evaluation."""
 
     def __init__(self, bits: int) -> None:
         self.bits = bits
@@ -178,7 +183,7 @@ def _answer(lines: Mapping[str, Any], line: str, *, exact: bool) -> Answer:
 
 
 def nearest_float(number: Any) -> float:
-    """Return the float nearest to the middle of a number's interval; infinite if it is too large."""
+    """Return the float nearest to the midpoint of a number's interval; infinite if the midpoint is too large."""
     try:
         return float(number) if type(number) is Fraction else float(ball_of(plain(number)).mid())
     except OverflowError:
@@ -194,9 +199,9 @@ def _place(error: BaseException, statement: Statement) -> str:
 
 
 def missed(statement: Statement, instance: Instance) -> tuple[str, Any, Any] | None:
-    """Return the first comparison among the hypotheses that an instance fails: its sign and its numbers.
+    """Return the first comparison in the hypotheses that an instance fails: its sign and its two numbers.
 
-    None if the instance meets all hypotheses, or the comparison is unknown.
+    None if the instance meets all hypotheses, or if the comparison is unknown.
     """
     with _precision(PRECISIONS[0]):
         answer = _try(statement, partial(_lines, statement, instance, PRECISIONS[0]), PRECISIONS[0])

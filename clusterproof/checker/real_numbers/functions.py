@@ -33,7 +33,7 @@ VALUES = {
     "asin": (0, 0), "acos": (1, 0), "atan": (0, 0), "sinh": (0, 0), "cosh": (0, 1), "tanh": (0, 0), "asinh": (0, 0),
     "acosh": (1, 0), "atanh": (0, 0), "erf": (0, 0), "erfc": (0, 1), "gamma": (1, 1), "lgamma": (1, 0),
 }  # fmt: skip
-"""For each function, a number at which it has an exact value, and that value."""
+"""For each function, a number at which its value is exact, and this value."""
 
 
 def _elementary(name: str, place: int, value: int) -> Callable[[Any], Any]:
@@ -56,7 +56,7 @@ def pi() -> Interval:
 
 
 def logarithm(number: Any, base: Any = None) -> Any:
-    """Return a logarithm, natural without a base."""
+    """Return the logarithm to a base; the natural logarithm if the base is None."""
     of_number = ELEMENTARY["log"](number)
     return of_number if base is None else of_number / ELEMENTARY["log"](base)
 
@@ -82,17 +82,17 @@ ELEMENTARY |= {
 
 
 def hypot(*numbers: Any) -> Any:
-    """Return the square root of the sum of squares."""
+    """Return the square root of the sum of the squares."""
     return root(add_up(plain(each) * plain(each) for each in numbers))
 
 
 def arctan2(y: Any, x: Any) -> Any:
-    """Return the angle of a point."""
+    """Return the angle of the point (x, y)."""
     return Interval(flint.arb.atan2(ball_of(y), ball_of(x)))
 
 
 def is_close(a: Any, b: Any, rel_tol: Any = Fraction(1, 10**9), abs_tol: Any = 0) -> bool:
-    """Return ``math.isclose``, by its definition."""
+    """Return the result of ``math.isclose``, by its definition."""
     return bool(abs(plain(a) - plain(b)) <= larger(rel_tol * larger(abs(plain(a)), abs(plain(b))), abs_tol))
 
 
@@ -100,12 +100,12 @@ def is_close(a: Any, b: Any, rel_tol: Any = Fraction(1, 10**9), abs_tol: Any = 0
 
 
 def add_up(values: Iterable[Any], start: Any = 0) -> Any:
-    """Return a sum."""
+    """Return the sum of the values."""
     return functools.reduce(OPERATIONS["__add"], values, start)
 
 
 def multiply_up(values: Iterable[Any], *, start: Any = 1) -> Any:
-    """Return a product."""
+    """Return the product of the values."""
     return functools.reduce(OPERATIONS["__multiply"], values, start)
 
 
@@ -127,7 +127,10 @@ largest, least = _extreme(larger, max), _extreme(smaller, min)
 
 
 class _Kind(type):
-    """Metaclass that replaces a type of numbers: tests cannot distinguish floats from fractions here."""
+    """Metaclass of replacements for types of numbers.
+
+    Every float is a fraction or an interval here, so a test with ``isinstance`` raises an error.
+    """
 
     def __instancecheck__(cls, value: Any) -> bool:
         if type(value) in (Fraction, Interval):
@@ -136,12 +139,12 @@ class _Kind(type):
 
 
 class Float(metaclass=_Kind):
-    """Replacement for ``float``: a number keeps all its digits."""
+    """Replacement for ``float``; the number keeps all its digits."""
 
     python = float
 
     def __new__(cls, value: Any = 0) -> Any:
-        """Return the number."""
+        """Return the number itself, or the number that a text states."""
         if isinstance(value, str):
             number = float(value)
             return number if math.isinf(number) else decimal(value.strip().replace("_", ""))
@@ -152,7 +155,7 @@ class Float(metaclass=_Kind):
 
 
 class Int(metaclass=_Kind):
-    """Replacement for ``int``: the integer part, if it is certain."""
+    """Replacement for ``int``: the integer part of a number, if it is certain."""
 
     python = int
 
@@ -164,7 +167,7 @@ class Int(metaclass=_Kind):
 
 
 class Exact(metaclass=_Kind):
-    """Replacement for ``Fraction``, for numbers that are fractions."""
+    """Replacement for ``Fraction``; it accepts only numbers that are fractions."""
 
     python = Fraction
 
@@ -219,7 +222,7 @@ MATH: dict[Any, Any] = {
 
 
 def not_a_number() -> Any:
-    """Reject NaN."""
+    """Raise an error, because NaN is no real number."""
     raise NoValue("NaN, which is no number,")
 
 
@@ -240,4 +243,4 @@ FUNCTIONS: dict[Any, Any] = (
     | PYTHON
     | MATH
 )
-"""Replacements by Python's own function."""
+"""Replacement for each of Python's own functions."""

@@ -1,4 +1,4 @@
-"""Real numbers as intervals that contain them; only certain comparisons have answers."""
+"""Real numbers as intervals that contain them. A comparison has an answer only if the answer is certain."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ import flint
 import numpy as np
 
 MOST_BITS = 8192
-"""Bits of a fraction above which an interval replaces it."""
+"""Number of bits of a fraction above which an interval replaces it."""
 ALL_DIGITS = 15
-"""Number of significant digits at which a decimal represents all numbers within one unit of its last digit."""
+"""Number of significant digits from which on a decimal represents all numbers within one unit of its last digit."""
 
 
 class Undecided(BaseException):
-    """A question that this precision leaves open; not an ``Exception``, so that user code cannot catch it."""
+    """Raised if a question is undecided at this precision; not an ``Exception``, so that user code cannot catch it."""
 
 
 class NoValue(BaseException):
-    """The name of a number or function without a rigorous value; not an ``Exception`` either."""
+    """Raised for a number or function without a rigorous value, with its name; not an ``Exception`` either."""
 
 
 class Interval:
-    """A real number, known to lie in an interval of ``flint.arb``.
+    """A real number that lies in an interval of ``flint.arb``.
 
-    Python's integers and fractions remain themselves. An interval is no float: code that asks for its digits gets an
+    Python's integers and fractions are not converted. An interval is not a float: code that uses its digits gets an
     exception.
     """
 
@@ -119,7 +119,11 @@ def _add_operator(name: str, function: Callable[[Any, Any], Any]) -> None:
 def _add_comparison(
     name: str, if_less: bool, if_greater: bool, sure: Callable[[Any, Any], bool | None]
 ) -> None:
-    """Add a comparison: its answers for certainly smaller and larger numbers, and ``sure`` ones for other types."""
+    """Add a comparison to ``Interval``.
+
+    ``if_less`` and ``if_greater`` are the results if one number is certainly smaller or larger. Otherwise ``sure``
+    returns the result, or None if the comparison is undecided.
+    """
 
     def compare(self: Interval, other: Any) -> Any:
         if isinstance(other, np.ndarray):
@@ -158,7 +162,7 @@ def ball_of(value: Any) -> Any:
     Raises
     ------
     NoValue
-        If the value is a float, which other code has rounded, or no number.
+        If the value is a finite float, which other code has rounded, or if it is not a number.
     """
     if type(value) is Interval:
         return value.ball
@@ -174,14 +178,14 @@ def ball_of(value: Any) -> Any:
 
 
 def shortened(value: Any) -> Any:
-    """Return a number; a fraction with too many bits becomes an interval."""
+    """Return a number unchanged, unless it is a fraction with too many bits: then return an interval."""
     if type(value) is Fraction and value.numerator.bit_length() + value.denominator.bit_length() > MOST_BITS:
         return Interval(ball_of(value))
     return value
 
 
 def decimal(text: str) -> Any:
-    """Return the number that a decimal states; a decimal with many digits represents all numbers that round to it."""
+    """Return the number that a decimal states; if it has many digits, an interval of all numbers that round to it."""
     value = Fraction(text)
     digits = text.lower().partition("e")[0].replace(".", "").lstrip("-0")
     if len(digits.rstrip("0")) < ALL_DIGITS:
@@ -191,7 +195,7 @@ def decimal(text: str) -> Any:
 
 
 def power(base: Any, exponent: Any) -> Any:
-    """Return a power, as a fraction if it has few bits."""
+    """Return a power; it is a fraction if the base is one and the result has few bits."""
     if type(exponent) is Fraction and exponent.denominator == 1:
         exponent = int(exponent)
     if isinstance(exponent, int):
@@ -207,7 +211,7 @@ def power(base: Any, exponent: Any) -> Any:
 
 
 def root(value: Any) -> Any:
-    """Return the square root, as a fraction if it is rational."""
+    """Return the square root; it is a fraction if the square root is rational."""
     if type(value) is not Interval:
         ball_of(value)
         exact = Fraction(value)
@@ -220,12 +224,12 @@ def root(value: Any) -> Any:
 
 
 def larger(first: Any, second: Any) -> Any:
-    """Return the larger number, without deciding which one it is."""
+    """Return the larger number; if the comparison is undecided, return an interval that contains it."""
     return _extreme(first, second, operator.ge, "max")
 
 
 def smaller(first: Any, second: Any) -> Any:
-    """Return the smaller number, without deciding which one it is."""
+    """Return the smaller number; if the comparison is undecided, return an interval that contains it."""
     return _extreme(first, second, operator.le, "min")
 
 

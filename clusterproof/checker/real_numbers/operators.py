@@ -1,4 +1,4 @@
-"""Functions that replace operators: numbers keep all digits, arrays are computed entry by entry."""
+"""Functions that replace operators: numbers keep all digits, and arrays are computed entry by entry."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Operation = Callable[[Any, Any], Any]
 
 
 class OutOfFuel(BaseException):
-    """Raised if an evaluation takes more steps than allowed."""
+    """Raised if an evaluation takes more steps than ``FUEL``."""
 
 
 class Fuel:
@@ -39,7 +39,7 @@ fuel = Fuel()
 
 
 def plain(value: Any) -> Any:
-    """Return an operand with NumPy's integers as Python's; reject floats, which other code has rounded."""
+    """Convert NumPy's integers to Python's; reject floats, because other code has rounded them."""
     kind = type(value)
     if kind in NUMBERS:
         return value
@@ -55,7 +55,7 @@ def plain(value: Any) -> Any:
 
 
 def divide(left: Any, right: Any) -> Any:
-    """Return a quotient; for whole numbers, a fraction."""
+    """Return a quotient; for two integers, as a fraction."""
     return Fraction(left, right) if isinstance(left, int) and isinstance(right, int) else left / right
 
 
@@ -69,7 +69,7 @@ def _of_numbers(function: Operation) -> Operation:
 
 
 def entrywise(function: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """Apply a function of numbers to numbers or to the entries of arrays."""
+    """Return a function that applies a function of numbers to numbers, or to the entries of arrays."""
     loop = np.frompyfunc(function, count, 1)
 
     def apply(*values: Any) -> Any:
@@ -85,13 +85,13 @@ def entrywise(function: Callable[..., Any], count: int) -> Callable[..., Any]:
 
 
 def as_truth(array: Any) -> Any:
-    """Return an array of truth values with NumPy's type."""
+    """Convert an array of objects that are all booleans to dtype bool; return other values unchanged."""
     is_truth = isinstance(array, np.ndarray) and array.dtype == object and array.size
     return array.astype(bool) if is_truth and all(type(each) is bool for each in array.flat) else array
 
 
 def _operator(function: Operation, python: Operation) -> Operation:
-    """Return an operator: ``function`` for numbers and arrays of numbers, Python's operator for other values."""
+    """Return an operator that uses ``function`` for numbers and arrays, and Python's operator for other values."""
     of_numbers = _of_numbers(function)
     of_arrays = entrywise(of_numbers, 2)
 
@@ -125,7 +125,7 @@ OPERATIONS: dict[str, Operation] = {
     "__power": _operator(power, operator.pow),
     "__inner": matmul,
 }
-"""Operations by the names that operators have in the kernel's grammar."""
+"""Operations, by the names that the kernel's grammar gives to operators."""
 COMPARISONS: dict[str, Operation] = {
     sign: _operator(function, function)
     for sign, function in (
@@ -137,7 +137,7 @@ COMPARISONS: dict[str, Operation] = {
         ("!=", operator.ne),
     )
 }
-"""Comparisons by the kernel's signs."""
+"""Comparisons, by their signs in the kernel's grammar."""
 IN_PLACE: dict[str, Operation] = {
     "__add": operator.iadd,
     "__multiply": operator.imul,
@@ -147,7 +147,7 @@ IN_PLACE: dict[str, Operation] = {
 
 
 def in_place(name: str, left: Any, right: Any) -> Any:
-    """Run ``left += right`` and similar statements; arrays and lists change in place."""
+    """Run an assignment such as ``left += right``; arrays and lists change in place."""
     if isinstance(left, np.ndarray):
         found = OPERATIONS[name](left, right)
         if np.shape(found) != left.shape:
@@ -160,7 +160,7 @@ def in_place(name: str, left: Any, right: Any) -> Any:
 
 
 def index(place: Any) -> Any:
-    """Return an index of arrays, with whole numbers as NumPy's integers."""
+    """Return an index of an array, in which whole numbers have NumPy's type."""
     if isinstance(place, np.ndarray) and place.dtype == object:
         return place.astype(int)
     return [index(each) for each in place] if isinstance(place, list) else place

@@ -1,6 +1,6 @@
 """Rewrite a function's source so that its numbers keep all digits: operators and literals become function calls.
 
-The operators have the names of the kernel's grammar. Line numbers stay, and annotations are removed.
+The operators have the names of the kernel's grammar. Line numbers stay the same, and annotations are removed.
 """
 
 from __future__ import annotations
@@ -13,33 +13,33 @@ from clusterproof.checker.kernel.grammar import OPERATORS, SIGNS, call
 from clusterproof.checker.real_numbers.interval import NoValue
 
 WORDED = ("suppose", "given")
-"""Functions whose first argument may be a sentence; it is removed, because formatting needs digits."""
+"""Functions whose first argument may be a formatted sentence; it is removed, because formatting needs digits."""
 
 
 class Rewriter(ast.NodeTransformer):
-    """Transformer that replaces computations; names and control flow stay unchanged."""
+    """Transformer that replaces computations. Names and control flow stay unchanged."""
 
     def visit(self, node: ast.AST) -> Any:
-        """Rewrite a node."""
+        """Rewrite a node, and keep its line number."""
         made = super().visit(node)
         if isinstance(made, ast.AST) and isinstance(node, ast.expr | ast.stmt):
             ast.copy_location(made, node)
         return made
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
-        """Keep the digits of a decimal as written."""
+        """Keep all digits of a decimal, as written."""
         if isinstance(node.value, complex):
             raise NoValue("a complex number")
         return call("__decimal", ast.Constant(repr(node.value))) if isinstance(node.value, float) else node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        """Compute with this package's operator."""
+        """Replace an arithmetic operator by a call of its replacement."""
         self.generic_visit(node)
         name = OPERATORS.get(type(node.op))
         return call(name, node.left, node.right) if name in COMPUTED else node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
-        """Compute and assign; arrays and lists change in place."""
+        """Replace an assignment such as ``x += y``; arrays and lists still change in place."""
         target, value, name = node.target, self.visit(node.value), OPERATORS.get(type(node.op))
         if any(isinstance(each, ast.Call | ast.NamedExpr) for each in ast.walk(node.target)):
             raise NoValue(f"an operation in place on {ast.unparse(target)}")
@@ -53,7 +53,7 @@ class Rewriter(ast.NodeTransformer):
         return ast.Assign([target], call("__in_place", ast.Constant(name), self.visit(old), value))
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        """Compare with this package's functions; a chain becomes one comparison after the other."""
+        """Replace a comparison by a call; a chain of comparisons becomes a conjunction."""
         if len(node.ops) > 1 and not all(
             isinstance(each, ast.Name | ast.Constant) for each in node.comparators[:-1]
         ):
@@ -70,7 +70,7 @@ class Rewriter(ast.NodeTransformer):
         return call("__compare", ast.Constant(sign), left, right)
 
     def _chain(self, node: ast.Compare) -> ast.expr:
-        """Name each value between two signs, so that it is computed once."""
+        """Store the value between two signs under a name, so that it is computed once."""
         parts: list[ast.expr] = []
         left = self.visit(node.left)
         for place, (op, right) in enumerate(zip(node.ops, node.comparators, strict=True)):
@@ -80,7 +80,7 @@ class Rewriter(ast.NodeTransformer):
         return ast.BoolOp(ast.And(), parts)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        """Look up an attribute with this package's function."""
+        """Replace the lookup of an attribute by a call."""
         self.generic_visit(node)
         return (
             call("__attribute", node.value, ast.Constant(node.attr))
@@ -89,7 +89,7 @@ class Rewriter(ast.NodeTransformer):
         )
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        """Pass an index through this package's function, since array indices are NumPy's integers."""
+        """Convert indices with a call, because arrays need NumPy's integers as indices."""
         self.generic_visit(node)
         if isinstance(node.slice, ast.Tuple):
             node.slice.elts = [self._index(each) for each in node.slice.elts]
@@ -102,7 +102,7 @@ class Rewriter(ast.NodeTransformer):
         return node if plain else ast.copy_location(call("__index", node), node)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        """Remove sentences for a reader."""
+        """Remove sentences that are meant for a reader."""
         node.keywords = [each for each in node.keywords if each.arg != "words"]
         name = getattr(node.func, "id", getattr(node.func, "attr", ""))
         if name in WORDED and node.args and isinstance(node.args[0], ast.JoinedStr):
@@ -117,26 +117,26 @@ class Rewriter(ast.NodeTransformer):
         return node  # type: ignore[no-any-return]  # a statement
 
     def visit_For(self, node: ast.For) -> ast.stmt:
-        """Count the rounds."""
+        """Count the rounds of the loop."""
         return self._loop(node)
 
     def visit_While(self, node: ast.While) -> ast.stmt:
-        """Count the rounds."""
+        """Count the rounds of the loop."""
         return self._loop(node)
 
     def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:
-        """Count the entries."""
+        """Count the entries of the comprehension."""
         self.generic_visit(node)
         node.ifs.insert(0, call("__spend"))
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
-        """Count the call, and remove annotations."""
+        """Count the calls of the function, and remove annotations."""
         node.returns = None
         return self._loop(node)
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
-        """Count the call."""
+        """Count the calls of the function."""
         self.generic_visit(node)
         node.body = ast.BoolOp(ast.And(), [call("__spend"), node.body])
         return node
@@ -153,7 +153,7 @@ class Rewriter(ast.NodeTransformer):
         return self.visit(ast.copy_location(ast.Assign([node.target], node.value), node))  # type: ignore[no-any-return]
 
     def visit_Import(self, node: ast.Import | ast.ImportFrom) -> list[ast.stmt]:
-        """Import with this package's function."""
+        """Replace an import by a call."""
         made: list[ast.stmt] = []
         for each in node.names:
             target = each.asname or each.name.partition(".")[0]
@@ -169,7 +169,7 @@ class Rewriter(ast.NodeTransformer):
         return [ast.copy_location(each, node) for each in made]
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> list[ast.stmt]:
-        """Import with this package's function."""
+        """Replace an import by a call."""
         return self.visit_Import(node)
 
 
@@ -177,7 +177,7 @@ COMPUTED = frozenset(
     OPERATORS[each]
     for each in (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult)
 )
-"""Operators of numbers; operators of truth values stay Python's."""
+"""Operators that compute numbers; operators on truth values are not replaced."""
 
 
 def rewritten(node: Any) -> Any:
@@ -186,6 +186,6 @@ def rewritten(node: Any) -> Any:
     Raises
     ------
     NoValue
-        If it computes with a value that is not rigorous.
+        If it contains a computation that cannot be made rigorous.
     """
     return Rewriter().visit(copy.deepcopy(node))

@@ -1,4 +1,4 @@
-"""The two sides of a line over the real numbers, and by how much they break it."""
+"""The two sides of a line over the real numbers, and the amount by which they break it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from clusterproof.checker.real_numbers.operators import COMPARISONS, OPERATIONS,
 from clusterproof.common.calls import exposed
 
 SAME_BITS = 1500
-"""Number of bits after the binary point at which two agreeing sides count as equal."""
+"""Number of bits after the binary point to which two sides must agree to count as equal."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +48,14 @@ class Pair:
 
 @dataclass(frozen=True)
 class Sides:
-    """Pairs of numbers; in each, the first must be at most (at least, equal to) the second.
+    """The two sides of a line as pairs of numbers, which must all satisfy the comparison.
 
     Attributes
     ----------
     sign
         ``"<="``, ``">="`` or ``"=="``.
     pairs
-        The pairs, entry by entry.
+        One pair for each entry.
     rounding
         Largest excess that the author of the claim allows; None if the author states none.
     """
@@ -65,30 +65,30 @@ class Sides:
     rounding: Any = None
 
     def worst(self, *, exact: bool) -> tuple[bool, Pair]:
-        """Return whether the line is broken, and the entry that breaks it most or comes nearest.
+        """Return whether the line is broken, and the entry that breaks it most or comes nearest to breaking it.
 
         Parameters
         ----------
         exact
-            Whether the claim computes in exact numbers. For other claims the tolerance is 1e-9 of the largest sides, as
-            in floats.
+            Whether the claim computes with exact numbers. For other claims, the tolerance is 1e-9 times the largest
+            sides, as in floats.
 
         Raises
         ------
         Undecided
-            If a comparison is not certain.
+            If a comparison is undecided.
         """
         gaps = [self._gap(pair) for pair in self.pairs]
         tolerance: Any = self.rounding
         if tolerance is None:
             tolerance = 0 if exact else OPERATIONS["__multiply"](Fraction(str(TOLERANCE)), self._unit())
-        over = [self._exceeds(gap, tolerance) for gap in gaps]  # each entry must be certain
+        over = [self._exceeds(gap, tolerance) for gap in gaps]  # each must be certain
         return any(over), self.pairs[
             max(range(len(gaps)), key=lambda place: float(ball_of(gaps[place]).mid()))
         ]
 
     def _exceeds(self, gap: Any, tolerance: Any) -> bool:
-        """Return whether a gap is too large; a gap without a certain digit at the last precision is not."""
+        """Return whether a gap is too large; at the last precision, a gap that may be 0 is not."""
         try:
             return bool(gap > tolerance)
         except Undecided:
@@ -111,7 +111,7 @@ class Sides:
 
 
 def _entries(*sides: Any) -> list[tuple[tuple[int, ...], list[Any]]]:
-    """Return the entries of several numbers and arrays, broadcast, with their indices."""
+    """Return the entries of several numbers and arrays, broadcast together, with their indices."""
     arrays = np.broadcast_arrays(*(np.asarray(array(each), dtype=object) for each in sides))
     rows = [(place, [each[place] for each in arrays]) for place in np.ndindex(*arrays[0].shape)]
     for _, row in rows:
@@ -122,14 +122,14 @@ def _entries(*sides: Any) -> list[tuple[tuple[int, ...], list[Any]]]:
 
 @dataclass
 class Compared:
-    """The last comparison since a hypothesis held, which a search tries to satisfy."""
+    """The last comparison since a hypothesis held; the search tries to satisfy it."""
 
     sign: str = ""
     left: Any = None
     right: Any = None
 
     def compare(self, sign: str, left: Any, right: Any) -> Any:
-        """Compare two values by a sign, and record the comparison."""
+        """Compare two values, and store the comparison."""
         self.sign, self.left, self.right = sign, left, right
         return COMPARISONS[sign](left, right)
 
@@ -138,10 +138,10 @@ compared = Compared()
 
 
 class OverReals(Words[Sides]):
-    """A claim's vocabulary over the real numbers."""
+    """The functions that a claim calls, over the real numbers."""
 
     def facts(self, holds: Any) -> list[Any] | None:
-        """Return whether a hypothesis holds; equality of two sides is recorded as a comparison."""
+        """Return an empty list if a hypothesis holds, otherwise None; store an equation as a comparison."""
         if isinstance(holds, Sides):
             holds = all(compared.compare("==", pair.left, pair.right) for pair in holds.pairs)
         return [] if np.all(holds) else None
@@ -155,16 +155,16 @@ class OverReals(Words[Sides]):
         compared.sign = ""
 
     def alone(self, facts: list[Any], make: Callable[[], Sides | Excluded]) -> Sides | Excluded:
-        """Return the line."""
+        """Return the line that ``make`` returns."""
         self.know(facts)
         return make()
 
     def is_less(self, left: Any, right: Any) -> Any:
-        """Compare two numbers."""
+        """Return whether one number is less than another."""
         return COMPARISONS["<"](left, right)
 
     def compared(self, sign: str, measured: Any, terms: Mapping[str, Any], **how: Any) -> Sides:
-        """Return the pairs of all entries."""
+        """Return the pairs of all entries of an inequality."""
         if how.get("failure") is not None:
             raise NoValue("a line that holds with a probability")
         pairs = [
@@ -184,7 +184,7 @@ class OverReals(Words[Sides]):
         return Sides("==", tuple(found), how["rounding"])
 
     def refused(self, argument: str, value: Any, rule: str, remedy: str) -> NoValue:
-        """Return an error that names a function that must not be called here."""
+        """Return the error for a call that is not allowed at this place."""
         return NoValue(f"{argument}, which {rule},")
 
 
@@ -209,4 +209,4 @@ WORDS: dict[Any, Any] = {
     )
     for each in (word, exposed(word))
 }
-"""Meaning over the real numbers of each word of a claim, such as ``at_most``."""
+"""For each function that a claim may call, such as ``at_most``, its replacement over the real numbers."""

@@ -1,4 +1,4 @@
-"""The source of a live function or constant, if it has not changed since the import."""
+"""The source of a function or constant, provided that it has not changed since the import."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ from clusterproof.checker.real_numbers.interval import NoValue
 from clusterproof.library import is_of_library
 
 PACKAGE = "clusterproof"
-"""This package's functions are rewritten only if they belong to the library of claims; runs and tasks compute in
-floats."""
+"""This package, whose functions are rewritten only if they state claims; runs and tasks compute in floats."""
 _LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
 def function_of(code: CodeType, module: str) -> Any:
-    """Return the tree of the function that has this code.
+    """Return the syntax tree of the function with the given code.
 
     Raises
     ------
     NoValue
-        If the function belongs to a library or has no source, or its source has changed since the import.
+        If the function belongs to a library, if it has no source, or if its source has changed since the import.
     """
     name = f"{module}.{code.co_qualname}"
     require_own(module, code.co_qualname)
@@ -50,19 +49,13 @@ def function_of(code: CodeType, module: str) -> Any:
 
 
 def require_own(module: str, name: str) -> None:
-    """Reject functions that run algorithms and tasks, which compute in floats."""
+    """Reject this package's functions that run algorithms and tasks, because they compute in floats."""
     if module.partition(".")[0] == PACKAGE and not is_of_library(module):
         raise NoValue(f"{module}.{name}")
 
 
 def binding_of(name: str, file: str) -> ast.stmt:
-    """Return the only statement of a file's top level that binds a name.
-
-    Raises
-    ------
-    NoValue
-        If there is no such statement, or more than one.
-    """
+    """Return the only statement at the top level of a file that binds a name."""
     found = [each for each in _parsed(file)[0].body if name in _bound(each)]
     if len(found) != 1 or not isinstance(found[0], ast.Assign | ast.AnnAssign | ast.ImportFrom):
         raise NoValue(f"{name}, which no single statement of its file sets,")
@@ -99,6 +92,6 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def file_of(names: dict[str, Any]) -> str:
-    """Return the file of a module's names; empty if there is none."""
+    """Return the file of a module, given its names; empty if it has none."""
     module = sys.modules.get(names.get("__name__", ""))
     return str(names.get("__file__") or getattr(module, "__file__", None) or "")

@@ -1,4 +1,4 @@
-"""Replacements for SciPy's special functions and linear algebra, by name, since SciPy is imported late."""
+"""Replacements for SciPy's special functions and linear algebra, listed by name because SciPy is imported late."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _sigmoid(x: Any) -> Any:
 
 
 def _normal(x: Any) -> Any:
-    """Return the distribution function of the standard normal."""
+    """Return the distribution function of the standard normal distribution."""
     return divide(ELEMENTARY["erfc"](divide(-x, root(2))), 2)
 
 
@@ -53,7 +53,7 @@ def _choose(n: Any, k: Any) -> Any:
 
 
 def _log_sum(values: Any, axis: Any = None, b: Any = None, keepdims: bool = False) -> Any:
-    """Return ``logsumexp`` of scores whose exponentials may exceed all floats."""
+    """Return ``logsumexp`` without computing exponentials that may be larger than any float."""
     if b is not None:
         raise NoValue("scipy.special.logsumexp with weights")
 
@@ -123,7 +123,7 @@ LINEAR_ALGEBRA: dict[str, Callable[..., Any]] = {
 
 
 class StandardNormal:
-    """Replacement for ``scipy.stats.norm``, for the standard normal only."""
+    """Replacement for ``scipy.stats.norm``, for the standard normal distribution only."""
 
     cdf = staticmethod(entrywise(_normal, 1))
     sf = staticmethod(entrywise(lambda x: _normal(-x), 1))
@@ -146,7 +146,7 @@ def _table(_loaded: int) -> dict[Any, Any]:
 
 
 def of_scipy(value: Any) -> Any:
-    """Return the replacement for a function of SciPy; None if there is none."""
+    """Return the replacement for a function of SciPy; None if it has none."""
     loaded = sum(name in sys.modules for name in ("scipy.special", "scipy.linalg"))
     if type(value).__name__ == "norm_gen":
         return StandardNormal

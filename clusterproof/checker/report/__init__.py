@@ -1,1 +1,1 @@
-"""Verdicts: the results for a claim's lines, as sentences, tables and records that can be replayed."""
+"""Verdicts: what a check shows about the lines of a claim, as sentences, tables and stored files."""

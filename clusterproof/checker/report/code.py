@@ -1,4 +1,4 @@
-"""Counterexamples as Python code to paste: it runs as printed and fails as long as the claim is broken."""
+"""Counterexamples as Python code to paste. The code runs as printed, and fails if the verdict has changed."""
 
 from __future__ import annotations
 
@@ -16,13 +16,7 @@ WIDTH = 100
 
 
 def code_of(verdict: Verdict) -> str | None:
-    """Write a verdict's counterexample as a few lines of Python; return None if there is none.
-
-    Parameters
-    ----------
-    verdict
-        The verdict of ``check`` or ``falsify``.
-    """
+    """Write the counterexample of a verdict as a few lines of Python; return None if the verdict has none."""
     example = verdict.counterexample
     if example is None:
         return None
@@ -46,13 +40,13 @@ def code_of(verdict: Verdict) -> str | None:
 
 
 def literal(value: Any) -> str:
-    """Write plain JSON values, arrays included, as a Python literal; ``inf`` and ``nan`` keep their names."""
+    """Write plain JSON values and arrays as a Python literal; ``inf`` and ``nan`` appear as names."""
     plain = msgspec.to_builtins(value, enc_hook=builtin, str_keys=True)
     return pprint.pformat(plain, width=WIDTH, sort_dicts=False, compact=True)
 
 
 def builtin(value: Any) -> Any:
-    """Convert values for msgspec: arrays to lists, mappings to dictionaries, other values to text."""
+    """Convert a value for msgspec: an array to a list, a mapping to a dictionary, any other value to text."""
     if hasattr(value, "tolist"):
         return value.tolist()
     return dict(value) if isinstance(value, Mapping) else str(value)

@@ -1,4 +1,4 @@
-"""Decide a claim: search its statements, then judge each line."""
+"""Decide a claim: search its statements, then judge each of its lines."""
 
 from __future__ import annotations
 
@@ -46,21 +46,21 @@ from clusterproof.user_files import file_of
 
 
 def check(claim_id: str, *, seed: int = 0, evaluations: int | None = None) -> Verdict:
-    """Evaluate one claim.
+    """Check one claim, and return the verdict on it.
 
     Parameters
     ----------
     claim_id
-        The id, such as ``"my-paper/lemma-2"``; for one line, ``"my-paper/theorem-1#(23)"``.
+        Id of the claim, such as ``"my-paper/lemma-2"``; for one line, ``"my-paper/theorem-1#(23)"``.
     seed
-        The same seed gives the same verdict and numbers.
+        Seed of all random numbers; the same seed gives the same verdict and numbers.
     evaluations
-        Instances to try, or repetitions of each random instance; the claim's own number if None.
+        Number of instances to try, or number of repetitions of each random instance. None for the claim's own number.
 
     Raises
     ------
     InvalidArgument
-        If the id, or the id of a repair, is unknown, or a number is out of range.
+        If the id is unknown, if a claim in ``repaired_by`` is unknown, or if a number is out of range.
     """
     claim = find_claim(claim_id)
     check_repairs([claim])
@@ -80,9 +80,10 @@ def decide(
     evaluations: int | None = None,
     significance: float = CLAIM_SIGNIFICANCE,
 ) -> Verdict:
-    """Try every statement of a claim; the parameters are as in ``check``, and the error level covers all statements.
+    """Search every statement of a claim, and return the verdict on the claim.
 
-    Ctrl-C ends the search: the verdict then rests on the results so far, and is marked as ``interrupted``.
+    The parameters are as in ``check``; ``significance`` is the error probability of all statements together. Ctrl-C
+    ends the search. The verdict then rests on the results so far, and is marked as ``interrupted``.
     """
     started = time.perf_counter()
     share = significance / len(claim.statements)
@@ -146,7 +147,7 @@ def _lines_of(
 
 
 def _require_distinct(claim: Claim[..., Any], lines: Sequence[tuple[str, str]]) -> None:
-    """Reject a claim if two lines print alike, or a line prints like a line of another statement."""
+    """Reject a claim if two of its lines would be printed with the same name."""
     for name, line in lines:
         own = kernel.printed(name, line)
         statement, key = find_line(claim, own)
@@ -156,7 +157,7 @@ def _require_distinct(claim: Claim[..., Any], lines: Sequence[tuple[str, str]]) 
 
 
 def _require_lines(claim: Claim[..., Any], names: Sequence[str]) -> None:
-    """Reject a claim with options for a line that does not exist."""
+    """Reject a claim that sets options for a line that does not exist."""
     for argument, values in claim.of_lines.items():
         for name in values:
             if name and name not in names:
@@ -165,7 +166,7 @@ def _require_lines(claim: Claim[..., Any], names: Sequence[str]) -> None:
 
 
 def _joined(lines: Sequence[Line], main: Line) -> str:
-    """Return the reasons of all lines, the deciding one's first."""
+    """Return the reason of the deciding line; if it is inconclusive, append the reasons of the other lines."""
     others = [f"{line.name}: {line.reason}" for line in lines if line is not main and line.name]
     return "; ".join([main.reason, *others]) if main.verdict is Kind.INCONCLUSIVE else main.reason
 
@@ -176,7 +177,7 @@ def _line(
     key: str,
     shown: tuple[Kind, Mapping[str, Any]] | None,
 ) -> Line:
-    """Judge one of a statement's lines from the search's findings and the kernel's verdict on the evidence."""
+    """Judge one line of a statement by the findings of the search and the kernel's verdict on the evidence."""
     findings = tried.lines.get(key, Findings())
     name = kernel.printed(tried.statement.name, key)
     if findings.found is not None:
@@ -226,7 +227,7 @@ def _line(
 
 
 def _written(factor: Any) -> str | None:
-    """Write an exact factor; None if it has more digits than Python can write."""
+    """Write an exact factor; return None if it has more digits than Python can write."""
     try:
         return str(factor)
     except ValueError:
@@ -246,7 +247,11 @@ def _with_worst_case(line: Line, worst: WorstCase) -> Line:
 
 
 def _tightness(tried: Tried, findings: Findings) -> dict[str, Tightness] | None:
-    """Return each term's ratio with its instance; the whole bound's ratio omits instances where the sides are equal."""
+    """Return each term's ratio with its instance.
+
+    If only special values of some quantities make the two sides equal, the ratio of the whole bound leaves these values
+    out.
+    """
     factors = dict(findings.factors)
     only_at: dict[str, Any] = {}
     if findings.attained and findings.elsewhere is not None and not tried.statement.random:
@@ -277,7 +282,7 @@ def _without_instance(
     name: str,
     shown: tuple[Kind, Mapping[str, Any]] | None,
 ) -> Line:
-    """Judge a line without an evaluated instance, or without one that compares numbers."""
+    """Judge a line if no instance was evaluated, or if no instance compares two numbers."""
     on_symbols = shown is not None and not shown[1].get("listed")
     if findings.undefined is not None:
         reason = sentences.broken(tried.statement, findings.undefined, key)
@@ -303,7 +308,7 @@ def _refuted(claim: Claim[..., Any], tried: Tried, key: str, name: str, word: Ki
     judged = found.judged[key]
     require_members(statement.space, found.instance)
     reason = sentences.broken(statement, found, key)
-    # at a single instance, every false line is refuted together with the first
+    # if there is a single instance, it refutes all false lines at once
     echoed = [] if findings.alone or not tried.space.ranges else [*(findings.echoed or ())]
     used = judged.measured / judged.allowed if judged.allowed else math.inf
     return Line(

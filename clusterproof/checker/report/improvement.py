@@ -1,4 +1,4 @@
-"""The best constant of a claim: the last certified number and the nearest violated one."""
+"""The best constant of a claim: the strongest certified number, and the weakest violated one."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ MOST_CHECKS = 18
 DOUBLED = 5
 """Largest number of times that a number is doubled until the verdict changes."""
 NEAR = 64
-"""Difference, relative to the claim's own number, at which the search ends."""
+"""Divisor of the claim's own number that gives the difference at which the search ends."""
 CERTIFIED, VIOLATED = "certified", "violated"
 
 
 @dataclass(frozen=True)
 class Checked:
-    """A number that replaces the claim's own, and the claim's verdict with it.
+    """A number in place of the claim's own number, and the verdict on the claim with it.
 
     Attributes
     ----------
     until
-        The number with which the two sides are equal at the counterexample; None if it is unknown. It is never
+        The number that would make the two sides equal at the counterexample; None if it is unknown. It is never
         reported: the search only tries numbers near it.
     """
 
@@ -34,7 +34,7 @@ class Checked:
 
 @dataclass(frozen=True)
 class Improvement:
-    """Results about the best constant.
+    """What the checks show about the best constant.
 
     Attributes
     ----------
@@ -58,7 +58,10 @@ class Improvement:
         return self._nearest(VIOLATED, CERTIFIED)
 
     def _nearest(self, verdict: str, other: str) -> Checked | None:
-        """Return the number with a verdict that is nearest to the other verdicts; without any, the one at the end."""
+        """Return the number with ``verdict`` that is nearest to a number with the verdict ``other``.
+
+        If there is no number with the verdict ``other``, return 0, or the largest number if 0 was not tried.
+        """
         mine = [each for each in self.checked if each.verdict == verdict]
         others = [each.value for each in self.checked if each.verdict == other]
         if not mine:
@@ -69,19 +72,19 @@ class Improvement:
 
 
 def improve(check: Callable[[Fraction], Checked], own: Fraction) -> Improvement:
-    """Search for the strongest number for which a claim is certified, and the weakest for which it is violated.
+    """Search for the strongest number with which a claim is certified, and the weakest with which it is violated.
 
     Parameters
     ----------
     check
-        Returns the verdict with a number in place of the claim's own.
+        Function that returns the verdict on the claim with a number in place of its own.
     own
         The claim's own number.
 
     Returns
     -------
     Improvement
-        All numbers that were tried with their verdicts, also if even 0 is certified or no number is.
+        All numbers that were tried, with their verdicts; also if even 0 is certified, or if no number is certified.
     """
     known: dict[Fraction, Checked] = {}
 
@@ -100,21 +103,21 @@ def improve(check: Callable[[Fraction], Checked], own: Fraction) -> Improvement:
 
 
 def _outwards(own: Fraction) -> list[Fraction]:
-    """Return the numbers to try first: the claim's own, half of it, twice it, 0, and larger ones."""
+    """Return the numbers to try first: the claim's own, half of it, twice it, 0, and larger multiples."""
     return [own, own / 2, 2 * own, Fraction(0), *(own * 2**n for n in range(2, DOUBLED + 1))]
 
 
 def _bisect(
     verdict: Callable[[Fraction], str], known: dict[Fraction, Checked], wanted: str, near: Fraction
 ) -> None:
-    """Move a number with a verdict and its nearest neighbour without it towards each other."""
+    """Narrow the gap between a number with the wanted verdict and the nearest number without it."""
     other = VIOLATED if wanted == CERTIFIED else CERTIFIED
     found = Improvement(Fraction(1), tuple(known.values()))
     inner, outer = found._nearest(wanted, other), found._nearest(other, wanted)
     if inner is None or outer is None:
         return
     low, high = inner.value, outer.value
-    for each in known.values():  # an undecided number between them is nearer than the other verdict
+    for each in known.values():  # an undecided number between them narrows the gap
         if (
             each.verdict != wanted
             and abs(each.value - low) < abs(high - low)
@@ -134,10 +137,10 @@ def _bisect(
 def _near_equality(
     known: dict[Fraction, Checked], low: Fraction, high: Fraction, near: Fraction
 ) -> Fraction | None:
-    """Return a number between two others, near one with which the sides are equal at a counterexample.
+    """Return a number between two others that is near the number ``until`` of one of them.
 
-    The number is just beyond it, where the claim may be certified, or just before it. None if there is no such number,
-    or if it is near the counterexample's own: that counterexample is weak.
+    The result lies just beyond ``until``, where the claim may be certified, or just before it. None if there is no such
+    number, or if ``until`` is near the number itself, because its counterexample is then weak.
     """
     for value in (low, high):
         until = known[value].until
@@ -156,7 +159,7 @@ def _between(value: Fraction, one: Fraction, other: Fraction) -> bool:
 
 
 def simplest_between(low: Fraction, high: Fraction) -> Fraction:
-    """Return the fraction of least denominator between two numbers, low < high (Stern and Brocot)."""
+    """Return the fraction with the least denominator between two numbers, low < high (Stern and Brocot)."""
     if low < 0 < high:
         return Fraction(0)
     if high <= 0:

@@ -1,4 +1,4 @@
-"""A verdict from another process: this kernel decides again which lines are certified, vacuous or exactly violated."""
+"""Judge a verdict from another process again: this kernel decides what is certified, vacuous or exactly violated."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ SHOWN = (Kind.CERTIFIED, Kind.VACUOUS)
 
 
 def judged(verdict: Verdict) -> Verdict:
-    """Return a verdict with this process's kernel's decisions on its text and evidence.
+    """Return a verdict in which this process's kernel has judged the text and the evidence again.
 
-    Verdicts that need no kernel stay unchanged. A line is inconclusive if only the other process calls it certified,
-    vacuous or exactly violated, or if the text has it and the verdict does not.
+    Lines that need no kernel keep their verdicts. A line becomes inconclusive if only the other process calls it
+    certified, vacuous or exactly violated. A line of the text that is missing in the verdict also becomes inconclusive,
+    unless the kernel decides it.
     """
     words, roles, why = _words(verdict)
     lines = [
@@ -38,7 +39,7 @@ def judged(verdict: Verdict) -> Verdict:
 
 
 def _words(verdict: Verdict) -> tuple[Mapping[str, kernel.Word], Mapping[str, str], str]:
-    """Return the kernel's verdict on each line of the text, the lines' roles, and why other lines have none."""
+    """Return the kernel's verdict on each line of the text, the roles of the lines, and why a line has no verdict."""
     if not verdict.text:
         return {}, {}, "no text was given"
     try:
@@ -48,9 +49,7 @@ def _words(verdict: Verdict) -> tuple[Mapping[str, kernel.Word], Mapping[str, st
     if stated.name != verdict.claim:
         return {}, {}, f"the text is of {stated.name}"
     said = kernel.judge_claim(stated, [line.evidence for line in verdict.lines if line.evidence is not None])
-    names = {
-        place: kernel.printed(*place) for place in said.lines
-    }  # the text was read, and all its lines differ
+    names = {place: kernel.printed(*place) for place in said.lines}  # read() made sure that the lines differ
     roles = {names[place]: kernel.role_of(stated, place) for place in said.lines}
     return (
         {names[place]: word for place, word in said.lines.items()},

@@ -1,4 +1,4 @@
-"""Reasons why evidence that did not refute a line could not have refuted it."""
+"""Reasons why the evidence, which did not refute a line, could not have refuted it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from clusterproof.checker.search.state import Tried
 from clusterproof.common.work_limit import SPENT
 
 FEWEST = 30
-"""Least number of different instances for a consistent line, unless fewer exist; with fewer it is inconclusive."""
+"""Least number of different instances for the verdict *consistent*, unless fewer exist; otherwise *inconclusive*."""
 
 
 def doubts_of(tried: Tried, findings: Findings, key: str) -> list[str]:
-    """Return why evidence that did not refute a line could not have refuted it; empty if it could have."""
+    """Return the reasons why the evidence could not have refuted a line; an empty list if it could have."""
     doubts = []
     count = max(findings.instances, tried.coverage.looked_at)
     every = (tried.coverage.exhausted or tried.coverage.looked_at_all) and tried.space.complete
@@ -54,14 +54,14 @@ def doubts_of(tried: Tried, findings: Findings, key: str) -> list[str]:
 
 
 def exclude_each_other(tried: Tried) -> list[str]:
-    """Find hypotheses that no tried instance meets together, and none of which can be left out.
+    """Return a smallest set of hypotheses that no tried instance meets together.
 
-    Counting the first hypothesis that fails would name all of them. So each is left out in turn; it stays out if the
-    others still reject every instance.
+    Only the first failing hypothesis of each instance is counted, so the counts alone would name too many hypotheses.
+    Each is therefore left out in turn, and stays out if the others still reject every instance.
     """
     known = list(tried.rejected)
     left_out: frozenset[str] = frozenset()
-    for name in known:  # this list grows as hypotheses come to light behind omitted ones
+    for name in known:  # the list grows when omitted hypotheses reveal others
         met = _rejections(tried, left_out | {name})
         if met is not None:
             left_out |= {name}
@@ -70,7 +70,7 @@ def exclude_each_other(tried: Tried) -> list[str]:
 
 
 def _rejections(tried: Tried, left_out: frozenset[str]) -> list[str] | None:
-    """Return the hypotheses that reject all instances if some are left out; None if one instance passes."""
+    """Return the hypotheses that reject the instances if some hypotheses are left out; None if an instance passes."""
     names: dict[str, None] = {}
     with leaving_out(left_out):
         for _, instance in tried.outside:
@@ -79,6 +79,6 @@ def _rejections(tried: Tried, left_out: frozenset[str]) -> list[str] | None:
                 return None
             except Outside as outside:
                 names[str(outside)] = None
-            except Exception:  # outside its hypotheses a statement may be undefined
+            except Exception:  # a statement may be undefined where its hypotheses fail
                 return None
     return list(names)

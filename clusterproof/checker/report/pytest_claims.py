@@ -1,4 +1,4 @@
-"""Claims as tests of pytest."""
+"""Check claims as tests of pytest."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from clusterproof.common import InvalidArgument
 def parametrize_with_claims(
     *sources: str | Path, seed: int = 0, expected_failures: Mapping[str, str] | None = None
 ) -> Any:
-    """Return the pytest mark that runs a test, whose argument is ``claim``, for each claim.
+    """Return a pytest mark that runs a test once for each claim; the argument of the test must be ``claim``.
 
-    ``claim()`` evaluates the claim. The test fails if the claim is violated, vacuous or ill-posed, and is skipped, with
-    the reason, if it is inconclusive.
+    ``claim()`` checks the claim. If the claim is violated, vacuous or ill-posed, the test fails. If the claim is
+    inconclusive, the test is skipped, with the reason.
 
     Parameters
     ----------
     sources
-        Python files that state claims, which are executed; ids of claims, or patterns of ids.
+        Python files that state claims (they are executed), ids of claims, or patterns of ids.
     seed
         Seed of the checks.
     expected_failures
-        Reasons by the ids of claims that must fail (strict xfail).
+        Reasons by id, for the claims that must fail (strict xfail).
 
     Raises
     ------
@@ -63,7 +63,7 @@ def parametrize_with_claims(
 
 
 def _test_of(name: str, seed: int) -> Any:
-    """Return a function that evaluates a claim, and fails or skips the test."""
+    """Return a function that checks a claim, and fails or skips the test."""
 
     def evaluate() -> None:
         import pytest

@@ -1,4 +1,4 @@
-"""A check's verdict as it is stored beside the evidence: read again, and replayed if that is quick."""
+"""Store a check's verdict beside the evidence, read it again, and replay it if this takes little work."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ from clusterproof.common.work_limit import TooMuchWork, limited_lines
 from clusterproof.user_files import file_of
 
 QUICK = 400_000
-"""Largest number of lines of Python with which a line is evaluated again whenever its record is read."""
+"""Largest number of Python lines with which a line is evaluated again whenever its stored verdict is read."""
 AGREEMENT, NOUGHT = 1e-6, 1e-12
-"""Largest difference of another machine's numbers from the recorded ones: relative, and absolute near 0."""
+"""Largest difference between another machine's numbers and the stored ones: relative, and absolute near 0."""
 DEFAULTS = {each.name: each.default for each in fields(Line) if each.default is not MISSING}
 OF_CLAIM = ("source", "error_kind", "repaired_by", "evidence")
-"""Fields of a line that belong to the claim and are not recorded."""
+"""Fields of a line that belong to the claim and are not stored."""
 
 
 @dataclass(frozen=True)
 class Replayed:
-    """A recorded verdict, replayed.
+    """The replay of a stored verdict.
 
     Attributes
     ----------
     verdict
-        The verdict; None if the record is rejected.
+        The verdict; None if the stored one is rejected.
     why
-        Why the record is rejected.
+        Why the stored verdict is rejected.
     shown, again, recorded
-        Numbers of lines that the kernel proved again, that were evaluated again at one instance, and that are only
-        recorded.
+        Numbers of lines that the kernel proved again, that were evaluated again at one instance, and that were only
+        read.
     stale
-        Whether a line without a kernel's proof was searched with other versions of its files.
+        Whether files have changed since the search of a line that the kernel does not prove.
     """
 
     verdict: Verdict | None
@@ -59,7 +59,7 @@ class Replayed:
 
 
 def record_of(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict as plain values, with the key of the claim's files unless the text is complete."""
+    """Return a verdict as plain values; if the text does not cover all lines, with the digest of the claim's files."""
     lines = [_plain(each) for each in verdict.lines]
     for each, line in zip(lines, verdict.lines, strict=True):
         if _is_again_quick(verdict, line):
@@ -81,7 +81,7 @@ def record_of(verdict: Verdict) -> dict[str, Any]:
 
 
 def _plain(line: Line) -> dict[str, Any]:
-    """Return a line's fields that differ from the defaults; from the ratios, only the instance of the whole bound."""
+    """Return a line's fields that differ from the defaults; ``tightness`` keeps only the whole bound's instance."""
     values = msgspec.to_builtins(
         {name: getattr(line, name) for name in DEFAULTS if name not in OF_CLAIM},
         enc_hook=builtin,
@@ -95,14 +95,14 @@ def _plain(line: Line) -> dict[str, Any]:
 
 
 def verdict_of(record: Mapping[str, Any], kept: Kept) -> Verdict:
-    """Return a recorded verdict, its lines with their evidence; the claim's verdict is decided afresh from its lines.
+    """Return a stored verdict with the evidence of each line, and choose again the line that decides the claim.
 
-    Names and roles of lines come from the claim's text, or from the claim if there is no text.
+    The names and roles of the lines come from the claim's text, or from the claim itself if there is no text.
 
     Raises
     ------
     InvalidArgument
-        If the record is invalid.
+        If the stored verdict is invalid.
     """
     claim = find_claim(record["claim"])
     evidence = {(each["statement"], each["line"]): each for each in kept.of(claim.id)}
@@ -145,20 +145,20 @@ def _line(record: Mapping[str, Any]) -> Line:
 
 
 def replay_verdict(record: Mapping[str, Any], kept: Kept, *, shipped: bool = False) -> Replayed:
-    """Replay a recorded verdict: certified, vacuous and exactly violated lines by the kernel, others at one instance.
+    """Replay a stored verdict: the kernel proves lines again, and other lines are evaluated at one instance.
 
-    Only this package's files may call a line of the language consistent. No instance shows it, and a false line without
-    its evidence would look the same.
+    Only a file of this package may call a line of the kernel's language consistent. No single instance could show this
+    verdict, and a false line whose evidence was removed would look the same.
 
     Parameters
     ----------
     record
-        The record, from ``record_of``.
+        The stored verdict, from ``record_of``.
     kept
-        The contents of the paper's file.
+        The contents of the paper's evidence file.
     shipped
         Whether the file belongs to this package. Its search results are then accepted, and violations in floats are
-        replayed only if that is quick.
+        replayed only if this takes little work.
     """
     claim = find_claim(record["claim"])
     try:
@@ -195,13 +195,7 @@ def replay_verdict(record: Mapping[str, Any], kept: Kept, *, shipped: bool = Fal
 
 
 def is_text_of(claim: Claim[..., Any], text: str) -> bool:
-    """Return whether a claim has this text now.
-
-    Raises
-    ------
-    Refused
-        If the text cannot be read.
-    """
+    """Return whether a text is the current text of a claim."""
     return _is_text_of(claim, text, kernel.read(text), compared=True)
 
 
@@ -213,9 +207,9 @@ def _is_text_of(claim: Claim[..., Any], text: str, read: kernel.Claim, *, compar
 def _judged(
     claim: Claim[..., Any], verdict: Verdict, kept: Kept, *, compared: bool
 ) -> dict[str, kernel.Word] | str:
-    """Return the kernel's verdict on each line by the claim's text, or why the record does not match.
+    """Return the kernel's verdict on each line, or why the stored verdict does not belong to the claim's current text.
 
-    The text is the claim's current text. A user's text is also ``compared`` with the user's function.
+    A user's text is also ``compared`` with the values of the user's function.
     """
     text, names = kept.texts.get(claim.id), [line.name for line in verdict.lines]
     if text is None:
@@ -239,7 +233,7 @@ def _judged(
 
 
 def _instance(line: Line) -> dict[str, Any] | None:
-    """Return the numbers of the instance at which a line is evaluated again."""
+    """Return the numbers of the instance at which a line can be evaluated again; None if there is none."""
     if line.verdict in FALSE:
         return line.counterexample
     tightest = (line.tightness or {}).get(WHOLE)
@@ -249,7 +243,7 @@ def _instance(line: Line) -> dict[str, Any] | None:
 
 
 def _difference(verdict: Verdict, line: Line) -> str | None:
-    """Return how a line that is evaluated again differs from its record."""
+    """Return how a line that is evaluated again differs from the stored one; None if it does not differ."""
     numbers = _instance(line)
     if numbers is None:
         return "it has no instance"
@@ -271,7 +265,7 @@ def _is_close(was: float, now: float) -> bool:
 
 
 def _is_again_quick(verdict: Verdict, line: Line) -> bool:
-    """Return whether the same numbers result again with little work."""
+    """Return whether evaluating a line again takes little work and gives the same numbers."""
     with suppress(TooMuchWork), limited_lines(QUICK):
         return _instance(line) is not None and _difference(verdict, line) is None
     return False

@@ -29,29 +29,30 @@ from clusterproof.checker.search.state import Tried
 from clusterproof.common import InvalidArgument
 
 MOST_REPLICATES = 1_000_000
-"""Largest number of replicates with which a recorded counterexample is repeated."""
+"""Largest number of replicates with which a stored counterexample is repeated."""
 
 
 def replay(claim_id: str, counterexample: Mapping[str, Any]) -> Line:
-    """Evaluate a counterexample, or another instance, again from its numbers.
+    """Evaluate a counterexample, or any other instance, from its written numbers.
 
     Parameters
     ----------
     claim_id
         Id of the claim.
     counterexample
-        Quantities as in a verdict, with the line if there are several; for random statements also seed and replicates.
+        Quantities as in a verdict. If the claim has several lines, also ``line``; for random statements also ``seed``
+        and ``replicates``.
 
     Returns
     -------
     Line
-        Violated (or ill-posed) if the instance breaks the line, consistent otherwise.
+        Violated (or ill-posed) if the instance breaks the line, otherwise consistent.
 
     Raises
     ------
     InvalidArgument
-        If the claim is unknown, or the numbers form no instance that meets its hypotheses. The message names the
-        quantity that is missing, unknown or out of range, or the hypothesis.
+        If the claim is unknown, or if the numbers are no instance that meets its hypotheses. The message names the
+        hypothesis, or the quantity that is missing, unknown or out of range.
     """
     claim = find_claim(claim_id)
     remedy = f"take it from the JSON of `clusterproof check {arguments_of(claim_id)}`"
@@ -101,7 +102,7 @@ def _replay(claim: Claim[..., Any], numbers: dict[str, Any]) -> Line:
 
 
 def _replayed_potential(claim: Claim[..., Any], tried: Tried, instance: dict[str, Any]) -> Line:
-    """Return the verdict on a statement's potential at an instance."""
+    """Return the verdict on the potential of a statement at an instance."""
     tried.frozen, name = freeze(claim), tried.statement.name
     tried.broken_potential = broken_at(tried.frozen.statement(name), instance, tried.space)
     line = None if tried.frozen.text is None else line_of_potential(kernel.read(tried.frozen.text), tried)
@@ -134,19 +135,19 @@ def _line(
 
 
 def find_line(claim: Claim[..., Any], line: str) -> tuple[Statement, str]:
-    """Return the statement that has a line, and the line's name in it."""
+    """Return the statement that contains a line, and the line's name within the statement."""
     named = (each for each in claim.statements[1:] if line == each.name or line.startswith(f"{each.name}: "))
     statement = next(named, claim.statements[0])
     return statement, line.removeprefix(statement.name).removeprefix(": ")
 
 
 def in_fractions(claim_id: str, counterexample: Mapping[str, Any]) -> str:
-    """Write both sides of a line at a counterexample as fractions; empty if one is random, inexact or too long."""
+    """Write the two sides of a line at a counterexample as fractions; empty if one is random, inexact or too long."""
     numbers = dict(counterexample)
     statement, key = find_line(find_claim(claim_id), numbers.pop("line", ""))
     if statement.random:
         return ""
-    sides = statement.lines(statement.space.decode(numbers)).get(key)  # a potential has no two sides
+    sides = statement.lines(statement.space.decode(numbers)).get(key)  # a potential has no sides
     if not isinstance(sides, Sides):
         return ""
     if sides.identity:
@@ -159,12 +160,12 @@ def in_fractions(claim_id: str, counterexample: Mapping[str, Any]) -> str:
     try:
         terms = " + ".join(f"{term} ({name})" for name, term in sides.terms.items())
         return f"{sides.measured} {'<' if sides.lower else '>'} {terms}".replace("+ -", "- ")
-    except ValueError:  # more digits than Python can write
+    except ValueError:  # a number with more digits than Python can write
         return ""
 
 
 def _recorded_randomness(statement: Statement, numbers: dict[str, Any]) -> tuple[int, int | None]:
-    """Remove seed and replicates from a written counterexample and return them."""
+    """Remove the seed and the number of replicates from a written counterexample, and return them."""
     if not statement.random:
         return 0, None
     recorded: dict[str, int] = {}

@@ -1,8 +1,8 @@
-"""The files and library versions on which the search of a claim outside the language depends.
+"""The files and library versions on which the search of a claim depends, if the claim is not in the kernel's language.
 
-A claim of the language depends on its text only. Any other claim depends on the files that its module imports, directly
-or indirectly, at the top or in a function: the user's own files, and this package's files outside the checker. The
-package's version stands for the checker, and versions stand for installed libraries.
+A claim in the language depends only on its text. Any other claim depends on the files that its module imports, directly
+or indirectly, at the top or inside a function. These are the user's own files, and this package's files outside the
+checker. For the checker the package's version counts, and for installed libraries their versions count.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib",
 """Folders of installed libraries."""
 OWN, CHECKER = "clusterproof", "clusterproof.checker."
 UNKNOWN = frozenset({"eval", "exec", "compile", "__import__", "import_module", "run_path", "run_module"})
-"""Functions whose use in a file hides which code it runs."""
+"""Functions that a file can use to run code that is not in its source."""
 READS = frozenset(
     {"open", "read_text", "read_bytes", "load", "loadtxt", "genfromtxt", "environ", "getenv", "read_csv"}
 )
-"""Names whose use in a user's file hides which files it reads."""
+"""Names with which a user's file can read other files or the environment."""
 
 
 def key_of(claim: Claim[..., Any]) -> str | None:
-    """Return the SHA-256 of everything on which the search of a claim depends; None if that cannot be known.
+    """Return the SHA-256 of everything on which the search of a claim depends; None if this is unknown.
 
-    It cannot be known if a user's file runs text as code, or reads files or the environment.
+    It is unknown if a user's file runs text as code, or reads files or the environment.
     """
     found: dict[str, str] = {}
     versions: set[str] = set()
@@ -50,7 +50,7 @@ def key_of(claim: Claim[..., Any]) -> str | None:
         top = name.partition(".")[0]
         if top not in libraries:
             libraries[top] = top != OWN and _is_installed(_file_of(top, sys.modules.get(top)))
-        if libraries[top]:  # these need not be loaded
+        if libraries[top]:  # libraries need not be loaded
             versions.add(_version(top))
             continue
         module = sys.modules.get(name)
@@ -67,7 +67,7 @@ def key_of(claim: Claim[..., Any]) -> str | None:
 
 
 class _File:
-    """A source file: its digest, its imports, and whether it hides what it runs or reads."""
+    """A source file: its digest, its imports, and whether it uses a name in ``UNKNOWN`` or ``READS``."""
 
     def __init__(self, content: bytes) -> None:
         self.digest = hashlib.sha256(content).hexdigest()
@@ -92,7 +92,7 @@ def _parsed(path: str, _changed: int) -> _File | None:
 
 
 def _plain(module: str) -> str:
-    """Return a module's name; for a user's file, without the folder from which it was loaded."""
+    """Return the name of a module; for a user's file, without the folder from which it was loaded."""
     return module if module.startswith("clusterproof.") else module.rpartition(".")[2]
 
 
@@ -115,12 +115,12 @@ def _is_installed(file: Path | None) -> bool:
 
 @lru_cache
 def _version(top: str) -> str:
-    """Return the name of a library with its version; for Python's own library, Python's version."""
+    """Return the name and version of a library; for the standard library, the version of Python."""
     if top in sys.stdlib_module_names:
         return f"python {sys.version_info[0]}.{sys.version_info[1]}"
     try:
         return f"{top} {metadata.version(top)}"
-    except metadata.PackageNotFoundError:  # a distribution with another name contains it
+    except metadata.PackageNotFoundError:  # it belongs to a distribution with another name
         several = metadata.packages_distributions().get(top, ())
         return f"{top} {', '.join(map(metadata.version, several))}"
 
@@ -128,7 +128,7 @@ def _version(top: str) -> str:
 def _imported(
     name: str, module: ModuleType | None, imports: Iterable[tuple[int, str, tuple[str, ...]]]
 ) -> Iterator[str]:
-    """Yield the modules that a file imports, and the packages that contain them."""
+    """Yield the modules that a file imports, and the packages that contain these modules."""
     package = getattr(module, "__package__", None) or name.rpartition(".")[0]
     own = name.partition(".")[0]
     for level, said, names in imports:
@@ -136,13 +136,11 @@ def _imported(
         if level:
             parts = package.split(".")
             base = ".".join([*parts[: len(parts) - level + 1], *filter(None, [said])])
-        beside = (
-            [] if own == OWN else [f"{own}.{base}"]
-        )  # a user's file may import modules from its own folder
+        beside = [] if own == OWN else [f"{own}.{base}"]  # a user's file may import from its own folder
         for start in [base, *beside]:
             several = start.split(".")
             yield from (".".join(several[:k]) for k in range(1, len(several) + 1))
             yield from (f"{start}.{each}" for each in names if f"{start}.{each}" in sys.modules)
-        if base.partition(".")[0] == "clusterproof":  # these packages import modules on request
+        if base.partition(".")[0] == "clusterproof":  # these packages import modules when a name is used
             values = (getattr(sys.modules.get(base), each, None) for each in names)
             yield from filter(None, (getattr(value, "__module__", None) for value in values))

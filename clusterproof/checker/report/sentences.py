@@ -20,9 +20,9 @@ from clusterproof.checker.claims.statement import Statement, quantities
 from clusterproof.common.work_limit import SPENT
 
 ROUNDING = 1e-8
-"""Share by which a solver may exceed a bound through rounding."""
+"""Share by which a solver may exceed a bound because of rounding."""
 TIME = ("round", "rounds", "iteration", "iterations", "t", "T")
-"""Names of time indices: a claim about all rounds is tried only up to the end of a closed range."""
+"""Names of time indices. A claim about all rounds is tried only up to the end of a closed range."""
 
 if TYPE_CHECKING:
     from clusterproof.checker.search.evaluation import Evaluation
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def broken(statement: Statement, evaluation: Evaluation, name: str) -> str:
-    """Describe the instance that refutes a line, with the two sides and the summands."""
+    """Describe the instance that breaks a line, with the two sides and the summands."""
     line, judged = evaluation.lines[name], evaluation.judged[name]
     if words := getattr(line, "words", ""):
         return words if isinstance(words, str) else str(words())
@@ -69,7 +69,7 @@ def broken(statement: Statement, evaluation: Evaluation, name: str) -> str:
 
 
 def comparison(judged: Judgement, sign: str) -> str:
-    """Write the two sides, the summands if there are several, and the entry's index."""
+    """Write the two sides, the summands if there are several, and the index of the entry."""
     digits = digits_apart(judged.measured, judged.allowed)
     text = f"{judged.measured:.{digits}g} {sign} {judged.allowed:.{digits}g}"
     if judged.infinite:
@@ -83,14 +83,14 @@ def comparison(judged: Judgement, sign: str) -> str:
 
 
 def digits_apart(first: float, second: float, least: int = 5) -> int:
-    """Return the least number of significant digits, at least ``least``, that distinguishes two numbers."""
+    """Return the number of significant digits, at least ``least``, with which two numbers look different."""
     if first == second:
         return least
     return next((n for n in range(least, 17) if f"{first:.{n}g}" != f"{second:.{n}g}"), 17)
 
 
 def _beyond_floats(sides: Sides, judged: Judgement, sign: str) -> str:
-    """Write two exact sides if one is larger than any float; otherwise empty."""
+    """Write two exact sides if one of them is larger than any float; otherwise return an empty text."""
     if not judged.exact or judged.basis or (math.isfinite(judged.measured) and math.isfinite(judged.allowed)):
         return ""
     import mpmath
@@ -107,7 +107,7 @@ def _beyond_floats(sides: Sides, judged: Judgement, sign: str) -> str:
 
 
 def _exact_excess(sides: Sides, judged: Judgement) -> str:
-    """Write the difference of two exact sides that round to the same float."""
+    """Write the difference between two exact sides if both round to the same float; otherwise return an empty text."""
     if judged.measured != judged.allowed or not judged.exact or judged.basis:
         return ""
     gaps = np.asarray(np.asarray(sides.measured, dtype=object) - np.asarray(sides.allowed, dtype=object))
@@ -115,7 +115,7 @@ def _exact_excess(sides: Sides, judged: Judgement) -> str:
 
 
 def estimate(line: Expectation, judged: Judgement, replicates: str) -> str:
-    """Write an estimated expectation, its interval or why it has none, and the number of replicates."""
+    """Write an estimated expectation, its interval (or why it has none), and the number of replicates."""
     digits = digits_apart(judged.measured, judged.allowed)
     if judged.interval is not None:
         ends = judged.interval.lower, judged.interval.upper
@@ -130,24 +130,24 @@ def estimate(line: Expectation, judged: Judgement, replicates: str) -> str:
 
 
 def asymptotic(line: Expectation, judged: Judgement) -> str:
-    """Describe the basis of a violation, if its interval is asymptotic."""
+    """Note that an expectation was refuted by an asymptotic interval; empty otherwise."""
     return "" if line.exact or judged.interval is None else f", {ASYMPTOTIC}"
 
 
 def _observed(line: Any, count: int | None, trials: int | None) -> str:
-    """Write how often an event occurred, or how often a bound with a probability was broken."""
+    """Write how often an event occurred, or how often a bound with a failure probability was broken."""
     if isinstance(line, Frequency):
         return f"the event occurred in {count} of {trials} repetitions"
     return f"{count} of {trials} repetitions break it"
 
 
 def _entry(judged: Judgement) -> str:
-    """Name the deciding entry, if the sides are arrays."""
+    """Name the entry that decides, if the sides are arrays."""
     return f" at entry {', '.join(map(str, judged.place))}" if judged.place else ""
 
 
 def holds(tried: Tried, findings: Findings, name: str, proof: str | None) -> str:
-    """State on which instances an unrefuted line was tried, and what was proved about it."""
+    """State at which instances a line was tried without being refuted, and what was proved about it."""
     coverage, complete = tried.coverage, tried.coverage.exhausted and tried.space.complete
     count = whole = plural("instance", findings.instances)
     if complete:
@@ -158,7 +158,7 @@ def holds(tried: Tried, findings: Findings, name: str, proof: str | None) -> str
             f" and {others} others" if others > 0 else ""
         )
     if unclear := sum(name in (lines or ()) for lines in tried.seen.values()) * (proof is None):
-        # floats break it at the others
+        # floats break the line at the other instances
         count = f"{findings.instances - unclear or 'none'} of {whole}"
     text = f"holds at {count} over the real numbers" if findings.all_hold else f"holds on {count}"
     if coverage.looked_at > findings.instances:
@@ -193,14 +193,14 @@ def holds(tried: Tried, findings: Findings, name: str, proof: str | None) -> str
         text += "; " + (f"at {total} of these " if total < findings.instances else "") + why
     if coverage.why_stopped == SPENT:
         text += f"; {stopped(tried)}"
-    # otherwise the text names how far they lie beyond the ranges
+    # if instances are not repeated, the text already names how far they lie beyond the ranges
     if coverage.given_up and tried.statement.repeated:
         text += f"; {plural('instance', coverage.given_up)} beyond the ranges took too much work"
     return text
 
 
 def of_worst(worst: WorstCase, space: Space, *, proved: bool) -> str:
-    """State the results of worst cases over a class of functions, and whether the kernel accepts their multipliers."""
+    """State the worst cases over a class of functions, and whether the kernel accepts their multipliers."""
     others = [
         f"{written(name)} from {allowed.low} on"
         if isinstance(allowed, Integers) and allowed.high is None and type(allowed.low) is int
@@ -243,7 +243,7 @@ def of_worst(worst: WorstCase, space: Space, *, proved: bool) -> str:
 
 
 def doubts_of_worst(worst: WorstCase, instances: int) -> list[str]:
-    """Return why worst cases over a class of functions do not decide a line; empty if they do."""
+    """Return why the worst cases over a class of functions do not decide a line; an empty list if they do."""
     if worst.refused:
         every_value = f"; there is no proof of every value: {worst.not_shown}" if worst.not_shown else ""
         return [f"drawn functions only: {worst.refused}{every_value}"]
@@ -270,7 +270,7 @@ def _cut_off(tried: Tried) -> list[str]:
 
 
 def _repetitions(findings: Findings, name: str) -> str:
-    """Write how often a statement with a probability failed."""
+    """Write how often a statement with a failure probability failed."""
     line = findings.tightest.lines[name] if findings.tightest is not None else None
     level = f" {next(iter(findings.levels)):.3g}" if len(findings.levels) == 1 else ""
     text = f"; {_observed(line, findings.failures, findings.trials)}, "
@@ -284,7 +284,7 @@ def _repetitions(findings: Findings, name: str) -> str:
 
 
 def _beyond(reached: Mapping[str, int]) -> str:
-    """Write by how many times each quantity exceeded the largest usual value."""
+    """Write by how many times each quantity exceeded the largest value that is usually drawn."""
     parts = []
     for multiple in sorted(set(reached.values())):
         names = ", ".join(name for name in reached if reached[name] == multiple)
@@ -293,7 +293,7 @@ def _beyond(reached: Mapping[str, int]) -> str:
 
 
 def none_admissible(tried: Tried, findings: Findings, names: list[str], *, proved: bool) -> str:
-    """State that no instance meets the hypotheses, which of them exclude each other, and whether this is proved."""
+    """State that no instance meets the hypotheses, which hypotheses exclude each other, and whether this is proved."""
     if (words := stopped(tried)) and not proved:
         return f"{words}; no instance was evaluated before"
     if tried.instances:
@@ -317,7 +317,7 @@ def none_admissible(tried: Tried, findings: Findings, names: list[str], *, prove
 
 
 def stopped(tried: Tried) -> str:
-    """Name the instance at which a search was stopped, and why; empty if it was not."""
+    """Name the instance at which the search was stopped, and the reason; empty if the search was not stopped."""
     if not tried.coverage.stopped:
         return ""
     first = tried.coverage.stopped[0]
@@ -326,5 +326,5 @@ def stopped(tried: Tried) -> str:
 
 
 def plural(noun: str, count: int) -> str:
-    """Return a count with its noun."""
+    """Return a count with its noun, in the singular or plural."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,6 +1,6 @@
-"""Files of evidence, one per paper: shipped with the catalogue, or a user's own; the kernel replays them.
+"""Evidence files, one per paper. They are shipped with the catalogue, or a user's own; the kernel replays them.
 
-``recorded.py`` decides whether a recorded verdict is stale.
+``recorded.py`` decides whether a stored verdict is stale.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from clusterproof.files import TEXT, parse_json, read_file
 from clusterproof.library import library_evidence
 
 NAMES = ("claim", "statement", "line", "rule")
-"""Text fields of every record."""
+"""Fields that are text in every piece of evidence."""
 SAID = ("name", "verdict", "reason")
-"""Text fields of every line of a verdict."""
+"""Fields that are text in every line of a stored verdict."""
 
 
 @dataclass(frozen=True)
 class ReplayedRecord:
-    """The kernel's result for one record.
+    """What the kernel concludes from the evidence for one line.
 
     Attributes
     ----------
     claim
-        ``paper/name``, or for one of several lines ``paper/name#line``.
+        ``paper/name``; for one of several lines, ``paper/name#line``.
     word
-        *inconclusive* if the record shows nothing.
+        The kernel's verdict; *inconclusive* if the evidence shows nothing.
     why
-        The missing part, if the record shows nothing.
+        The missing part, if the evidence shows nothing.
     rule
-        Rule of the record.
+        The kernel's rule that the evidence names.
     size
-        Bytes of the record as JSON.
+        Number of bytes of the evidence as JSON.
     """
 
     claim: str
@@ -52,16 +52,16 @@ class ReplayedRecord:
 
 @dataclass(frozen=True)
 class Kept:
-    """Contents of a paper's file.
+    """The contents of a paper's evidence file.
 
     Attributes
     ----------
     texts
-        Texts by claim.
+        The text of each claim.
     evidence
-        Records of the claims' lines, which the kernel judges with the text.
+        The evidence for the lines, which the kernel judges together with the texts.
     verdicts
-        Verdicts of the search, as reported.
+        The verdicts that the search reported.
     """
 
     texts: dict[str, str]
@@ -69,7 +69,7 @@ class Kept:
     verdicts: list[dict[str, Any]]
 
     def of(self, claim: str) -> list[dict[str, Any]]:
-        """Return the records of a claim, as the kernel reads them."""
+        """Return the evidence for a claim, in the form that the kernel reads."""
         return [
             {name: value for name, value in each.items() if name != "claim"}
             for each in self.evidence
@@ -78,17 +78,17 @@ class Kept:
 
 
 def read_evidence(paper: str, folder: Path | None = None) -> Kept:
-    """Read the records of a paper's file, by default in the library's folder; empty if there is no file.
+    """Read the evidence file of a paper, by default from the library's folder; the result is empty without a file.
 
     Raises
     ------
     InvalidArgument
-        If the file cannot be read or holds no records.
+        If the file cannot be read, or does not contain evidence.
     """
     path = (folder or library_evidence()) / f"{paper}.json"
     try:
         kept = parse_json(read_file(path, TEXT))
-        json.dumps(kept, ensure_ascii=False).encode()  # half of a sign cannot be written
+        json.dumps(kept, ensure_ascii=False).encode()  # half of a surrogate pair cannot be written
         texts, evidence, verdicts = kept["texts"], kept["evidence"], kept["verdicts"]
         if (
             all(type(each[name]) is str for each in evidence for name in NAMES)
@@ -115,7 +115,7 @@ def read_evidence(paper: str, folder: Path | None = None) -> Kept:
 
 
 def size_of(record: dict[str, Any]) -> int:
-    """Return the bytes of a record as JSON."""
+    """Return the number of bytes of a piece of evidence as JSON."""
     return len(_written(record))
 
 
@@ -124,12 +124,12 @@ def _written(record: dict[str, Any]) -> str:
 
 
 def require_writable(papers: Iterable[str], folder: Path) -> None:
-    """Make a folder, and check before a computation that ``write_evidence`` can write there.
+    """Create a folder, and check before a computation that ``write_evidence`` can write into it.
 
     Raises
     ------
     InvalidArgument
-        If it cannot, or an existing file holds no records.
+        If it cannot write there, or if an existing file does not contain evidence.
     """
     with naming_folder("evidence", folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -139,7 +139,7 @@ def require_writable(papers: Iterable[str], folder: Path) -> None:
 
 
 def write_evidence(verdicts: Iterable[Verdict], records: Iterable[dict[str, Any]], folder: Path) -> None:
-    """Write verdicts with their evidence into a folder; records of other claims in its files are kept.
+    """Write verdicts and their evidence into a folder; what its files contain about other claims stays.
 
     Parameters
     ----------
@@ -185,14 +185,16 @@ def _rows(records: Iterable[dict[str, Any]]) -> str:
 
 
 def replay_evidence(claim: str, kept: Kept) -> Iterator[ReplayedRecord]:
-    """Judge the records of a claim by its text. Nothing is imported or searched, and no recorded verdict counts.
+    """Judge the evidence for a claim by the claim's text, without importing or searching anything.
+
+    Stored verdicts do not count.
 
     Parameters
     ----------
     claim
         Id of the claim.
     kept
-        Contents of the paper's file.
+        The contents of the paper's evidence file.
     """
     records, why, text = kept.of(claim), "", kept.texts.get(claim)
     try:
@@ -215,7 +217,7 @@ def replay_evidence(claim: str, kept: Kept) -> Iterator[ReplayedRecord]:
 
 
 def lines_without_evidence(claim: str, kept: Kept) -> list[str]:
-    """Return the lines of a claim that are recorded as proved by the kernel but have no record of evidence."""
+    """Return the lines of a claim that have a stored verdict of the kernel, but no stored evidence."""
     known = {kernel.printed(each["statement"], each["line"]) for each in kept.of(claim)}
     return [
         f"{claim}#{line['name']}" if line["name"] else claim

@@ -1,4 +1,4 @@
-"""Recorded verdicts of all claims: `clusterproof check --all --search --evidence FOLDER` writes them."""
+"""Stored verdicts of all claims, as written by `clusterproof check --all --search --evidence FOLDER`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clusterproof.library import library_evidence
 
 
 def read_verdicts() -> dict[str, dict[str, Any]]:
-    """Return the fields of the catalogue's recorded verdicts, by the id of the claim or line."""
+    """Return the fields of the catalogue's stored verdicts, by the id of the claim or line."""
     from clusterproof.checker.claims.claim import REGISTRY
     from clusterproof.checker.report.recorded import verdict_of
     from clusterproof.checker.report.verdict import records
@@ -25,7 +25,7 @@ def read_verdicts() -> dict[str, dict[str, Any]]:
 
 
 def recorded_ids() -> list[str]:
-    """Return the ids of the claims that have a recorded verdict, without importing the papers."""
+    """Return the ids of the claims that have a stored verdict, without importing the papers."""
     return [record["claim"] for kept in _shipped() for record in kept.verdicts]
 
 

@@ -1,4 +1,4 @@
-"""Verdicts as a page, a table and JSON."""
+"""Verdicts as a page, as a table and as JSON."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ STYLES = {
     Kind.ILL_POSED: "magenta",
     Kind.INCONCLUSIVE: "cyan",
 }
-"""Colours of the verdicts."""
+"""Colour of each verdict."""
 TIMES = "\N{MULTIPLICATION SIGN}"
 NEEDED, ATTAINED, LOOSE = 1e-3, 0.999, 100.0
-"""Limits of shares and ratios: a term is used, a bound is attained, a bound is loose."""
+"""Least share of a bound that counts as used, least share that counts as attained, and ratio that counts as loose."""
 
 
 # ---- a report
 
 
 def to_json(value: Any) -> str:
-    """Write plain values as strict JSON; non-finite numbers become null."""
+    """Write plain values as strict JSON; numbers that are not finite become null."""
     return msgspec.json.format(msgspec.json.encode(value, enc_hook=builtin), indent=2).decode() + "\n"
 
 
@@ -63,21 +63,21 @@ def sources_of_claims(claims: Iterable[str]) -> dict[str, Any]:
 def report(
     verdicts: Sequence[Verdict], seed: int, sources: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return verdicts and the inputs of their computation, as plain values.
+    """Return verdicts, and everything that determined them, as plain values.
 
     Parameters
     ----------
     verdicts, seed
         The verdicts, and the seed of the checks.
     sources
-        The result of ``sources_of_claims``; by default it is called.
+        The result of ``sources_of_claims``; if None, the function computes it.
 
     Returns
     -------
     dict
-        ``claims``: one record per claim and, if it has several lines, per line. ``times``: seconds by claim.
-        ``sources``: text and SHA-256 of the users' files that state claims, with the texts of modules that they import
-        from ``beside`` them. Also ``versions`` and ``seed``.
+        ``claims``: one dictionary per claim and, if a claim has several lines, one per line. ``times``: seconds by
+        claim. ``sources``: text and SHA-256 of the users' files that state claims, with the texts of modules that these
+        files import from their own folder, under ``beside``. Also ``versions`` and ``seed``.
     """
     if sources is None:
         sources = sources_of_claims(each.claim for each in verdicts)
@@ -96,12 +96,12 @@ def report(
 
 
 def number(value: float | None) -> str:
-    """Format a number with four digits; a dash stands for None."""
+    """Format a number with four significant digits; None becomes a dash."""
     return "-" if value is None else f"{value:.4g}"
 
 
 def two_sides(verdict: Line) -> tuple[str, str]:
-    """Format measured and bound, with enough digits to distinguish them if the claim is violated."""
+    """Format the two sides; if the claim is violated, with enough digits to distinguish them."""
     measured, bound = verdict.measured, verdict.bound
     if verdict.verdict is not Kind.VIOLATED or measured is None or bound is None:
         return number(measured), number(bound)
@@ -130,20 +130,20 @@ def evidence(verdict: Verdict) -> str:
 
 
 def ratio_of(verdict: Verdict) -> float | None:
-    """Return allowed over measured at the worst instance; None without a bound, or if nothing was measured."""
+    """Return the ratio of the bound to the measured side at the tightest instance; None if there is none."""
     whole = (verdict.tightness or {}).get("all")
     return None if whole is None else whole["ratio"]
 
 
 def tightness_words(tightness: Mapping[str, Tightness] | None, *, tight: bool = False) -> list[str]:
-    """Describe by how much the whole bound, and each term, could shrink before an instance breaks the claim.
+    """Describe by which factor the whole bound, and each term, could shrink before an instance breaks the claim.
 
     Parameters
     ----------
     tightness
         As in ``Line``.
     tight
-        Whether the claim states that its bound is attained; the text then mentions if it is not.
+        Whether the claim states that its bound is attained. If no instance attains it, the text then mentions this.
     """
     words = []
     for name, numbers in (tightness or {}).items():
@@ -163,7 +163,7 @@ def tightness_words(tightness: Mapping[str, Tightness] | None, *, tight: bool = 
 
 
 def _line_words(verdict: Verdict) -> list[str]:
-    """Name the first false line, the lines that are false only together with it, and the potentials that fail."""
+    """Name the first false line, the lines that are false only where it is false, and the potentials that fail."""
     words = [f"{line.verdict}: {line.reason}" for line in verdict.lines if line.role == kernel.POTENTIAL]
     lines = [line for line in verdict.lines if line.role != kernel.POTENTIAL]
     false = [line for line in lines if line.verdict not in HOLDS and line.name]
@@ -182,7 +182,7 @@ def _line_words(verdict: Verdict) -> list[str]:
 
 
 def kind_of_line(verdict: Verdict, line: Line) -> str:
-    """Describe a line if the lines differ: its source, and the kind of error unless a false statement."""
+    """Describe a line's source, and its kind of error unless a false statement; empty if all lines agree in these."""
     if len({(each.source, each.error_kind) for each in verdict.lines}) == 1:
         return ""
     failed = line.verdict is Kind.VIOLATED and line.error_kind != "false statement"
@@ -194,7 +194,7 @@ def kind_of_line(verdict: Verdict, line: Line) -> str:
 
 
 def heading(longest: int) -> Text:
-    """Return the heading of ``row``."""
+    """Return the heading of the table whose rows ``row`` returns."""
     return Text(_join(("claim", "verdict", "measured", "bound"), _widths(longest)), style="bold")
 
 
@@ -203,7 +203,7 @@ def _widths(longest: int) -> list[int]:
 
 
 def row(verdict: Verdict, longest: int, width: int | None) -> Text:
-    """Return a verdict with its numbers, and the evidence below; the claim's id is never cut.
+    """Return a verdict with its numbers, and the evidence on the next line; the claim's id is never shortened.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def row(verdict: Verdict, longest: int, width: int | None) -> Text:
     longest
         Length of the longest id in the table.
     width
-        Columns of the terminal; None for one line.
+        Number of columns of the terminal; None to write everything on one line.
     """
     line = _join((verdict.claim, verdict.verdict, *two_sides(verdict)), _widths(longest))
     in_floats = f"{FLOATS}, not proved: " if verdict.word == FLOATS else ""
@@ -233,16 +233,16 @@ def sentence(verdict: Verdict, width: int | None) -> Text:
 
 
 def count_table(verdicts: Sequence[Verdict], width: int | None, own: Collection[str] = ()) -> list[str]:
-    """Count the verdicts of each paper, one line each, and the sources of the violated claims.
+    """Count the verdicts of each paper, on one line per paper, and the violated claims by source.
 
     Parameters
     ----------
     verdicts
-        At least one.
+        The verdicts, at least one.
     width
-        Columns; None for one line per paper, of any length.
+        Number of columns; None for one line per paper, of any length.
     own
-        The reader's own claims.
+        Ids of the reader's own claims.
     """
     papers = sorted({verdict.paper for verdict in verdicts})
     words = [*map(str, Kind), *([FLOATS] if any(verdict.word == FLOATS for verdict in verdicts) else [])]
@@ -265,13 +265,13 @@ def count_table(verdicts: Sequence[Verdict], width: int | None, own: Collection[
 
 
 def refuted_words(verdicts: Sequence[Verdict], own: Collection[str] = ()) -> str:
-    """Count the violated claims by source; empty if there is none."""
+    """Count the violated claims by source, in one text; empty if no claim is violated."""
     count = sum(verdict.word == Kind.VIOLATED for verdict in verdicts)
     return f"{count} violated: {', '.join(refuted_parts(verdicts, own))}" if count else ""
 
 
 def refuted_parts(verdicts: Sequence[Verdict], own: Collection[str] = ()) -> list[str]:
-    """Count the violated claims by source separately; for the reader's own claims the source is unknown."""
+    """Count the violated claims by source, one text per source; the source of the reader's own claims is unknown."""
     violated = [verdict for verdict in verdicts if verdict.word == Kind.VIOLATED]
     judged = Counter(verdict.source for verdict in violated)
     stated = [verdict for verdict in violated if verdict.source == "printed"]
@@ -284,7 +284,7 @@ def refuted_parts(verdicts: Sequence[Verdict], own: Collection[str] = ()) -> lis
 
 
 def _failures(verdicts: Sequence[Verdict]) -> list[str]:
-    """Count the kinds of error."""
+    """Count the violated claims by kind of error."""
     failures = Counter(verdict.error_kind for verdict in verdicts)
     plurals = dict(zip(ERROR_KINDS, ("false statements", "misprints", "of wording"), strict=True))
     plurals_of_one = plurals | {"false statement": "false statement", "misprint": "misprint"}
@@ -303,12 +303,12 @@ def summary(
     width: int | None = None,
     own: Collection[str] = (),
 ) -> str:
-    """Count verdicts, and how sharp the true claims are, in ``width`` columns; ``own`` are the reader's claims."""
+    """Count the verdicts and the tight bounds, in ``width`` columns; ``own`` are the ids of the reader's claims."""
     counts = Counter(verdict.word for verdict in verdicts)
     parts = [f"{counts[word]} {word}" for word in (*map(str, Kind), FLOATS) if counts[word]]
     failed = f"; {plural('other', failures)} failed" if failures and verdicts else ""
     parts += [f"{failures} failed"] if failures and not verdicts else []
-    total = plural("claim", len(verdicts) or failures)  # in the same way as the table of papers
+    total = plural("claim", len(verdicts) or failures)  # counted as in the table of papers
     line = f"{total}{': ' if parts else ''}{', '.join(parts)}{failed} (seed {seed}, {seconds:.1f} s)"
     holding = [verdict for verdict in verdicts if verdict.verdict in HOLDS and verdict.tightness]
     ratios = [ratio_of(verdict) for verdict in holding]
@@ -319,12 +319,12 @@ def summary(
 
 
 def read_kinds(text: str, option: str = "fail_on") -> frozenset[str]:
-    """Read verdicts separated by commas; ``floats`` stands for claims that are violated in floats only.
+    """Read a list of verdicts, separated by commas; ``floats`` means claims that are violated only in floats.
 
     Raises
     ------
     InvalidArgument
-        If one of them is no verdict; ``option`` names them.
+        If a word is not a verdict; the message names ``option``.
     """
     words = [word.strip() for word in text.split(",")]
     for word in words:
@@ -335,7 +335,7 @@ def read_kinds(text: str, option: str = "fail_on") -> frozenset[str]:
 
 
 def _join(cells: Sequence[Any], widths: Sequence[int], gap: str = "  ") -> str:
-    """Join cells, padded on the right, or on the left if the width is negative."""
+    """Join cells into a line; a cell is padded on the right, or on the left if its width is negative."""
     padded = [
         f"{cell!s:>{-size}}" if size < 0 else f"{cell!s:<{size}}"
         for cell, size in zip(cells, widths, strict=True)
@@ -344,7 +344,7 @@ def _join(cells: Sequence[Any], widths: Sequence[int], gap: str = "  ") -> str:
 
 
 def wrap(line: str, width: int | None, indent: str = "") -> str:
-    """Break a line between words and indent later lines; without ``width``, return it unchanged."""
+    """Break a line between words and indent all lines but the first; without ``width``, return the line unchanged."""
     if width is None:
         return line
     return textwrap.fill(

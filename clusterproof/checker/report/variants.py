@@ -1,4 +1,4 @@
-"""A file that states a claim, with one number replaced: a constant of the file, or a factor of a term of the bound."""
+"""Write a claim's file with one number replaced: a constant of the file, or a factor on a term of the bound."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ COMPARISONS = ("at_most", "at_least")
 FACTOR = "FACTOR_OF_THE_BOUND"
 """Name of the factor in the written file."""
 KEPT = ("label", "source", "evaluations", "replicates", "example", "multipliers")
-"""Options of a claim that do not affect its verdict."""
+"""Options that the written claim keeps."""
 NO_TERMS = ("words", "rounding", "failure")
-"""Keywords of a comparison that are not terms of the bound."""
+"""Keyword arguments of a comparison that are not terms of the bound."""
 Function = ast.FunctionDef
 
 
 def variant(source: str, claim: str, of: str, value: Fraction, name: str) -> str:
-    """Return a file that states one claim of another file, with a number replaced.
+    """Return a Python file that states one claim of another file, with one number replaced.
 
     Parameters
     ----------
     source
-        The file.
+        Text of the file that states the claim.
     claim
-        Id of the claim; other claims of the file are removed.
+        Id of the claim. Other claims of the file are removed.
     of
-        A constant of the file, which the number replaces, or a term of the bound, which it multiplies. If empty, the
-        number multiplies the whole bound.
+        Name of a constant of the file, which ``value`` replaces; or name of a term of the bound, which is multiplied by
+        ``value``. If empty, the whole bound is multiplied by ``value``.
     value
-        The number.
+        The new number.
     name
         Id of the claim in the returned file.
 
@@ -70,12 +70,12 @@ def stated_ids(source: str) -> list[str]:
 
 
 def constant_of(source: str, name: str) -> Fraction | None:
-    """Return a constant of a file; None if no constant has this name.
+    """Return the value of a constant of a file; None if no constant has this name.
 
     Raises
     ------
     InvalidArgument
-        If its value is not a number, a fraction of two numbers, or the negative of these.
+        If the value is not a number, a quotient of two numbers, or the negative of one of these.
     """
     for each in _parsed(source).body:
         if name and _names(each) == name:
@@ -97,7 +97,7 @@ def _parsed(source: str) -> ast.Module:
 
 
 def _number(value: ast.expr) -> Fraction | None:
-    """Return the value of an expression of numbers."""
+    """Return the value of an expression that contains only numbers; None for other expressions."""
     if isinstance(value, ast.Constant) and type(value.value) in (int, float):
         return Fraction(str(value.value))
     if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub):
@@ -128,7 +128,7 @@ def _is_first(each: ast.stmt) -> bool:
 
 
 def _names(each: ast.stmt) -> str:
-    """Return the name to which a statement of a file assigns a value; empty for other statements."""
+    """Return the name to which a statement assigns a value; empty for other statements."""
     if isinstance(each, ast.Assign) and len(each.targets) == 1 and isinstance(each.targets[0], ast.Name):
         return each.targets[0].id
     if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name) and each.value is not None:
@@ -137,7 +137,7 @@ def _names(each: ast.stmt) -> str:
 
 
 def _renamed(tree: ast.Module, claim: str, name: str) -> str:
-    """Reduce a file to one claim under another id; return its function's name."""
+    """Remove all other claims from a file, and give the remaining claim another id; return its function's name."""
     found = ""
     functions = [each for each in tree.body if isinstance(each, Function)]
     for function in functions:
@@ -165,14 +165,14 @@ def _stated(decorator: ast.expr) -> str:
 
 
 def _word(call: ast.Call) -> str:
-    """Return the last name of a called function, such as at_most for theorem.at_most."""
+    """Return the last part of a called function's name, such as at_most for theorem.at_most."""
     if isinstance(call.func, ast.Name):
         return call.func.id
     return call.func.attr if isinstance(call.func, ast.Attribute) else ""
 
 
 def _of_claim(decorator: ast.expr) -> str:
-    """Return the function to which a decorator adds a line or step; empty for other decorators."""
+    """Return the name of the claim's function to which a decorator adds a line or step; empty for other decorators."""
     if not (isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Attribute)):
         return ""
     whose = decorator.func.value
@@ -181,7 +181,7 @@ def _of_claim(decorator: ast.expr) -> str:
 
 
 def _comparisons(tree: ast.Module) -> Iterator[ast.Call]:
-    """Yield the comparisons of a file."""
+    """Yield the calls in a file that compare two sides."""
     for each in ast.walk(tree):
         if isinstance(each, ast.Call) and _word(each) in COMPARISONS:
             yield each
@@ -192,7 +192,7 @@ def _terms(call: ast.Call) -> list[ast.keyword]:
 
 
 def _scaled(tree: ast.Module, of: str) -> Iterator[str]:
-    """Multiply one or all terms of the bounds by the factor; yield the multiplied terms."""
+    """Multiply one term, or all terms, of the bounds by the factor; yield the names of these terms."""
     for call in _comparisons(tree):
         for term in _terms(call):
             if of in ("", term.arg):

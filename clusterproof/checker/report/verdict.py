@@ -1,4 +1,4 @@
-"""Verdicts on a claim and on each of its lines, and the line that decides."""
+"""Verdicts on a claim and on each of its lines, and the choice of the line that decides."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ L = TypeVar("L", bound="Line")
 
 
 class Tightness(TypedDict):
-    """How near a bound or a term of it is to what was measured, see ``Line``."""
+    """How tight a bound, or a term of a bound, is; ``Line`` describes the keys."""
 
     ratio: float | None
     instance: NotRequired[dict[str, Any] | None]
@@ -30,11 +30,11 @@ class Tightness(TypedDict):
 HOLDS = (Kind.CERTIFIED, Kind.CONSISTENT)
 FALSE = (Kind.VIOLATED, Kind.ILL_POSED)
 FLOATS = "violated in floats"
-"""Note on a line that is violated in floats by a margin, which proves nothing."""
+"""How a page names a violation that only floats show; it proves nothing."""
 
 
 def word_of(verdict: str, basis: str | None) -> str:
-    """Return a verdict as words; a violation in floats only does not count as a false statement."""
+    """Return a verdict as words; a violation that only floats show gets other words."""
     return FLOATS if verdict == Kind.VIOLATED and basis == "floats" else str(verdict)
 
 
@@ -45,44 +45,46 @@ class Line:
     Attributes
     ----------
     name
-        Name of the line; empty for a claim of one line.
+        Name of the line; empty if the claim has a single line.
     verdict
         One of the six verdicts.
     reason
-        One sentence: what the numbers mean, and the inequality or instance that decides.
+        A sentence: what the numbers mean, and the inequality or instance that decides.
     measured, bound
-        The observed quantity and its bound, at the counterexample or the tightest instance; None if they have no
+        The measured side and its bound, at the counterexample or at the tightest instance. None if they have no
         meaning.
     instances, exhausted
-        Number of distinct admissible instances that were evaluated, and whether these, or a proof, cover all instances.
+        Number of distinct admissible instances that were evaluated. Whether these instances, or a proof, cover all
+        instances.
     largest
-        Largest tried value of each integer quantity, such as a number of rounds.
+        Largest value of each integer quantity that was tried, such as a number of rounds.
     trials, failures, confidence
-        For a statement about a probability, number of independent repetitions, number of failures, and the interval;
-        for an expectation only the interval.
+        For a statement about a probability: number of independent repetitions, number of failures, and the interval.
+        For an expectation, only the interval.
     counterexample
         Numbers of the simplest instance that breaks the line.
     proof
-        The kernel's rule by which it was proved for every instance: ``"exhausted"``, ``"signs"``, ``"squares"``,
-        ``"induction"``, ``"dual"`` or ``"empty"``; None if it was not.
+        The kernel's rule that proves the line for every instance: ``"exhausted"``, ``"signs"``, ``"squares"``,
+        ``"induction"``, ``"dual"``, ``"family"`` or ``"empty"``. None if the line is not proved.
     basis
-        How a violated or ill-posed line was refuted: ``"exact"`` (the kernel), ``"intervals"`` (confirmed over the real
-        numbers), ``"statistics"`` (with the error probability) or ``"floats"`` (by a margin, which is no proof). None
-        for other lines.
+        What refutes a violated or ill-posed line: ``"exact"`` (the kernel), ``"intervals"`` (the real numbers),
+        ``"statistics"`` (with the error probability) or ``"floats"`` (an excess larger than rounding, which is no
+        proof). None for other lines.
     evidence
-        The record that the kernel replays; None if there is none.
+        The evidence that the kernel replays; None if there is none.
     outside
         Why the statement is not in the kernel's language; empty if it is.
     tightness
-        For the whole bound (``"all"``) and for each term: ``"ratio"``, allowed over measured at the worst instance, and
-        that ``"instance"``. If the two sides are equal only for some values of quantities, ``"only_at"`` of ``"all"``
-        names these, and the ratio omits them. None without a bound.
+        For the whole bound (``"all"``) and for each term, ``"ratio"`` and ``"instance"``: the ratio of the bound to the
+        measured side at the tightest instance, and this instance. If the two sides are equal only for special values of
+        some quantities, ``"only_at"`` of ``"all"`` gives these values, and the ratio leaves them out. None without a
+        bound.
     worst, worst_exact
-        Largest measured over allowed, as a float and as a fraction; None if unknown or not exact.
+        Largest ratio of the measured side to the bound, as a float and as a fraction; None if unknown or not exact.
     only_where
-        An earlier line that every instance breaks that breaks this line; None if there is none.
+        An earlier line that is broken by every instance that breaks this line; None if there is none.
     role
-        As in ``Statement``; of a potential ``"potential"``.
+        As in ``Statement``; for a potential, ``"potential"``.
     source, error_kind, repaired_by
         As in ``Claim``, for this line.
     """
@@ -114,7 +116,7 @@ class Line:
 
     @property
     def word(self) -> str:
-        """The verdict, marked if it holds in floats only and so counts as no false statement."""
+        """The verdict; a violation that only floats show is marked, because it does not count as a false statement."""
         return word_of(self.verdict, self.basis)
 
 
@@ -125,15 +127,15 @@ class Verdict(Line):
     Attributes
     ----------
     claim, paper, label
-        As in ``Claim``; for a line, ``claim`` is ``paper/name#line``.
+        As in ``Claim``; for a single line, ``claim`` is ``paper/name#line``.
     repaired_by
-        Ids of the claims that replace this one, or one of its lines.
+        Ids of the claims that replace this claim, or one of its lines.
     seed
-        Seed of the check's random numbers, together with the claim's id.
+        Seed of the check's random numbers.
     lines
-        The verdicts on its lines; a claim of one line has one.
+        The verdict on each line; a claim without named lines has one.
     seconds
-        Wall-clock time of the check.
+        Wall-clock time of the check, in seconds.
     evaluations
         The number that the user gave; None for the claim's own number.
     version
@@ -141,7 +143,7 @@ class Verdict(Line):
     interrupted
         Whether the user stopped the search, so that the verdict rests on the results until then.
     text
-        The claim as the kernel reads it; empty if no statement is of the language.
+        The claim, in the form that the kernel reads; empty if no statement is in its language.
     tight
         As in ``Claim``.
     file
@@ -163,7 +165,7 @@ class Verdict(Line):
 
     @property
     def heading(self) -> str:
-        """The label, the source if not printed, and the kind of error if not a false statement."""
+        """The label, then the source unless ``printed``, then the kind of error unless a false statement."""
         failed = (self.error_kind,) if self.word == Kind.VIOLATED else ()
         return heading_of(self.label, self.source, *failed)
 
@@ -183,13 +185,7 @@ class Verdict(Line):
 
 
 def line_of(verdict: Verdict, name: str) -> Verdict:
-    """Return the verdict on one line of a chain.
-
-    Raises
-    ------
-    InvalidArgument
-        If the claim has no such line.
-    """
+    """Return the verdict on one line of a claim with several lines."""
     line = next((each for each in verdict.lines if each.name == name), None)
     if line is None:
         known = ", ".join(each.name for each in verdict.lines if each.name)
@@ -201,9 +197,9 @@ def line_of(verdict: Verdict, name: str) -> Verdict:
 
 
 def with_facts(claim: Claim[..., Any], line: Line) -> Line:
-    """Return a line with its source, its kind of error, and its repairs.
+    """Return a line with its source, its kind of error, and the claims that repair it.
 
-    A potential is its author's own, even in the proof of a printed claim.
+    The source of a potential is ``ours``, even in the proof of a printed claim.
     """
     own = claim.of_line(line.name)
     if line.role == kernel.POTENTIAL:
@@ -212,7 +208,7 @@ def with_facts(claim: Claim[..., Any], line: Line) -> Line:
 
 
 def unite(verdicts: Sequence[Verdict]) -> Verdict:
-    """Unite verdicts on one claim at several seeds: the simplest counterexample, or else the least certain verdict."""
+    """Combine one claim's verdicts at several seeds: the simplest counterexample, or else the least certain verdict."""
     if len(verdicts) == 1:
         return verdicts[0]
     false = [verdict for verdict in verdicts if verdict.verdict in FALSE]
@@ -231,9 +227,10 @@ def unite(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def main_of(lines: Sequence[L]) -> L:
-    """Return the line that decides: the first false one (in floats only after others), or else the least certain.
+    """Return the line that decides the claim: the first false line, otherwise the least certain line.
 
-    A potential decides nothing: a theorem is not false because a proof of it is.
+    A line that is violated only in floats decides if no other line is false. A potential never decides: a theorem is
+    not false because its proof is wrong.
     """
     false = [line for line in lines if line.verdict in FALSE and line.role != kernel.POTENTIAL]
     if false:
@@ -261,7 +258,7 @@ def version() -> str:
 
 
 def records(verdict: Verdict) -> list[Mapping[str, Any]]:
-    """Return the fields of a report: for the claim and, if it has several lines, for each line."""
+    """Return the fields for a report: for the claim and, if it has several lines, for each line."""
     verdicts = [verdict, *(line_of(verdict, line.name) for line in verdict.lines if len(verdict.lines) > 1)]
     names = (
         "claim paper label source error_kind verdict reason measured bound instances exhausted largest trials failures "
