@@ -9,7 +9,8 @@ from typing import Any
 
 from clusterproof.checker.kernel import numbers
 from clusterproof.checker.kernel.evaluation import Refused, changed, made, spend
-from clusterproof.checker.kernel.numbers import Abstract, compare, key, same, whole, words
+from clusterproof.checker.kernel.numbers import compare, key, same, whole, words
+from clusterproof.checker.kernel.sentences import text
 
 
 def step(more: int) -> bool:
@@ -176,18 +177,6 @@ def shifted(left: Any, right: Any) -> int:
     """``left >> right``, of ints."""
     spend(1 + words(left))
     return whole(left) >> whole(right)
-
-
-class Sentence(Abstract):
-    """A text of a symbol or of another value: it may be passed on, and is not compared."""
-
-
-def text(*parts: Any) -> str | Sentence:
-    """``f"..."``, of texts and exact numbers."""
-    if not all(type(part) in (str, int, Fraction) for part in parts):
-        return Sentence()
-    spend(1 + sum(len(part) if type(part) is str else 20 * (1 + words(part)) for part in parts))
-    return "".join(map(str, parts))
 
 
 def put(value: Any, several: Any, place: Any) -> None:

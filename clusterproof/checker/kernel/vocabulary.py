@@ -11,8 +11,9 @@ from typing import Any, NoReturn
 from clusterproof.checker.kernel.claim_words import NAMES, Excluded, Untrue, Words
 from clusterproof.checker.kernel.evaluation import Refused, running, spend
 from clusterproof.checker.kernel.numbers import Abstract, add, compare, number, subtract
-from clusterproof.checker.kernel.operations import Sentence, each
+from clusterproof.checker.kernel.operations import each
 from clusterproof.checker.kernel.quotients import Fact
+from clusterproof.checker.kernel.sentences import Sentence
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import random
+import sys
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.checker.kernel import read
+import pytest
+
+from clusterproof.checker.kernel import Refused, read
 from clusterproof.checker.kernel.evaluation import limited
 
 PROGRAMS = 200
@@ -158,7 +161,7 @@ def in_python(source: str, n: int) -> Any:
 
     names: dict[str, Any] = {"Fraction": Fraction, "equal": lambda pair: pair[0]}
     names |= {"functools": functools, "itertools": itertools, "math": math}
-    exec(source, names)
+    exec(compile(source, "drawn", "exec", dont_inherit=True), names)
     return names["f"](n)
 
 
@@ -190,3 +193,92 @@ def test_drawn_functions_give_what_python_gives() -> None:
                 same += 1
     assert same > 1.5 * PROGRAMS
     assert raised > PROGRAMS // 10
+
+
+NO_VALUE = None
+ANNOTATED = "    seen = []\n    def g{}:\n        return 0\n    return equal((len(seen), 0))\n"
+MISLEADING: dict[str, tuple[str, Any]] = {
+    "zip asks its first source again after its end": (
+        "    left = (k for k in range(9))\n    pairs = zip(left, (n,))\n"
+        "    ended = [list(pairs), list(pairs)]\n    return equal((sum(left), 0))\n",
+        sum(range(3, 9)),  # of 0, 1, 2 the last is lost when the ended pairs are repeated over
+    ),
+    "map asks its first source again after its end": (
+        "    left = (k for k in range(9))\n    sums = map(lambda p, q: p + q, left, (n,))\n"
+        "    for again in range(3):\n        for entry in sums:\n            pass\n"
+        "    return equal((sum(left), 0))\n",
+        sum(range(4, 9)),
+    ),
+    "nothing summed from a text": ("    return equal((len(sum((), 'ab')), 0))\n", NO_VALUE),
+}
+ANNOTATIONS = {
+    "(x: seen.append(1))": 1,
+    "(x: seen.append(1), /)": 1,
+    "(*, x: [k for k in (seen.append(1),)] = 0)": 1,
+    "(*x: seen.append(1))": 1,
+    "(**x: seen.append(1))": 1,
+    "() -> seen.append(1)": 1,
+    "(x: 1 / 0)": NO_VALUE,
+    "(x: n.count)": NO_VALUE,
+}
+if sys.version_info < (3, 14):  # later ones evaluate no annotation that is not asked for
+    MISLEADING |= {name: (ANNOTATED.format(name), value) for name, value in ANNOTATIONS.items()}
+
+
+@pytest.mark.parametrize(("body", "value"), MISLEADING.values(), ids=MISLEADING)
+def test_what_freezing_never_writes_is_refused_in_a_text(body: str, value: Any) -> None:
+    """The kernel does not do what Python does there: with the checks left out each has another value."""
+    source = f"def f(n):\n{body}"
+    try:
+        expected = in_python(source, 1)
+    except Exception:
+        expected = NO_VALUE
+    assert expected == value
+    with pytest.raises(Refused):
+        in_kernel(source, 1)
+
+
+KEPT = (
+    "def kept(x, y):\n{}    return f'{{x}}'\n\n\n"
+    "def f(n):\n    first = kept({}, 0)\n    return equal((len(kept(n, 0)), 0))\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("first", "length"), [("True", 4), ("{1: 2}", NO_VALUE), ("[1]", NO_VALUE), ("(True, 1)", 1), ("'a'", 1)]
+)
+def test_a_cache_is_asked_only_for_what_it_finds(first: str, length: Any) -> None:
+    """It takes True for 1, and finds no dictionary: the text of its function asks for other arguments."""
+    try:
+        expected = in_python("import functools\n@functools.cache\n" + KEPT.format("", first), 1)
+    except TypeError:
+        expected = NO_VALUE
+    assert expected == length
+    assert in_kernel(KEPT.format("", first), 1) == 1  # which is not the value in Python
+    asked = KEPT.format("    fixed((x, y), True)\n", first)
+    if first == "'a'":
+        assert in_kernel(asked, 1) == 1
+    else:
+        with pytest.raises(Refused):
+            in_kernel(asked, 1)
+
+
+@pytest.mark.parametrize(
+    "written", ["{}", "-{}", "Fraction({}, 7)", "Fraction(7, {})", "[({},)]", "{{n: {}}}"]
+)
+def test_a_text_of_too_many_digits_decides_nothing(written: str) -> None:
+    """Python writes at most 4 300 digits; the environment may set no limit where the kernel runs."""
+    fewer, more = (
+        f"def f(n):\n    x = f'{{ {written.format(f'(10 ** 4300 - {k})')} }}'\n    return equal((n, 0))\n"
+        for k in (1, 0)
+    )
+    assert in_python(fewer, 1) == in_kernel(fewer, 1) == 1
+    with pytest.raises(ValueError, match="4300 digits"):
+        in_python(more, 1)
+    before = sys.get_int_max_str_digits()
+    try:
+        sys.set_int_max_str_digits(0)
+        with pytest.raises(Refused):
+            in_kernel(more, 1)
+    finally:
+        sys.set_int_max_str_digits(before)

@@ -1,0 +1,48 @@
+"""Texts that are made of values, and sentences: texts of symbols or of several values, which nothing compares."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any
+
+from clusterproof.checker.kernel.evaluation import Refused, spend
+from clusterproof.checker.kernel.numbers import Abstract, words
+
+TOO_LONG = 10**4300
+"""Least number that no text writes: Python's limit on digits, which the environment of an interpreter may change."""
+
+
+class Sentence(Abstract):
+    """A text of a symbol or of another value: it may be passed on, and is not compared."""
+
+
+def text(*parts: Any) -> str | Sentence:
+    """``f"..."``, of texts, exact numbers and symbols, and of tuples, lists, dictionaries and records of these.
+
+    Raises
+    ------
+    Refused
+        If a number in it has more than 4 300 digits, or another value stands there.
+    """
+    spend(1)
+    for part in parts:
+        _require_short(part)
+    plain = all(type(part) in (str, int, Fraction) for part in parts)
+    return "".join(map(str, parts)) if plain else Sentence()
+
+
+def _require_short(value: Any) -> None:
+    """Require a value that Python writes; it takes the steps that writing takes."""
+    spend(len(value) if type(value) is str else 20 * (1 + words(value)))
+    if type(value) in (int, Fraction):
+        if max(abs(value.numerator), value.denominator) >= TOO_LONG:
+            raise Refused("a number in a text has more than 4 300 digits")
+        return
+    entries = value if type(value) in (tuple, list) else getattr(value, "_values", None)
+    if isinstance(value, dict | MappingProxyType):
+        entries = [*value, *value.values()]
+    if entries is None and type(value) not in (str, bool, type(None)) and not isinstance(value, Abstract):
+        raise Refused(f"a text of a {type(value).__name__} is not of the language")
+    for entry in entries or ():
+        _require_short(entry)
