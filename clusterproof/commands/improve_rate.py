@@ -19,7 +19,7 @@ from clusterproof.common.atomic import write_whole
 from clusterproof.files import TEXT, read_file
 from clusterproof.theory import rates
 from clusterproof.theory.rates import HeavyBallRate, NoRate, RoundRate
-from clusterproof.theory.rates.claims_file import NAME
+from clusterproof.theory.rates.outcome import NAME
 
 CLUSTER_DYNAMICS = "cfl-mgd"
 DYNAMICS = ("momentum", "condition", "proportion", "function_class")

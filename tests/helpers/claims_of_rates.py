@@ -1,7 +1,7 @@
 """What the kernel says of the claims that state a rate."""
 
 from clusterproof.checker import Kind
-from clusterproof.theory.rates.claims_file import ClaimsFile
+from clusterproof.theory.rates.outcome import ClaimsFile
 
 
 def why_not(file: ClaimsFile) -> str:

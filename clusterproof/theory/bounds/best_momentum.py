@@ -13,8 +13,7 @@ import math
 import numpy as np
 
 from clusterproof.common.validation import check_count, check_number
-from clusterproof.theory.exact.exact_moments import error_moments
-from clusterproof.theory.exact.heavy_ball import impulse_energy
+from clusterproof.theory.exact.heavy_ball import error_moments, impulse_energy
 
 
 def helpful_limit(flattest: float) -> float:

@@ -37,7 +37,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.theory.bounds.row_lemma import gamma
+from clusterproof.theory.bounds.rows import gamma
 
 TRUNCATIONS = (0.01, 0.3)
 """eps: N2 and N1 use the first value, and N1 also the second."""

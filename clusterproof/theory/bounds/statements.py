@@ -20,7 +20,7 @@ from clusterproof.synthetic.mixture import geometric_spectrum, make_labels, plac
 from clusterproof.theory.bounds.audit_settings import Experiment, run_errors, tuned_momentum
 from clusterproof.theory.bounds.setting import Setting, largest_radius, setting_of
 from clusterproof.theory.bounds.theorem_a import BoundParts, TheoremA
-from clusterproof.theory.exact.exact_moments import error_moments
+from clusterproof.theory.exact.heavy_ball import error_moments
 
 ROUNDS = 40
 """Budget of the stages on small tasks."""

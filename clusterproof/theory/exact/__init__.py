@@ -7,6 +7,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "affine_rounds": ["drift_constant", "round_map"],
         "heavy_ball": ["propagators", "spectral_rate"],
-        "two_clusters": ["exact_path"],
+        "scalar_clusters": ["exact_path"],
     },
 )

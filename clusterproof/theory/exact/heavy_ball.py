@@ -1,4 +1,4 @@
-"""Gradient descent with momentum on quadratics, one curvature at a time.
+"""Gradient descent with momentum on quadratics, one curvature at a time: paths, moments, Lyapunov functions.
 
 Per eigenvalue, with a = step * curvature, beta the momentum and e_(-1) = e_0::
 
@@ -13,6 +13,8 @@ import math
 from typing import Any
 
 import numpy as np
+
+from clusterproof.common.validation import check_number
 
 
 def propagators(curvature: Any, momentum: float, rounds: int) -> tuple[np.ndarray, np.ndarray]:
@@ -107,3 +109,102 @@ def impulse_energy(curvature: Any, momentum: float) -> np.ndarray:
     """
     a = np.asarray(curvature, dtype=float)
     return np.asarray((1 + momentum) / ((1 - momentum) * a * (2 * (1 + momentum) - a)))
+
+
+def error_moments(
+    spectrum: np.ndarray,
+    start: np.ndarray,
+    *,
+    step: float,
+    momentum: float,
+    noise: float,
+    rows: float,
+    rounds: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the squared mean error and the variance of the error of option I with every client in its own cluster.
+
+    On Gaussian regression, with N = l_p m n', a_j = alpha_p lambda_j and A_j = 1 + beta - a_j, the moments M_j = E
+    e_j^2 and X_j = E e_j e_j(previous), coordinates along the eigenvectors of Sigma, obey
+
+        M_j' = A_j^2 M_j - 2 beta A_j X_j + beta^2 M_j(previous)
+               + (alpha_p^2 / N) (lambda_j^2 M_j + lambda_j sum_k lambda_k M_k + s^2 lambda_j)
+        X_j' = A_j M_j - beta X_j
+
+    because E (S - Sigma) M (S - Sigma) = (Sigma M Sigma + tr(Sigma M) Sigma) / N for the sample covariance S of N rows.
+
+    Parameters
+    ----------
+    spectrum
+        Eigenvalues lambda_j of Sigma, (d,).
+    start
+        e_0 along the eigenvectors, (..., d).
+    step
+        alpha_p = eta l_p.
+    momentum, noise
+        beta and s.
+    rows
+        N = l_p m n', the number of rows in a round's averaged gradient.
+    rounds
+        T.
+
+    Returns
+    -------
+    tuple
+        ||Pi_t e_0||^2 and sum_j M_j - ||Pi_t e_0||^2, both (T + 1, ...).
+    """
+    curvature = step * spectrum
+    factor = 1 + momentum - curvature
+    square, twice, lag = factor**2, 2 * momentum * factor, momentum**2
+    steep, rough, share = spectrum**2, noise**2 * spectrum, step**2 / rows
+    moment, previous, cross = start**2, start**2, start**2
+    moments = [moment]
+    for _ in range(rounds):
+        weighted = (spectrum * moment).sum(axis=-1, keepdims=True)
+        inflow = steep * moment + spectrum * weighted + rough
+        following = square * moment - twice * cross + lag * previous
+        cross = factor * moment - momentum * cross
+        moment, previous = following + share * inflow, moment
+        moments.append(moment)
+    response, _ = propagators(curvature, momentum, rounds)
+    shape = (rounds + 1, *[1] * (start.ndim - 1), len(spectrum))
+    mean = (response.reshape(shape) * start) ** 2
+    squared_mean = mean.sum(axis=-1)
+    return squared_mean, np.maximum(np.stack(moments).sum(axis=-1) - squared_mean, 0.0)
+
+
+def lyapunov_matrix(curvature: float, momentum: float, rate: float) -> np.ndarray:
+    """Return P(a; r), the (2, 2) matrix of a mode's quadratic Lyapunov function, in closed form.
+
+    A mode is z_(t+1) = A z_t with z = (e_t, e_(t-1)) and the companion matrix A = ((1 + beta - a, -beta), (1, 0)). For
+    any r above its spectral radius P(a; r) = sum over k of r^(-2k) (A^k)' diag(1, 0) A^k makes V(z) = z' P z a norm
+    with V >= e_t^2 and V(A z) <= r^2 V(z). Audit of CFL-MGD, section 6.
+
+    Its entry (0, 0) is C_1^2, the increase of V by a unit disturbance of e_t, and the sum of its entries is
+    C_0^2, the value of V at a unit start from rest.
+
+    Parameters
+    ----------
+    curvature
+        a = step * eigenvalue.
+    momentum
+        beta in [0, 1).
+    rate
+        r, above the spectral radius of the mode.
+
+    Raises
+    ------
+    InvalidArgument
+        If the rate is at most the spectral radius, where the sum diverges.
+    """
+    radius = float(spectral_rate(curvature, momentum))
+    check_number("rate", rate, above=radius, remedy="give one above the spectral radius of the mode")
+    impulse, mixed, previous = entries(curvature, momentum, rate)
+    return np.array([[impulse, mixed], [mixed, previous]])
+
+
+def entries(curvature: Any, momentum: Any, rate: Any) -> tuple[Any, Any, Any]:
+    """Return the entries (0, 0), (0, 1) and (1, 1) of P(a; r), in floats or in rationals."""
+    trace, determinant = (1 + momentum - curvature) / rate, momentum / rate**2
+    impulse = (1 + determinant) / ((1 - determinant) * ((1 + determinant) ** 2 - trace**2))
+    mixed = -momentum / rate * trace / (1 + determinant) * impulse
+    return impulse, mixed, (momentum / rate) ** 2 * impulse

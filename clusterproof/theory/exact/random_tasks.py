@@ -1,4 +1,4 @@
-"""Small random tasks for claims about every task."""
+"""Small random tasks for claims about every task or a method's equations, and the tolerance for rounding errors."""
 
 from __future__ import annotations
 
@@ -54,3 +54,59 @@ def random_mixture(stream: np.random.Generator) -> Mixture:
     return LogisticMixture.random(
         clusters=clusters, clients=9, dimension=dimension, condition_number=condition, support=40, seed=seed
     )
+
+
+Ends = tuple[int, int]
+"""Least and largest drawn numbers."""
+
+
+def random_quadratics(
+    stream: np.random.Generator,
+    *,
+    clusters: Ends,
+    dimension: Ends,
+    condition_number: float = 4.0,
+    spread: float = 0.0,
+    each: int = 3,
+) -> QuadraticMixture:
+    """Draw clusters of ``each`` clients that share a Hessian, with separate centres for a ``spread`` above 0."""
+    number, size = (int(stream.integers(least, most + 1)) for least, most in (clusters, dimension))
+    return QuadraticMixture.random(
+        clusters=number,
+        clients=each * number,
+        dimension=size,
+        condition_number=condition_number if size > 1 else 1.0,
+        spread=spread,
+        seed=int(stream.integers(2**31)),
+    )
+
+
+def random_clients(
+    stream: np.random.Generator, *, clusters: int = 1, clients: Ends = (1, 6), condition_number: float = 20.0
+) -> QuadraticMixture:
+    """Draw clients in dimension 1 to 4, each with its own Hessian and centre, L at most 1."""
+    number, dimension = int(stream.integers(clients[0], clients[1] + 1)), int(stream.integers(1, 5))
+    rotations = np.linalg.qr(stream.standard_normal((number, dimension, dimension)))[0]
+    spectra = stream.uniform(1 / condition_number, 1, (number, dimension))
+    hessians = (rotations * spectra[:, None, :]) @ np.swapaxes(rotations, -1, -2)
+    others = stream.integers(0, clusters, number - clusters)
+    return QuadraticMixture(
+        hessians=(hessians + np.swapaxes(hessians, -1, -2)) / 2,
+        centers=stream.standard_normal((number, dimension)),
+        labels=np.sort(np.concatenate([np.arange(clusters), others])),
+    )
+
+
+def share_of_largest(share: float, *values: np.ndarray) -> float:
+    """Return a share of the largest number in a computation, or of 1 if that is larger.
+
+    At any scale of a task, rounding errors are a small part of its largest numbers.
+
+    Parameters
+    ----------
+    share
+        Relative error, such as 1e-10.
+    values
+        Arrays of any shapes.
+    """
+    return share * max(1.0, *(float(np.abs(value).max(initial=0.0)) for value in values))

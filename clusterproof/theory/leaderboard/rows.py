@@ -11,11 +11,10 @@ from typing import TypedDict
 from clusterproof.checker.report.sentences import digits_apart
 from clusterproof.common.calls import checked
 from clusterproof.common.validation import check_choice, check_count, check_list
-from clusterproof.theory.leaderboard.best_one_round import lyapunov_bounds, one_round_bounds
 from clusterproof.theory.leaderboard.bounds import ENTERED, load_bounds
-from clusterproof.theory.leaderboard.exact_worst_case import exact_worst_case
 from clusterproof.theory.leaderboard.quadratics import expected_errors, worst_quadratics
 from clusterproof.theory.leaderboard.setting import Setting, TaskClass
+from clusterproof.theory.leaderboard.worst_cases import exact_worst_case, lyapunov_bounds, one_round_bounds
 from clusterproof.theory.rates.parameters import exact
 from clusterproof.theory.rates.round_rate import MAX_SEARCHED, make_round
 from clusterproof.theory.rates.rounds import Algorithm, ClientClass, Round

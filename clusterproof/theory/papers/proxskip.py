@@ -14,8 +14,9 @@ from clusterproof.theory.bounds.hypotheses import Hypothesis
 from clusterproof.theory.bounds.round_theorems import RoundCase, contraction_theorem
 from clusterproof.theory.exact.algebra import NotNegative
 from clusterproof.theory.exact.algebra import Share as Part
-from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients
-from clusterproof.theory.exact.planar_kinds import (
+from clusterproof.theory.exact.planar_clients import (
+    Coordinate,
+    PlanarClients,
     Vector,
     combined,
     counts,

@@ -1,6 +1,6 @@
 """Convergence rates that a solver finds and exact arithmetic proves, each with claims for the kernel."""
 
-from clusterproof.theory.rates.companion import lyapunov_matrix
+from clusterproof.theory.exact.heavy_ball import lyapunov_matrix
 from clusterproof.theory.rates.heavy_ball import heavy_ball_at, heavy_ball_rate
 from clusterproof.theory.rates.one_round import RoundRate
 from clusterproof.theory.rates.outcome import HeavyBallRate, NoRate

@@ -10,8 +10,8 @@ from typing import Any
 from clusterproof.checker.kernel.numbers import write
 from clusterproof.checker.kernel.positivity import is_positive_semidefinite
 from clusterproof.checker.search.paths import Coordinates, Terms, sum_of
-from clusterproof.theory.rates.claims_file import ClaimsFile
 from clusterproof.theory.rates.every_client import mean_slacks
+from clusterproof.theory.rates.outcome import ClaimsFile
 from clusterproof.theory.rates.rounds import MAX_LOCAL_STEPS, Algorithm, ClientClass, Round
 from clusterproof.theory.rates.traced_rounds import RULES, TracedRounds, setting_of, trace_rounds
 

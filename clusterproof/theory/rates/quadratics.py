@@ -31,8 +31,7 @@ import numpy as np
 from clusterproof.checker.freeze import freeze
 from clusterproof.checker.kernel.numbers import write
 from clusterproof.checker.kernel.rules import cases
-from clusterproof.theory.rates.claims_file import ClaimsFile, stated
-from clusterproof.theory.rates.outcome import HeavyBallRate
+from clusterproof.theory.rates.outcome import ClaimsFile, HeavyBallRate, stated
 from clusterproof.theory.rates.parameters import Parameters, root_above, round_up
 
 RATE_DIGITS = 12

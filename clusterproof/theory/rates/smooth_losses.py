@@ -8,10 +8,9 @@ from fractions import Fraction
 
 from clusterproof.checker.search.duals import proof_of
 from clusterproof.checker.search.paths import Path, sum_of
-from clusterproof.theory.rates.claims_file import ClaimsFile
 from clusterproof.theory.rates.energy import DISTURBED, LINES, Line, Numbers, conditions_of, traced
 from clusterproof.theory.rates.lyapunov_search import MORE, least_prefactor_squared
-from clusterproof.theory.rates.outcome import HeavyBallRate
+from clusterproof.theory.rates.outcome import ClaimsFile, HeavyBallRate
 from clusterproof.theory.rates.parameters import Parameters, root_above
 
 PREFACTOR_DIGITS = 6

@@ -78,7 +78,7 @@ PASSED_ON = {
     "checker/report/decide.py",
     "checker/report/judged.py",
     "checker/report/stored_evidence.py",
-    "theory/rates/claims_file.py",
+    "theory/rates/outcome.py",
 }
 """What turns the kernel's words into those of a report."""
 

@@ -17,11 +17,10 @@ from clusterproof.theory.bounds.best_momentum import (
     helpful_limit,
     noise_floor,
 )
-from clusterproof.theory.exact.exact_moments import error_moments
-from clusterproof.theory.exact.heavy_ball import spectral_rate
+from clusterproof.theory.exact.heavy_ball import error_moments, spectral_rate
 from clusterproof.theory.papers.cfl_mgd.repaired.momentum_advice import horizon_task
 from clusterproof.theory.rates import HeavyBallRate, heavy_ball_rate
-from clusterproof.theory.rates.claims_file import ClaimsFile
+from clusterproof.theory.rates.outcome import ClaimsFile
 
 
 @pytest.mark.parametrize("flattest", [0.01, 0.05, 0.3])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from clusterproof.theory.bounds.norm_inequality import (
     norm_bound,
 )
-from clusterproof.theory.bounds.row_lemma import gamma, gradient_cumulant
+from clusterproof.theory.bounds.rows import gamma, gradient_cumulant
 
 
 def test_gamma_is_its_series_increases_and_is_below_its_pole() -> None:

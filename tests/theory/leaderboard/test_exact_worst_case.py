@@ -10,8 +10,8 @@ from leaderboard_settings import A
 from test_leaderboard import values
 
 from clusterproof.theory.leaderboard import leaderboard
-from clusterproof.theory.leaderboard.exact_worst_case import exact_worst_case
 from clusterproof.theory.leaderboard.setting import Setting, TaskClass
+from clusterproof.theory.leaderboard.worst_cases import exact_worst_case
 from clusterproof.theory.rates.round_rate import make_round
 
 

@@ -16,7 +16,7 @@ from claims_of_rates import why_not
 from leaderboard_settings import A, B, C
 
 from clusterproof import NoisyQuadraticMixture, QuadraticMixture
-from clusterproof.theory.leaderboard import Row, best_one_round, leaderboard, violations
+from clusterproof.theory.leaderboard import Row, leaderboard, violations, worst_cases
 
 COLUMNS = (
     "nastya",
@@ -256,8 +256,8 @@ def test_noise_adds_the_variance_of_the_local_gradients() -> None:
 @pytest.mark.slow(reason="a second or more")
 def test_stored_certificates_are_checked_without_a_solver_and_forged_ones_refused() -> None:
     checked = 0
-    for path in best_one_round.STORED.glob("*.json"):
-        for found in best_one_round._read(path).values():
+    for path in worst_cases.STORED.glob("*.json"):
+        for found in worst_cases._read(path).values():
             assert not list(found.failures())
             checked += 1
         assert not why_not(found.claims_file)  # by the kernel, too
@@ -269,11 +269,11 @@ def test_stored_certificates_are_checked_without_a_solver_and_forged_ones_refuse
 
 def test_a_forged_stored_certificate_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     honest = values(leaderboard("fedavg", client_class="strong", rounds=1, **A), 1)
-    content = json.loads((best_one_round.STORED / "a-strong.json").read_text(encoding="utf-8"))
+    content = json.loads((worst_cases.STORED / "a-strong.json").read_text(encoding="utf-8"))
     for document in content.values():
         document["rate"] = str(Fraction(document["rate"]) * Fraction(99, 100))
     (tmp_path / "a-strong.json").write_text(json.dumps(content), encoding="utf-8")
-    monkeypatch.setattr(best_one_round, "STORED", tmp_path)
+    monkeypatch.setattr(worst_cases, "STORED", tmp_path)
     found = values(leaderboard("fedavg", client_class="strong", rounds=1, **A), 1)
     assert found["one-round-strong"] == pytest.approx(honest["one-round-strong"], rel=1e-9)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clusterproof.common import InvalidArgument
 from clusterproof.theory.rates import HeavyBallRate, heavy_ball_at, heavy_ball_rate, lyapunov_matrix
-from clusterproof.theory.rates.claims_file import ClaimsFile
+from clusterproof.theory.rates.outcome import ClaimsFile
 from clusterproof.theory.rates.parameters import Parameters, root_above, round_up
 from clusterproof.theory.rates.quadratics import constants
 

@@ -10,7 +10,7 @@ from clusterproof.algorithms import CFLMGD, IFCA, Algorithm
 from clusterproof.running import Trace, run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.hypotheses import unmet
-from clusterproof.theory.exact.exact_moments import error_moments
+from clusterproof.theory.exact.heavy_ball import error_moments
 from clusterproof.theory.runs.law import compare_law, law_needs, recursion_of
 
 

@@ -27,10 +27,13 @@ from clusterproof.checker.claims import (
 )
 from clusterproof.running import run
 from clusterproof.synthetic import Mixture, QuadraticMixture
-from clusterproof.theory.exact.identical_clients import IdenticalClients
-from clusterproof.theory.exact.random_tasks import random_mixture
-from clusterproof.theory.exact.rounding import share_of_largest
-from clusterproof.theory.papers.cfl_mgd.drawn_tasks import random_clients, random_quadratics
+from clusterproof.theory.exact.random_tasks import (
+    random_clients,
+    random_mixture,
+    random_quadratics,
+    share_of_largest,
+)
+from clusterproof.theory.exact.scalar_clusters import IdenticalClients
 
 
 def shifted_formula(identical: IdenticalClients, t: int) -> Fraction:

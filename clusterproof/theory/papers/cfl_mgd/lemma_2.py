@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from clusterproof.checker.claims import Q, Sides, Z, among, at_least, at_most, claim, suppose
-from clusterproof.theory.exact.two_clusters import exact_path, has_positive_probability
+from clusterproof.theory.exact.scalar_clusters import exact_path, has_positive_probability
 from clusterproof.theory.papers.cfl_mgd.floor import C_4
 from clusterproof.theory.papers.cfl_mgd.on_runs import bound_by_lemma_2
 

@@ -17,7 +17,7 @@ from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.bounds.trace_bound import TraceBound
 from clusterproof.theory.exact.heavy_ball import propagators, spectral_rate, start_envelope
-from clusterproof.theory.exact.two_clusters import exact_path
+from clusterproof.theory.exact.scalar_clusters import exact_path
 
 HALF = Fraction(1, 2)
 

@@ -18,7 +18,7 @@ from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.exact.affine_rounds import RoundMap, drift_constant, first_order_drift, round_map
 from clusterproof.theory.exact.heavy_ball import propagators
-from clusterproof.theory.papers.cfl_mgd.drawn_tasks import random_clients
+from clusterproof.theory.exact.random_tasks import random_clients
 
 Momentum = Annotated[float, reals(0, Fraction(9, 10))]
 

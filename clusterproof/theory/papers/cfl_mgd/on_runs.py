@@ -14,7 +14,7 @@ from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
 from clusterproof.theory.bounds.dynamics import cfl_mgd_of
 from clusterproof.theory.bounds.hypotheses import Hypothesis, unmet
 from clusterproof.theory.bounds.trace_bound import TraceBound
-from clusterproof.theory.exact.two_clusters import has_positive_probability
+from clusterproof.theory.exact.scalar_clusters import has_positive_probability
 from clusterproof.theory.papers.cfl_mgd.floor import C_4, printed_conclusion, printed_floor
 
 LEVEL = 0.01

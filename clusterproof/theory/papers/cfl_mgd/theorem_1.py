@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from clusterproof.checker.claims import Q, Sides, Z, among, at_least, at_most, claim, suppose
 from clusterproof.theory.exact.exponentials import exponential_bounds
-from clusterproof.theory.exact.two_clusters import exact_path, has_positive_probability
+from clusterproof.theory.exact.scalar_clusters import exact_path, has_positive_probability
 from clusterproof.theory.papers.cfl_mgd.floor import C_4
 
 REPAIRS = ("cfl-mgd/theorem-d", "cfl-mgd/theorem-a")

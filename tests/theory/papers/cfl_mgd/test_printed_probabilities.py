@@ -15,7 +15,7 @@ from clusterproof.checker.report.stored_verdicts import read_verdicts
 from clusterproof.common import InvalidArgument
 from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.exact.two_clusters import has_positive_probability
+from clusterproof.theory.exact.scalar_clusters import has_positive_probability
 from clusterproof.theory.papers.cfl_mgd.lemma_2 import lemma_2
 
 RECORDED = read_verdicts()

@@ -25,7 +25,7 @@ from clusterproof.checker.claims import (
 from clusterproof.checker.claims.ranges import integers
 from clusterproof.theory.exact.one_point import square_after
 from clusterproof.theory.exact.prescribed_samples import Rounds, Table, play
-from clusterproof.theory.exact.two_clusters import carried
+from clusterproof.theory.exact.scalar_clusters import carried
 
 ANY, SHARE, KAPPA = Q[::2], Q[0:1:4], Q[1::2]
 """Numbers: a claim that is linear in vectors holds if it holds for each coordinate."""

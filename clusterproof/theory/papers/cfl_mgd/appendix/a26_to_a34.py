@@ -16,7 +16,7 @@ from clusterproof.checker.claims.ranges import integers, reals
 from clusterproof.checker.claims.space import Replicates, Stream
 from clusterproof.theory.exact.prescribed_samples import Table, play
 from clusterproof.theory.exact.recorded_run import record
-from clusterproof.theory.exact.two_clusters import carried, exact_path, has_positive_probability
+from clusterproof.theory.exact.scalar_clusters import carried, exact_path, has_positive_probability
 from clusterproof.theory.exact.two_point_law import TwoPointLaw, binomial_upper_tail
 from clusterproof.theory.papers.cfl_mgd.appendix.a1_to_a9 import ScalarRun, around_a_center, total
 from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import CONSTANT

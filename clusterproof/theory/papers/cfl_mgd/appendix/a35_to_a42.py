@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Annotated
 
 from clusterproof.checker.claims import Excluded, Q, Sides, Z, among, at_most, claim, equal, given, iterate
-from clusterproof.theory.exact.two_clusters import has_positive_probability
+from clusterproof.theory.exact.scalar_clusters import has_positive_probability
 from clusterproof.theory.papers.cfl_mgd.floor import C_4, FloorConstants, printed_floor
 from clusterproof.theory.papers.cfl_mgd.lemma_2 import BY_HAND, START, after_a_round
 from clusterproof.theory.papers.cfl_mgd.theorem_1 import allowed_floor

@@ -17,9 +17,8 @@ from clusterproof.checker.claims.space import Stream
 from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.exact.prescribed_samples import READINGS, exact_run
-from clusterproof.theory.exact.rounding import share_of_largest
-from clusterproof.theory.exact.two_clusters import exact_path
-from clusterproof.theory.papers.cfl_mgd.drawn_tasks import random_quadratics
+from clusterproof.theory.exact.random_tasks import random_quadratics, share_of_largest
+from clusterproof.theory.exact.scalar_clusters import exact_path
 from clusterproof.theory.papers.cfl_mgd.model_averaging import exact_rounds
 
 MOMENTUM = Q[0 : Fraction(9, 10) : 10]

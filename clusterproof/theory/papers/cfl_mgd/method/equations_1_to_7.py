@@ -28,9 +28,12 @@ from clusterproof.checker.claims import (
 )
 from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture, direct_simulation
-from clusterproof.theory.exact.random_tasks import random_regression
-from clusterproof.theory.exact.rounding import share_of_largest
-from clusterproof.theory.papers.cfl_mgd.drawn_tasks import random_clients, random_quadratics
+from clusterproof.theory.exact.random_tasks import (
+    random_clients,
+    random_quadratics,
+    random_regression,
+    share_of_largest,
+)
 
 
 @claim(

@@ -15,8 +15,7 @@ from clusterproof.checker.claims.ranges import drawn, integers, reals
 from clusterproof.checker.claims.space import Stream
 from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.exact.rounding import share_of_largest
-from clusterproof.theory.papers.cfl_mgd.drawn_tasks import random_quadratics
+from clusterproof.theory.exact.random_tasks import random_quadratics, share_of_largest
 from clusterproof.theory.papers.cfl_mgd.model_averaging import exact_rounds, option_2
 
 ONE_BEST = "every client has one best model: ties are another ambiguity"

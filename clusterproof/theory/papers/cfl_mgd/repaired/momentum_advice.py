@@ -19,8 +19,7 @@ from clusterproof.running import run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.audit_settings import experiment
 from clusterproof.theory.bounds.best_momentum import best_for_horizon, fastest, helpful_limit, noise_floor
-from clusterproof.theory.exact.exact_moments import error_moments
-from clusterproof.theory.exact.heavy_ball import spectral_rate
+from clusterproof.theory.exact.heavy_ball import error_moments, spectral_rate
 from clusterproof.theory.rates import HeavyBallRate, heavy_ball_rate
 
 OTHERS = np.linspace(0, 0.99, 34)

@@ -17,7 +17,7 @@ from clusterproof.theory.bounds.norm_inequality import (
     norm_bound,
     second_form,
 )
-from clusterproof.theory.bounds.row_lemma import gamma, gradient_cumulant
+from clusterproof.theory.bounds.rows import gamma, gradient_cumulant
 from clusterproof.theory.exact.quadrature import gaussian_nodes
 
 Dimension = Annotated[int, choice(1, 2, 10, 100)]

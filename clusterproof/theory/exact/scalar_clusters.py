@@ -1,0 +1,123 @@
+"""The smallest tasks: scalar quadratics in two clusters, and identical clients in one, evaluated exactly.
+
+In the two clusters, clients of cluster 1 have phi = (chi - 1)^2 / 2, and clients of cluster 2 phi = (chi + 1)^2 / 2, so
+that mu = L = 1 and Delta = 2. Nothing is random, and all of the paper's assumptions hold for starts within 1/2. Model p
+obeys e' = (1 + beta - l_p) e - beta e(previous) with step 1 / L.
+
+Identical clients under option II with one local step have one exact heavy-ball path. Every reading of the paper's
+chi_i, before or after averaging, then has the same path: a path that breaks a claim breaks it in every reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, reduce
+from typing import Annotated
+
+from clusterproof.checker.claims import choice, integers, rationals
+
+
+def exact_path(curvature: Fraction, momentum: Fraction, start: Fraction, rounds: int) -> list[Fraction]:
+    """Return errors e_0 .. e_T of heavy ball from rest, in rational arithmetic.
+
+    Parameters
+    ----------
+    curvature
+        a = step times eigenvalue.
+    momentum, start
+        beta and e_0.
+    rounds
+        T.
+    """
+    path = [start, (1 - curvature) * start]
+    while len(path) <= rounds:
+        path.append((1 + momentum - curvature) * path[-1] - momentum * path[-2])
+    return path[: rounds + 1]
+
+
+def has_positive_probability(tails: int, smallest: int) -> bool:
+    """Return whether a printed probability 1 - lambda_0 - ... - tails exp(-c l m) is positive for some lambda_i.
+
+    The paper takes any lambda_0, ..., lambda_4 in (0, 1), and without noise no bound depends on them. The condition is
+    then tails exp(-l m / 8) < 1, with c = 1/8 by Hoeffding's inequality, as in (A5). It is decided in exact arithmetic,
+    on the safe side, by tails^8 < 2.718^(l m) < exp(l m).
+
+    Parameters
+    ----------
+    tails
+        Coefficient of exp(-c l m).
+    smallest
+        l m, the number of clients in the smallest cluster.
+    """
+    return tails**8 < Fraction(2718, 1000) ** smallest
+
+
+def carried(values: Sequence[Fraction], momentum: Fraction) -> Fraction:
+    """Return sum_(k < t) beta^(t-1-k) v_k, the momentum buffer of values v_0 .. v_(t-1).
+
+    Parameters
+    ----------
+    values
+        v_0 .. v_(t-1).
+    momentum
+        beta.
+    """
+    return reduce(lambda buffer, value: momentum * buffer + value, values, Fraction(0))
+
+
+LAST = 8
+"""Number of rounds of a path."""
+Round = Annotated[int, integers(0, 6)]
+STARTS = tuple(Fraction(*ratio) for ratio in ((1, 2), (1, 1), (2, 1), (10, 1), (1, 4), (1, 10), (1, 100)))
+
+
+@dataclass(frozen=True)
+class IdenticalClients:
+    """N clients phi = a (chi - chi*)^2 / 2 in one cluster, eta = 1, from rest, in rational arithmetic.
+
+    Attributes
+    ----------
+    clients, curvature, momentum
+        |C_p| = N, eta L = a in (0, 1], beta.
+    start
+        e_0 = chi_p^0 - chi*_p.
+    """
+
+    clients: Annotated[int, integers(1, 4, upwards=True)]
+    curvature: Annotated[Fraction, rationals(Fraction(1, 100), 1, 5)]
+    momentum: Annotated[Fraction, rationals(0, Fraction(9, 10), 4)]
+    start: Annotated[Fraction, choice(*STARTS)]
+
+    @cached_property
+    def path(self) -> tuple[Fraction, ...]:
+        """Errors e_0, e_1, ..."""
+        return tuple(exact_path(self.curvature, self.momentum, self.start, LAST))
+
+    def error(self, t: int) -> Fraction:
+        """Return e_t = chi_p^t - chi*_p; for t < 0 return the start."""
+        return self.path[max(t, 0)]
+
+    def move(self, t: int) -> Fraction:
+        """Return chi^t - chi^(t-1)."""
+        return self.error(t) - self.error(t - 1)
+
+    @property
+    def growth(self) -> Fraction:
+        """1 + eta L / |C_p|."""
+        return 1 + self.curvature / self.clients
+
+    @property
+    def weight(self) -> Fraction:
+        """beta (1 + beta)."""
+        return self.momentum * (1 + self.momentum)
+
+    @property
+    def base(self) -> Fraction:
+        """M = max(1 + eta L / |C_p|, beta (1 + beta))."""
+        return max(self.growth, self.weight)
+
+    def ratio(self, t: int) -> Fraction:
+        """Return eps_t^2 / eps_(t-1)^2."""
+        return self.error(t) ** 2 / self.error(t - 1) ** 2
