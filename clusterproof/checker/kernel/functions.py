@@ -11,7 +11,16 @@ from clusterproof.checker.kernel.interpolation import KINDS
 from clusterproof.checker.kernel.worlds import Distance, Oracle, Point, World
 
 OFFERS = {
-    "function": ("minimiser", "minimum", "gradient", "prox", "smoothness", "strong_convexity", "lipschitz"),
+    "function": (
+        "solution",
+        "minimiser",
+        "minimum",
+        "gradient",
+        "prox",
+        "smoothness",
+        "strong_convexity",
+        "lipschitz",
+    ),
     "set": ("project", "minimise_linear", "diameter"),
     "operator": ("solution", "resolvent", "lipschitz", "strong_monotonicity", "cocoercivity"),
     "sum": ("solution", "minimiser", "minimum"),
