@@ -1,8 +1,9 @@
-"""The Lyapunov function of heavy ball on smooth strongly convex functions, and what its claims say of it.
+"""The Lyapunov function of heavy ball on smooth strongly convex functions, and the claims about it.
 
-Let L = 1 (distances and gradients scale). The function is a quadratic form of the error, the one before and the
-gradient, plus multiples of the function's values, ``energy``. Three lines together are a rate of the distance from
-rest, by induction over the rounds, and two more bound what a disturbance does. They are in the kernel's language.
+Let L = 1, by scaling distances and gradients. The function ``energy`` is a quadratic form of the error, the previous
+error and the gradient, plus multiples of the function's values. Three claims together prove a rate of the distance
+after a start from rest, by induction over the rounds. Two more claims bound the effect of a disturbance. All claims are
+in the kernel's language.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from clusterproof.theory.rates.parameters import Parameters
 
 @dataclass(frozen=True)
 class Numbers:
-    """Step and momentum of the method, r and C_0, P on and above its diagonal, c_0 and c_1, and C_1."""
+    """Step and momentum of the method; r and C_0; P on and above its diagonal; c_0 and c_1; C_1."""
 
     step: Any
     momentum: Any
@@ -34,7 +35,7 @@ class Numbers:
 
 
 def energy(f: Any, now: Any, before: Any, n: Any) -> Any:
-    """z' (P (x) I) z + c_0 (f(now) - f*) + c_1 (f(before) - f*), z the errors and the gradient now."""
+    """Return z' (P (x) I) z + c_0 (f(now) - f*) + c_1 (f(before) - f*), with z the two errors and the gradient now."""
     z = (now - f.minimiser, before - f.minimiser, f.gradient(now))
     total = n.weights[0] * (f(now) - f.minimum) + n.weights[1] * (f(before) - f.minimum)
     place = 0
@@ -46,13 +47,13 @@ def energy(f: Any, now: Any, before: Any, n: Any) -> Any:
 
 
 def slope(f: Any, now: Any, before: Any, n: Any) -> Any:
-    """Derivative of the energy with respect to x_t, of a matrix without gradient part."""
+    """Return the derivative of the energy with respect to x_t, for a matrix without gradient part."""
     e, d = now - f.minimiser, before - f.minimiser
     return 2 * n.matrix[0] * e + 2 * n.matrix[1] * d + n.weights[0] * f.gradient(now)
 
 
 def contraction(f: Any, n: Any) -> Any:
-    """A round multiplies the energy by r^2 at most."""
+    """A round multiplies the energy by at most r^2."""
     now, before = f.start, f.point()
     after = now - n.step * f.gradient(now) + n.momentum * (now - before)
     return energy(f, after, now, n), n.rate**2 * energy(f, now, before, n)
@@ -65,14 +66,14 @@ def distance(f: Any, n: Any) -> Any:
 
 
 def start(f: Any, n: Any) -> Any:
-    """At rest the energy is at most C_0^2 times the squared distance."""
+    """At rest, the energy is at most C_0^2 times the squared distance."""
     return energy(f, f.start, f.start, n), n.prefactor**2 * (
         (f.start - f.minimiser) @ (f.start - f.minimiser)
     )
 
 
 def moved(f: Any, n: Any) -> Any:
-    """Moving x_t by v raises the energy by <slope, v> + C_1^2 |v|^2 at most."""
+    """Moving x_t by v raises the energy by at most <slope, v> + C_1^2 |v|^2."""
     now, before, v = f.start, f.point(), f.point() - f.minimiser
     return (
         energy(f, now + v, before, n),
@@ -81,27 +82,27 @@ def moved(f: Any, n: Any) -> Any:
 
 
 def short_slope(f: Any, n: Any) -> Any:
-    """|slope|^2 is at most 4 C_1^2 times the energy, whose root moving by v raises by C_1 |v|."""
+    """|slope|^2 is at most 4 C_1^2 times the energy, so moving x_t by v raises the energy's root by at most C_1 |v|."""
     now, before = f.start, f.point()
     derivative = slope(f, now, before, n)
     return derivative @ derivative, 4 * n.disturbance**2 * energy(f, now, before, n)
 
 
 Line = Callable[[Any, Any], Any]
-"""Of a function and numbers, what is measured and what it is at most."""
+"""Function of a loss and the numbers that returns the measured side and the bound."""
 LINES: tuple[Line, ...] = (contraction, distance, start)
 DISTURBED: tuple[Line, ...] = (moved, short_slope)
 
 
 def traced(parameters: Parameters, line: Line, numbers: Numbers) -> tuple[Trace, Any]:
-    """Return a trace of a function of the class, and a line's two sides there."""
+    """Return a trace of a function of the class, and the two sides of a line on this trace."""
     trace = Trace([(1, FunctionClass(Fraction(1), parameters.normalised[1]))], None, [])
     return trace, line(problem(trace), numbers)
 
 
 @lru_cache(maxsize=16)
 def conditions_of(parameters: Parameters, line: Line) -> dict[str, Terms]:
-    """Return the conditions of the class, by the kernel's names, at a line's points: the same whatever its numbers."""
+    """Return the conditions of the class at a line's points, by the kernel's names, for any numbers."""
     momentum, _, step = parameters.normalised
     trace, _ = traced(parameters, line, Numbers(step, momentum, 1, 1, (1,) * 6, (1,) * 2, 1))
     return {name: form.terms for name, form in trace.facts([])[0].items()}

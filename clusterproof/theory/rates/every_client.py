@@ -1,15 +1,15 @@
 """A method's round, stated for any number of clients at once, in the kernel's language.
 
-The clients' losses are one function F(x_1, ..., x_N) = mean f_i(x_i) - <grad f_i(x*), x_i>, with mean <x_i, y_i> as
-inner product: it is of the clients' class, and its minimiser is (x*, ..., x*). So the vectors of all clients are one
-point, and those of the server are points with equal parts. A point is the sum of its mean over clients and its
-deviation, which is orthogonal to all means. So a round is stated of every function of the class and all splits of its
-gradients into two parts of which those of one kind are orthogonal to those of the other; what holds of them holds for
-any number of clients. N >= 2 enters only through the share theta = (N - S) / (S (N - 1)) of the variance that sampling
-S of N clients leaves.
+The losses of the clients form one function F(x_1, ..., x_N) = mean f_i(x_i) - <grad f_i(x*), x_i>, with the inner
+product mean <x_i, y_i>. F belongs to the class of the clients' losses, and its minimiser is (x*, ..., x*). The vectors
+of all clients are one point. A vector of the server is a point with equal parts. A point is the sum of its mean over
+clients and its deviation, which is orthogonal to all means. A round is therefore stated for every function of the
+class, and for every split of its gradients into means and deviations that are orthogonal to each other. If the
+statement holds, it holds for any number of clients. N >= 2 enters only through theta = (N - S) / (S (N - 1)), the share
+of the variance that remains when S of N clients are sampled.
 
-All vectors are distances from x* in units of the step, (x - x*) / eta, so that L becomes eta L and eta becomes 1
-(FedProx: eta = 1 / m).
+All vectors are distances from x* in units of the step, (x - x*) / eta, so L becomes eta L, and eta becomes 1 (FedProx:
+eta = 1 / m).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from clusterproof.methods.exact import ExactClient, SolvingClient, descend
 
 
 def mean_of(f: Any, vector: Any, split: Any) -> Any:
-    """Return the mean over clients, a free vector, of which the deviation is what is left; both are kept."""
+    """Return the mean over clients of a vector, a free vector; store the mean and the deviation."""
     mean = f.point() - f.minimiser
     split[0].append(mean)
     split[1].append(vector - mean)
@@ -32,7 +32,7 @@ def mean_of(f: Any, vector: Any, split: Any) -> Any:
 
 @dataclass(frozen=True)
 class EveryClient:
-    """The clients of a method, as one: the losses' function, a client's steps, and means and deviations."""
+    """All clients of a method as one: the function of their losses, their local steps, and the means and deviations."""
 
     f: Any
     client: Any
@@ -40,15 +40,15 @@ class EveryClient:
     count: Any = 1
 
     def each(self, line: Any, *values: Any) -> Any:
-        """Return what a line gives of the client and the values."""
+        """Apply a line of the method to the client and the values."""
         return line(self.client, *values)
 
     def map(self, line: Any, *values: Any) -> Any:
-        """Return what a line gives of the values."""
+        """Apply a line of the method to the values."""
         return line(*values)
 
     def to_all(self, vector: Any) -> Any:
-        """Return a vector of the server, which has equal parts."""
+        """Send a vector of the server to all clients; it has equal parts."""
         return vector
 
     def mean(self, vector: Any) -> Any:
@@ -56,16 +56,16 @@ class EveryClient:
         return mean_of(self.f, vector, self.split)
 
     def total(self, vector: Any) -> Any:
-        """Return the mean, for a sum over ``count`` clients."""
+        """Return the mean over clients, in place of a sum over ``count`` clients."""
         return mean_of(self.f, vector, self.split)
 
     def where(self, holds: Any, one: Any, other: Any) -> Any:
-        """Return the one value, or the other."""
+        """Return ``one`` if the condition holds, otherwise ``other``."""
         return one if holds else other
 
 
 def every_client(f: Any, split: Any, steps: Any, at_optimum: Any) -> Any:
-    """Return the clients who make gradient steps, of losses with these gradients at x*."""
+    """Return the clients that make gradient steps; their losses have the given gradients at x*."""
 
     def gradient(y: Any) -> Any:
         found = f.gradient(f.minimiser + y)
@@ -76,7 +76,7 @@ def every_client(f: Any, split: Any, steps: Any, at_optimum: Any) -> Any:
 
 
 def fedavg_rounds(f: Any, split: Any, setting: Any) -> Any:
-    """Return E|x - x*|^2 after rounds of FedAvg, the last one with sampled clients; apart[0] is -grad f_i(x*)."""
+    """Return E|x - x*|^2 after rounds of FedAvg; the last round samples clients, and apart[0] is -grad f_i(x*)."""
     rounds, steps, server, sampling = setting
     model, clients = split[0][0], every_client(f, split, steps, -1 * split[1][0])
     for _ in range(rounds):
@@ -85,7 +85,10 @@ def fedavg_rounds(f: Any, split: Any, setting: Any) -> Any:
 
 
 def fedprox_rounds(f: Any, split: Any, setting: Any) -> Any:
-    """Return the same of FedProx with exact proximal steps; where clients' mean is of a class, its gradient first."""
+    """Return E|x - x*|^2 after rounds of FedProx with exact proximal steps, as in ``fedavg_rounds``.
+
+    If ``of_mean`` is true, the first gradient is taken of the clients' mean, which belongs to a class of its own.
+    """
     rounds, sampling, of_mean = setting
     model, opposite = split[0][0], split[1][0]
     if of_mean:
@@ -104,7 +107,10 @@ def fedprox_rounds(f: Any, split: Any, setting: Any) -> Any:
 
 
 def scaffold_rounds(f: Any, split: Any, setting: Any) -> Any:
-    """Return |x - x*|^2 + weight times the mean square of c_i - c - grad f_i(x*), apart[0] before the first round."""
+    """Return |x - x*|^2 + weight times the mean square of c_i - c - grad f_i(x*), after rounds of SCAFFOLD.
+
+    Before the first round, c_i - c - grad f_i(x*) is apart[0].
+    """
     rounds, steps, server, option, weight = setting
     model, own = split[0][0], split[1][0]
     control, clients = 0 * model, every_client(f, split, steps, 0 * model)
@@ -116,9 +122,9 @@ def scaffold_rounds(f: Any, split: Any, setting: Any) -> Any:
 
 
 def proxskip_iterations(f: Any, split: Any, setting: Any) -> Any:
-    """Return the mean of |x_i - x*|^2 and weight times the mean square of h_i - grad f_i(x*), expected over the coins.
+    """Return the mean of |x_i - x*|^2 + weight |h_i - grad f_i(x*)|^2 after ProxSkip, in expectation over the coins.
 
-    apart[0] is that difference before, and apart[1], if there is one, the deviation of the models.
+    Before the first iteration, h_i - grad f_i(x*) is apart[0]. apart[1], if it exists, is the deviation of the models.
     """
     iterations, weight, probability = setting
     means, apart = split
@@ -139,7 +145,10 @@ def proxskip_iterations(f: Any, split: Any, setting: Any) -> Any:
 
 
 def mean_slacks(f: Any, means: Any, largest: Any, least: Any) -> Any:
-    """Return what is at least 0 of the clients' mean, L-smooth and mu-strongly convex, between x* and the start."""
+    """Return two numbers that are nonnegative if the clients' mean is L-smooth and mu-strongly convex.
+
+    They are the interpolation inequalities between x* and the start.
+    """
     x, gradient, gap = means[0], means[1], f(f.start) - f.minimum
     rest = gradient - least * x
     short = (least * (x @ x) + (rest @ rest) / (largest - least)) / 2

@@ -14,15 +14,15 @@ from clusterproof.theory.rates.parameters import Parameters, exact
 from clusterproof.theory.rates.smooth_losses import proved
 
 RATE_DIGITS = 7
-"""Rates on smooth functions are multiples of 10^-7 (finer where 1 - r is below 10^-4)."""
+"""Number of decimals of a rate on smooth functions; there are more if 1 - r is below 10^-4."""
 SLACK = 3
-"""Steps above the least rate that the solver claims, where a proof has a margin for rounding."""
+"""Number of steps above the solver's least rate at which a proof has a margin for rounding."""
 RESOLUTION = 2e-7
 """Resolution of the least rate, relative to 1 - r."""
 MARGIN = 2e-9
-"""Margin, of forms of trace 1, from which on a Lyapunov function counts."""
+"""Least margin, for forms of trace 1, at which a Lyapunov function counts."""
 STEPS = 24
-"""Most rates, at growing distances, that are tried above the least one that the solver claims."""
+"""Largest number of rates to try above the solver's least rate, at growing distances."""
 
 
 @checked
@@ -41,23 +41,23 @@ def heavy_ball_rate(
     Parameters
     ----------
     momentum, condition_number, proportion, step_size
-        beta, kappa, l and the step size times L: numbers, or strings such as ``"1/3"``. A float stands for its shortest
-        decimal.
+        beta, kappa, l, and the step size times L: numbers, or strings such as ``"1/3"``. A float stands for its
+        shortest decimal.
     function_class
-        ``"quadratic"``: the exact rate (spectral radius of the companion matrix, rounded up), in closed
-        form. ``"smooth"``: the least rate that a Lyapunov function proves; needs Clarabel.
+        ``"quadratic"``: the exact rate, in closed form (the spectral radius of the companion matrix, rounded up).
+        ``"smooth"``: the least rate that a Lyapunov function proves; this needs Clarabel.
     disturbance
-        For ``"smooth"``: only Lyapunov functions that also bound how disturbances propagate (C_1). The
-        rate may be larger.
+        For ``"smooth"``, whether to use only Lyapunov functions that also bound the effect of disturbances (C_1). The
+        rate may then be larger.
     rate
-        The rate to prove, below 1; if None, the least that can be proved. At critical damping (tuned
-        momentum) the least rate has a prefactor of 10^5, so that its bound is vacuous for a hundred rounds; a rate a
-        few per cent of 1 - r above it has one of about 3.
+        The rate to prove, below 1; if None, the least rate that can be proved. At critical damping (tuned momentum),
+        the least rate has a prefactor of 10^5, so that its bound is vacuous for a hundred rounds. A rate that is larger
+        by a few per cent of 1 - r has a prefactor of about 3.
 
     Returns
     -------
     HeavyBallRate or NoRate
-        That no rate was found does not mean divergence.
+        If no rate is found, this does not mean that the method diverges.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def heavy_ball_rate(
             reason=f"with step_size * L * proportion = {parameters.largest} and momentum = {parameters.momentum} the"
             " quadratic of curvature L does not converge; that needs step_size * L * proportion < 2 (1 + momentum)"
         )
-    if function_class == "quadratic" or parameters.condition_number == 1:  # which is one quadratic
+    if function_class == "quadratic" or parameters.condition_number == 1:  # such functions are one quadratic
         return quadratics.at_rate(parameters, least if chosen is None else chosen) or NoRate(
             reason="the rate is not above the spectral radius at an end of the spectrum: no prefactor is finite"
         )
@@ -99,7 +99,7 @@ def heavy_ball_at(
 ) -> HeavyBallRate | None:
     """Prove a given rate on smooth functions, with the smallest constants that pass the exact check.
 
-    A rate above the least that can be proved has a smaller prefactor and a smaller disturbance constant.
+    A rate above the least one that can be proved has a smaller prefactor and a smaller disturbance constant.
 
     Parameters
     ----------
@@ -108,13 +108,13 @@ def heavy_ball_at(
     momentum, condition_number, proportion, step_size
         As for ``heavy_ball_rate``.
     norm
-        Only Lyapunov functions that are squared norms (c_0 = c_1 = 0), under which the squares of
+        Whether to use only Lyapunov functions that are squared norms (c_0 = c_1 = 0). Under such a norm, the squares of
         independent disturbances add up.
 
     Returns
     -------
     HeavyBallRate or None
-        With the disturbance constant C_1; None if nothing was proved.
+        The rate, with the disturbance constant C_1; None if no proof was found.
 
     Raises
     ------
@@ -139,17 +139,17 @@ def _parameters(
 
 
 class _Prover:
-    """Search for the provable rates of one set of parameters."""
+    """Search for the rates that can be proved, at one set of parameters."""
 
     def __init__(self, parameters: Parameters, *, disturbance: bool, norm: bool = False) -> None:
         self.parameters, self.disturbance = parameters, disturbance
         self.search = Search(parameters, disturbance=disturbance, norm=norm)
 
     def least(self, quadratic_rate: Fraction) -> HeavyBallRate | None:
-        """Find the least rate that is proved, up to the resolution.
+        """Find the least rate that can be proved, up to the resolution.
 
-        The rate on quadratics is a lower bound; from the least rate that the solver claims the rate is
-        raised until a proof is found.
+        The rate on quadratics is a lower bound. The search starts at the least rate that the solver claims, and raises
+        the rate until a proof is found.
         """
         digits = RATE_DIGITS + max(0, math.ceil(-4 - math.log10(1 - quadratic_rate)))
         scale = 10**digits
@@ -166,7 +166,7 @@ class _Prover:
         return None
 
     def least_claimed(self, low: float, high: float) -> float | None:
-        """Return the least rate at which the solver claims a margin, by bisection; None if it claims none below 1."""
+        """Return the least rate at which the solver claims a margin, by bisection; None if there is none below 1."""
 
         def has_margin(square: float) -> bool:
             margin = self.search.margin(square)
@@ -184,7 +184,7 @@ class _Prover:
         return math.sqrt(right)
 
     def prove(self, rate: Fraction) -> HeavyBallRate | None:
-        """Return the rate with the smallest prefactor that is proved."""
+        """Return a given rate with the smallest prefactor that can be proved; None if no proof is found."""
         for candidate in self.search.candidates(rate):
             found = proved(self.parameters, rate, *candidate, disturbance=self.disturbance)
             if found is not None:

@@ -15,34 +15,34 @@ from clusterproof.theory.rates.energy import LINES, Line, Numbers, conditions_of
 from clusterproof.theory.rates.parameters import Parameters
 
 DIGITS = 12
-"""Significant digits kept of the Lyapunov function, relative to its largest number."""
+"""Number of significant digits of the Lyapunov function, relative to its largest number."""
 MORE = Fraction(10**6 + 1, 10**6)
-"""By what the Lyapunov function, and a prefactor that holds with equality, are raised, so that a proof has a margin."""
+"""Factor on the Lyapunov function, and on prefactors that hold with equality, so that a proof has a margin."""
 GRADIENT_PART = (2, 4, 5)
-"""Entries of the matrix that multiply the gradient."""
+"""Indices of the entries of the matrix that multiply the gradient."""
 UNITS = [(tuple(row[:6]), tuple(row[6:])) for row in np.eye(8, dtype=int).tolist()]
-"""Each entry of the matrix alone, then each weight alone."""
+"""Lyapunov functions with a single nonzero number: each entry of the matrix, then each weight."""
 LYAPUNOV = slice(2, 10)
-"""Their places among the unknowns of a program."""
+"""Indices of these numbers among the unknowns of a program."""
 SHARES = (0.001, 0.01, 0.1, 0.3, 0.6, 0.9, 0.99)
-"""Shares of the largest margin that are left for the exact proof, tried one after another."""
+"""Shares of the largest margin that are kept for the exact proof, in the order in which they are tried."""
 
 
 @lru_cache(maxsize=16)
 def _forms(parameters: Parameters, line: Line) -> _Forms:
-    """Return the forms of a line, once for all rates."""
+    """Return the forms of a line, which are computed once for all rates."""
     return _Forms(parameters, line)
 
 
 class _Forms:
-    """The two sides of a line, in floats: the forms that each unit gives, and the conditions of the class.
+    """The two sides of a line in floats: the forms that each of ``UNITS`` gives, and the conditions of the class.
 
     Parameters
     ----------
     parameters
         The dynamics.
     line
-        The line, for r = 1 and C_0 = 1.
+        The line; it is evaluated at r = 1 and C_0 = 1.
     """
 
     def __init__(self, parameters: Parameters, line: Line) -> None:
@@ -61,18 +61,19 @@ class _Forms:
 
 
 class Search:
-    """Lyapunov functions of given dynamics that may contract, in floats.
+    """Search for Lyapunov functions V of given dynamics that may contract, in floats.
 
-    Unknown are a margin t, the least s with V >= s |x_t - x*|^2, P, c, C_0^2, and the multipliers of the three claims.
+    The unknowns are a margin t, the largest s with V >= s |x_t - x*|^2, P, c, C_0^2, and the multipliers of three
+    claims.
 
     Parameters
     ----------
     parameters
         The dynamics.
     disturbance
-        Restrict V to the form that bounds how disturbances propagate.
+        Whether to restrict V to the form that bounds the effect of disturbances.
     norm
-        Restrict it further to squared norms, without function values.
+        Whether to restrict V further to squared norms, without function values.
     """
 
     def __init__(self, parameters: Parameters, *, disturbance: bool, norm: bool = False) -> None:
@@ -81,15 +82,15 @@ class Search:
         self._lines = [_forms(parameters, line) for line in LINES]
 
     def margin(self, rate_squared: float) -> float | None:
-        """Largest t such that the forms of contraction and distance, of trace 1, exceed t; None if unsolved."""
+        """Return the largest t that the forms of contraction and distance, of trace 1, exceed; None if unsolved."""
         found = self._solve(rate_squared, constants=False)
         return None if found is None else float(found[0])
 
     def candidates(self, rate: Fraction) -> Iterator[tuple[list[Fraction], list[Fraction]]]:
-        """Yield P and c, rounded, with small prefactors first.
+        """Yield P and c, rounded to fractions, with small prefactors first.
 
-        C_0^2 (under a disturbance C_0^2 + C_1^2) is 1, t is a share of its largest value, and s is as large as it can
-        be then: the prefactor is 1 / sqrt(s) once V >= |x_t - x*|^2.
+        C_0^2 (with disturbances, C_0^2 + C_1^2) is 1, t is a share of its largest value, and s is as large as possible.
+        If V is scaled so that V >= |x_t - x*|^2, the prefactor is 1 / sqrt(s).
         """
         widest = self._solve(float(rate) ** 2, constants=True)
         if widest is None or not (widest[0] > 0 and widest[1] > 0):
@@ -113,7 +114,7 @@ class Search:
     def _solve(
         self, rate_squared: float, *, constants: bool, margin: float | None = None
     ) -> np.ndarray | None:
-        """Maximise t, or s at a given t, where the constants, or the trace of the form of distance, are 1."""
+        """Maximise t, or s at a given t; the constants, or the trace of the form of distance, sum to 1."""
         contraction, distance, start = self._lines
         width = 11 + sum(line.count for line in self._lines)
         multiplied = np.cumsum([11, *(line.count for line in self._lines)])
@@ -176,7 +177,7 @@ class Search:
 def least_prefactor_squared(
     parameters: Parameters, matrix: Sequence[Fraction], weights: Sequence[Fraction]
 ) -> Fraction | None:
-    """Return about the least C_0^2 with V(x, x) <= C_0^2 |x - x*|^2; None if the solver fails."""
+    """Return approximately the least C_0^2 with V(x, x) <= C_0^2 |x - x*|^2; None if the solver fails."""
     line = _forms(parameters, start)
     known = np.array([float(each) for each in (*matrix, *weights)])
     scale = np.abs(known).max()

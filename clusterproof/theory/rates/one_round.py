@@ -1,4 +1,4 @@
-"""One round of an algorithm for any number of clients: a bound on it, its claim, and its check."""
+"""A bound on one round of an algorithm for any number of clients: its statement, its claim, and its check."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ OF_MEAN = """    for slack in mean_slacks(f, means, SMOOTHNESS, STRONG_CONVEXITY
 
 @dataclass(frozen=True, kw_only=True)
 class RoundRate:
-    """A bound on one round and its proof, in rational numbers.
+    """A bound on one round and its proof, in fractions.
 
-    With D^2 = |x - x*|^2 before and D+^2 after the round (ProxSkip: means over clients), and G the mean of
-    |grad f_i(x*)|^2 (zeta*^2; SCAFFOLD: of |c_i - c - grad f_i(x*)|^2 before, G+ after the round; ProxSkip: of
-    |h_i - grad f_i(x*)|^2)::
+    D^2 is |x - x*|^2 before the round, and D+^2 after the round (for ProxSkip, means over clients). G is the mean of
+    |grad f_i(x*)|^2 (zeta*^2). For SCAFFOLD, G is the mean of |c_i - c - grad f_i(x*)|^2 before the round, and G+ after
+    the round. For ProxSkip, the terms are |h_i - grad f_i(x*)|^2. The bound is::
 
         E D+^2 + weight G+ <= rate D^2 + constant G
 
@@ -68,10 +68,10 @@ class RoundRate:
     rate, constant
         rho and c.
     weight
-        a >= 0, for SCAFFOLD and ProxSkip; otherwise 0. With constant = rate * weight this is a rate of
-        D^2 + weight G.
+        a >= 0 for SCAFFOLD and ProxSkip, otherwise 0. If constant = rate * weight, the bound is a rate of D^2 + weight
+        G.
     multipliers
-        lambda_ab >= 0 by the names of the conditions of ``TracedRounds``; absent ones are 0.
+        lambda_ab >= 0, by the names of the conditions of ``TracedRounds``; missing ones are 0.
     """
 
     round: Round
@@ -116,7 +116,7 @@ class RoundRate:
         )
 
     def failures(self) -> Iterator[str]:
-        """Yield every condition that does not hold, in exact arithmetic: those that the kernel asks for."""
+        """Yield every failing condition of the proof, in exact arithmetic; the kernel requires the same conditions."""
         round_, multipliers = self.round, self.multipliers
         if round_.local_steps > MAX_LOCAL_STEPS:
             yield f"the round has more than {MAX_LOCAL_STEPS} local steps"
@@ -142,7 +142,7 @@ class RoundRate:
         return trace_rounds(self.round, weight=self.weight / self.round.unit**2)
 
     def _rest(self, traced: TracedRounds) -> Terms:
-        """Return the bound minus the outcome minus the conditions, in units of the step."""
+        """Return the bound minus the outcome minus the multiplied conditions, in units of the step."""
         unit = self.round.unit**2
         sides = [(self.rate, traced.before), (self.constant / unit, traced.heterogeneity)]
         conditions = [(-value, traced.conditions[name]) for name, value in self.multipliers.items()]
@@ -150,7 +150,7 @@ class RoundRate:
 
     @property
     def claims_file(self) -> ClaimsFile:
-        """The claim of the round, and the multipliers as the kernel reads them."""
+        """The claim of the round, and the multipliers in the form that the kernel reads."""
         round_, traced = self.round, self._traced()
         unit, convex = round_.unit, round_.client_class is ClientClass.CONVEX
         rule = RULES[round_.algorithm].__name__

@@ -1,4 +1,4 @@
-"""What a search for a rate returns: a proved rate of heavy ball, or none; and the claims that the kernel certifies."""
+"""The result of a search: a rate of heavy ball, or the reason why there is none; and claims for the kernel."""
 
 from __future__ import annotations
 
@@ -23,37 +23,37 @@ from clusterproof.theory.rates.parameters import Parameters
 from clusterproof.user_files import file_of
 
 NAME = "rate"
-"""The name of the file, and what its claims have before the slash."""
+"""Name of the file of claims, and the part of the claims' ids before the slash."""
 
 
 @dataclass(frozen=True)
 class ClaimsFile:
-    """Claims in the kernel's language, and what shows them.
+    """Claims that state a rate in the kernel's language, and the evidence for them.
 
     Attributes
     ----------
     source
         Text of the Python file that states the claims, ``rate/...``.
     evidence
-        A record of every line, with its ``claim``.
+        The evidence for every line, with the key ``claim``.
     """
 
     source: str
     evidence: list[dict[str, Any]]
 
     def verdicts(self) -> list[Verdict]:
-        """Return what the kernel says of every claim: *certified* if it accepts the records of all lines."""
+        """Return the kernel's verdict on every claim: *certified* if it accepts the evidence for all lines."""
         with stated(self.source) as claims:
             return [self._verdict(claim) for claim in claims]
 
     def _verdict(self, claim: Claim[..., Any]) -> Verdict:
         own = [each for each in self.evidence if each["claim"] == claim.id]
-        # the source is ours: that the text says what its functions do is compared where the file is checked
+        # the file's check compares the text with the functions; here we wrote both
         text = freeze(claim, {"": tuple(each["line"] for each in own)}, compared=False).text or ""
         lines = [
             Line(
                 name=kernel.printed(record["statement"], record["line"]),
-                verdict=Kind.CERTIFIED,  # which ``judged`` takes back where the kernel does not say it
+                verdict=Kind.CERTIFIED,  # ``judged`` changes this if the kernel disagrees
                 reason="proved by the numbers that were found with the rate",
                 exhausted=True,
                 proof=record["rule"],
@@ -77,7 +77,7 @@ class ClaimsFile:
 
 @contextmanager
 def stated(source: str) -> Iterator[list[Claim[..., Any]]]:
-    """State the claims of a source in place of the claims of users' files, and yield them."""
+    """Register the claims of a source, without the claims of users' files, and yield them."""
     before = dict(REGISTRY)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{NAME}.py"
@@ -93,12 +93,12 @@ def stated(source: str) -> Iterator[list[Claim[..., Any]]]:
 
 @dataclass(frozen=True)
 class NoRate:
-    """Outcome of a search for a proof that found none; its truth value is false.
+    """The result of a search that found no proof; its truth value is false.
 
     Attributes
     ----------
     reason
-        One sentence. It states that the method diverges only if it names the function.
+        One sentence. Unless it names a function that diverges, it does not mean that the method diverges.
     """
 
     reason: str
@@ -119,7 +119,7 @@ class HeavyBallRate(ABC):
         r and C_0: |x_t - x*| <= C_0 r^t |x_0 - x*| for every t >= 0, where x_(-1) = x_0. They bound the distance, not
         its square.
     disturbance
-        C_1, the effect of a unit disturbance of an iterate; None if the proof does not bound it.
+        C_1, a bound on the effect of a unit disturbance of an iterate; None if the proof does not bound this effect.
     """
 
     parameters: Parameters
@@ -128,23 +128,23 @@ class HeavyBallRate(ABC):
     disturbance: Fraction | None
 
     members: ClassVar[str]
-    """The functions of which it is a rate, with the name phi."""
+    """The functions to which the rate applies, in words that use the name phi."""
     of_disturbance: ClassVar[str]
-    """The sentence about a disturbance, with its constant in braces."""
+    """A sentence about the effect of a disturbance, with braces in place of its constant."""
 
     @property
     @abstractmethod
     def claims_file(self) -> ClaimsFile:
-        """The claims that are the rate together, and the records by which the kernel certifies them."""
+        """The claims that together state the rate, and the evidence with which the kernel certifies them."""
 
     @property
     def is_norm(self) -> bool:
-        """Whether the Lyapunov function is a squared norm, under which squares of independent disturbances add up."""
+        """Whether the Lyapunov function is a squared norm; then the squares of independent disturbances add up."""
         return True
 
     @property
     def informative_from(self) -> int:
-        """First round at which the bound is below the distance of the start."""
+        """The first round at which the bound is below the distance at the start."""
         excess = math.log(max(float(self.prefactor), 1.0))
         return math.floor(excess / -math.log(float(self.rate))) + 1
 

@@ -1,4 +1,4 @@
-"""The cluster dynamics, in rational numbers."""
+"""The parameters of the cluster dynamics, in fractions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fractions import Fraction
 from clusterproof.common import InvalidArgument
 
 MAX_DIGITS = 30
-"""Digits of a parameter's numerator or denominator."""
+"""Largest number of digits in the numerator or denominator of a parameter."""
 
 _DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?", re.ASCII)
 _FRACTION = re.compile(r"[+-]?\d+/\d+", re.ASCII)
@@ -27,7 +27,7 @@ class Parameters:
     condition_number
         kappa = L / mu >= 1.
     proportion
-        The cluster's share l of the clients, in (0, 1].
+        The cluster's share of the clients, l in (0, 1].
     step_size
         S = eta L > 0, the step size times the smoothness.
     """
@@ -61,12 +61,12 @@ class Parameters:
 
     @property
     def smallest(self) -> Fraction:
-        """Least a = step * eigenvalue: S l / kappa."""
+        """The least value of a = step * eigenvalue, S l / kappa."""
         return self.largest / self.condition_number
 
     @property
     def largest(self) -> Fraction:
-        """Largest a = step * eigenvalue: S l."""
+        """The largest value of a = step * eigenvalue, S l."""
         return self.step_size * self.proportion
 
     @property
@@ -76,20 +76,20 @@ class Parameters:
 
 
 def exact(argument: str, value: object) -> Fraction:
-    """Convert a number to the rational of its decimal or fraction.
+    """Convert a number to a fraction that equals its decimal.
 
     Parameters
     ----------
     argument
-        Its name, for the message.
+        Name of the argument, for the error message.
     value
-        An integer, a fraction, a float (its shortest decimal: 0.1 is 1/10), or a string such as
-        ``"0.1"`` or ``"1/3"``.
+        An integer, a fraction, a float (its shortest decimal, so 0.1 is 1/10), or a string such as ``"0.1"`` or
+        ``"1/3"``.
 
     Raises
     ------
     InvalidArgument
-        If it is not a finite number, or has too many digits.
+        If the value is not a finite number, or has too many digits.
     """
     remedy = "write a decimal such as 0.5 or a fraction such as 1/3"
     if isinstance(value, Fraction):
@@ -113,7 +113,7 @@ def exact(argument: str, value: object) -> Fraction:
 
 
 def round_up(value: Fraction | float, digits: int) -> Fraction:
-    """Round up to a multiple of 10^-digits."""
+    """Round a number up to a multiple of 10^-digits."""
     scale = 10**digits
     return Fraction(math.ceil(Fraction(value) * scale), scale)
 

@@ -1,21 +1,23 @@
-"""A rate of heavy ball on quadratics, for every eigenvalue between two ends: the claims that state it, and their proof.
+"""Rates of heavy ball on quadratics, for every eigenvalue between two ends: the claims, and their proof.
 
-Write a = step * eigenvalue, A = 1 + beta - a; a mode is e_(t+1) = A e_t - beta e_(t-1). With numbers p and k
+Write a = step * eigenvalue and A = 1 + beta - a. A mode is e_(t+1) = A e_t - beta e_(t-1). With numbers p and k, let
 
-    V(e, d) = e^2 + p d^2 - k A e d = c(A) e^2 + p (d - k A e / (2 p))^2,     c(A) = 1 - k^2 A^2 / (4 p),
+    V(e, d) = e^2 + p d^2 - k A e d = c(A) e^2 + p (d - k A e / (2 p))^2,     c(A) = 1 - k^2 A^2 / (4 p).
 
-is at least c(A) e^2; at rest, d = e, it is (1 + p - k A) e^2, and after a unit impulse, e = 1 and d = 0, it is 1. With
-gamma = r^2 p - beta^2, q = beta - k (r^2 + beta) / 2, alpha = r^2 - p and zeta = 1 - k + q^2 / gamma
+Then V is at least c(A) e^2. At rest (d = e), it is (1 + p - k A) e^2. After a unit impulse (e = 1, d = 0), it is 1.
+With gamma = r^2 p - beta^2, q = beta - k (r^2 + beta) / 2, alpha = r^2 - p and zeta = 1 - k + q^2 / gamma,
 
     r^2 V(e, d) - V(A e - beta d, e) = gamma (d + q A e / gamma)^2 + (alpha - zeta A^2) e^2,
 
-which is nonnegative up to |A| = X if gamma >= 0 and alpha >= zeta X^2. So with s = beta / r and X = r + s is each
-mixture of the squares of a mode's two parts at A = X, which shrink by r and s: p = w s^2 + (1 - w) r^2 and k = 2 (w s +
-(1 - w) r) / X for a share w; for larger rates and for a single eigenvalue, p and k found on grids are better. Where all
-modes oscillate, A^2 <= 4 beta, p = beta and k = 1 do for every r >= sqrt(beta).
+which is nonnegative for |A| <= X if gamma >= 0 and alpha >= zeta X^2. Let s = beta / r and X = r + s. At A = X, a mode
+has two parts, which shrink by r and s. For a share w, the mixture of their squares has p = w s^2 + (1 - w) r^2 and k =
+2 (w s + (1 - w) r) / X, and meets these conditions. For larger rates and for a single eigenvalue, p and k found on
+grids are better. If all modes oscillate (A^2 <= 4 beta), p = beta and k = 1 meet the conditions for every r >=
+sqrt(beta).
 
-Hence |e_t| <= C_0 r^t |e_0| from rest if 1 + p - k A <= C_0^2 c(A) for every eigenvalue, and a unit impulse has at most
-C_1 r^t as effect if 1 <= C_1^2 c(A), each with its own p and k. Both are true at the ends of the interval, and concave.
+Hence |e_t| <= C_0 r^t |e_0| after a start from rest if 1 + p - k A <= C_0^2 c(A) for every eigenvalue. A unit impulse
+has an effect of at most C_1 r^t if 1 <= C_1^2 c(A). The two statements have their own p and k. In both inequalities,
+the right side minus the left side is concave in A. It therefore suffices that both hold at the ends of the interval.
 """
 
 from __future__ import annotations
@@ -41,12 +43,12 @@ GAP = Fraction(1, 10**6)
 
 
 def energy(e: Any, d: Any, trace: Any, form: Any) -> Any:
-    """V(e, d), of a mode with A = trace."""
+    """Return V(e, d) for a mode with A = trace."""
     return e**2 + form[0] * d**2 - form[1] * trace * e * d
 
 
 def share(trace: Any, form: Any) -> Any:
-    """c(A)."""
+    """Return c(A)."""
     return 1 - form[1] ** 2 * trace**2 / (4 * form[0]) if form[0] > 0 else 1
 
 
@@ -98,15 +100,21 @@ def start(curvature: Fraction = CURVATURES) -> dict[str, Sides]:
     }}
 '''
 Form = tuple[Fraction, Fraction]
-"""p and k."""
+"""The numbers p and k."""
 ZOOMS, GRID, TINY, SCALE = 8, 61, 1e-9, 10**12
-"""Grids of so many p and k, each a fifth as wide as the one before; what is left of an inequality; denominators."""
+"""Number of nested grids, values of p and of k in a grid, margin of an inequality, and denominator of the results.
+
+Each grid is a fifth as wide as the previous one.
+"""
 SHARES = 8
-"""Numbers of shares that are tried between that of the least C_0 at A = X and that of the least C_1."""
+"""Number of steps between the share with the least C_0 at A = X and the share with the least C_1."""
 
 
 def best_rate(parameters: Parameters) -> Fraction | None:
-    """Return the exact rate on quadratics, rounded up, and larger if its prefactor is a tenth then; None if none is."""
+    """Return a proved rate on quadratics, the exact one rounded up; None if there is none.
+
+    A slightly larger rate is returned if its prefactor is at most a tenth.
+    """
     beta = parameters.momentum
     root = root_above(beta, RATE_DIGITS)
     real = max(_real_root(parameters.smallest, beta), _real_root(parameters.largest, beta))
@@ -124,7 +132,7 @@ def best_rate(parameters: Parameters) -> Fraction | None:
 def constants(
     parameters: Parameters, rate: Fraction
 ) -> tuple[tuple[Fraction, Form], tuple[Fraction, Form]] | None:
-    """Return the least C_0^2 and C_1^2, each with its p and k; None if the rate is not proved."""
+    """Return the least C_0^2 and the least C_1^2, each with its p and k; None if the rate is not proved."""
     beta = parameters.momentum
     if not 0 < rate < 1 or rate**2 < beta:
         return None
@@ -150,7 +158,7 @@ def constants(
 
 
 def _contracts(beta: Fraction, rate: Fraction, traces: Sequence[Fraction], form: Form) -> bool:
-    """Return whether the energy shrinks by the squared rate up to the largest |A|."""
+    """Return whether a round multiplies the energy by at most the squared rate, up to the largest |A|."""
     p, k = form
     gamma, q = rate**2 * p - beta**2, beta - k * (rate**2 + beta) / 2
     if gamma <= 0:
@@ -160,7 +168,7 @@ def _contracts(beta: Fraction, rate: Fraction, traces: Sequence[Fraction], form:
 
 
 def _searched(beta: Fraction, rate: Fraction, traces: Sequence[Fraction]) -> Iterator[Form]:
-    """Yield p and k on grids that narrow: where C_0 is about least, and where C_1 is."""
+    """Yield p and k from nested grids: first those with about the least C_0, then those with about the least C_1."""
     b, r, ends = float(beta), float(rate), np.array([float(trace) for trace in traces])[:, None, None]
     for start in (1.0, 0.0):
         low, high = np.zeros(2), np.array([r**2, 2.5])
@@ -183,14 +191,14 @@ def _searched(beta: Fraction, rate: Fraction, traces: Sequence[Fraction]) -> Ite
 
 
 def at_rate(parameters: Parameters, rate: Fraction) -> QuadraticRate | None:
-    """Prove a given rate on quadratics; None if it is not proved.
+    """Prove a given rate on quadratics; return None if the proof fails.
 
     Parameters
     ----------
     parameters
         The dynamics.
     rate
-        r.
+        The rate r.
     """
     known = constants(parameters, rate)
     if known is None:
@@ -206,14 +214,14 @@ def at_rate(parameters: Parameters, rate: Fraction) -> QuadraticRate | None:
 
 @dataclass(frozen=True, kw_only=True)
 class QuadraticRate(HeavyBallRate):
-    """A rate on quadratics with every eigenvalue of the Hessian in [mu, L]."""
+    """A rate on quadratics whose Hessians have all eigenvalues in [mu, L]."""
 
     members = "quadratic phi with all eigenvalues of its Hessian in [mu, L]"
     of_disturbance = "Adding delta to x_t changes x_(t+k) by at most ({}) * rate^k * |delta|."
 
     @property
     def claims_file(self) -> ClaimsFile:
-        """The claims that are the rate together, with sums of squares for those that need some."""
+        """The claims that together state the rate, with sums of squares for the claims that need them."""
         parameters, known = self.parameters, constants(self.parameters, self.rate)
         assert known is not None, "the rate was proved"
         (_, rest), (_, impulse) = known
@@ -252,21 +260,28 @@ class QuadraticRate(HeavyBallRate):
 
 Modes = list[tuple[tuple[int, int, int], Fraction]]
 Exact = tuple[Fraction, list[int], Modes]
-"""A number, the places of factors, and a polynomial in a, e and d, whose square they multiply."""
+"""A number, the indices of factors, and a polynomial in a, e and d.
+
+The term is the number times the factors times the square of the polynomial.
+"""
 
 
 def _blocks_of_distance(beta: Fraction, form: Form) -> list[Exact]:
-    """Return p (d - k A e / (2 p))^2."""
+    """Return the term p (d - k A e / (2 p))^2."""
     p, k = form
     return [(p, [], _mode(beta, -k / (2 * p)))] if p else []
 
 
 def _blocks_of_contraction(parameters: Parameters, rate: Fraction, form: Form) -> list[Exact]:
-    """Return gamma (d + q A e / gamma)^2, and the rest by (X - A)(X + A), each a distance from an end and a number."""
+    """Return gamma (d + q A e / gamma)^2 and (alpha - zeta A^2) e^2, as terms.
+
+    With A^2 = X^2 - (X - A)(X + A), the second one is a sum of products; X - A and X + A are distances from an end of
+    the range of a, plus numbers.
+    """
     beta = parameters.momentum
     p, k = form
     gamma, q = rate**2 * p - beta**2, beta - k * (rate**2 + beta) / 2
-    ratio = q / gamma if gamma else Fraction(0)  # q is 0, too
+    ratio = q / gamma if gamma else Fraction(0)  # q is also 0
     alpha, zeta = rate**2 - p, 1 - k + q * ratio
     high, low = (1 + beta - a for a in (parameters.smallest, parameters.largest))
     largest = max(abs(high), abs(low))
@@ -283,19 +298,19 @@ def _blocks_of_contraction(parameters: Parameters, rate: Fraction, form: Form) -
 
 
 def _mode(beta: Fraction, factor: Fraction) -> Modes:
-    """Return d + factor A e."""
+    """Return the polynomial d + factor A e."""
     return [((0, 0, 1), Fraction(1)), ((0, 1, 0), factor * (1 + beta)), ((1, 1, 0), -factor)]
 
 
 def _scaled(block: Exact, unit: Fraction) -> dict[str, Any]:
-    """Write a block times a number as the kernel reads it."""
+    """Write a term times a number, in the form that the kernel reads."""
     factor, places, polynomial = block
     basis = [[list(powers), write(value)] for powers, value in polynomial if value]
     return {"factors": places, "basis": [basis], "matrix": [[write(factor * unit)]]}
 
 
 def _real_root(curvature: Fraction, momentum: Fraction) -> float:
-    """Return the larger modulus of the real roots of a mode, 0 if they are not real."""
+    """Return the larger modulus of a mode's real roots; 0 if the roots are not real."""
     half_trace = abs(1 + momentum - curvature) / 2
     discriminant = half_trace**2 - momentum
     return float(half_trace) + math.sqrt(discriminant) if discriminant >= 0 else 0.0

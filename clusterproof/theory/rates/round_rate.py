@@ -1,4 +1,4 @@
-"""Prove a bound on one round of an algorithm from its parameters."""
+"""Prove a bound on one round of an algorithm, given its parameters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clusterproof.theory.rates.round_search import prove_round
 from clusterproof.theory.rates.rounds import Algorithm, ClientClass, Round
 
 MAX_SEARCHED = 8
-"""Local steps of a round that multipliers are searched for."""
+"""Largest number of local steps for which multipliers are searched."""
 
 
 def round_rate(
@@ -41,24 +41,25 @@ def round_rate(
     algorithm
         ``"fedavg"``, ``"fedprox"``, ``"scaffold"`` or ``"proxskip"``.
     strong_convexity, smoothness, client_class, local_steps
-        As for ``Round``: numbers, or strings such as ``"1/64"``, taken exactly; at most ``MAX_SEARCHED`` local steps.
+        As for ``Round``. They are numbers, or strings such as ``"1/64"``, and are taken exactly. At most
+        ``MAX_SEARCHED`` local steps are allowed.
     step_size, server_step_size, sampling, proximal, probability
-        Likewise.
+        As for ``Round``, in the same form.
     option
-        Of SCAFFOLD, II if None.
+        Option of SCAFFOLD; II if None.
     rate
-        rho, for which the least constant is proved. If None: for FedAvg and FedProx the one with the least
-        rho D^2 + c zeta*^2; for SCAFFOLD and ProxSkip the least with constant = rho weight.
+        rho, for which the least constant is proved. If None: for FedAvg and FedProx, the rate with the least rho D^2 +
+        c zeta*^2; for SCAFFOLD and ProxSkip, the least rate with constant = rho weight.
     weight
-        For SCAFFOLD and ProxSkip, the weight a of the control variates' error. If None, (K eta)^2 for option II, a
-        third of it for option I, and (eta / p)^2 for ProxSkip.
+        For SCAFFOLD and ProxSkip, the weight a of the control variates' error. If None, it is (K eta)^2 for option II,
+        a third of this number for option I, and (eta / p)^2 for ProxSkip.
     distance, heterogeneity
-        D and zeta*, which only choose the rate.
+        D and zeta*. They only determine which rate is chosen.
 
     Returns
     -------
     RoundRate or NoRate
-        The bound was checked in exact arithmetic. That none was found does not mean divergence.
+        The bound was checked in exact arithmetic. If none was found, this does not mean that the method diverges.
 
     Raises
     ------
@@ -122,7 +123,7 @@ def make_round(
     option: str | None = None,
     **numbers: object,
 ) -> Round:
-    """Return a round from numbers, or strings such as ``"1/64"``, taken exactly.
+    """Return a round. Its numbers can be strings such as ``"1/64"``, and are taken exactly.
 
     Parameters
     ----------
@@ -134,14 +135,14 @@ def make_round(
     smoothness, strong_convexity, local_steps
         As for ``Round``.
     option
-        Of SCAFFOLD, II if None.
+        Option of SCAFFOLD; II if None.
     **numbers
-        step_size, server_step_size, sampling, proximal and probability, as for ``Round``.
+        ``step_size``, ``server_step_size``, ``sampling``, ``proximal`` and ``probability``, as for ``Round``.
 
     Raises
     ------
     InvalidArgument
-        If one is out of range.
+        If a number is out of range, or a name is unknown.
     """
     numbers |= {"smoothness": smoothness, "strong_convexity": strong_convexity}
     check_choice("algorithm", algorithm, [str(name) for name in Algorithm], remedy="choose one of them")
@@ -157,7 +158,7 @@ def make_round(
 
 
 def default_weight(round_: Round) -> Fraction:
-    """Return the weight of the controls' error with which the rates of SCAFFOLD and ProxSkip are known, or 0."""
+    """Return the weight of the control variates' error with which rates of SCAFFOLD and ProxSkip are known, or 0."""
     if not round_.controls:
         return Fraction(0)
     if round_.probability is not None:
@@ -166,10 +167,11 @@ def default_weight(round_: Round) -> Fraction:
 
 
 def closed_form(round_: Round) -> RoundRate:
-    """Return the rate of a ProxSkip iteration without slack: max {(1 - eta mu)^2, (eta L - 1)^2, 1 - p^2}.
+    """Return the exact rate of a ProxSkip iteration: max {(1 - eta mu)^2, (eta L - 1)^2, 1 - p^2}.
 
-    With I the sum of the two interpolation inequalities between x* and x_i, (1 - eta mu)^2 |dx|^2 - |dx - eta dg|^2
-    is 2 eta (1 - eta mu) I plus a square for eta <= 2 / (L + mu), and the same with eta L - 1 above.
+    Let I be the sum of the two interpolation inequalities between x* and x_i. For eta <= 2 / (L + mu), (1 - eta mu)^2
+    |dx|^2 - |dx - eta dg|^2 is 2 eta (1 - eta mu) I plus a square. For larger eta, the identity holds with eta L - 1 in
+    place of 1 - eta mu.
     """
     assert round_.probability is not None
     kept = max(1 - round_.unit * round_.strong_convexity, round_.unit * round_.smoothness - 1)

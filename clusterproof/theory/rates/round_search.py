@@ -1,4 +1,4 @@
-"""Find the multipliers of a round with Clarabel, round them to rationals, and keep those that pass the exact check."""
+"""Find the multipliers of a round with Clarabel, round them to fractions, and keep those that pass the exact check."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from clusterproof.theory.rates.rounds import Round
 from clusterproof.theory.rates.traced_rounds import TracedRounds, trace_rounds
 
 SLACKS = (Fraction(1, 10**4), Fraction(1, 10**3), Fraction(1, 10**2))
-"""Relative additions to the least constant, tried in turn, that leave room for rounding the multipliers."""
+"""Relative increases of the least constant, tried in turn, so that the multipliers can be rounded."""
 
 SMALL = Fraction(1, 1000)
-"""Share of the decrease of the distance in a round that margins are relative to, next to the constant."""
+"""Share of the decrease of the distance in a round that is added to the constant when margins are computed."""
 
 MAX_SCALE = 1e4
-"""Largest D^2 / G, in units of the step, of the program; the best rate is constant to 1e-8 beyond."""
+"""Largest D^2 / G of the program, in units of the step; beyond it the best rate is constant to 1e-8."""
 
 MEAN = ("mean 0", "mean 1")
-"""Conditions of the clients' mean, of the start and x*, and vice versa."""
+"""Conditions of the clients' mean: between the start and x*, and between x* and the start."""
 
 DIGITS = 12
-"""Decimals of a multiplier."""
+"""Number of decimals of a multiplier."""
 
 
 def prove_round(
@@ -40,25 +40,26 @@ def prove_round(
     weight: Fraction = Fraction(0),
     ratio: Fraction | None = None,
 ) -> RoundRate | None:
-    """Return a bound rate D^2 + constant G that is close to the least, in units of the round's parameters.
+    """Return a bound rate D^2 + constant G that is close to the least one, in units of the round's parameters.
 
     Parameters
     ----------
     round_
         The round.
     distance, disagreement
-        D^2 and G, at which the bound is to be least.
+        D^2 and G for which the bound should be least.
     rate
-        The rate; if None, the one with the least bound.
+        The rate; if None, the rate with the least bound.
     weight
         Weight a of the control variates' error after the round.
     ratio
-        constant / rate, for rates of a Lyapunov function: equal to ``weight``. If None, the constant is free.
+        The quotient constant / rate, for rates of a Lyapunov function; it equals ``weight``. If None, the constant is
+        free.
 
     Returns
     -------
     RoundRate or None
-        None if the solver claims no bound, or none passes the exact check.
+        The bound; None if the solver finds none, or if none passes the exact check.
     """
     unit = round_.unit**2
     relative = float(distance / unit / disagreement)
@@ -80,7 +81,7 @@ def prove_round(
         constant = Fraction(best[1])
     for slack in SLACKS:
         if scaled is None:
-            # where the constant can be 0, a proof has no interior without a margin in the rate
+            # if the constant can be 0, the program has an interior only with a margin in the rate
             proved_rate = rate if given else rounded_up(rate + SMALL * slack * abs(1 - rate))
             margin = SMALL * abs(rate - 1) * Fraction(scale)
             proved = rounded_up(constant + slack * (constant + margin))
@@ -103,10 +104,10 @@ def prove_round(
 
 
 class Search:
-    """The semidefinite program of a number of rounds.
+    """The semidefinite program for one or several rounds.
 
-    Its unknowns are the gain (rate - 1) scale, the constant, a margin, and lambda_ab. With a scale of the order of
-    D^2 / G in units of the step, the gain and the constant are of one order in the bound.
+    Its unknowns are the gain (rate - 1) scale, the constant, a margin, and the multipliers lambda_ab. If the scale is
+    about D^2 / G in units of the step, the gain and the constant contribute about equally to the bound.
 
     Parameters
     ----------
@@ -130,7 +131,7 @@ class Search:
                 {key: v for key, v in form.items() if key[0] in vectors and len(key) == 2} for form in forms
             ]
             coordinates = Coordinates(own)
-            units = np.ones(len(coordinates.vectors))  # lengths of the vectors of the basis
+            units = np.ones(len(coordinates.vectors))  # lengths of the basis vectors
             if 1 in coordinates.vectors:
                 units[coordinates.vectors[1]] = math.sqrt(scale)
             distance, disagreement, outcome, *others = (
@@ -142,16 +143,16 @@ class Search:
     def least(
         self, goal: tuple[float, float], *, rate: Fraction | None = None, ratio: float | None = None
     ) -> tuple[float, float] | None:
-        """Minimise goal[0] gain + goal[1] constant; return the gain and the constant, or None if unsolved.
+        """Minimise goal[0] gain + goal[1] constant; return the gain and the constant, or None if the solver fails.
 
         Parameters
         ----------
         goal
-            Its two weights.
+            The two weights.
         rate
-            A given rate; None if it is free.
+            The given rate; None if the rate is free.
         ratio
-            constant / rate; None if both are free.
+            The given quotient constant / rate; None if both are free.
         """
         cost = np.zeros(self.count)
         cost[:2] = goal
@@ -160,14 +161,24 @@ class Search:
         return None if answer is None else (float(answer[0]), float(answer[1]))
 
     def interior(self, rate: Fraction, constant: Fraction) -> np.ndarray | None:
-        """Return multipliers with the largest margin at a rate and a constant; None if it is not positive."""
+        """Return multipliers with the largest margin at a rate and a constant; None if the margin is not positive."""
         cost = np.zeros(self.count)
         cost[2] = -1.0
         answer = self._solve(cost, {0: float(rate - 1) * self.scale, 1: float(constant)}, None)
         return None if answer is None or answer[2] <= 0 else np.asarray(answer[3:])
 
     def _solve(self, cost: np.ndarray, fixed: dict[int, float], ratio: float | None) -> np.ndarray | None:
-        """Minimise a cost under the conditions."""
+        """Minimise a cost over the unknowns.
+
+        Parameters
+        ----------
+        cost
+            Coefficients of the cost.
+        fixed
+            Values of unknowns, by their indices.
+        ratio
+            As in ``least``.
+        """
         count = len(cost)
         equalities, values = [self.flow], [np.zeros(len(self.flow))]
         for column, value in fixed.items():
@@ -189,7 +200,7 @@ class Search:
 
 
 def balanced(traced: TracedRounds, multipliers: np.ndarray) -> dict[str, Fraction]:
-    """Round multipliers and add each point's imbalance to its pair with x*, so that function values cancel."""
+    """Round the multipliers, and add multipliers for pairs with x*, so that all function values cancel."""
     scale, surplus = 10**DIGITS, defaultdict[str, Fraction](Fraction)
     exact = {
         name: Fraction(round(max(number, 0.0) * scale), scale)
@@ -208,6 +219,6 @@ def balanced(traced: TracedRounds, multipliers: np.ndarray) -> dict[str, Fractio
 
 
 def rounded_up(value: Fraction | float) -> Fraction:
-    """Round up to a decimal with twelve significant digits."""
+    """Round a number up to a decimal with twelve significant digits."""
     numerator, denominator = map(Decimal, value.as_integer_ratio())
     return Fraction(Context(prec=12, rounding=ROUND_CEILING).divide(numerator, denominator))

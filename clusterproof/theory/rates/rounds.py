@@ -1,4 +1,4 @@
-"""One round of a federated algorithm in rational numbers."""
+"""One round of a federated algorithm, in fractions."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from clusterproof.common import InvalidArgument
 from clusterproof.theory.rates.parameters import MAX_DIGITS
 
 MAX_LOCAL_STEPS = 16
-"""Most local steps of a round that is proved."""
+"""Largest number of local steps of a round for which a bound can be checked."""
 
 
 class Algorithm(StrEnum):
-    """Algorithms whose rounds can be bounded."""
+    """Algorithms with rounds for which bounds can be proved."""
 
     FEDAVG = "fedavg"
     FEDPROX = "fedprox"
@@ -23,7 +23,7 @@ class Algorithm(StrEnum):
 
 
 class ClientClass(StrEnum):
-    """Classes of the clients' losses f_i, whose mean is f."""
+    """Classes of the clients' losses f_i; f is the mean of the losses."""
 
     STRONG = "strong"
     """Every f_i is L-smooth and mu-strongly convex."""
@@ -34,28 +34,28 @@ class ClientClass(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Round:
-    """One round of an algorithm, in rational numbers.
+    """One round of an algorithm, in fractions.
 
     Attributes
     ----------
     algorithm, client_class
-        As ``Algorithm`` and ``ClientClass``.
+        The algorithm, and the class of the clients' losses.
     smoothness, strong_convexity
-        L and mu, 0 <= mu < L.
+        L and mu, with 0 <= mu < L.
     step_size
-        eta of a local step; None for FedProx.
+        eta, the size of a local step; None for FedProx.
     local_steps
-        K; 1 for FedProx and ProxSkip. A round of ProxSkip is one iteration.
+        K, the number of local steps; 1 for FedProx and ProxSkip. A round of ProxSkip is one iteration.
     server_step_size
-        eta_g, for FedAvg and SCAFFOLD.
+        eta_g, for FedAvg and SCAFFOLD; otherwise 1.
     sampling
-        theta = (N - S) / (S (N - 1)) in [0, 1], for FedAvg and FedProx; 0 if all clients take part.
+        theta = (N - S) / (S (N - 1)) in [0, 1], for FedAvg and FedProx; it is 0 if all clients take part.
     proximal
-        m of FedProx, whose clients minimise f_i + m/2 |. - x|^2 exactly; otherwise None.
+        m of FedProx, with which clients minimise f_i + m/2 |. - x|^2 exactly; None for other algorithms.
     probability
-        p of ProxSkip; otherwise None.
+        p of ProxSkip; None for other algorithms.
     option
-        "I" or "II" of SCAFFOLD; otherwise None.
+        Option of SCAFFOLD, "I" or "II"; None for other algorithms.
     """
 
     algorithm: Algorithm
@@ -130,7 +130,7 @@ class Round:
 
     @property
     def unit(self) -> Fraction:
-        """The step that lengths are measured in: eta, or 1 / m for FedProx."""
+        """The step that serves as the unit of length: eta, or 1 / m for FedProx."""
         if self.proximal is not None:
             return 1 / self.proximal
         assert self.step_size is not None
@@ -138,10 +138,10 @@ class Round:
 
     @property
     def controls(self) -> bool:
-        """Whether the state has control variates, whose error enters instead of zeta*^2."""
+        """Whether the algorithm has control variates; their error then takes the place of zeta*^2."""
         return self.algorithm in (Algorithm.SCAFFOLD, Algorithm.PROXSKIP)
 
 
 def _shown(value: object) -> object:
-    """Return an exact number or a name as it was written."""
+    """Return an exact number or a name as text."""
     return str(value) if isinstance(value, Fraction | StrEnum) else value

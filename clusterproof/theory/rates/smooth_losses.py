@@ -1,4 +1,4 @@
-"""A rate of heavy ball on smooth strongly convex functions: the claims that state it, and how they are proved."""
+"""A rate of heavy ball on smooth strongly convex functions: the claims that state it, and their proofs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clusterproof.theory.rates.parameters import Parameters, root_above
 
 PREFACTOR_DIGITS = 6
 MOVED = Fraction(10**5 + 1, 10**5)
-"""By what the disturbance constant, which holds with equality, is raised, so that a proof has a margin."""
+"""Factor on the disturbance constant, which holds with equality, so that a proof has a margin."""
 
 SOURCE = '''"""{statement}"""
 
@@ -46,7 +46,7 @@ class SmoothRate(HeavyBallRate):
     matrix, weights
         P, on and above its diagonal, and c_0, c_1 of ``energy``.
     multipliers
-        By the name of a line, multipliers of the conditions of the class, as the kernel reads them.
+        For each line, by name, the multipliers of the conditions of the class, in the form that the kernel reads.
     """
 
     matrix: tuple[Fraction, ...]
@@ -61,23 +61,23 @@ class SmoothRate(HeavyBallRate):
 
     @property
     def is_norm(self) -> bool:
-        """Whether it has no function values (c_0 = c_1 = 0)."""
+        """Whether the Lyapunov function contains no function values (c_0 = c_1 = 0)."""
         return not any(self.weights)
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """The lines that are the rate together."""
+        """The lines that together state the rate."""
         return LINES if self.disturbance is None else (*LINES, *DISTURBED)
 
     @property
     def numbers(self) -> Numbers:
-        """The numbers of the lines."""
+        """The numbers that occur in the lines."""
         momentum, _, step = self.parameters.normalised
         return Numbers(step, momentum, self.rate, self.prefactor, self.matrix, self.weights, self.disturbance)
 
     @property
     def claims_file(self) -> ClaimsFile:
-        """A claim for each line, and the multipliers as the kernel reads them."""
+        """A claim for each line, and the multipliers in the form that the kernel reads."""
         source = SOURCE.format(
             statement=self.statement,
             strong_convexity=self.parameters.normalised[1],
@@ -102,7 +102,7 @@ def proved(
     *,
     disturbance: bool,
 ) -> SmoothRate | None:
-    """Prove a rate by a Lyapunov function, in exact arithmetic; None if that fails."""
+    """Prove a rate with a Lyapunov function, in exact arithmetic; return None if the proof fails."""
     least = least_prefactor_squared(parameters, matrix, weights)
     if least is None:
         return None

@@ -1,4 +1,4 @@
-"""The kernel's trace of rounds of a method: what is a mean over clients in it, what a deviation, and the conditions."""
+"""The kernel's trace of a method's rounds: its means over clients, its deviations, and the conditions."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ RULES: dict[Algorithm, Callable[..., Any]] = {
     Algorithm.SCAFFOLD: scaffold_rounds,
     Algorithm.PROXSKIP: proxskip_iterations,
 }
-"""What follows a number of rounds of each algorithm."""
+"""For each algorithm, the function that returns the outcome of some rounds."""
 
 
 def setting_of(round_: Round, rounds: int | None, weight: Fraction) -> tuple[Any, ...]:
-    """Return the setting of a rule, of one round if their number is None."""
+    """Return the setting of an algorithm's rule, for one round if ``rounds`` is None."""
     several, steps, server = rounds or 1, round_.local_steps, round_.server_step_size
     convex = round_.client_class is ClientClass.CONVEX
     return {
@@ -44,13 +44,13 @@ def setting_of(round_: Round, rounds: int | None, weight: Fraction) -> tuple[Any
 
 @lru_cache(maxsize=8)
 def trace_rounds(round_: Round, rounds: int | None = None, weight: Fraction = Fraction(0)) -> TracedRounds:
-    """Return what ``TracedRounds`` traces, once for the programs and proofs of one round."""
+    """Return the ``TracedRounds`` of a round; programs and proofs of the round share it."""
     return TracedRounds(round_, rounds, weight)
 
 
 MEAN, DEVIATION, NO_DIFFERENCE = "means", "deviations", "no difference"
 Parts = dict[tuple[str, int], Fraction]
-"""A vector as a combination: of means and deviations, and of differences that are 0, by a free vector of each."""
+"""A vector as a combination of means, deviations, and differences that are 0; each of these has a free vector."""
 
 
 class TracedRounds:
@@ -61,23 +61,26 @@ class TracedRounds:
     round_
         The round.
     rounds
-        Number of rounds of a run, whose controls start at 0 and whose clients start at one point; above 1 all clients
-        take part. None for a round between others, to which ProxSkip's clients come at different points.
+        Number of rounds of a run. Its control variates start at 0, and its clients start at one point. If it is larger
+        than 1, all clients take part. None for a round in the middle of a run, where ProxSkip's clients start at
+        different points.
     weight
-        Weight of the mean square of the controls' error in the outcome, in units of the squared step.
+        Weight of the mean square of the control variates' error in the outcome, in units of the squared step.
 
     Attributes
     ----------
     conditions
-        Those of interpolation by the kernel's names, ``0:i,j:0`` of the triplets i and j, of which 0 is at x* and the
-        others are in the order of the gradients. In class convex, ``mean i,j`` is of the clients' mean.
+        The interpolation conditions. In the kernel's names, ``0:i,j:0`` is the condition for the triplets i and j.
+        Triplet 0 is at x*, and the others are in the order of the gradients. In class convex, ``mean 0`` and ``mean 1``
+        are the conditions of the clients' mean.
     before, heterogeneity, after
         |x - x*|^2 at the start, the mean square that is multiplied by the constant, and the squares after the rounds.
     means, apart
-        Points of each kind.
+        The points that are means, and the points that are deviations.
     blocks
-        Free vectors of the means, that of x - x* first, and of the deviations: forms have products of one kind only.
-        Of a mean of what is split already it is known what it is: it is none of them.
+        Free vectors of the means, with x - x* first, and free vectors of the deviations. A product in a form has two
+        vectors of the same kind. The mean of a vector that is already split follows from known means, so it has no free
+        vector.
     """
 
     def __init__(self, round_: Round, rounds: int | None = None, weight: Fraction = Fraction(0)) -> None:
@@ -108,10 +111,11 @@ class TracedRounds:
             self._keep_split(mean, place, place + len(first) - 1)
 
     def _keep_split(self, mean: Point, place: int, of_apart: int) -> None:
-        """Find what a vector, its mean and its deviation are, by the places of the latter two.
+        """Express a vector by its mean and its deviation, which have the indices ``place`` and ``of_apart``.
 
-        A gradient is new: the deviation takes its number. The mean of a combination of what is known differs from the
-        combination's means by what is 0: as a vector of means, and as one of deviations, it is orthogonal to itself.
+        The vector may be a new gradient. Then the deviation takes the gradient's number. Otherwise the vector is a
+        combination of known vectors. The difference between its mean and the combination of their means is 0. (The
+        difference is both a vector of means and a vector of deviations, so it is orthogonal to itself.)
         """
         number, whole = _only(mean), self.apart[of_apart] + mean
         if not whole.terms.keys() <= self._parts.keys():
@@ -133,14 +137,14 @@ class TracedRounds:
         self._parts[number] = {**of_means, (NO_DIFFERENCE, number): Fraction(1)}
 
     def _keep(self, kind: str, vector: int, place: int) -> None:
-        """Keep a mean or deviation that no other vector gives, by its place among those of its kind."""
+        """Store a mean or deviation that no known vectors determine, with its index among the vectors of its kind."""
         one: Terms = {place: Fraction(1)}
         self.blocks[kind].append(vector)
         self._faces[kind, vector] = (one, {}) if kind == MEAN else ({}, one)
         self._parts[vector] = {(kind, vector): Fraction(1)}
 
     def split(self, terms: Terms) -> Terms:
-        """Write a form by means and deviations, without the products of one with the other, which are 0."""
+        """Write a form in means and deviations; products of a mean and a deviation are 0, so they are left out."""
         total: dict[Any, Fraction] = {}
         for key, value in terms.items():
             if len(key) < 2:
@@ -157,7 +161,7 @@ class TracedRounds:
         return {key: value for key, value in total.items() if value}
 
     def crossed(self, terms: Terms) -> Terms:
-        """Return the factors of <mean a, deviation b> in a form, by the places of both, without what ``split`` has."""
+        """Return the factors of <mean a, deviation b> in a form, by both indices, which ``split`` leaves out."""
         total: dict[Any, Fraction] = {}
         for key, value in terms.items():
             if len(key) < 2:
@@ -176,7 +180,7 @@ class TracedRounds:
 
 
 def _only(point: Point) -> int:
-    """Return the free vector that a point is."""
+    """Return the number of the free vector that equals a point."""
     ((vector, value),) = point.terms.items()
     assert value == 1
     return int(vector)
