@@ -224,7 +224,7 @@ def clustered_page(run: ClusterRun) -> Page:
         (*results, rate_facts(run), _law(run)),
         (*theorems, theorem_d),
         others,
-        (_next(run),),
+        _next(run),
     )
 
     def beside() -> tuple[Outcome, ...]:
@@ -330,12 +330,13 @@ def _law(run: ClusterRun) -> Law:
     return Law("law", outcome, one.noise, one.path_differs, one.noise_differs)  # type: ignore[arg-type]
 
 
-def _next(run: ClusterRun) -> Next:
+def _next(run: ClusterRun) -> tuple[Next, ...]:
+    theorem_d = Next(f"show {D}", "Theorem D with its proof")
     if not run.is_ifca:
-        return Next("check cfl-mgd/lemma-2", "where Lemma 2 is false")
+        return Next("check cfl-mgd/lemma-2", "where Lemma 2 is false"), theorem_d
     if run.exact:
-        return Next("run ifca", "new samples")
-    return Next("run ifca --data population", "the basin with exact losses")
+        return Next("run ifca", "new samples"), theorem_d
+    return Next("run ifca --data population", "the basin with exact losses"), theorem_d
 
 
 # ---- the picture

@@ -69,14 +69,12 @@ def _choices(one: Choices, facts: Facts) -> list[str]:
     elif one.found:
         names = {1: "The cluster is", 2: "Both clusters are"}
         said.append(f"{names.get(one.clusters, f'All {one.clusters} clusters are')} found.")
-    wrong = {0: "None", 1: "One"}.get(one.wrong, f"{one.wrong:,}")
-    verb = "is" if one.wrong <= 1 else "are"
+    wrong = {0: "none is", 1: "one is"}.get(one.wrong, f"{one.wrong:,} are")
     chance = ""
     if one.chance is not None:
         size = "below 1e-300" if one.chance < 1e-300 else f"at most {short(one.chance, 2)}"
-        chance = f" (probability of one at the start: {size})"
-    said.append(f"{wrong} of {one.total:,} choices of a cluster {verb} wrong{chance}.")
-    return said
+        chance = f" (probability of a wrong one in the first round: {size})"
+    return [*said, f"Of {one.total:,} choices of a cluster, {wrong} wrong{chance}."]
 
 
 def _groups(one: GroupFacts, facts: Facts) -> list[str]:
@@ -160,7 +158,7 @@ def _rest(one: Rest, facts: Facts) -> list[str]:
     near = one.end <= max(one.rounding, SETTLED * (one.distance or 0.0))
     said.append("The run ends there." if near else f"The run ends {short(one.end)} from there.")
     if one.factor is not None and facts.result(Rate) is None:
-        said.append(f"After many rounds the exact factor of a round is {one.factor:.4f}.")
+        said.append(f"The computed factor of a round is {one.factor:.4f} after many rounds.")
     return said
 
 
@@ -170,20 +168,20 @@ def _rate(one: Rate, facts: Facts) -> list[str]:
     if one.value is not None:
         slowest = " of the slowest cluster" if one.cluster is not None and len(facts.task.sizes) > 1 else ""
         said.append(
-            f"In a round, {of}{slowest} {'grows' if one.value > 1 else 'shrinks'} by the factor {one.value:.4f}, "
-            f"measured over rounds {one.first} to {one.last}{_interval(one, facts)}."
+            f"A round multiplies {of}{slowest} by {one.value:.4f} "
+            f"(rounds {one.first} to {one.last}{_interval(one, facts)})."
         )
         if not one.of_all:
             said.append("Other clusters are too fast to be measured.")
         if one.exact is not None:
-            said.append(f"Without noise, the factor of these rounds is exactly {one.exact:.4f}.")
+            said.append(f"Computed for these rounds without noise: {one.exact:.4f}.")
     elif one.unmet is not None:
         said.append(f"No factor is measured: {need_words(one.unmet)}.")
     else:
         known = {"cluster": one.cluster, "next": one.last + 1}
         said.append(filled(word("rates", one.reason), known))
     if one.limit is not None:
-        said.append(f"After many rounds the exact factor is {one.limit:.4f}.")
+        said.append(f"Computed for late rounds: {one.limit:.4f}.")
     if one.root_mean_square is not None:
         said.append(
             f"The factor of the root mean square error, including rare coins, is exactly {one.root_mean_square:.4f}."
@@ -195,11 +193,11 @@ def _rate(one: Rate, facts: Facts) -> list[str]:
 
 def _interval(one: Rate, facts: Facts) -> str:
     if one.low is None or one.high is None:
-        return " (median)" if one.spread and facts.run.runs > 1 else ""
+        return "; median" if one.spread and facts.run.runs > 1 else ""
     ends = f"{one.low:.4f} to {one.high:.4f}"
     if not one.spread:
-        return f" (95 % interval {ends})"
-    return f" (median; {'95 % of' if facts.run.runs >= 20 else 'all'} runs have {ends})"
+        return f"; 95 % interval {ends}"
+    return f"; median; {'95 % of' if facts.run.runs >= 20 else 'all'} runs have {ends}"
 
 
 def _floor(one: Rate, facts: Facts) -> list[str]:
@@ -207,7 +205,7 @@ def _floor(one: Rate, facts: Facts) -> list[str]:
         return []
     if one.computed_floor is not None:
         computed = short(one.computed_floor, 2)
-        return [f"Later, noise keeps its error at {short(one.floor, 2)} (computed: {computed})."]
+        return [f"In the end, noise keeps this error near {short(one.floor, 2)} (computed: {computed})."]
     if one.floor_reached and one.exact is None:
         return [f"Over the last {one.window} rounds its error is {short(one.floor, 2)}."]
     return [f"The noise floor is not reached in {many(facts.run.rounds, 'round')}."]
@@ -239,7 +237,7 @@ def _law(one: Law, facts: Facts) -> list[str]:
 
 def _followed(one: Law, its: str) -> str:
     if one.kind == "law":
-        return f"{its} exact law, with {one.noise or 0.0:.3f} times its noise"
+        return f"{its} computed law: the noise is {one.noise or 0.0:.3f} times the computed noise"
     if one.kind == "coins":
         heads = f"; {one.heads} of {one.coins} coins communicate" if one.coins else ""
         return f"the exact path of the coins{heads}"

@@ -145,7 +145,7 @@ def _first(one: Outcome, told: dict[str, Any]) -> str:
         high, limit = apart(one.measured, one.allowed)
         return f"{quantity} is {high}, and {limit} is allowed."
     if one.outcome == "says nothing" and one.start is not None:
-        return f"it allows {quantity} to be {short(one.allowed)}, and the runs start at {short(one.start)}."
+        return f"it allows {quantity} to be {short(one.allowed)}, but at the start {quantity} is {short(one.start)}."
     times = (
         ""
         if one.ratio is None or one.reason == "rounding"
@@ -159,6 +159,7 @@ def _above(one: Outcome) -> str:
     if not any(each.allowed for each in one.above):
         return ""
     parts = [
-        f"{each.count or 'none'} of {each.runs} {each.when} ({short(each.allowed)} may)" for each in one.above
+        f"{each.count or 'none'} of {each.runs} {each.when} (at most {short(each.allowed)} are allowed)"
+        for each in one.above
     ]
     return f"Runs above the bound: {joined(parts)}."

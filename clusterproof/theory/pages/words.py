@@ -88,25 +88,25 @@ def task_sentences(task: TaskFacts) -> list[str]:
     if len(task.sizes) > 1:
         least = "" if len(set(task.sizes)) == 1 else f" (smallest share l = {known['l']})"
         clients += f" in {len(task.sizes)} clusters of {sizes(task.sizes)}{least}"
-    said = [f"{clients}, with models of d = {coordinates}."]
+    said = [f"{clients}. A model has d = {coordinates}."]
     if "n'" in known:
         verb = {"fresh": "draws", "fixed": "keeps"}[task.data]
         kind = {"fresh": "new samples in every round", "fixed": "samples"}[task.data]
-        said.append(f"Every client {verb} n' = {known[SAMPLES]} {kind}, with the noise s = {known['s']}.")
+        said.append(f"Every client {verb} n' = {known[SAMPLES]} {kind}. Labels have noise of standard deviation s = {known['s']}.")
     else:
         said.append(word("data", task.data))
     if "L" in known:
         said.append(f"Curvatures are between mu = {known['mu']} and L = {known['L']}.")
     if "Delta" in known:
-        said.append(f"Optima are at least Delta = {known['Delta']} apart, with norms up to {known['norm']}.")
+        said.append(f"Optima are at least Delta = {known['Delta']} apart. Their norms are at most {known['norm']}.")
     elif "norm" in known:
         said.append(f"The optimum has the norm {known['norm']}.")
     if "spread" in known:
         said.append(f"Clients' own optima are within {known['spread']} of their cluster's.")
     if "sigma^2" in known:
         said.append(
-            f"At the optimum, one sample's loss has the variance sigma^2 = {known['sigma^2']}, its gradient "
-            f"v^2 = {known['v^2']}."
+            f"At the optimum, the loss of one sample has the variance sigma^2 = {known['sigma^2']}, and its "
+            f"gradient has the variance v^2 = {known['v^2']}."
         )
     if "zeta" in known:
         said.append(
@@ -118,7 +118,10 @@ def task_sentences(task: TaskFacts) -> list[str]:
 def run_sentences(facts: Facts) -> list[str]:
     """Return the sentences about the run: its settings, participants and starts."""
     run, clients = facts.run, facts.task.clients
-    said = [f"{told[:1].upper()}{told[1:]}." for told in _settings(run)]
+    chosen = [_setting(name, value, run) for name, value in run.settings.items() if _is_chosen(name, run)]
+    said = [f"{told[:1].upper()}{told[1:]}." for told in filter(None, [", ".join(chosen)])]
+    if len(chosen) + 1 < len(run.settings):
+        said.append("Other settings have their defaults (see --verbose).")
     said.append(
         "All clients take part in every round."
         if run.participants == clients
@@ -131,18 +134,9 @@ def run_sentences(facts: Facts) -> list[str]:
     return said
 
 
-def _settings(run: RunFacts) -> Iterator[str]:
-    """Yield every setting but the participation: the chosen ones, the defaults, and the ones without a value."""
-    known = {name: value for name, value in run.settings.items() if name != "participation"}
-    groups = {
-        "": [name for name, value in known.items() if value is not None and name not in run.usual],
-        "defaults: ": [name for name, value in known.items() if value is not None and name in run.usual],
-    }
-    for lead, names in groups.items():
-        if names:
-            yield lead + ", ".join(_setting(name, known[name], run) for name in names)
-    if unset := [name.replace("_", " ") for name, value in known.items() if value is None]:
-        yield f"not set: {', '.join(unset)}"
+def _is_chosen(name: str, run: RunFacts) -> bool:
+    """Return whether a setting is no default; another sentence has the participation."""
+    return name != "participation" and name not in run.usual and run.settings[name] is not None
 
 
 def _setting(name: str, value: Value, run: RunFacts) -> str:
@@ -160,9 +154,9 @@ def _setting(name: str, value: Value, run: RunFacts) -> str:
 
 def _theorems(facts: Facts, told: Told) -> Iterator[str]:
     yield theorem_table(facts.theorems)
-    legend = []
+    legend = [word("sourcewords", source) for source in dict.fromkeys(one.source for one in facts.theorems)]
     if any(one.ratio is not None for one in facts.theorems):
-        legend += ["Measured: 95 % of the runs stay below this at the end."] * (facts.run.runs >= FEWEST_RUNS)
+        legend += ["Measured: 95 % of the runs end below this value."] * (facts.run.runs >= FEWEST_RUNS)
         legend.append("Ratio: allowed/measured.")
     legend.append(table("abouts").get(facts.run.algorithm, ""))
     legend += ["With --verbose every theorem has a paragraph."] * (told != "all")
@@ -191,7 +185,7 @@ def _in_table(one: Outcome) -> bool:
 
 def _next(facts: Facts) -> str:
     cells = [
-        ("" if number else "Next", f"clusterproof {one.command}", word("next", one.shows))
+        ("" if number else "Next", f"clusterproof {one.command}", f"# {word('next', one.shows)}")
         for number, one in enumerate(facts.next)
     ]
     width = max(len(command) for _, command, _ in cells)
@@ -220,12 +214,18 @@ def verbose_page(facts: Facts, further: Sequence[Outcome]) -> str:
         said = set[str]()
         told_parts += [paragraph(theorem_words(group, said), "", "  ") for group in alike(others)]
     every = [*facts.theorems, *others]
+    settings = [(name, _value(name, value)) for name, value in facts.run.settings.items()]
+    told_parts += ["", "Settings", rows([("name", "value"), *settings])]
     if needs := list(_hypothesis_rows(every)):
         told_parts += ["", "Hypotheses", rows([("theorem", "met", "here", "needs"), *needs])]
     if numbers := list(_number_rows(every)):
         told_parts += ["", "Numbers", rows([("theorem", "name", "value"), *numbers], right=(2,))]
     told_parts += ["", "Symbols", rows(list(_symbol_rows(facts, every)))]
     return "\n".join(told_parts)
+
+
+def _value(name: str, value: Value) -> str:
+    return "not set" if value is None else shown(name, value)
 
 
 def _hypothesis_rows(theorems: Sequence[Outcome]) -> Iterator[tuple[str, ...]]:
