@@ -92,13 +92,17 @@ def task_sentences(task: TaskFacts) -> list[str]:
     if "n'" in known:
         verb = {"fresh": "draws", "fixed": "keeps"}[task.data]
         kind = {"fresh": "new samples in every round", "fixed": "samples"}[task.data]
-        said.append(f"Every client {verb} n' = {known[SAMPLES]} {kind}. Labels have noise of standard deviation s = {known['s']}.")
+        said.append(
+            f"Every client {verb} n' = {known[SAMPLES]} {kind}. Labels have noise of standard deviation s = {known['s']}."
+        )
     else:
         said.append(word("data", task.data))
     if "L" in known:
         said.append(f"Curvatures are between mu = {known['mu']} and L = {known['L']}.")
     if "Delta" in known:
-        said.append(f"Optima are at least Delta = {known['Delta']} apart. Their norms are at most {known['norm']}.")
+        said.append(
+            f"Optima are at least Delta = {known['Delta']} apart. Their norms are at most {known['norm']}."
+        )
     elif "norm" in known:
         said.append(f"The optimum has the norm {known['norm']}.")
     if "spread" in known:

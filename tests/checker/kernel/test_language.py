@@ -19,7 +19,6 @@ from kernel_statements import blocks_of, executed, in_language, read_instance, s
 from clusterproof.checker import catalogue, kernel
 from clusterproof.checker.claims import Sides, at_most, integers
 from clusterproof.checker.claims.statement import Statement
-from clusterproof.checker.freeze import freeze
 from clusterproof.checker.kernel import evaluation
 from clusterproof.checker.kernel.claim_words import Excluded
 from clusterproof.checker.report.stored_evidence import read_evidence
