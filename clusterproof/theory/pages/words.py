@@ -92,9 +92,8 @@ def task_sentences(task: TaskFacts) -> list[str]:
     if "n'" in known:
         verb = {"fresh": "draws", "fixed": "keeps"}[task.data]
         kind = {"fresh": "new samples in every round", "fixed": "samples"}[task.data]
-        said.append(
-            f"Every client {verb} n' = {known[SAMPLES]} {kind}. Labels have noise of standard deviation s = {known['s']}."
-        )
+        said.append(f"Every client {verb} n' = {known[SAMPLES]} {kind}.")
+        said.append(f"The noise in labels has the standard deviation s = {known['s']}.")
     else:
         said.append(word("data", task.data))
     if "L" in known:
