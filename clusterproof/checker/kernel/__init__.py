@@ -1,41 +1,44 @@
-"""The kernel reads a text and records of evidence. It alone decides: certified, vacuous, ill-posed or violated.
+"""The kernel reads a text and evidence. It alone decides: certified, vacuous, ill-posed or violated.
 
-It imports the standard library only, and trusts nobody who searches, freezes or stores. How a text is read:
+It imports only the standard library, and trusts no code that searches, freezes or stores. It reads a text as follows:
 
-1. A text is a list of definitions, each name once: a name belongs to the text, to the vocabulary or to the library,
-   or is undefined. Within a function a local name comes first; none is ``suppose``, ``given``, ``at_most``,
-   ``at_least`` or ``equal``. The text consists of printable ASCII, and no string goes over a line.
+1. A text is a list of definitions, each name once. A name belongs to the text, to the vocabulary or to the library, or
+   it is undefined. Inside a function, local names come first; none is ``suppose``, ``given``, ``at_most``,
+   ``at_least`` or ``equal``. The text consists of printable ASCII, and no string extends over a line's end.
 2. A value is an int, fraction, text, truth value, None, tuple, list, dictionary, record, generator, function, symbol,
    fact or line; or a point of a space R^d, or a number that depends on a function of a class. A line has no truth
-   value. Where a branch asks for the truth of a fact about symbols, both branches are followed. No dictionary has a key
-   written twice.
-3. ``NAME = e`` is the value of e, evaluated once with fuel. It is settled: there is no list, generator or closure in
-   it.
-4. A class is a frozen record of its annotated fields, with properties and methods; records are equal if their fields
-   are.
-5. A function is as in Python, of the nodes in ``grammar.NAMES``. It catches no exceptions: ``raise`` and an error mean
-   that it has no value. There are no imports, sets, floats, ``is`` (but of None), or attributes that begin with ``_``.
-6. ``/`` of ints is the fraction. ``f"{n}"`` has all digits of n: of more than 4 300 it decides nothing. Every step
-   costs fuel, and spent fuel decides nothing. Nothing settled changes, so that two calls give the same value.
-7. A statement is a function f, ranges R1, ..., Rn of its quantities (an end may be a function of earlier ones), the
-   records that f takes of these, the names L of its lines, a role, and the names of the lines that are listed as
-   ill-posed. ``outside(...)`` is a statement that is not of the language, and stays open.
-8. An instance is x in R1 x ... x Rn. In the range of a class are all its functions, sets or operators, on every R^d.
-   f(x) is outside (a ``suppose`` fails), or a dictionary with exactly the lines L, each of them excluded (the
-   hypothesis of ``given``, or one supposed in it, fails) or entries of two sides, which must all hold. A single line
-   may stand alone, under the empty name.
-9. A line is *certified* if it holds for every x where f(x) is not outside and the line is not excluded, and there is
-   such an x; *violated* if it does not for one such x (*ill-posed* if it is listed so); *vacuous* if there is no such
-   x, or if it is certified and the claim says that it says nothing; else *open*. ``iterate`` is a loop, and ``known``
-   is the value that it makes: an invariant and what is said of a value are for a proof, and say nothing of f(x). The
-   *potential* of a statement, that is that every invariant of a loop on numbers holds at its start and after each of
-   its rounds, has a verdict of its own: violated if it does not for one x where f(x) has all lines.
-10. A claim is violated if a line of any role is, and else ill-posed if a line is. It is open if a line of its
-    statements is open, vacuous if one is vacuous, and certified if these and all lines of its lemmas are certified;
-    else open. A step that is not false decides nothing, and a potential decides nothing: a theorem is not false
-    because a proof of it is.
+   value. If a branch needs the truth value of a fact about symbols, both branches are followed. In a dictionary, no
+   key is written twice.
+3. ``NAME = e`` is the value of e, which is evaluated once, with limited fuel. The value cannot change: it contains no
+   list, generator or closure.
+4. A class is a frozen record of its annotated fields, with properties and methods. Two records are equal if their
+   fields are equal.
+5. A function is a Python function that consists of the nodes in ``grammar.NAMES``. It catches no exceptions: ``raise``
+   and errors mean that it has no value. There are no imports, sets or floats. ``is`` may compare only with None, and
+   no attribute begins with ``_``.
+6. ``/`` of two ints is a fraction. ``f"{n}"`` contains all digits of n; if they are more than 4 300, nothing is
+   decided. Every step costs fuel, and without fuel nothing is decided. Defined values never change, so two calls with
+   the same arguments give the same value.
+7. A statement has a function f, ranges R1, ..., Rn of its quantities (an end may be a function of earlier quantities),
+   the records that f takes, the names L of its lines, a role, and the names of the lines that are marked as ill-posed.
+   ``outside(...)`` is a statement that is not in the language; it stays open.
+8. An instance is x in R1 x ... x Rn. The range of a class contains all its functions, sets or operators, on every R^d.
+   f(x) is outside (a ``suppose`` fails), or it is a dictionary with exactly the lines L. Each of these lines is
+   excluded (the hypothesis of ``given`` fails, or a hypothesis inside it), or it consists of entries of two sides,
+   which must all hold. A single line may stand alone, under the empty name.
+9. A line is *certified* if it holds for every x for which f(x) is not outside and the line is not excluded, and if
+   there is such an x. It is *violated* if it fails for one such x (*ill-posed* if it is marked as ill-posed). It is
+   *vacuous* if there is no such x, or if it is certified and the claim declares that it then says nothing. Otherwise
+   it is *open*. ``iterate`` is a loop, and ``known`` is the value that its function returns. Invariants, and facts
+   about a ``known`` value, are for proofs; they do not change f(x). The *potential* of a statement states that every
+   invariant of a loop on numbers holds at the start and after each round. It has its own verdict: violated if it fails
+   for one x for which f(x) has all lines.
+10. A claim is violated if a line of any role is violated, otherwise ill-posed if a line is ill-posed. Otherwise it is
+    open if a line of its statements is open, and vacuous if one of them is vacuous. Otherwise it is certified if all
+    lines of its lemmas are also certified, and open if not. A step that is not false decides nothing. A potential
+    decides nothing, because a theorem is not false if one proof of it is wrong.
 
-Read the modules in this order; each rule is one theorem against these sentences.
+Read the modules in this order. Each rule is one theorem about these definitions.
 
 =======================================================  ===============================================================
 ``words``                                                judge a text, by records of evidence

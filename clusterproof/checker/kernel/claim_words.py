@@ -1,7 +1,8 @@
-"""The words of a claim about an instance, defined once for all kinds of numbers.
+"""The functions of a claim, such as ``at_most``, defined once for all kinds of numbers.
 
-The kernel computes with exact numbers and symbols, the search with floats and arrays, and the confirmation of what it
-finds with intervals. Each of them says when a hypothesis holds and what a line is; the rest is here.
+The kernel computes with exact numbers and symbols, the search with floats and arrays, and the confirmation of
+counterexamples with intervals. Each of them defines when a hypothesis holds and what a line is. Everything else is
+defined here.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from typing import Any, Generic, NoReturn, TypeVar
 from clusterproof.checker.kernel.evaluation import Outside, Refused
 
 L = TypeVar("L")
-"""What a line is."""
+"""The type of a line."""
 NAMES = ("suppose", "given", "at_most", "at_least", "equal", "least")
-"""The words."""
+"""Names of these functions."""
 
 
 class Untrue:
-    """What has no truth: a line holds or not of an instance, and is none of its conditions."""
+    """Base class of lines, which have no truth value: a line holds or fails at an instance, and is no hypothesis."""
 
     def __bool__(self) -> NoReturn:
         raise Refused("a line has no truth value: compare by <=, >= or ==, and join these")
@@ -28,32 +29,34 @@ class Untrue:
 
 @dataclass(frozen=True)
 class Excluded(Untrue):
-    """A line that the instance has not: the hypothesis fails that it alone has."""
+    """A line that is not stated at an instance, because the line's own hypothesis fails."""
 
     hypothesis: str
 
 
 class Words(ABC, Generic[L]):
-    """The words of a claim: the same over all numbers that somebody computes with.
+    """The functions of a claim. They are the same for all kinds of numbers.
 
-    What differs are the methods at the end.
+    The abstract methods at the end depend on the kind of numbers.
     """
 
     def suppose(self, name: Any, holds: Any = None) -> None:
-        """State a hypothesis; the statement does not apply to instances that do not meet it.
+        """State a hypothesis. The statement does not apply to instances that break it.
 
         Parameters
         ----------
         name
-            The hypothesis in the paper's words. Without it, as in ``suppose(n > 1)``, the code is the words.
+            The hypothesis in the paper's words. If it is left out, as in ``suppose(n > 1)``, the code serves as the
+            text.
         holds
-            Whether the instance meets it: a truth value, or an array of them; of a proof a fact about symbols or about
-            a function of a class, which is recorded; or ``equal((left, right))`` for points of functions of a class.
+            Whether the instance meets the hypothesis: a truth value, or an array of truth values. In a proof, a fact
+            about symbols or about a function of a class, which is recorded; or ``equal((left, right))`` for points of
+            functions of a class.
 
         Raises
         ------
         Outside
-            If the instance does not meet the hypothesis.
+            If the instance breaks the hypothesis.
         """
         if holds is None:  # suppose(n > 1)
             name, holds = "a hypothesis", name
@@ -70,7 +73,8 @@ class Words(ABC, Generic[L]):
         name, holds
             As for ``suppose``.
         make
-            Returns the line; called only if the hypothesis holds. Hypotheses inside it concern this line alone.
+            Function that returns the line. It is called only if the hypothesis holds. Hypotheses inside it apply only
+            to this line.
         """
         words, facts = self.in_words(name), self.facts(holds)
         if facts is None:
@@ -96,15 +100,15 @@ class Words(ABC, Generic[L]):
         Parameters
         ----------
         measured
-            A number, or an array or list, compared entry by entry; with ``failure`` its first axis counts
+            A number; or an array or list, which is compared entry by entry. With ``failure``, its first axis contains
             independent replicates.
         failure, rounding, words
-            As in ``Sides``. A line with a probability or a tolerance is tried, and not proved.
+            As in ``Sides``. A line with a failure probability or a tolerance is searched, but not proved.
         decrease_from
-            The quantity before a contraction. The tightness then also measures the decrease: a rate h allows
-            (1 - h) times that quantity, which tells .99 from .98.
+            The quantity before a contraction. The tightness then also measures the decrease: a rate h allows a decrease
+            of (1 - h) times this quantity, so .99 and .98 can be told apart.
         allowed, terms
-            What is allowed, at least one summand: a number without a name, named summands, or both.
+            The bound, as at least one summand: one number without a name, named summands, or both.
         """
         how = {"failure": failure, "rounding": rounding, "words": words, "decrease_from": decrease_from}
         return self.compared("<=", measured, self.named(allowed, terms), **how)
@@ -119,8 +123,8 @@ class Words(ABC, Generic[L]):
         words: str | Callable[[], str] = "",
         **terms: Any,
     ) -> L:
-        """Conclude that measured >= the sum of the terms; parameters as for ``at_most``."""
-        if "decrease_from" in terms:  # no summand: a reader would take it for the option of at_most
+        """Conclude that measured >= the sum of the terms; the parameters are as for ``at_most``."""
+        if "decrease_from" in terms:  # no summand: readers would confuse it with the option of at_most
             raise self.refused("decrease_from", terms["decrease_from"], "is of at_most only", "leave it out")
         how = {"failure": failure, "rounding": rounding, "words": words}
         return self.compared(">=", measured, self.named(allowed, terms), **how)
@@ -133,8 +137,8 @@ class Words(ABC, Generic[L]):
         pairs
             (left, right).
         rounding
-            Largest difference that rounding explains. Where None it is 1e-9 of the largest magnitude among the sides,
-            and 0 for exact numbers.
+            Largest difference that rounding explains. If None, it is 1e-9 times the largest magnitude among the sides;
+            for exact numbers it is 0.
         words
             As in ``Sides``.
         """
@@ -154,7 +158,7 @@ class Words(ABC, Generic[L]):
         return best
 
     def named(self, bound: tuple[Any, ...], terms: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the summands by name; one without a name is ``bound``."""
+        """Return the summands by name; the summand without a name is called ``bound``."""
         if len(bound) > 1 or (bound and "bound" in terms):
             rule = "must be the only summand without a name, which is called bound"
             raise self.refused(
@@ -172,19 +176,19 @@ class Words(ABC, Generic[L]):
 
     @abstractmethod
     def in_words(self, name: Any) -> str:
-        """Return the words of a hypothesis."""
+        """Return the text of a hypothesis."""
 
     @abstractmethod
     def know(self, facts: list[Any]) -> None:
-        """Know of the instance, from here on, that a hypothesis holds."""
+        """Record that a hypothesis holds, for the rest of the evaluation."""
 
     @abstractmethod
     def alone(self, facts: list[Any], make: Callable[[], L | Excluded]) -> L | Excluded:
-        """Return a line which alone knows that its hypothesis holds."""
+        """Return the line that ``make`` returns; the facts of its hypothesis apply only to this line."""
 
     @abstractmethod
     def is_less(self, left: Any, right: Any) -> Any:
-        """Return whether a number is less than another one."""
+        """Return whether one number is less than another."""
 
     @abstractmethod
     def compared(self, sign: str, measured: Any, terms: Mapping[str, Any], **how: Any) -> L:
@@ -192,8 +196,8 @@ class Words(ABC, Generic[L]):
 
     @abstractmethod
     def equated(self, pairs: Sequence[Any], **how: Any) -> L:
-        """Return the line of an equation of each pair."""
+        """Return the line that states the equation of each pair."""
 
     @abstractmethod
     def refused(self, argument: str, value: Any, rule: str, remedy: str) -> BaseException:
-        """Return the error of a word that is called in a way that has no meaning."""
+        """Return the error for a call that has no meaning."""

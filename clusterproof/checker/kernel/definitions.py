@@ -1,4 +1,4 @@
-"""The definitions of a text: constants, functions and records, each read once, and settled."""
+"""The definitions of a text: constants, functions and records. Each is read once, and never changes."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from clusterproof.checker.kernel.range_words import RANGES
 from clusterproof.checker.kernel.records import METHODS, Record, new_record
 
 ANNOTATIONS = ("bool", "dict", "int", "object", "str", "tuple", "Any", "Fraction")
-"""What may stand behind a field's colon; it says nothing."""
+"""Annotations that a field may have; they have no effect."""
 ENDING = ("claim", "statement", "outside")
-"""What a text ends with."""
+"""Calls that stand at the end of a text."""
 RESERVED = frozenset(("suppose", "given", "at_most", "at_least", "equal", *ENDING))
-"""What no variable is called: a reader would take it for the word."""
+"""Names that no variable may have, because a reader would confuse it with the function."""
 Vocabulary = Mapping[str, Callable[..., Any]]
 WORDS: Vocabulary = {**vocabulary.WORDS, "iterate": loops.iterate, "known": loops.known}
-"""The words of a claim by name. A program that writes proofs for another one gives its own."""
+"""Functions that a claim may call, by name. A program that writes proofs for another one passes its own functions."""
 
 
 class Definitions:
-    """What a text has defined so far."""
+    """The definitions of a text so far."""
 
     def __init__(self, words: Vocabulary) -> None:
         self.known = {**LIBRARY, **words, "fixed": fixed}
@@ -43,7 +43,7 @@ class Definitions:
         Raises
         ------
         Refused
-            If it is none of the language.
+            If the node is not a definition of the language.
         """
         if isinstance(node, ast.FunctionDef):
             self._define(node, node.name, self._function(node))
@@ -62,7 +62,7 @@ class Definitions:
         self.names[self.compiler.variable(node, name)] = value
 
     def value(self, node: ast.expr, further: Mapping[str, Any] | None = None) -> Any:
-        """Return the value of an expression, which may name further things."""
+        """Return the value of an expression; ``further`` contains additional names that it may use."""
         tree = ast.fix_missing_locations(ast.Expression(self.compiler.visit(node)))
         with evaluating() as evaluation:
             names = {**self.names, **further} if further else self.names
@@ -72,7 +72,7 @@ class Definitions:
         return value
 
     def _function(self, node: ast.FunctionDef) -> Any:
-        """Return the function that a node defines, whose defaults do not change."""
+        """Return the function that a node defines; its defaults never change."""
         tree = ast.fix_missing_locations(ast.Module([self.compiler.visit(node)], []))
         own: dict[str, Any] = {}
         with evaluating() as evaluation:
@@ -82,12 +82,12 @@ class Definitions:
         return self.settled(own[node.name])
 
     def settled(self, value: Any) -> Any:
-        """Return a constant, which nothing changes.
+        """Return the value of a constant, which never changes.
 
         Raises
         ------
         Refused
-            If it is a list, a generator, or a function that keeps variables of another one.
+            If the value is a list, a generator, or a function that uses variables of an enclosing function.
         """
         if type(value) is FunctionType and value.__globals__ is self.names and not value.__closure__:
             value.__defaults__ = value.__defaults__ and tuple(map(self.settled, value.__defaults__))
@@ -146,7 +146,7 @@ class Definitions:
         return str(name)
 
     def _require_outside_class(self, node: Any, names: set[str]) -> None:
-        """Require defaults that name nothing of their class: Python would look there first."""
+        """Reject defaults that use a name of their class, because Python would look it up in the class first."""
         if isinstance(node, ast.FunctionDef):
             defaults = [*node.args.defaults, *filter(None, node.args.kw_defaults)]
         else:
@@ -168,26 +168,26 @@ class Definitions:
 
 
 def fixed(value: Any, a_key: bool = False) -> Any:
-    """Return a value that nothing changes: a number, symbol, text, None, or a tuple, dictionary or record of such.
+    """Return a value that cannot change: a number, symbol, text, None, or a tuple, dictionary or record of such values.
 
     Parameters
     ----------
     value
         Any value.
     a_key
-        Whether a cache looks for it: a truth value is refused then, as it equals a number.
+        Whether the value is a key of a cache. Truth values are then rejected, because they equal numbers.
 
     Raises
     ------
     Refused
-        If it is another one, such as a list.
+        If the value has another type, such as a list.
     """
     done: dict[int, tuple[Any, Any]] = {}
 
     def part(value: Any) -> Any:
         if a_key and type(value) in (bool, dict):
             raise Refused(f"a cache finds no {type(value).__name__} again as it is: leave the cache out")
-        if id(value) not in done:  # else it is a part of several values
+        if id(value) not in done:  # otherwise it is a part of several values
             done[id(value)] = value, value if isinstance(value, Abstract) else _fixed(value, part)
         return done[id(value)][1]
 
@@ -195,7 +195,7 @@ def fixed(value: Any, a_key: bool = False) -> Any:
 
 
 def _fixed(value: Any, inner: Callable[[Any], Any]) -> Any:
-    """Return a value that nothing changes, its parts made so by ``inner``."""
+    """Return a value that cannot change; ``inner`` is applied to its parts."""
     spend(1)
     if type(value) in (int, Fraction):
         return number(value)

@@ -1,4 +1,4 @@
-"""One evaluation: its fuel, and what is known at each place of it; a replay is made of evaluations only."""
+"""One evaluation: its fuel, and what is known at each of its places. A replay consists of evaluations."""
 
 from __future__ import annotations
 
@@ -9,53 +9,56 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 FUEL = 1_250_000
-"""Steps that reading a text, or judging one piece of evidence, may take: operations, weighted by the length of their
-numbers."""
+"""Number of steps that reading a text, or judging one piece of evidence, may take.
+
+A step is an operation, weighted by the length of its numbers.
+"""
 FORKS = 8
-"""Comparisons of symbols that may be branched on, on one path."""
+"""Largest number of branches on comparisons of symbols on one path."""
 LONGEST = 300
-"""Most characters of a reason."""
+"""Largest number of characters of a reason."""
 
 
 class Refused(Exception):
-    """No proof may do this, or the evidence does not show it; the message says why, in one printable line."""
+    """Raised if a proof may not do something, or if evidence shows nothing; the message is one printable line."""
 
     def __init__(self, why: str) -> None:
         super().__init__(printable(why))
 
 
 class Outside(Exception):
-    """The instance does not meet the hypothesis that the message names."""
+    """Raised if an instance breaks a hypothesis; the message is the hypothesis."""
 
 
 class OutOfFuel(Refused):
-    """The replay took more steps than it may."""
+    """Raised if a replay takes more steps than it may."""
 
 
 def printable(text: str) -> str:
-    """Return a text in one line, cut to ``LONGEST``, with escapes for what a terminal does not show."""
+    """Return a text as one line, cut to ``LONGEST`` characters, with escapes for characters that are not printable."""
     shown = text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in shown)
 
 
 @dataclass(frozen=True)
 class Context:
-    """What is known at one place of an evaluation. It never changes: who leaves a place returns to what was known.
+    """What is known at one place of an evaluation. A context never changes: to leave a place restores an earlier one.
 
     Attributes
     ----------
     facts
-        Comparisons of symbols, or of quantities that depend on a function of a class, that were supposed.
+        Comparisons that were supposed. They are about symbols, or about quantities that depend on a function of a
+        class.
     path
-        The comparisons that were branched on, and the facts that they are on this path.
+        The comparisons on which the evaluation branched, and for each the fact that holds on this path.
     divisors
-        Divisors that are symbols. A proof must show for each that it is not zero where it was used.
+        Divisors that are symbols. A proof must show that each of them is nonzero where it was used.
     required
         Facts about symbols without which a value would not exist, such as that a proximal step is positive.
     spare
-        Symbols that stand for nothing yet. Rounds take some of them for the states that they lead to.
+        Symbols that are not used yet. Rounds use some of them for their states.
     integers
-        Places of the symbols that stand for integers.
+        Indices of the symbols that stand for integers.
     """
 
     facts: tuple[Any, ...] = ()
@@ -67,20 +70,20 @@ class Context:
 
     @property
     def known(self) -> list[Any]:
-        """What was supposed, and what was decided on the path."""
+        """The facts that were supposed, and the facts that hold on the path."""
         return _known(self.facts, self.path)
 
 
 @dataclass(frozen=True)
 class Used:
-    """What a value exists by only, and what was known where it was used: what is supposed later does not help.
+    """A divisor or a required fact, and what was known where it was used; facts that are supposed later do not help.
 
     Attributes
     ----------
     what
-        A divisor, or a fact.
+        The divisor, or the fact.
     facts, path
-        As of ``Context``, at the place where it was used.
+        As in ``Context``, at the place where it was used.
     """
 
     what: Any
@@ -88,7 +91,7 @@ class Used:
     path: tuple[tuple[Any, Any], ...]
 
     def known(self, later: Iterable[Any] | None = None) -> list[Any]:
-        """Return what was known there; of that, if ``later`` is given, what still is."""
+        """Return the facts known at that place. If ``later`` is given, return only the facts that still hold."""
         found = _known(self.facts, self.path)
         if later is None:
             return found
@@ -103,28 +106,28 @@ def _known(facts: Sequence[Any], path: Sequence[tuple[Any, Any]]) -> list[Any]:
 
 @dataclass
 class Evaluation:
-    """What one call of a claim's function leaves behind besides its value.
+    """What one call of a claim's function records, besides the value that it returns.
 
     Attributes
     ----------
     now
-        What is known at the place that is evaluated.
+        What is known at the current place.
     states
-        Places of the symbols that rounds may take.
+        Indices of the symbols that rounds may use.
     decisions
-        Whether each comparison of symbols that is branched on holds, in their order, on the path that is followed;
-        None where there is no path, and branches have no formula.
+        For each branch on a comparison of symbols, in order, whether the comparison holds on the current path. None if
+        there are no paths, and branches have no formula.
     asked
-        Number of these comparisons so far.
+        Number of these branches so far.
     goals
         What an induction must show besides the lines.
     world
-        Of functions of a class beside symbols, the trace; else None.
+        With symbols, the trace of the functions of a class; otherwise None.
     taken
-        The most symbols that were taken at once.
+        Largest number of symbols that were used at once.
     own
-        Within a part of which it is not decided whether it runs, or how often: the lists, dictionaries and generators
-        that were made in it, by identity. Only these may change there. None elsewhere, where all may.
+        In a part that may or may not run, or may run repeatedly: the lists, dictionaries and generators created in this
+        part, by identity. Only these may change in the part. None elsewhere, where all may change.
     """
 
     now: Context = field(default_factory=Context)
@@ -137,19 +140,19 @@ class Evaluation:
     own: dict[int, Any] | None = None
 
     def add(self, **further: Any) -> None:
-        """Know more at the place that is evaluated."""
+        """Add what is known at the current place."""
         spend(sum(len(getattr(self.now, name)) for name in further) // 8)
         self.now = replace(self.now, **{name: getattr(self.now, name) + new for name, new in further.items()})
 
     def use(self, *, divisor: Any = None, required: Any = None) -> None:
-        """Divide by symbols, or use a value that exists only if a fact about symbols holds."""
+        """Record a division by symbols, or a value that exists only if a fact about symbols holds."""
         if divisor is not None:
             self.add(divisors=(Used(divisor, self.now.facts, self.now.path),))
         if required is not None:
             self.add(required=(Used(required, self.now.facts, self.now.path),))
 
     def fresh(self) -> Any:
-        """Return a symbol that stands for nothing yet."""
+        """Return a symbol that is not used yet."""
         if not self.now.spare:
             raise Refused("a number of rounds is a symbol: the rule induction shows it, with more states")
         first, *others = self.now.spare
@@ -158,7 +161,7 @@ class Evaluation:
         return first
 
     def decide(self) -> bool:
-        """Return whether the comparison that is branched on now holds on the path: first it does."""
+        """Return whether the comparison at the current branch holds on the path; the first path takes True."""
         if self.decisions is None:
             raise Refused("a comparison of symbols is neither true nor false: a branch on it has no formula")
         if self.asked == FORKS:
@@ -169,12 +172,12 @@ class Evaluation:
         return self.decisions[self.asked - 1]
 
     def next_decisions(self) -> list[bool] | None:
-        """Return the first decisions of the next path; None after the last one."""
+        """Return the first decisions of the next path; None after the last path."""
         return following((self.decisions or [])[: self.asked])
 
     @contextmanager
     def undecided(self) -> Iterator[None]:
-        """Evaluate a part that may or may not run: nothing that was there before may change."""
+        """Evaluate a part that may or may not run; no value from before it may change inside."""
         outer, self.own = self.own, {}
         try:
             yield
@@ -183,7 +186,7 @@ class Evaluation:
 
 
 def following(decisions: list[bool]) -> list[bool] | None:
-    """Return the first decisions of the path after one; None after the last one."""
+    """Return the first decisions of the path after the given one; None after the last path."""
     while decisions and not decisions[-1]:
         decisions = decisions[:-1]
     return [*decisions[:-1], False] if decisions else None
@@ -194,23 +197,23 @@ _EVALUATION: ContextVar[Evaluation | None] = ContextVar("the evaluation that run
 
 
 def spend(steps: int) -> None:
-    """Take steps off the fuel.
+    """Use up a number of steps.
 
     Raises
     ------
     OutOfFuel
-        If none are left.
+        If there are not enough steps left.
     """
     left = _FUEL.get()
     if left is not None:
-        left[0] -= max(steps, 0)  # nothing gives fuel back
+        left[0] -= max(steps, 0)  # no call can give fuel back
         if left[0] < 0:
             raise OutOfFuel("it takes more steps than it may")
 
 
 @contextmanager
 def limited(fuel: int = FUEL) -> Iterator[list[int]]:
-    """Give everything inside together so much fuel; the list that is yielded has one entry, the fuel that is left."""
+    """Limit the steps of everything inside the context; yield a list with one entry, the number of steps left."""
     left = [fuel]
     token = _FUEL.set(left)
     try:
@@ -221,7 +224,7 @@ def limited(fuel: int = FUEL) -> Iterator[list[int]]:
 
 @contextmanager
 def evaluating(record: Evaluation | None = None) -> Iterator[Evaluation]:
-    """Begin an evaluation, whose record is yielded. None may begin within another one."""
+    """Begin an evaluation, and yield its record. An evaluation cannot begin inside another one."""
     if _EVALUATION.get() is not None:
         raise Refused("an evaluation within an evaluation")
     running = Evaluation() if record is None else record
@@ -233,13 +236,13 @@ def evaluating(record: Evaluation | None = None) -> Iterator[Evaluation]:
 
 
 def proving() -> bool:
-    """Return whether an evaluation runs that has symbols for states."""
+    """Return whether there is a running evaluation that has symbols for states."""
     found = _EVALUATION.get()
     return found is not None and bool(found.states)
 
 
 def running() -> Evaluation:
-    """Return the record of the evaluation that runs."""
+    """Return the record of the running evaluation."""
     found = _EVALUATION.get()
     if found is None:
         raise Refused("a hypothesis outside of an evaluation")
@@ -247,7 +250,7 @@ def running() -> Evaluation:
 
 
 def made(value: Any) -> Any:
-    """Return a list, dictionary or generator that was made just now: where it is made it may change."""
+    """Return a list, dictionary or generator that was just created; it may change in the part that created it."""
     found = _EVALUATION.get()
     if found is not None and found.own is not None:
         found.own[id(value)] = value
@@ -260,7 +263,7 @@ def changed(value: Any) -> Any:
     Raises
     ------
     Refused
-        If it was made before a part that may or may not run.
+        If it was created before a part that may or may not run.
     """
     found = _EVALUATION.get()
     if found is not None and found.own is not None and id(value) not in found.own:

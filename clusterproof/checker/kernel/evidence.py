@@ -1,4 +1,4 @@
-"""The door of evidence: a record is plain JSON, and is decoded field by field. All else is refused."""
+"""Read evidence: plain JSON, which is decoded field by field. Everything else is rejected."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from clusterproof.checker.kernel.evaluation import Refused, spend
 from clusterproof.checker.kernel.numbers import read, words
 
 Decode = Callable[[Any], Any]
-"""Returns what a field is, or raises ``Refused``."""
+"""Function that returns the value of a field, or raises ``Refused``."""
 MOST_STATES = 64
-"""Most symbols that rounds may take."""
+"""Largest number of symbols that rounds may use."""
 LARGEST_POWER = 1000
 """Largest exponent in a polynomial."""
 
@@ -38,7 +38,7 @@ def number(code: Any) -> Any:
 
 
 def whole_number(largest: int) -> Decode:
-    """Decode an int from 0 to a largest one."""
+    """Return a function that decodes an int from 0 to ``largest``."""
 
     def decode(code: Any) -> int:
         if type(code) is not int or not 0 <= code <= largest:
@@ -49,7 +49,7 @@ def whole_number(largest: int) -> Decode:
 
 
 def list_of(entry: Decode) -> Decode:
-    """Decode a list, whose entries are alike."""
+    """Return a function that decodes a list whose entries all have the same form."""
 
     def decode(code: Any) -> list[Any]:
         if type(code) is not list:
@@ -61,7 +61,7 @@ def list_of(entry: Decode) -> Decode:
 
 
 def named(value: Decode) -> Decode:
-    """Decode an object of any names, whose values are alike."""
+    """Return a function that decodes an object with any names, whose values all have the same form."""
 
     def decode(code: Any) -> dict[str, Any]:
         if type(code) is not dict:
@@ -73,7 +73,7 @@ def named(value: Decode) -> Decode:
 
 
 def record(required: Mapping[str, Decode], optional: Mapping[str, Decode] | None = None) -> Decode:
-    """Decode an object of these names, and no others."""
+    """Return a function that decodes an object with the given names and no others."""
     known = {**required, **(optional or {})}
 
     def decode(code: Any) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def record(required: Mapping[str, Decode], optional: Mapping[str, Decode] | None
 
 
 def value(code: Any) -> Any:
-    """Decode the value of a quantity, which its range reads further: any JSON without floats."""
+    """Decode the value of a quantity: any JSON without floats. The quantity's range then checks it."""
     spend(1)
     if type(code) in (int, str, bool, type(None)):
         return code
@@ -94,14 +94,14 @@ def value(code: Any) -> Any:
 
 
 def _term(code: Any) -> tuple[list[int], Any]:
-    """Decode a term of a polynomial: the exponents, and the coefficient."""
+    """Decode a term of a polynomial: the exponents and the coefficient."""
     if type(code) is not list or len(code) != 2:
         raise Refused(f"{_shown(code)} must be exponents and a coefficient")
     return list_of(whole_number(LARGEST_POWER))(code[0]), number(code[1])
 
 
 def quotient(code: Any) -> Any:
-    """Decode a quotient of polynomials: a number, or a list of two lists of terms, the top's and the bottom's."""
+    """Decode a quotient of polynomials: a number, or the terms of the numerator and of the denominator."""
     if type(code) is not list:
         return number(code)
     if len(code) != 2:
@@ -111,17 +111,17 @@ def quotient(code: Any) -> Any:
 
 
 def _entry(code: Any) -> tuple[int, Any]:
-    """Decode the coefficient of a vector."""
+    """Decode a vector's number and its coefficient."""
     if type(code) is not list or len(code) != 2:
         raise Refused(f"{_shown(code)} must be a vector and its coefficient")
     return whole_number(10**6)(code[0]), number(code[1])
 
 
 def _shown(code: Any) -> str:
-    """Return the beginning of what a field holds, or its type where that has no text."""
+    """Return the beginning of a field's text, or the type of the field if it has no text."""
     try:
         return f"{code!r:.40}"
-    except Exception:  # an int of more digits than Python writes, or lists in lists
+    except Exception:  # an int with more digits than Python writes, or nested lists
         return type(code).__name__
 
 
@@ -142,7 +142,7 @@ ON_SYMBOLS = record(
 )
 CASES: dict[str, Decode] = {"listed": list_of(text), "between": list_of(text)}
 HEAD: dict[str, Decode] = {"statement": text, "line": text, "rule": text}
-"""Fields of every record: the statement, its line, and the rule."""
+"""Fields of all evidence: the statement, its line, and the rule."""
 FIELDS: dict[str, Decode] = {
     "instance": record({"instance": INSTANCE}),
     "potential": record({"instance": INSTANCE}),
@@ -158,4 +158,4 @@ FIELDS: dict[str, Decode] = {
     ),
     "empty": record({}, {"listed": true}),
 }
-"""By rule, what a record has besides its head."""
+"""For each rule, the fields of its evidence besides ``HEAD``."""

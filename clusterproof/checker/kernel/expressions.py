@@ -1,4 +1,4 @@
-"""How expressions of a text are compiled: operators, comparisons, attributes and displays are the kernel's own."""
+"""Compile the expressions of a text: operators, comparisons, attributes and displays call the kernel's functions."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from clusterproof.checker.kernel.grammar import (
 
 
 class Expressions(ast.NodeTransformer):
-    """Check every node of a tree, and replace what the kernel does itself.
+    """Checks every node of a tree, and replaces operations by calls of the kernel's functions.
 
     Parameters
     ----------
     reserved
-        Names that no variable may have: a claim's words.
+        Names that no variable may have, such as the functions of a claim.
     """
 
     def __init__(self, reserved: Collection[str]) -> None:
         self.reserved = reserved
 
     def refuse(self, node: Any, what: str) -> Refused:
-        """Return the error that says where something outside of the language stands."""
+        """Return an error that names the line in which something outside the language stands."""
         return Refused(f"line {getattr(node, 'lineno', '?')}: {what}")
 
     def visit(self, node: ast.AST) -> Any:
@@ -48,13 +48,13 @@ class Expressions(ast.NodeTransformer):
         return made
 
     def name(self, node: Any, name: str) -> str:
-        """Return a name, and refuse those that the kernel's own functions have."""
+        """Return a name; reject names like the ones of the kernel's own functions."""
         if name.startswith("__"):
             raise self.refuse(node, f"the name {name}: a name must not begin with two underscores")
         return name
 
     def variable(self, node: Any, name: str) -> str:
-        """Return the name of a variable, which must not hide a claim's word or a module."""
+        """Return the name of a variable; reject a name that would hide a function of a claim, or a module."""
         if name in self.reserved or name in MODULES:
             raise self.refuse(node, f"the variable {name} has the name of a word of the language")
         return self.name(node, name)
@@ -73,7 +73,7 @@ class Expressions(ast.NodeTransformer):
         return node
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
-        """Join texts and numbers; a text of anything else is a sentence, which has no value."""
+        """Join texts and numbers. A text that contains anything else is a sentence, which has no value."""
         parts: list[ast.expr] = []
         for each in node.values:
             if isinstance(each, ast.FormattedValue):
@@ -87,7 +87,7 @@ class Expressions(ast.NodeTransformer):
     # ---- operators
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        """Compute by the kernel's operators."""
+        """Compute with the kernel's operators."""
         if type(node.op) not in OPERATORS:
             raise self.refuse(node, f"the operator {type(node.op).__name__} is not of the language")
         if isinstance(node.op, ast.Pow) and type(getattr(node.right, "value", None)) is float:
@@ -95,7 +95,7 @@ class Expressions(ast.NodeTransformer):
         return call(OPERATORS[type(node.op)], self.visit(node.left), self.visit(node.right))
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-        """Negate by the kernel's operator; ``not`` asks for a truth value, which symbols refuse."""
+        """Negate with the kernel's operator. ``not`` needs a truth value, and symbols have none."""
         value = self.visit(node.operand)
         if isinstance(node.op, ast.Not):
             return ast.UnaryOp(node.op, value)
@@ -104,7 +104,7 @@ class Expressions(ast.NodeTransformer):
         return call("__negative", value)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        """Compare by the kernel's function, of a chain one pair after the other."""
+        """Compare with the kernel's function; in a chain, compare one pair after another."""
         values = [node.left, *node.comparators]
         for op, value in zip(node.ops, node.comparators, strict=True):
             none = isinstance(value, ast.Constant) and value.value is None
@@ -118,7 +118,7 @@ class Expressions(ast.NodeTransformer):
         return call("__chain", left, ast.Tuple(list[ast.expr](signs), ast.Load()), *later)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """Look an attribute up by the kernel's function, and one of a module by its name."""
+        """Look up an attribute with the kernel's function, and an attribute of a module by its full name."""
         if node.attr.startswith("_"):
             raise self.refuse(node, f"the attribute {node.attr}: it must not begin with an underscore")
         if not isinstance(node.ctx, ast.Load):
@@ -128,19 +128,19 @@ class Expressions(ast.NodeTransformer):
         return call("__attribute", self.visit(node.value), ast.Constant(node.attr))
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        """Look an entry up by the kernel's function."""
+        """Look up an entry with the kernel's function."""
         return call("__item", self.visit(node.value), self.visit(node.slice))
 
     def visit_Slice(self, node: ast.Slice) -> ast.AST:
-        """Make a slice."""
+        """Create a slice with the kernel's function."""
         ends = (node.lower, node.upper, node.step)
         return call("__slice", *(ast.Constant(None) if end is None else self.visit(end) for end in ends))
 
     def visit_Dict(self, node: ast.Dict) -> ast.AST:
-        """Make a dictionary, in which no key is written twice."""
+        """Create a dictionary in which no key is written twice."""
         parts: list[ast.expr] = []
         for key, value in zip(node.keys, node.values, strict=True):
-            if key is None:  # the others are copied where they stand, before what follows is evaluated
+            if key is None:  # ** copies a dictionary here, before later parts are evaluated
                 copied = call("__either", ast.Dict([], []), self.visit(value))
                 parts += [ast.Name("__either", ast.Load()), copied]
             else:
@@ -148,19 +148,19 @@ class Expressions(ast.NodeTransformer):
         return call("__dictionary", *parts)
 
     def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
-        """Check the keys."""
+        """Check the keys of a dictionary."""
         generators = [self.visit(each) for each in node.generators]
         made = ast.DictComp(call("__key", self.visit(node.key)), self.visit(node.value), generators)
         return call("__made", made)
 
     def visit_List(self, node: ast.List) -> ast.AST:
-        """Make a list."""
+        """Create a list."""
         return call("__made", ast.List([self.visit(each) for each in node.elts], ast.Load()))
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
-        """Make a list."""
+        """Create a list."""
         return call("__made", self.generic_visit(node))  # type: ignore[arg-type]  # an expression
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
-        """Make a generator."""
+        """Create a generator."""
         return call("__made", self.generic_visit(node))  # type: ignore[arg-type]  # an expression

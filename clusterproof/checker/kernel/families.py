@@ -1,37 +1,40 @@
 """The rule for every function of a class at every value of the parameters, and after any number of rounds.
 
-*Theorem.* A statement has parameters t, numbers in ranges between ends, and a function f of a class. Let B be the box
-of all t between the ends, T those t in B at which hypotheses on t hold. The statement's function is followed once on
-symbols t and on a trace of the class: points are combinations of free vectors v, numbers are combinations of inner
-products of these, of function values and of 1, all coefficients quotients of polynomials in t. Its line holds for every
-t in T and every f if each *need* of it is shown:
+*Theorem.* A statement has parameters t, which are numbers in ranges between ends, and a function f of a class. Let B be
+the box of all t between the ends, and T the set of those t in B that meet the hypotheses on t. The statement's function
+is evaluated once, on symbols t and on a trace of the class. Points are linear combinations of free vectors v. Numbers
+are linear combinations of inner products of these vectors, of function values and of 1. All coefficients are quotients
+of polynomials in t. The line of the statement holds for every t in T and every f if each *need* of the line is shown:
 
-1. *Everything is defined.* Each divisor, of the ends of ranges too, has one strict sign on T. Constants of the class
-   are at least 0 and smoothness is more than strong convexity (where they are equal there are other conditions); a
-   symbolic proximal step is positive; a symbolic distance is at least 0. What a function or a round divides by or
-   requires is shown with what is known *where it is used*, of a round's own symbols too: of what is supposed later, or
-   of another line alone, nothing is used. On paths that end outside of the hypotheses it is shown as well.
-2. *Conditions are true.* At each t in T numbers c_j(t, f) are at least 0 (interpolation, hypotheses, the branch that is
-   followed) and e_k(t, f) are 0. Two points are one point only if they are it identically in t: else less is known.
+1. *Everything is defined.* Each divisor, also in the ends of ranges, has one strict sign on T. Constants of the class
+   are at least 0, and the smoothness is larger than the strong convexity (if they are equal, there are other
+   conditions). A symbolic proximal step is positive, and a symbolic distance is at least 0. What a function or a round
+   divides by, or requires, is shown from the facts that are known *where it is used*, also for symbols of a round.
+   Facts that are supposed later, or only for another line, are not used. On paths that end outside the hypotheses,
+   this is also shown.
+2. *Conditions are true.* At each t in T, the numbers c_j(t, f) are at least 0 (interpolation, hypotheses, the current
+   branch), and the numbers e_k(t, f) are 0. Two points count as one point only if they are equal identically in t;
+   otherwise less is known.
 3. *Identity.* slack - sum l_j c_j - sum n_k e_k - sum s_m h_m(t) <d_m, d_m> is a form of the vectors, identically in
-   t: function values and 1 cancel. l_j and s_m are quotients, at least 0 on T, and h_m(t) >= 0 is a hypothesis.
-4. *The form is positive semidefinite.* Times |c|, c its common denominator with one strict sign on T, it is a matrix P
-   of polynomials, in blocks between which it is 0. In each block, and in the blocks that it leaves, elimination without
-   fractions (E. H. Bareiss, 1968) keeps polynomials, by Sylvester's identity, and gives pivots that are nonzero
-   polynomials, each shown to be nonnegative, and rows that are identically 0. B, with all ends that hypotheses give, is
-   the closure of its interior: the ends' gaps are nonzero and nonnegative, in each variable. So near each t in T there
-   are points of B where all pivots are positive; there P = L D L' is positive semidefinite, and such matrices are a
-   closed set. A sign that was shown on a larger box was shown on B. A sign that a strict hypothesis gives at t holds
-   near t as well, as polynomials are continuous.
-5. *Rounds.* Of ``iterate(step, start, N, invariant=I)`` two needs are left: I(start, 0); and, for a new state of free
-   points, free numbers and symbols and a new n from 0 to N - 1, that I(state, n) implies I(step(state), n + 1). By
-   induction I holds of the last state, which is new points, numbers and symbols again: only I is supposed of them.
-   What a round asks of f, supposes or decides is forgotten after it; nothing of it is returned. The needs are left
-   also on paths without the line: I may decide which path is followed.
+   t: function values and 1 cancel. l_j and s_m are quotients that are at least 0 on T, and h_m(t) >= 0 is a
+   hypothesis.
+4. *The form is positive semidefinite.* Let c be the common denominator, with one strict sign on T. Times |c|, the form
+   is a matrix P of polynomials, which consists of blocks and is 0 between them. In each block, and in the blocks that
+   remain, elimination without fractions (E. H. Bareiss, 1968) keeps polynomials, by Sylvester's identity. It gives
+   pivots that are nonzero polynomials, each shown to be nonnegative, and rows that are identically 0. B, with all ends
+   that hypotheses give, is the closure of its interior: the gaps between ends are nonzero and nonnegative, in each
+   variable. Therefore near each t in T there are points of B at which all pivots are positive. At these points P =
+   L D L' is positive semidefinite, and the set of such matrices is closed. A sign that was shown on a larger box was
+   shown on B. A sign that a strict hypothesis gives at t also holds near t, because polynomials are continuous.
+5. *Rounds.* ``iterate(step, start, N, invariant=I)`` adds two needs. The first is I(start, 0). The second is about a
+   new state of free points, free numbers and symbols, and a new n from 0 to N - 1: I(state, n) implies I(step(state),
+   n + 1). By induction, I holds for the last state, which again consists of new points, numbers and symbols: only I is
+   supposed about them. What a round requests of f, supposes or decides is forgotten after the round, and no part of it
+   is returned. The needs are also added on paths without the line, because I may decide which path is followed.
 6. *It is about something.* A witness, an instance of numbers with a function, meets the hypotheses and has the line.
 
-A symbol of an integer stands for all real numbers: more is shown than is asked for. Hypotheses that are equations make
-T a thin part of B; what is shown is shown of B, or near T in it.
+A symbol for an integer stands for all real numbers, so more is shown than is necessary. If hypotheses are equations, T
+is a thin part of B. The proof then holds on B, or near T in B.
 """
 
 from __future__ import annotations
@@ -67,8 +70,8 @@ from clusterproof.checker.kernel.worlds import Form, Point
 def family(statement: Statement, line: str, data: Data) -> bool:
     """Show a line for every function of a class at every value of the parameters, by the theorem of this module.
 
-    ``states`` is the number of symbols for rounds and states, ``listed`` and ``between`` are as of ``symbolic``;
-    ``proofs`` has one for each need, in their order, as of ``require_multipliers``.
+    ``states`` is the number of symbols for rounds and states. ``listed`` and ``between`` are as in ``symbolic``.
+    ``proofs`` has one proof for each need, in the order of the needs, as in ``require_multipliers``.
     """
     proofs = iter(data["proofs"])
     for need in needs(statement, line, data):
@@ -84,12 +87,12 @@ def family(statement: Statement, line: str, data: Data) -> bool:
 
 
 def needs(statement: Statement, line: str, data: Data) -> Iterator[Need]:
-    """Yield what multipliers must show, in every case of the choices and on every path; show what is of symbols alone.
+    """Yield what multipliers must show, in every case of the choices and on every path; show facts about symbols here.
 
     Raises
     ------
     Refused
-        If what is of symbols alone is not shown.
+        If a fact about symbols alone is not shown.
     """
     space, name = statement.space, statement.space.function
     if name is None:
@@ -125,12 +128,12 @@ def needs(statement: Statement, line: str, data: Data) -> Iterator[Need]:
 def _require_values(
     used: Context | Goal, later: Sequence[Fact] | None, box: Sequence[Ends], states: frozenset[int]
 ) -> None:
-    """Require what values exist by only, where they were used; ``later`` is as of ``require_divisors``.
+    """Require all facts without which used values would not exist; ``later`` is as in ``require_divisors``.
 
     Raises
     ------
     Refused
-        If it is not shown.
+        If such a fact is not shown.
     """
     for facts, divisors in by_place(used.divisors, later):
         need = _of_symbols(box, facts, states)
@@ -143,7 +146,7 @@ def _require_values(
 
 
 def _of_symbols(box: Sequence[Ends], facts: Sequence[Fact], states: frozenset[int]) -> Need:
-    """Return what shows facts about symbols, where others are known.
+    """Return a need with which facts about symbols can be shown from known facts.
 
     Raises
     ------
@@ -157,7 +160,7 @@ def _of_symbols(box: Sequence[Ends], facts: Sequence[Fact], states: frozenset[in
 
 
 class _Where:
-    """A place of a statement: what is known there of symbols and of functions.
+    """A place of a statement, with the facts about symbols and functions that are known there.
 
     Raises
     ------
@@ -179,7 +182,7 @@ class _Where:
         self.of_symbols = _of_symbols(box, [f for f in known if type(f.slack) is Quotient], states)
 
     def needs(self, shown: Sequence[Fact], name: str, instance: Instance) -> Iterator[Need]:
-        """Yield what multipliers must show about facts, each named with its place; show facts about symbols."""
+        """Yield what multipliers must show about facts, each named with its index; show facts about symbols here."""
         place = 0
         for fact in shown:
             entries = fact.slack if type(fact.slack) is tuple else (fact.slack,)
@@ -204,7 +207,7 @@ class _Where:
                 yield replace(need, slacks=tuple(-slack for slack in slacks))
 
     def _reduced(self, form: Form) -> Form:
-        """Return a form in which vectors are replaced by what hypotheses say that they are."""
+        """Return a form in which each vector is replaced by the value that hypotheses give it."""
         for vector, value in self.vanishing:
             kept = {k: v for k, v in form.terms.items() if len(k) != 2 or vector not in k}
             total = Form(form.world, kept)
@@ -217,7 +220,7 @@ class _Where:
 
 
 def _solved(vanishing: Sequence[Point]) -> list[tuple[int, Point]]:
-    """Return vectors with what they are, if points are 0; each by a coefficient that is a number other than 0."""
+    """Return vectors with their values, if points are 0; each value divides by a coefficient that is a number."""
     done: list[tuple[int, Point]] = []
     for point in vanishing:
         for vector, value in done:
@@ -231,9 +234,10 @@ def _solved(vanishing: Sequence[Point]) -> list[tuple[int, Point]]:
 
 
 def _boxes(box: Sequence[Ends], facts: Sequence[Fact], states: frozenset[int]) -> list[list[Ends]]:
-    """Return boxes that hold every value: with all ends that hypotheses give, and of rounds and states lower ones only.
+    """Return boxes that contain every value, each of them within the next one.
 
-    Each holds those before it.
+    The first box has all ends that hypotheses give. In the second one, symbols for rounds and states have only lower
+    ends.
     """
     full = bounded(box, facts, range(len(box)))
     if all(full[place][1] is None for place in states):
@@ -242,7 +246,7 @@ def _boxes(box: Sequence[Ends], facts: Sequence[Fact], states: frozenset[int]) -
 
 
 def _has_interior(box: Sequence[Ends]) -> bool:
-    """Return whether a box is the closure of its interior: a range's ends differ, but for a thin set of the others."""
+    """Return whether a box is the closure of its interior: the two ends of each range differ, except on a thin set."""
     width = len(box)
     for place, (low, high) in enumerate(box):
         if low is None or high is None:

@@ -1,4 +1,4 @@
-"""What a claim's function is given: a function, set or operator of a class, a mean of several, or a sum of means."""
+"""The object that a claim's function receives: a function, set or operator of a class, or a sum of means of several."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OFFERS = {
     "sum": ("solution", "minimiser", "minimum"),
 }
 NAMES = {kind: name for name, kind in KINDS.items()}
-"""The names of the kinds."""
+"""Name of each kind of class."""
 
 
 class Problem:
@@ -66,7 +66,7 @@ class Problem:
 
     @property
     def start(self) -> Point:
-        """Where a method starts."""
+        """The point at which a method starts."""
         return self._world.start
 
     @property
@@ -80,29 +80,29 @@ class Problem:
 
     @property
     def minimum(self) -> Any:
-        """The least value."""
+        """The least value of the function."""
         return self._world.minimum
 
     @property
     def distance(self) -> Any:
-        """What |start - solution| is at most; else of it ``distance**2`` only."""
+        """The upper bound on |start - solution|; without a bound, an object of which only ``distance**2`` is known."""
         if self._world.reach is not None:
             return self._world.reach
         apart = self.start - self.solution
         return Distance(apart @ apart)
 
     def point(self) -> Point:
-        """Return a further point. Nothing is known about it."""
+        """Return a further point, about which nothing is known."""
         return self._world.point()
 
     def gradient(self, point: Any) -> Any:
-        """Return the gradient, or a subgradient, the same at the same point."""
+        """Return the gradient, or a subgradient; at the same point it is always the same one."""
         if self.parts[0] is self:
             return self._single().evaluate(point)[1]
         return self._combined([part.gradient(point) for part in self.parts])
 
     def __call__(self, point: Any) -> Any:
-        """Return the value at a point, to which a set adds nothing, also outside of it; of an operator the image."""
+        """Return the value at a point; for an operator, the image. A set adds nothing to a sum, even outside it."""
         place = 1 if self._kind == "operator" else 2
         if self.parts[0] is self and self._kind in ("function", "operator"):
             found = self._single().evaluate(point)[place]
@@ -113,17 +113,17 @@ class Problem:
         return self._combined(values)
 
     def prox(self, point: Any, step: Any) -> Any:
-        """Return the minimiser of f(y) + |y - point|^2 / (2 step); of an operator the resolvent."""
+        """Return the minimiser of f(y) + |y - point|^2 / (2 step); for an operator, the resolvent."""
         return self._single().implicitly(point, step)
 
     resolvent = prox
 
     def project(self, point: Any) -> Any:
-        """Return the nearest point of a set."""
+        """Return the point of a set that is nearest to the given point."""
         return self._single().implicitly(point, 1)
 
     def minimise_linear(self, direction: Any) -> Any:
-        """Return a point of a set at which <direction, .> is least."""
+        """Return a point of a set that minimises the inner product with a direction."""
         return self._single().implicitly(direction, None)
 
     def __getattr__(self, name: str) -> Any:
@@ -148,13 +148,13 @@ def _mean(world: World, places: range) -> Problem:
 
 
 def points_left(instance: Mapping[str, Any]) -> list[int]:
-    """Return of each known member of a class in an instance how many further points it still has."""
+    """Return the number of further points that are left, for each member of a class in an instance."""
     worlds: list[Any] = [each._world for each in instance.values() if type(each) is Problem]
     return [len(world.further) for world in worlds]
 
 
 def problem(world: World) -> Problem:
-    """Return what a claim's function is given of a world."""
+    """Return the object that a claim's function receives for a world."""
     several, first = [], 0
     for count, _ in world.groups:
         several.append(_mean(world, range(first, first + count)))

@@ -1,4 +1,4 @@
-"""What of Python is of the language: its nodes, operators and comparisons, and what to write in the place of others."""
+"""The part of Python that belongs to the language: nodes, operators and comparisons; and remedies for other parts."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ NAMES = """
     Compare unaryop boolop operator cmpop
 """
 NODES = tuple(getattr(ast, name) for name in NAMES.split())
-"""What a text may consist of."""
+"""Nodes that a text may contain."""
 INERT = (ast.Name, ast.Constant, ast.Subscript, ast.Tuple, ast.List, ast.BinOp, ast.BitOr, ast.Load)
-"""Parts of an annotation of a parameter, which Python evaluates where a function is defined."""
+"""Nodes that a parameter's annotation may contain; Python evaluates it when the function is defined."""
 MODULES = ("functools", "itertools", "math")
-"""Whose functions a text names by ``math.comb``."""
+"""Modules whose functions a text may use, such as ``math.comb``."""
 OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "__add",
     ast.Sub: "__subtract",
@@ -58,7 +58,7 @@ REMEDIES: dict[type[ast.AST], str] = {
 
 
 def floating(value: float) -> str:
-    """Return why a float is refused, and what to write in its place."""
+    """Return why a float is rejected, and what to write in place of it."""
     if not math.isfinite(value):
         return f"{value} is a float: state the claim without it"
     exact = Fraction(repr(value))
@@ -69,14 +69,14 @@ def floating(value: float) -> str:
 
 
 def call(function: str, *arguments: ast.expr) -> ast.Call:
-    """Return the call of one of the kernel's own functions."""
+    """Return a call of one of the kernel's functions."""
     return ast.Call(ast.Name(function, ast.Load()), list(arguments), [])
 
 
 def weight(*nodes: ast.AST) -> ast.Constant:
-    """Return what code costs whenever it runs, beside the operations that count themselves: its length.
+    """Return the number of steps that code costs each time it runs, besides operations that count themselves.
 
-    To count it takes as many steps.
+    The number is proportional to the length of the code. Counting it takes as many steps.
     """
     length = sum(1 for node in nodes for _ in ast.walk(node)) // 8
     spend(length)

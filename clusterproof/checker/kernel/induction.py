@@ -1,4 +1,4 @@
-"""The rules on symbols: every value, every number of rounds by what they leave behind; and where an invariant fails."""
+"""The rules on symbols: for every value, for any number of rounds by invariants, and for invariants that fail."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from clusterproof.checker.kernel.vocabulary import Line, Sides
 
 
 def needs(case: Case) -> Iterator[tuple[Fact, Sequence[Fact], Sequence[Ends]]]:
-    """Yield each fact that a case must show, with what is known there and the box.
+    """Yield each fact that a case must show, with the facts that are known at its place and the box.
 
     Raises
     ------
     Refused
-        If a goal divides by what may be zero, or an entry of the line is broken.
+        If a goal divides by a number that may be zero, or if an entry of the line is broken.
     """
     record = case.evaluation
     box = [(None, None) if place in record.states else ends for place, ends in enumerate(case.box)]
@@ -52,7 +52,7 @@ def needs(case: Case) -> Iterator[tuple[Fact, Sequence[Fact], Sequence[Ends]]]:
 
 
 def targets(need: tuple[Fact, Sequence[Fact], Sequence[Ends]]) -> Iterator[Polynomial]:
-    """Yield the polynomials that must be nonnegative so that a fact holds, those that coefficients show left out."""
+    """Yield the polynomials that must be nonnegative so that a fact holds, unless their coefficients show this."""
     fact, known, box = need
     for slack in (fact.slack, -fact.slack)[: 1 + fact.equation]:
         target = slack_of(slack, box, known) if slack.top else slack.top
@@ -63,14 +63,14 @@ def targets(need: tuple[Fact, Sequence[Fact], Sequence[Ends]]) -> Iterator[Polyn
 
 
 def signs(statement: Statement, line: str, data: Data) -> bool:
-    """Show that no coefficient of a side's excess is negative (Bernstein's test); of an equation both signs."""
+    """Show that no coefficient of a side's excess is negative (Bernstein's test); for an equation, show both signs."""
     return _shown(statement, line, data, states=0, blocks=())
 
 
 def squares(statement: Statement, line: str, data: Data) -> bool:
     """Show that each excess is a sum of squares, and of squares times box and hypotheses (Positivstellensatz).
 
-    ``blocks`` has a list for each excess that the coefficients do not decide, in their order.
+    ``blocks`` has a list for each excess that the coefficients do not decide, in the order of these excesses.
     """
     return _shown(statement, line, data, states=0, blocks=data["blocks"])
 
@@ -78,13 +78,13 @@ def squares(statement: Statement, line: str, data: Data) -> bool:
 def induction(statement: Statement, line: str, data: Data) -> bool:
     """Show a line after any number of rounds, by the invariants that the statement names.
 
-    ``states`` is the number of symbols that stand for states, rounds and entries; ``blocks`` are as of ``squares``.
+    ``states`` is the number of symbols for states, rounds and entries. ``blocks`` is as in ``squares``.
     """
     return _shown(statement, line, data, states=whole(data["states"]), blocks=data["blocks"])
 
 
 def _shown(statement: Statement, line: str, data: Data, *, states: int, blocks: Sequence[Any]) -> bool:
-    """Return whether everything that each case needs is shown, and an instance has the line."""
+    """Return whether every fact that a case needs is shown, and an instance has the line."""
     left = iter(blocks)
     for case in cases(statement, line, data, states):
         for need in needs(case):
@@ -96,9 +96,9 @@ def _shown(statement: Statement, line: str, data: Data, *, states: int, blocks: 
 
 
 def potential_of(statement: Statement) -> Statement:
-    """Return the statement, of one line, that the invariants of all loops hold in every round.
+    """Return the statement, with one line, that the invariants of all loops hold in every round.
 
-    It is about the instances that have all lines of the first one.
+    It applies to the instances that have all lines of the given statement.
     """
 
     def holds(**quantities: Any) -> Line:
@@ -114,9 +114,10 @@ def potential_of(statement: Statement) -> Statement:
 
 
 def potential(statement: Statement, line: str, data: Data) -> bool:
-    """Show that an invariant fails in a round of one instance of the space, which meets all hypotheses.
+    """Show that an invariant fails in a round, at one instance of the space that meets all hypotheses.
 
-    To look at the invariants takes no further points of the functions, so that the loops are those of the statement.
+    Evaluating the invariants must use no further points of the functions, so that the loops are the ones of the
+    statement.
     """
     plain, looked = (statement.space.read(data["instance"]) for _ in range(2))
     statement.evaluated(plain)

@@ -1,16 +1,16 @@
-"""Classes of functions, sets and operators, and the conditions on finitely many points by which they are known.
+"""Classes of functions, sets and operators, and the conditions on finitely many points that define them.
 
-A *triplet* (x, g, f) is a point, a subgradient there (of a set a normal vector, of an operator the image), and the
-value. The conditions below are necessary, and apart from those of ``only_necessary`` sufficient: triplets that fulfil
-them belong to a member of the class, in every dimension that holds them. (A function that need not be convex attains
-its infimum at a further point, so far away that the conditions with it hold.) One direction makes certificates true,
-the other one counterexamples.
+A *triplet* (x, g, f) is a point, a subgradient at the point (for a set a normal vector, for an operator the image), and
+the value. The conditions below are necessary. Except for the classes with ``only_necessary``, they are also sufficient:
+triplets that satisfy them belong to a member of the class, in every dimension that contains them. (A function that need
+not be convex attains its infimum at a further point. This point can be so far away that it also satisfies the
+conditions.) Necessity makes certificates correct, and sufficiency makes counterexamples correct.
 
-Sources: for functions Taylor, Hendrickx and Glineur, *Smooth strongly convex interpolation and exact worst-case
-performance of first-order methods*, Math. Program. 161 (2017), Theorem 4; for Lipschitz functions, functions that need
-not be convex and indicators of sets the same authors, *Exact worst-case performance of first-order methods for
-composite convex optimization*, SIAM J. Optim. 27 (2017), Section 3; for operators Ryu, Taylor, Bergeling and Giselsson,
-*Operator splitting performance estimation*, SIAM J. Optim. 30 (2020), Section 2. Restated.
+Sources, restated: for functions, Taylor, Hendrickx and Glineur, *Smooth strongly convex interpolation and exact
+worst-case performance of first-order methods*, Math. Program. 161 (2017), Theorem 4. For Lipschitz functions, functions
+that need not be convex, and indicators of sets, the same authors, *Exact worst-case performance of first-order methods
+for composite convex optimization*, SIAM J. Optim. 27 (2017), Section 3. For operators, Ryu, Taylor, Bergeling and
+Giselsson, *Operator splitting performance estimation*, SIAM J. Optim. 30 (2020), Section 2.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from clusterproof.checker.kernel.numbers import number
 from clusterproof.checker.kernel.quotients import Fact, Quotient
 
 Triplet = tuple[Any, Any, Any]
-"""A point x, a subgradient g, a value f: traced, or in coordinates."""
+"""A point x, a subgradient g and a value f, on a trace or in coordinates."""
 
 
 @dataclass(frozen=True)
 class FunctionClass:
-    """Functions.
+    """A class of functions.
 
     Attributes
     ----------
     smoothness
-        L: the gradient is L-Lipschitz; None of functions that need not be differentiable.
+        L: the gradient is L-Lipschitz. None for functions that need not be differentiable.
     strong_convexity
         mu: f - mu |x|^2 / 2 is convex.
     lipschitz
         M: every subgradient has at most this length; None for no limit.
     convex
-        If not, they are smooth, bounded from below, and need no minimiser.
+        If false, the functions are smooth and bounded from below, and need no minimiser.
 
-    Constants may be symbols: then ``required`` says what must be shown of them.
+    Constants may be symbols. Then ``required`` returns what a proof must show about them.
     """
 
     smoothness: Fraction | None = None
@@ -77,7 +77,7 @@ class FunctionClass:
     only_necessary = False
 
     def of_one(self, triplet: Triplet, minimum: Any) -> list[Any]:
-        """Return what must be >= 0 of each triplet: M^2 - |g|^2; f - f* - |g|^2 / (2 L) if not convex."""
+        """Return what must be >= 0 for each triplet: M^2 - |g|^2; f - f* - |g|^2 / (2 L) if not convex."""
         _, g, f = triplet
         slacks = [] if self.lipschitz is None else [self.lipschitz**2 - g @ g]
         if not self.convex and self.smoothness is not None:
@@ -85,11 +85,11 @@ class FunctionClass:
         return slacks
 
     def of_two(self, first: Triplet, second: Triplet) -> list[Any]:
-        """Return what must be >= 0 of each ordered pair.
+        """Return what must be >= 0 for each ordered pair.
 
-        With d = x_i - x_j and r = g_i - g_j - mu d it is
-        f_i - f_j - <g_j, d> - mu/2 |d|^2 - |r|^2 / (2 (L - mu)), without the last term if not smooth. If L = mu also
-        -|r|^2. Functions that need not be convex are those with mu = -L.
+        With d = x_i - x_j and r = g_i - g_j - mu d, this is f_i - f_j - <g_j, d> - mu/2 |d|^2 - |r|^2 / (2 (L - mu)),
+        without the last term if the function is not smooth. If L = mu, -|r|^2 must also be >= 0. For functions that
+        need not be convex, mu = -L.
         """
         (x, g, f), (y, h, e) = first, second
         L, mu = self.smoothness, self.strong_convexity
@@ -107,7 +107,7 @@ class FunctionClass:
 
 @dataclass(frozen=True)
 class SetClass:
-    """Closed convex sets, in which two points are at most ``diameter`` apart; None for no limit."""
+    """A class of closed convex sets; two points of a set are at most ``diameter`` apart (None for no limit)."""
 
     diameter: Fraction | None = None
 
@@ -122,11 +122,11 @@ class SetClass:
     only_necessary = False
 
     def of_one(self, triplet: Triplet, minimum: Any) -> list[Any]:
-        """Return nothing: each point may be one of the set."""
+        """Return an empty list, because every point can belong to a set."""
         return []
 
     def of_two(self, first: Triplet, second: Triplet) -> list[Any]:
-        """Return what must be >= 0 of each ordered pair: -<g_j, x_i - x_j>, and D^2 - |x_i - x_j|^2."""
+        """Return what must be >= 0 for each ordered pair: -<g_j, x_i - x_j>, and D^2 - |x_i - x_j|^2."""
         (x, _, _), (y, h, _) = first, second
         d = x - y
         return [-(h @ d)] + ([] if self.diameter is None else [self.diameter**2 - d @ d])
@@ -134,7 +134,7 @@ class SetClass:
 
 @dataclass(frozen=True)
 class OperatorClass:
-    """Operators.
+    """A class of operators.
 
     Attributes
     ----------
@@ -172,12 +172,12 @@ class OperatorClass:
 
     @property
     def has_fixed_point(self) -> bool:
-        """Whether the solution is a fixed point, A x = x, as of nonexpansive operators; else a zero."""
+        """Whether the solution is a fixed point, A x = x, as for nonexpansive operators; otherwise it is a zero."""
         return not self.monotone and self.cocoercivity is None
 
     @property
     def only_necessary(self) -> bool:
-        """Whether triplets may fulfil the conditions and belong to no operator of the class."""
+        """Whether triplets can satisfy the conditions although no operator of the class has them."""
         stated = [
             self.monotone and self.strong_monotonicity > 0,
             self.cocoercivity is not None,
@@ -186,11 +186,11 @@ class OperatorClass:
         return sum(stated) > 1 or (self.monotone and self.lipschitz is not None)
 
     def of_one(self, triplet: Triplet, minimum: Any) -> list[Any]:
-        """Return nothing: one pair is always possible."""
+        """Return an empty list, because a single triplet is always possible."""
         return []
 
     def of_two(self, first: Triplet, second: Triplet) -> list[Any]:
-        """Return what must be >= 0 of each ordered pair: the differences of the inequalities' sides."""
+        """Return what must be >= 0 for each ordered pair: the differences between the two sides of the inequalities."""
         (x, g, _), (y, h, _) = first, second
         d, r = x - y, g - h
         slacks = [r @ d - (d @ d) * self.strong_monotonicity] if self.monotone else []
@@ -201,18 +201,18 @@ class OperatorClass:
 Class = FunctionClass | SetClass | OperatorClass
 """A class of functions, sets or operators."""
 KINDS: dict[str, type[Class]] = {"function": FunctionClass, "set": SetClass, "operator": OperatorClass}
-"""The kinds of classes by their names in a text."""
+"""The kinds of classes, by their names in a text."""
 
 
 def is_symbol(constant: Any) -> bool:
-    """Return whether a constant is no number."""
+    """Return whether a constant is a symbol."""
     return type(constant) is Quotient
 
 
 def required(definition: Class) -> list[Fact]:
-    """Return what must be shown of constants that are symbols: they are >= 0, and L > mu strictly.
+    """Return what must be shown about constants that are symbols: they are >= 0, and L > mu strictly.
 
-    With L = mu there is a further condition, and of functions that need not be convex L > 0.
+    (If L = mu, there would be a further condition. Functions that need not be convex require L > 0.)
 
     Raises
     ------
@@ -232,14 +232,14 @@ def required(definition: Class) -> list[Fact]:
 
 
 def require_numbers(*constants: Any) -> None:
-    """Require constants that are at least 0, None or symbols."""
+    """Require that each constant is None, a symbol, or a number that is at least 0."""
     for value in constants:
         if value is not None and not is_symbol(value) and number(value) < 0:
             raise Refused(f"a constant of a class is at least 0, not {value}")
 
 
 def slacks_of(definition: Class, triplets: list[Triplet], minimum: Any) -> dict[str, Any]:
-    """Return everything that must be >= 0 of a member's triplets, by names such as ``0,2:0`` (pair) and ``1:0``."""
+    """Return everything that must be >= 0 for a member's triplets, with names such as ``0,2:0`` (pair) and ``1:0``."""
     slacks = {}
     for i, first in enumerate(triplets):
         for c, slack in enumerate(definition.of_one(first, minimum)):

@@ -1,8 +1,9 @@
-"""The language: which Python a text may be written in, and how it is compiled.
+"""The language: the part of Python in which a text may be written, and how a text is compiled.
 
-A function of the language is pure and exact. The text is parsed; every node must be one of ``NODES``; operators,
-comparisons, attributes, subscripts and loops become calls of the kernel's own functions, which admit exact numbers and
-count their steps. What is left has no attribute, no import and no handler of exceptions, and runs without builtins.
+A function of the language is pure and exact. The text is parsed, and every node must be one of ``NODES``. Operators,
+comparisons, attributes, subscripts and loops become calls of the kernel's own functions, which accept exact numbers and
+count their steps. The compiled code contains no attribute, no import and no exception handler, and runs without
+builtins.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from clusterproof.checker.kernel.grammar import INERT, call, weight
 
 
 class Compiler(Expressions, ast.NodeTransformer):
-    """Check every node of a tree, and replace what the kernel does itself."""
+    """Checks every node of a tree, and replaces operations by calls of the kernel's functions."""
 
     def target(self, node: ast.expr) -> ast.expr:
-        """Check what is assigned to: names, and tuples of names."""
+        """Check the target of an assignment: a name, or a tuple of names."""
         if isinstance(node, ast.Name):
             self.variable(node, node.id)
         elif isinstance(node, ast.Tuple | ast.List):
@@ -28,13 +29,13 @@ class Compiler(Expressions, ast.NodeTransformer):
         return node
 
     def shape(self, node: ast.expr) -> ast.expr:
-        """Return the shape of a target, as of ``operations.unpacked``."""
+        """Return the shape of a target, as in ``operations.unpacked``."""
         if isinstance(node, ast.Tuple | ast.List):
             return ast.Tuple([self.shape(each) for each in node.elts], ast.Load())
         return ast.Constant(None)
 
     def entries(self, several: ast.expr, weighed: ast.Constant, target: ast.expr) -> ast.expr:
-        """Return what a loop takes its entries from."""
+        """Return the expression from which a loop takes its entries."""
         if isinstance(target, ast.Name):
             return call("__each", self.visit(several), weighed)
         return call("__each_unpacked", self.visit(several), weighed, self.shape(target))
@@ -45,7 +46,7 @@ class Compiler(Expressions, ast.NodeTransformer):
         if isinstance(first, ast.Subscript) and not others:
             return ast.Expr(call("__put", value, self.visit(first.value), self.visit(first.slice)))
         starred = isinstance(first, ast.Tuple) and any(isinstance(each, ast.Starred) for each in first.elts)
-        if starred and not others:  # what is left is counted before it is unpacked
+        if starred and not others:  # the entries are counted before they are unpacked
             for each in first.elts:  # type: ignore[attr-defined]  # a tuple
                 name = each.value if isinstance(each, ast.Starred) else each
                 if not isinstance(name, ast.Name):
@@ -59,13 +60,13 @@ class Compiler(Expressions, ast.NodeTransformer):
         return ast.Assign([self.target(each) for each in node.targets], value)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        """Leave the annotation out."""
+        """Leave out the annotation."""
         if node.value is None or not isinstance(node.target, ast.Name):
             raise self.refuse(node, "an annotation that is more than one of a name with its value")
         return self.visit_Assign(ast.copy_location(ast.Assign([node.target], node.value), node))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
-        """Compute, and assign; a list that is added to grows in place."""
+        """Compute and assign; ``+=`` on a list extends the list in place."""
         target = node.target
         if not isinstance(target, ast.Name | ast.Subscript):
             raise self.refuse(node, "write x = x + y")
@@ -108,20 +109,20 @@ class Compiler(Expressions, ast.NodeTransformer):
         return ast.comprehension(self.target(node.target), entries, conditions, is_async=0)
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
-        """Refuse when it is reached: the function has no value there."""
+        """Refuse to continue when it is reached, because the function has no value there."""
         if node.exc is not None:
             raise self.refuse(node, "what is raised is left out: write raise")
         return ast.Expr(call("__fail"))
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
-        """Yield entries, which are counted."""
+        """Yield an entry, or evaluate a call."""
         if isinstance(node.value, ast.Constant):
             raise self.refuse(node, "a text that does nothing: write a comment")
         if isinstance(node.value, ast.Yield):
             value = ast.Constant(None) if node.value.value is None else self.visit(node.value.value)
             return ast.Expr(ast.Yield(value))
         if isinstance(node.value, ast.YieldFrom):
-            # its generator would have to be closed with this one, as Python does
+            # Python would close this generator together with the inner one
             raise self.refuse(node, "yield from is left out: write a loop that yields each entry")
         return ast.Expr(self.visit(node.value))
 
@@ -130,7 +131,7 @@ class Compiler(Expressions, ast.NodeTransformer):
         return ast.Starred(call("__each", self.visit(node.value)), node.ctx)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Call."""
+        """Check a call: it names no argument twice."""
         if len({each.arg for each in node.keywords if each.arg}) < sum(
             bool(each.arg) for each in node.keywords
         ):
@@ -144,7 +145,7 @@ class Compiler(Expressions, ast.NodeTransformer):
         return ast.Call(self.visit(node.func), [self.visit(each) for each in node.args], node.keywords)
 
     def visit_arguments(self, node: ast.arguments) -> ast.AST:
-        """Check the names, and leave annotations out."""
+        """Check the names, and leave out the annotations."""
         others = [each for each in (node.vararg, node.kwarg) if each]
         for each in (*node.posonlyargs, *node.args, *node.kwonlyargs, *others):
             self.variable(each, each.arg)
@@ -155,7 +156,7 @@ class Compiler(Expressions, ast.NodeTransformer):
         return node
 
     def require_inert(self, annotation: ast.expr | None) -> None:
-        """Require an annotation that does nothing when Python evaluates it."""
+        """Require that Python can evaluate an annotation without any effect."""
         parts = () if annotation is None else ast.walk(annotation)
         if not all(isinstance(each, INERT) for each in parts):
             words = "an annotation is a name, or names with brackets and |"
@@ -181,7 +182,7 @@ class Compiler(Expressions, ast.NodeTransformer):
         return ast.FunctionDef(self.variable(node, node.name), arguments, [step, *body], [])
 
     def generator(self, node: ast.FunctionDef, own: ast.arguments, body: list[ast.stmt]) -> list[ast.stmt]:
-        """Let a function return a generator that the kernel knows was made there."""
+        """Let a function return a generator that the kernel records as created in the function."""
         several = [*own.posonlyargs, *own.args, *own.kwonlyargs, *filter(None, (own.vararg, own.kwarg))]
         names = [each.arg for each in several]
         inner = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
@@ -191,7 +192,7 @@ class Compiler(Expressions, ast.NodeTransformer):
 
 
 def _are_alike(node: ast.Assign) -> bool:
-    """Return whether a tuple that is written there is assigned to several tuples of as many names."""
+    """Return whether a tuple in the source is assigned to several tuples with the same number of names."""
     written = [each for each in (node.value, *node.targets) if isinstance(each, ast.Tuple)]
     names = [each for target in written[1:] for each in target.elts]
     alike = len(written) == len(node.targets) + 1 and len({len(each.elts) for each in written}) == 1
@@ -199,7 +200,7 @@ def _are_alike(node: ast.Assign) -> bool:
 
 
 def _is_generator(node: ast.FunctionDef) -> bool:
-    """Return whether a function, and not one within it, yields."""
+    """Return whether a function yields; functions inside it do not count."""
     waiting: list[ast.AST] = [*node.body]
     while waiting:
         each = waiting.pop()

@@ -1,4 +1,4 @@
-"""What the language has of Python's own functions: each counts its steps and compares by the kernel's operators."""
+"""Python's own functions in the language: each counts its steps, and compares with the kernel's operators."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _combinations(n: Any, k: Any, /) -> int:
 
 
 def _entries(function: Callable[..., Iterable[Any]]) -> Callable[..., Any]:
-    """Make a function of iterables, and of whole numbers beside them, count the entries that it takes and gives."""
+    """Let a function of iterables and whole numbers count the entries that it takes and returns."""
 
     def apply(*arguments: Any, **named: Any) -> Any:
         passed = [
@@ -156,12 +156,12 @@ def _charged(tuples: Iterable[Any]) -> Iterator[Any]:
 
 
 def _over(function: Callable[..., Iterable[Any]]) -> Callable[..., Any]:
-    """Make a function of iterables count the entries that it takes."""
+    """Let a function of iterables count the entries that it takes."""
     return lambda *several, **named: (entry for entry in function(*map(each, several), **named))
 
 
 def _apply(function: Any, first: Any, /, *several: Any) -> Iterator[Any]:
-    spend(10)  # each holds a generator
+    spend(10)  # each call creates a generator
     return (function(*entries) for entries in zip(*map(each, (first, *several)), strict=False))
 
 
@@ -208,7 +208,7 @@ def _range(*ends: Any) -> range:
 
 
 def _made(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Keep in mind what a function makes that may change."""
+    """Let a function record the lists, dictionaries and generators that it creates."""
 
     def apply(*arguments: Any, **named: Any) -> Any:
         value = function(*arguments, **named)
@@ -257,4 +257,4 @@ LIBRARY: dict[str, Callable[..., Any]] = {
     "math.lcm": _whole_numbers(math.lcm),
     "math.prod": _multiply_up,
 }
-"""By name, what Python's own function is in the language."""
+"""Functions of the language, by the names that Python gives them."""
