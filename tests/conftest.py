@@ -31,7 +31,7 @@ settings.load_profile("clusterproof")
 @pytest.fixture(scope="session", autouse=True)
 def digits_are_read_once() -> Iterator[None]:
     """Keep the table of scikit-learn's digits, which takes longer to read than many a training run."""
-    from clusterproof.neural.data import readers as digits
+    from clusterproof.neural.data import catalogue as digits
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(digits, "_table", functools.cache(digits._table))

@@ -141,7 +141,7 @@ def leaderboard(
     _show(algorithm, values, rows)
     if figure is not None:
         from clusterproof.figures import save
-        from clusterproof.figures.bounds import draw_bounds
+        from clusterproof.figures.curves import draw_bounds
 
         save(draw_bounds(rows, title), figure, alt="Bounds by the number of rounds")
     return int(bool(violations(rows)) and fail_on is not None)

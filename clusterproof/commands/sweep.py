@@ -64,15 +64,15 @@ def sweep(
     runs = runs_of(plan, code)
     terminal.check_outputs(out=out, parquet=parquet, csv=csv, plot=plot)
     if plot is not None:
+        from clusterproof.figures.curves import check_axis, draw_sweep
         from clusterproof.figures.files import file_content  # help does not need figures
-        from clusterproof.figures.sweep_curves import check_axis, draw
 
         check_axis(plan, runs, str(plot))
     results, complete = engine.compute([run.unit for run in runs], out, jobs, dask)
     frame = sweep_frame(plan, runs, results)
     write_tables(frame, parquet=parquet, csv=csv)
     if plot is not None and len(frame):
-        write_whole("plot", plot, file_content(draw(frame, plan), plot.suffix.lstrip(".")))
+        write_whole("plot", plot, file_content(draw_sweep(frame, plan), plot.suffix.lstrip(".")))
     if len(frame):
         _show_measures(frame, plan)
     done = sum(result is not None for result in results)

@@ -94,7 +94,7 @@ def _command(kind: type[PaperTable]) -> Callable[..., int]:
         terminal.check_outputs(out=out, parquet=parquet, csv=csv, plot=plot)
         made = kind.from_values(values_from_texts("set", set))
         if plot is not None:
-            from clusterproof.figures.table_curves import check_rounds  # help does not need figures
+            from clusterproof.figures.curves import check_rounds  # help does not need figures
 
             check_rounds(made, str(plot))
         made.check(is_here=dask is None)
@@ -123,10 +123,10 @@ def _command(kind: type[PaperTable]) -> Callable[..., int]:
 
 
 def _draw(frame: DataFrame, table: PaperTable, plot: Path) -> None:
+    from clusterproof.figures.curves import draw_table
     from clusterproof.figures.files import file_content
-    from clusterproof.figures.table_curves import draw
 
-    write_whole("plot", plot, file_content(draw(frame, table), plot.suffix.lstrip(".")))
+    write_whole("plot", plot, file_content(draw_table(frame, table), plot.suffix.lstrip(".")))
 
 
 def _settings(kind: type[PaperTable]) -> str:

@@ -236,7 +236,7 @@ def check_outputs(*, out: Path | None = None, evidence: Path | None = None, **fi
     for option, path in files.items():
         if path is not None:
             if option in ("plot", "figure"):
-                from clusterproof.figures.sweep_curves import check_plot  # only pictures need matplotlib
+                from clusterproof.figures.curves import check_plot  # only pictures need matplotlib
 
                 check_plot(path, option)
             check_writable(option, path)

@@ -80,7 +80,7 @@ def check_sections(sections: Mapping[str, Mapping[str, Any]], *, is_here: bool) 
     """
     configuration = configuration_from(sections)
     if is_here and configuration.training.device == "cuda":
-        from clusterproof.neural.image_checks import checked_device
+        from clusterproof.neural.client_data import checked_device
 
         checked_device("cuda")
     name = configuration.data.name

@@ -13,9 +13,9 @@ from .networks import NETWORKS as NETWORKS
 from .networks import Network as Network
 from .networks import ResNet20 as ResNet20
 from .networks import network as network
+from .partitions import PARTITIONS as PARTITIONS
+from .partitions import partition as partition
 from .partitions.base import Partition as Partition
-from .partitions.by_name import PARTITIONS as PARTITIONS
-from .partitions.by_name import partition as partition
 from .task import ImageTask as ImageTask
 from .training import TrainingResult as TrainingResult
 from .training import train as train

@@ -26,7 +26,7 @@ from clusterproof.neural.custom import references
 from clusterproof.neural.custom.references import HOW, OWN, is_own, keyword_types, own_algorithm
 from clusterproof.neural.data.loading import DATASETS
 from clusterproof.neural.data.preprocessing import Preprocessing
-from clusterproof.neural.partitions.by_name import PARTITIONS
+from clusterproof.neural.partitions import PARTITIONS
 from clusterproof.settings import checked_settings, from_settings, parameter_types
 
 DEFAULTS = {"data": "digits", "partition": "rotated-groups", "network": "mlp", "algorithm": "cfl-mgd"}

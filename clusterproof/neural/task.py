@@ -15,11 +15,18 @@ from torch.nn.functional import cross_entropy
 from clusterproof.algorithms import Descent, Task, Trained
 from clusterproof.common.arrays import to_numpy
 from clusterproof.common.validation import InvalidArgument, check_choice, check_count
-from clusterproof.neural.client_data import Batch, ClientData, Step, draw_steps, groups
+from clusterproof.neural.client_data import (
+    Batch,
+    ClientData,
+    Step,
+    check_images,
+    checked_device,
+    draw_steps,
+    groups,
+)
 from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.engines import Engine, choose_engine
 from clusterproof.neural.engines.base import LocalWork
-from clusterproof.neural.image_checks import check_images, checked_device
 from clusterproof.neural.networks import Network
 from clusterproof.neural.partitions.base import ClientImages, Partition
 from clusterproof.neural.precision import BITS, Precision, products_in

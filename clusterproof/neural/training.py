@@ -44,7 +44,7 @@ from clusterproof.neural.data.preprocessing import central
 from clusterproof.neural.evaluation import evaluate, has_groups
 from clusterproof.neural.metrics import CLIENT_COLUMNS, CLIENTS, COLUMNS, METRICS, Rows
 from clusterproof.neural.networks import network
-from clusterproof.neural.partitions.by_name import partition
+from clusterproof.neural.partitions import partition
 from clusterproof.neural.resumption import kept_choices, record_of, require_same
 from clusterproof.neural.task import ImageTask
 from clusterproof.running import adjusted_rand_index, cluster_count, purity

@@ -21,7 +21,7 @@ from clusterproof.neural.configuration import Configuration, Training
 from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.networks import CNN, MLP
 from clusterproof.neural.networks.image_classifiers import NormalisedConvolution
-from clusterproof.neural.partitions.by_name import PARTITIONS
+from clusterproof.neural.partitions import PARTITIONS
 from clusterproof.neural.task import ImageTask
 from clusterproof.running import run
 from clusterproof.synthetic import TASKS, strategies

@@ -4,7 +4,7 @@ import numpy as np
 import polars
 
 from clusterproof.experiments.sweep import Sweep
-from clusterproof.figures.sweep_curves import draw
+from clusterproof.figures.curves import draw_sweep
 
 
 def test_a_curve_has_medians_over_seeds_and_one_without_a_measurement_is_only_named() -> None:
@@ -24,7 +24,7 @@ def test_a_curve_has_medians_over_seeds_and_one_without_a_measurement_is_only_na
         for momentum in (0.0, 0.5)
         for seed in range(3)
     ]
-    panel = draw(polars.DataFrame(rows), plan).axes[0]
+    panel = draw_sweep(polars.DataFrame(rows), plan).axes[0]
     curves = {line.get_label(): line.get_xydata() for line in panel.lines}
     np.testing.assert_allclose(curves["algorithm ifca"], [[0, 2], [0.5, 3]])
     assert len(curves["algorithm cfl"]) == 0

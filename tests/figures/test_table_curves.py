@@ -8,7 +8,7 @@ from drawings import line
 
 from clusterproof.common import InvalidArgument
 from clusterproof.experiments.tables import TABLES
-from clusterproof.figures.table_curves import check_rounds, draw
+from clusterproof.figures.curves import check_rounds, draw_table
 
 KIND = TABLES["cfl-mgd/table-2"]
 ACCURACY = {"CFL-MGD": [0.3, 0.6], "FedAvg": [0.2, 0.5]}
@@ -31,7 +31,7 @@ def results() -> dict[int, dict[str, Any]]:
 
 def test_curves_are_means_over_seeds_with_their_range() -> None:
     table = KIND.from_values({"data": "cifar10"})
-    accuracy, right = draw(table.frame(results()), table).axes
+    accuracy, right = draw_table(table.frame(results()), table).axes
     for method, values in ACCURACY.items():
         places, heights = line(accuracy, method)
         np.testing.assert_allclose(places, [10, 20])
@@ -50,7 +50,7 @@ def test_curves_are_means_over_seeds_with_their_range() -> None:
 
 def test_other_settings_than_the_papers_have_no_star() -> None:
     table = KIND.from_values({"data": "cifar10", "rounds": 20})
-    figure: Any = draw(table.frame(results()), table)
+    figure: Any = draw_table(table.frame(results()), table)
     assert not [each for panel in figure.axes for each in panel.lines if "printed" in str(each.get_gid())]
     assert "data cifar10, rounds 20" in figure.caption
     assert "Stars" not in figure.caption
@@ -58,7 +58,7 @@ def test_other_settings_than_the_papers_have_no_star() -> None:
 
 def test_one_seed_has_no_range() -> None:
     table = KIND.from_values({"data": "cifar10"})
-    figure = draw(table.frame({0: results()[0]}), table)
+    figure = draw_table(table.frame({0: results()[0]}), table)
     assert not figure.axes[0].collections
 
 

@@ -27,7 +27,7 @@ from clusterproof.neural.configuration import (
 )
 from clusterproof.neural.networks import NETWORKS as REAL_NETWORKS
 from clusterproof.neural.networks import Network
-from clusterproof.neural.partitions.by_name import PARTITIONS
+from clusterproof.neural.partitions import PARTITIONS
 from clusterproof.neural.training import assemble
 
 EXAMPLE = """

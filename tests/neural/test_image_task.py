@@ -10,9 +10,9 @@ from small_images import random_partition
 
 from clusterproof.algorithms import Descent, FedAvg
 from clusterproof.common import InvalidArgument
+from clusterproof.neural.client_data import check_images
 from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.engines import choose_engine
-from clusterproof.neural.image_checks import check_images
 from clusterproof.neural.networks import CNN, MLP
 from clusterproof.neural.task import ImageTask
 from clusterproof.running import run

@@ -10,7 +10,7 @@ from small_images import random_partition
 from clusterproof.common import InvalidArgument
 from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.networks import MLP, network
-from clusterproof.neural.partitions.by_name import PARTITIONS, partition
+from clusterproof.neural.partitions import PARTITIONS, partition
 from clusterproof.neural.task import ImageTask
 
 

@@ -48,7 +48,7 @@ class Partition:
     Attributes
     ----------
     name
-        Key of ``clusterproof.neural.partitions.by_name.PARTITIONS``.
+        Key of ``clusterproof.neural.partitions.PARTITIONS``.
     settings
         Plain JSON from which the partition can be made again: the data set and its note, the recipe, the seed and every
         option, defaults included.

@@ -16,7 +16,7 @@ from clusterproof.neural.configuration import configuration_from
 from clusterproof.neural.custom import references
 from clusterproof.neural.data.images import Images, ImageSet
 from clusterproof.neural.data.loading import load
-from clusterproof.neural.partitions.by_name import partition
+from clusterproof.neural.partitions import partition
 from clusterproof.neural.training import assemble, train
 
 PAGE = (ROOT / "docs" / "reference" / "user-supplied-code.md").read_text(encoding="utf-8")

@@ -18,11 +18,10 @@ import numpy as np
 import pytest
 
 from clusterproof.commands.application import main
-from clusterproof.neural.data.catalogue import DATASETS, Dataset
+from clusterproof.neural.data.catalogue import DATASETS, READERS, Dataset, read_idx
 from clusterproof.neural.data.images import Images, ImageSet
 from clusterproof.neural.data.loading import load
 from clusterproof.neural.data.published import Archive, PublishedFile
-from clusterproof.neural.data.readers import READERS, read_idx
 
 PIXELS = np.random.default_rng(3).integers(0, 256, (6, 5, 5), dtype=np.uint8)
 LABELS = np.arange(6, dtype=np.uint8)

@@ -5,8 +5,7 @@ import struct
 
 import numpy as np
 
-from clusterproof.neural.data.catalogue import DATASETS
-from clusterproof.neural.data.readers import idx_set, read_cifar10, read_emnist, read_records
+from clusterproof.neural.data.catalogue import DATASETS, idx_set, read_cifar10, read_emnist, read_records
 
 
 def test_a_record_is_a_label_and_three_planes() -> None:

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from image_data import identify, is_well_formed, made_set, targets
 
+from clusterproof.neural.partitions import partition
 from clusterproof.neural.partitions.base import ClientImages
-from clusterproof.neural.partitions.by_name import partition
 
 A = {0, 1, 2, 3, 4, 5, 6, 8}
 B = {0, 1, 2, 3, 4, 6, 7, 9}

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from image_data import identify, is_well_formed, made_set, targets
 
 from clusterproof.common import InvalidArgument
+from clusterproof.neural.partitions import partition
 from clusterproof.neural.partitions.base import whole_parts
-from clusterproof.neural.partitions.by_name import partition
 
 GROUPED = ["rotated-groups", "label-shift", "quantity"]
 

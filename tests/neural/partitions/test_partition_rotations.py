@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from image_data import identify, is_well_formed, made_set, targets
 
-from clusterproof.neural.partitions.by_name import partition
+from clusterproof.neural.partitions import partition
 
 
 @given(

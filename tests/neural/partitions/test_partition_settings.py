@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from clusterproof.neural.data.loading import load
+from clusterproof.neural.partitions import PARTITIONS, partition
 from clusterproof.neural.partitions.base import Partition
-from clusterproof.neural.partitions.by_name import PARTITIONS, partition
 
 OPTIONS: list[tuple[str, dict[str, Any]]] = [
     *((name, {}) for name in PARTITIONS if name != "given"),  # which draws nothing

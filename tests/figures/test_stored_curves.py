@@ -6,7 +6,7 @@ import pytest
 from drawings import drawn, line
 
 from clusterproof.figures.momentum_paths import START, MomentumPaths
-from clusterproof.figures.networks.cfl_mgd import STORED
+from clusterproof.figures.networks import STORED
 
 
 def test_the_stored_curve_is_drawn_and_the_papers_numbers_stand_beside_it():

@@ -6,13 +6,13 @@ from drawings import SEED, drawn, figure_of, line
 from scipy.special import logsumexp
 from sklearn.linear_model import LogisticRegression
 
-from clusterproof.figures.networks import training_loss
+from clusterproof.figures import networks
 
 
 @pytest.fixture(scope="module")
 def rotated():
     """The rotated digits as the task has them, and as rows of pixels with their digits."""
-    task = training_loss.make_task("rotations", SEED, clusters=4, clients=16, samples=90)
+    task = networks.make_task("rotations", SEED, clusters=4, clients=16, samples=90)
     held = task.partition.train
     pixels = held.pixels[held.indices].reshape(16, 90, 64) / 255
     return task, pixels, held.targets
@@ -32,7 +32,7 @@ def curve(panel, gid):
 @pytest.mark.slow(reason="trains networks for a figure")
 def test_the_first_loss_is_that_of_the_start_by_hand(rotated):
     task, pixels, targets = rotated
-    losses = [by_hand(pixels, targets, model) for model in training_loss.start(task, SEED)]
+    losses = [by_hand(pixels, targets, model) for model in networks.start(task, SEED)]
     left = drawn("training-loss").axes[0]
     for name in ("CFL-MGD", "IFCA"):
         assert curve(left, name)[0] == pytest.approx(np.min(losses, axis=0).mean(), rel=1e-7)
@@ -42,7 +42,7 @@ def test_the_first_loss_is_that_of_the_start_by_hand(rotated):
 @pytest.mark.slow(reason="trains networks for a figure")
 def test_no_single_model_is_below_the_line_and_one_comes_near(rotated):
     _, pixels, targets = rotated
-    radius, least = training_loss.one_model(SEED)
+    radius, least = networks.one_model(SEED)
     rows, digits = pixels.reshape(-1, 64), targets.reshape(-1)
     fitted = LogisticRegression(C=1 / (1e-3 * len(rows)), tol=1e-3, max_iter=2000).fit(rows, digits)
     model = np.concatenate([fitted.coef_.ravel(), fitted.intercept_])
@@ -62,9 +62,9 @@ def test_no_single_model_is_below_the_line_and_one_comes_near(rotated):
 @pytest.mark.slow(reason="trains networks for a figure")
 def test_single_models_are_within_the_ball_that_the_line_speaks_of(rotated):
     task, _, _ = rotated
-    single = {name: training_loss.ROTATED[name] for name in ("FedAvg", "FedBCD")}
-    runs = training_loss.trained(task, single, SEED, rounds=figure_of("training-loss").rounds)
-    radius, _ = training_loss.one_model(SEED)
+    single = {name: networks.ROTATED[name] for name in ("FedAvg", "FedBCD")}
+    runs = networks.trained(task, single, SEED, rounds=figure_of("training-loss").rounds)
+    radius, _ = networks.one_model(SEED)
     assert all(np.linalg.norm(models, axis=-1).max() < radius for models in runs.values())
 
 

@@ -1,1 +1,0 @@
-"""Curves of networks, from the stored runs of the papers' tables."""
