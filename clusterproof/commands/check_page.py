@@ -11,7 +11,7 @@ from clusterproof.checker import Verdict
 from clusterproof.checker.claims.kind import Kind
 from clusterproof.checker.report import tables as report
 from clusterproof.checker.report.verdict import FLOATS, HOLDS
-from clusterproof.theory.papers.names import PAPERS
+from clusterproof.theory.papers import PAPERS
 
 LINES, WIDTH = 120, 80
 """Most lines of the page, and most characters of a line."""

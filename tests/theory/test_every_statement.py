@@ -8,19 +8,13 @@ from catalogue import read_catalogue, recorded
 from clusterproof import checker
 from clusterproof.experiments.tables import TABLES
 from clusterproof.figures import FIGURES
-from clusterproof.theory.papers.cfl_mgd import other_statements as cfl_mgd
-from clusterproof.theory.papers.fpfc import other_statements as fpfc
-from clusterproof.theory.papers.gradient_loss import other_statements as gradient_loss
-from clusterproof.theory.papers.sofl import other_statements as sofl
-
-PAPERS = {"cfl-mgd": cfl_mgd, "gradient-loss": gradient_loss, "sofl": sofl, "fpfc": fpfc}
-"""What answers the other statements of each paper whose printed statements are all answered."""
+from clusterproof.theory.papers.other_statements import OTHER_STATEMENTS
 
 
 def test_every_table_and_figure_that_answers_exists_and_every_reason_is_stated() -> None:
     known = {"table": set(TABLES), "figure": set(FIGURES)}
-    for others in PAPERS.values():
-        for answer, statements in others.OTHER_STATEMENTS.items():
+    for others in OTHER_STATEMENTS.values():
+        for answer, statements in others.items():
             named = re.findall(r"\b(table|figure): ([\w/-]+)", answer)
             assert named or len(answer) > 30, answer
             assert [name for kind, name in named if name not in known[kind]] == []
@@ -28,7 +22,7 @@ def test_every_table_and_figure_that_answers_exists_and_every_reason_is_stated()
             assert all(": " in each for each in statements), answer
 
 
-@pytest.mark.parametrize("paper", PAPERS)
+@pytest.mark.parametrize("paper", OTHER_STATEMENTS)
 def test_every_claim_of_a_paper_judges_places_of_it(paper: str) -> None:
     """Those of its label, or others, of which none is named twice."""
     for claim in checker.catalogue(paper):
@@ -41,7 +35,7 @@ def test_every_equation_of_cfl_mgd_is_judged_or_answered() -> None:
     """The paper numbers its equations (1) to (38) and, in the appendices, (A1) to (A42)."""
     numbers = {*map(str, range(1, 39)), *(f"A{number}" for number in range(1, 43))}
     places = {place for claim in checker.catalogue("cfl-mgd") for place in (claim.label, *claim.places)}
-    places |= {place for statements in cfl_mgd.OTHER_STATEMENTS.values() for place in statements}
+    places |= {place for statements in OTHER_STATEMENTS["cfl-mgd"].values() for place in statements}
     named = {number for place in places for number in re.findall(r"^\((A?\d+)\)", place)}
     assert numbers - named == set()
 
