@@ -19,12 +19,12 @@ from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.exact.basin_pairs import Pair
 from clusterproof.theory.exact.planar_clients import PlanarClients, mean, squares
 from clusterproof.theory.exact.prescribed_samples import exact_run, play
-from clusterproof.theory.exact.quadrature import gaussian_nodes
 from clusterproof.theory.exact.random_tasks import share_of_largest
-from clusterproof.theory.exact.recorded_run import record
 from clusterproof.theory.exact.scalar_clusters import IdenticalClients, carried, exact_path
 from clusterproof.theory.exact.two_point_law import TwoPointLaw
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses, tightest
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import record
+from clusterproof.theory.papers.cfl_mgd.repaired.norm_inequality import gaussian_nodes
 
 F = Fraction
 HALF = F(1, 2)

@@ -1,14 +1,82 @@
-"""Theorem 1: neurons converge to the means of their cells; and the ends of runs with the paper's schedule."""
+"""Theorem 1: neurons of frozen cells converge to the means of these; the ends of runs with the paper's schedule."""
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from clusterproof.algorithms import self_organising_map as som
 from clusterproof.checker.claims import Q, Sides, Stream, among, at_most, claim, equal, suppose
-from clusterproof.theory.papers.sofl.cells import FrozenRow, errors_after, mean_over_orders
+
+
+@dataclass(frozen=True)
+class FrozenRow:
+    """Samples drawn with equal probability, and neurons in a row of unit spacing.
+
+    Attributes
+    ----------
+    samples
+        (n, d).
+    cells
+        Neuron that wins each sample, (n,).
+    start
+        Neurons before the first update, (C, d).
+    """
+
+    samples: np.ndarray
+    cells: np.ndarray
+    start: np.ndarray
+
+    @property
+    def centres(self) -> np.ndarray:
+        """Mean of each neuron's cell, m_c = E[x | X_c], (C, d)."""
+        return np.stack([self.samples[self.cells == c].mean(axis=0) for c in range(len(self.start))])
+
+
+def errors_after(
+    row: FrozenRow, updates: int, *, learning_rate: float, radius: float, schedule: str
+) -> np.ndarray:
+    """E||w_j - m_j||^2 after a run of T updates with independent samples, (C,)."""
+    offsets = row.samples[None] - row.centres[:, None]
+    squares, mean = (offsets**2).sum(axis=2), row.start - row.centres
+    distance = (np.arange(len(row.start))[:, None] - row.cells[None]) ** 2
+    second = (mean**2).sum(axis=1)
+    for update in range(updates):
+        rate, width = (som.decayed(first, update, updates, schedule) for first in (learning_rate, radius))
+        with np.errstate(under="ignore"):
+            share = rate * np.exp(-distance / max(2 * width**2, 1e-300))
+        cross = (((1 - share) * share)[..., None] * offsets).mean(axis=1)
+        second = ((1 - share) ** 2).mean(axis=1) * second + (share**2 * squares).mean(axis=1)
+        second += 2 * (cross * mean).sum(axis=1)
+        mean = (1 - share).mean(axis=1)[:, None] * mean + (share[..., None] * offsets).mean(axis=1)
+    return np.asarray(second)
+
+
+def mean_over_orders(
+    row: FrozenRow, updates: int, *, learning_rate: float, radius: float, schedule: str
+) -> np.ndarray:
+    """Return ``errors_after`` by another route: the mean of the algorithm's results over all n^T orders.
+
+    Raises
+    ------
+    ArithmeticError
+        If a sample does not have the best matching unit of its cell before and after each run.
+    """
+    start, squares = row.start[None], []
+    for order in itertools.product(range(len(row.samples)), repeat=updates):
+        neurons = som.train(
+            start, row.samples, np.array(order), learning_rate=learning_rate, radius=radius, schedule=schedule
+        )
+        for state in (start, neurons):
+            if (som.best_matching_units(state, row.samples) != row.cells).any():
+                raise ArithmeticError("a sample has left its cell: the recursion does not apply")
+        squares.append(((neurons[0] - row.centres) ** 2).sum(axis=1))
+    return np.asarray(np.mean(squares, axis=0))
+
 
 RATE = among(Fraction(1, 10), Fraction(1, 2), Fraction(1))
 

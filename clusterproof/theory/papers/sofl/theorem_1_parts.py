@@ -9,7 +9,6 @@ import numpy as np
 
 from clusterproof.algorithms import self_organising_map as som
 from clusterproof.checker.claims import Q, Sides, at_most, claim, equal, integers, iterate, sequences
-from clusterproof.theory.papers.sofl.cells import intervals, mean_field_fixed_point
 
 PLACE = Q[-3:3:8]
 NEURONS: Any = sequences(PLACE, 3)
@@ -128,6 +127,37 @@ def frozen_cell_variance(
 
     first, second, power = iterate(update, (start, start**2, Fraction(1)), updates, invariant=law)
     return equal((second - first**2, rate / (2 - rate) * (1 - power) * variance))
+
+
+def intervals(neurons: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return widths and means of the neurons' cells in [0, 1], which end midway between sorted neurons, (C,) each."""
+    ends = np.concatenate([[0.0], (neurons[1:] + neurons[:-1]) / 2, [1.0]])
+    return np.diff(ends), (ends[1:] + ends[:-1]) / 2
+
+
+def mean_field_fixed_point(
+    neurons: int, radius: float, *, most: int = 20_000
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the zero of the mean update, w_j = sum_k g_jk P_k m_k / sum_k g_jk P_k, (C,), and g_jk P_k there, (C, C).
+
+    Iterated from equal cells; radius 0 gives g = identity.
+
+    Raises
+    ------
+    ArithmeticError
+        If the iteration does not converge.
+    """
+    grid = np.arange(neurons)
+    with np.errstate(under="ignore"):
+        near = np.exp(-((grid[:, None] - grid[None]) ** 2) / max(2 * radius**2, 1e-300))
+    points = (grid + 0.5) / neurons * 0.9 + 0.02
+    for _ in range(most):
+        widths, centres = intervals(points)
+        weights = near * widths
+        before, points = points, weights @ centres / weights.sum(axis=1)
+        if np.abs(points - before).max() <= 1e-14:
+            return points, near * intervals(points)[0]
+    raise ArithmeticError(f"no fixed point for {neurons} neurons and radius {radius} in {most} iterations")
 
 
 RADII = (0.15, 0.2, 0.3, 0.5, 1.0, 1.5)

@@ -13,10 +13,9 @@ from sides_by_hand import assert_sides, sides_at
 from sklearn.cluster import KMeans
 
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.papers.sofl import cells as uniform_cells
-from clusterproof.theory.papers.sofl import distortion, initialisation
 from clusterproof.theory.papers.sofl import elbow as guarded_count
 from clusterproof.theory.papers.sofl import equations_8_15 as equations_14_15
+from clusterproof.theory.papers.sofl import map_claims, theorem_1_parts
 from clusterproof.theory.papers.sofl.label_shift import ceiling
 
 
@@ -53,7 +52,7 @@ def test_the_mean_field_of_four_neurons_at_every_radius() -> None:
     np.testing.assert_allclose(found.terms["wider"], errors[1:], rtol=1e-9, atol=1e-18)
     assert_sides(sides_at("sofl/mean-field-fixed-point", one, line="zero"), [(middles, middles)])
     with pytest.raises(ArithmeticError, match="in 3 iterations"):
-        uniform_cells.mean_field_fixed_point(4, 1.5, most=3)
+        theorem_1_parts.mean_field_fixed_point(4, 1.5, most=3)
 
 
 def points_at(*rows: Sequence[int]) -> list[tuple[Fraction, ...]]:
@@ -90,7 +89,7 @@ def test_the_half_steps_14_and_15_in_loops(seed: int) -> None:
 
 @pytest.mark.parametrize("rate", [Fraction(1), Fraction(1, 2)])
 def test_the_distortion_before_and_after_an_update(rate: Fraction) -> None:
-    found, draws = distortion.mean_square_distortion_nearest(np.random.default_rng(3), 3, rate), []
+    found, draws = map_claims.mean_square_distortion_nearest(np.random.default_rng(3), 3, rate), []
     stream = np.random.default_rng(3)
     samples, neurons = (points_at(*stream.integers(1, 10, (n, 2)).tolist()) for n in (6, 3))
     for _ in range(2):
@@ -141,7 +140,7 @@ def test_the_runs_in_which_the_guard_counts_wrongly(plant: Any) -> None:
 def test_clusters_of_the_same_updates_from_two_starts() -> None:
     stream = np.random.default_rng(2)
     middles, noise = stream.standard_normal((4, 30)), stream.standard_normal((20, 30))
-    data = initialisation.updates_of_clients(np.random.default_rng(2))
+    data = map_claims.updates_of_clients(np.random.default_rng(2))
     np.testing.assert_allclose(data, [middles[i // 5] + noise[i] / 2 for i in range(20)])
     stream = np.random.default_rng(3)
     neurons = stream.random((36, 30)) * 2 - 1
@@ -160,11 +159,11 @@ def test_clusters_of_the_same_updates_from_two_starts() -> None:
         neurons += 0.5 / late * np.exp(-apart * late**2 / 2)[:, None] * (x - neurons)
     points = neurons[[winner(x) for x in data]]
     labels = KMeans(4, n_init=10, random_state=int(stream.integers(2**31))).fit(points).labels_
-    assert not initialisation.differ(initialisation.by_map(data, np.random.default_rng(3)), labels)
+    assert not map_claims.differ(map_claims.by_map(data, np.random.default_rng(3)), labels)
     for seed in range(20):
         start = int(np.random.default_rng(seed).integers(2**31))
         labels = KMeans(4, init="random", n_init=1, random_state=start).fit(data).labels_
-        assert initialisation.by_k_means(data, np.random.default_rng(seed)).tolist() == labels.tolist()
+        assert map_claims.by_k_means(data, np.random.default_rng(seed)).tolist() == labels.tolist()
 
 
 def test_which_pairs_of_starts_are_counted(plant: Any) -> None:
@@ -180,10 +179,10 @@ def test_which_pairs_of_starts_are_counted(plant: Any) -> None:
         )
 
     for name in ("by_map", "by_k_means"):
-        plant(initialisation, name, scripted)
-    found = initialisation.initialisation(np.random.default_rng(0), 4)
+        plant(map_claims, name, scripted)
+    found = map_claims.initialisation(np.random.default_rng(0), 4)
     assert (found.events.tolist(), found.allowed) == ([True, False, True, False], 0.1)
-    found = initialisation.initialisation_of_k_means(np.random.default_rng(0), 4)
+    found = map_claims.initialisation_of_k_means(np.random.default_rng(0), 4)
     assert (found.events.tolist(), found.allowed) == ([False, True, False, True], 0.6)
     assert all((x == y).all() for x, y in zip(seen[::2], seen[1::2], strict=True))
     assert (seen[0] != seen[2]).all()

@@ -15,12 +15,11 @@ from clusterproof.checker.claims import Excluded, Q, Sides, Z, among, at_most, c
 from clusterproof.checker.claims.ranges import integers, reals
 from clusterproof.checker.claims.space import Replicates, Stream
 from clusterproof.theory.exact.prescribed_samples import Table, play
-from clusterproof.theory.exact.recorded_run import record
 from clusterproof.theory.exact.scalar_clusters import carried, exact_path, has_positive_probability
 from clusterproof.theory.exact.two_point_law import TwoPointLaw, binomial_upper_tail
 from clusterproof.theory.papers.cfl_mgd.appendix.a1_to_a9 import ScalarRun, around_a_center, total
 from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import CONSTANT
-from clusterproof.theory.papers.cfl_mgd.appendix.tasks import NoisyTask, basin_models, suppose_units
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import NoisyTask, basin_models, record, suppose_units
 
 LEVEL = 0.1
 """lambda_2 = lambda_4 on random runs."""

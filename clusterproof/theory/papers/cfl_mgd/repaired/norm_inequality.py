@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 from typing import Annotated
 
 import numpy as np
@@ -18,7 +19,28 @@ from clusterproof.theory.bounds.norm_inequality import (
     second_form,
 )
 from clusterproof.theory.bounds.rows import gamma, gradient_cumulant
-from clusterproof.theory.exact.quadrature import gaussian_nodes
+
+
+@lru_cache(maxsize=8)
+def gaussian_nodes(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return nodes and weights with E f(z) = weights @ f(nodes) for z ~ N(0, 1) and polynomials f.
+
+    Parameters
+    ----------
+    count
+        Number of nodes; exact up to degree 2 ``count`` - 1.
+
+    Returns
+    -------
+    tuple
+        Two arrays (count,), which are cached: do not modify them.
+    """
+    nodes, weights = np.polynomial.hermite_e.hermegauss(count)
+    weights = weights / math.sqrt(2 * math.pi)
+    nodes.setflags(write=False)
+    weights.setflags(write=False)
+    return nodes, weights
+
 
 Dimension = Annotated[int, choice(1, 2, 10, 100)]
 Rows = Annotated[int, choice(1, 5, 1000)]

@@ -15,11 +15,10 @@ from sides_by_hand import assert_sides, sides_with
 from clusterproof.algorithms import CFLMGD
 from clusterproof.checker.claims import Sides
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.exact.recorded_run import record
 from clusterproof.theory.papers.cfl_mgd.appendix.a3_to_a14 import false_members, own_clients
 from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import displacement
 from clusterproof.theory.papers.cfl_mgd.appendix.a26_to_a34 import momentum_on_regressions
-from clusterproof.theory.papers.cfl_mgd.appendix.tasks import basin_models, simulate_round
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import basin_models, record, simulate_round
 from clusterproof.theory.papers.cfl_mgd.lemma_1 import crowd
 
 OPTIMA = np.array([[0.9, 0.1], [-0.5, 0.7], [-0.3, -0.8]])
