@@ -1,6 +1,6 @@
 """Functions that are known at finitely many points, in fractions: a counterexample, or a witness.
 
-If the triplets fulfil the conditions of the class, there is a member of the class through them.
+If the triplets satisfy the conditions of the class, some member of the class has these triplets.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from clusterproof.checker.kernel.worlds import Oracle, Point, World
 
 
 class NotListed(Refused):
-    """A function that is known at some points is asked for another one."""
+    """Raised if a function is requested at a point at which it is not known."""
 
 
 class Listed(World):
-    """Members that are known by their triplets in coordinates.
+    """Members of classes that are given by their triplets, in coordinates.
 
     Parameters
     ----------
     groups, reach
-        As of ``World``.
+        As in ``World``.
     code
-        ``start``, ``solution``, ``minimum``, ``further`` and ``triplets``, a list for each oracle.
+        ``start``, ``solution``, ``minimum``, ``further`` and ``triplets``, with one list of triplets for each oracle.
 
     Raises
     ------
     Refused
-        If no member has the triplets, the solution is none, or the start is too far away.
+        If no member has the triplets, if the solution is not one, or if the start is too far away.
     """
 
     def __init__(self, groups: Sequence[tuple[int, Class]], reach: Any, code: Any) -> None:
@@ -72,7 +72,7 @@ class Listed(World):
         return Point(self, {place: entry for place, entry in entries.items() if entry})
 
     def _require_solution(self) -> None:
-        """Require that the subgradients at the solution sum to zero, with the minimum as value."""
+        """Require that the subgradients at the solution sum to zero, and that the value there is the minimum."""
         first = self.definitions[0]
         if isinstance(first, FunctionClass) and not first.convex:
             if self.solution is not None:
@@ -92,7 +92,7 @@ class Listed(World):
             raise Refused(f"the start is more than {self.reach} from the solution")
 
     def inner(self, left: Point, right: Point) -> Fraction:
-        """Return the sum of the products of the coordinates."""
+        """Return the inner product of the coordinates."""
         total = Fraction(0)
         for i, a in left.terms.items():
             b = right.terms.get(i, 0)
@@ -112,7 +112,7 @@ class Listed(World):
 
 
 class Tabled(Oracle):
-    """A member that is known at its triplets."""
+    """A member of a class that is known at its triplets."""
 
     def __init__(self, definition: Class, triplets: list[Triplet]) -> None:
         super().__init__(definition)
@@ -126,11 +126,11 @@ class Tabled(Oracle):
         raise NotListed("the function is not listed at a point where it is asked for")
 
     def at(self, point: Point) -> Triplet:
-        """Find the first triplet there."""
+        """Return the first triplet at the point."""
         return self._first(lambda triplet: triplet[0].key == point.key)
 
     def implicit(self, point: Point, step: Fraction | None) -> Triplet:
-        """Find the first triplet that fulfils the equation."""
+        """Return the first triplet that satisfies the equation."""
         if step is None:
             return self._first(lambda triplet: (triplet[1] + point).key == ())
         return self._first(lambda triplet: (triplet[0] + triplet[1] * step - point).key == ())

@@ -1,10 +1,10 @@
 """Loops with invariants, and values with known facts: ``iterate`` and ``known``.
 
-On numbers ``iterate`` is a loop, and the rule *potential* looks at its invariant in every round. Where the
-number of rounds is a symbol, the loop leads to unknown symbols, and the invariant is supposed to hold for them. The
-loop leaves two goals, which the rule must show. The start satisfies the invariant after 0 rounds. If a state
-satisfies it after n rounds, n at most rounds - 1, then the next state satisfies it after n + 1 rounds. Nothing that
-is supposed, decided or divided by within a round is known outside of it.
+On numbers, ``iterate`` is a loop, and the rule *potential* evaluates its invariant in every round. If the number of
+rounds is a symbol, the loop returns unknown symbols, and the invariant is supposed to hold for them. The rule must then
+show two goals. The start satisfies the invariant after 0 rounds. If a state satisfies it after n rounds, with n at most
+rounds - 1, then the next state satisfies it after n + 1 rounds. What a round supposes, decides or divides by is not
+known outside the round.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from clusterproof.checker.kernel.vocabulary import Least, facts_of
 from clusterproof.checker.kernel.worlds import Form, Point
 
 State = TypeVar("State")
-"""A number or point, or a tuple or frozen record of such."""
+"""A number or point, or a tuple or frozen record of numbers and points."""
 _KINDS = {int: "x", Fraction: "x", Quotient: "x", Point: "p", Form: "v"}
-"""The letter by which a form of state names a number, a point, or a number that depends on f."""
+"""Letters for a number, a point, and a number that depends on f, as in ``_form``."""
 
 
 @dataclass(frozen=True)
 class Goal:
-    """Facts to show where others are known, divisors by which values exist, what holds of functions; and its name."""
+    """Facts to show, with known facts, divisors, required facts, and conditions on functions; and a name."""
 
     name: str
     shown: Sequence[Fact]
@@ -45,7 +45,7 @@ class Goal:
 
 @dataclass(frozen=True)
 class Looked:
-    """A comparison of an invariant, by its place, after some rounds: it holds if the slack is at least 0."""
+    """A comparison of an invariant after some rounds, with its index; it holds if the slack is at least 0."""
 
     rounds: int
     place: int
@@ -57,7 +57,7 @@ _LOOKING: ContextVar[list[Looked] | None] = ContextVar("what invariants say on n
 
 @contextmanager
 def looking_at_invariants() -> Iterator[list[Looked]]:
-    """Yield a list, to which loops on numbers add what their invariants say of the start and after every round."""
+    """Yield a list, to which loops on numbers add the comparisons of their invariants in every round."""
     found: list[Looked] = []
     token = _LOOKING.set(found)
     try:
@@ -67,11 +67,11 @@ def looking_at_invariants() -> Iterator[list[Looked]]:
 
 
 def _look(invariant: Callable[..., Any] | None, state: Any, rounds: int) -> None:
-    """Add the invariant of a state, where somebody looks. Nothing changes, and its own loops are not seen."""
+    """Add the comparisons of an invariant, if requested. Nothing changes, and loops inside it add nothing."""
     found = _LOOKING.get()
     if found is None or invariant is None:
         return
-    _form(state)  # no list and no generator, which the invariant might use up
+    _form(state)  # rejects lists and generators, which the invariant might use up
     token = _LOOKING.set(None)
     try:
         with running().undecided():
@@ -93,15 +93,16 @@ def iterate(
     Parameters
     ----------
     step
-        Takes the state, and the round's entry if ``rounds`` is a sequence; returns the next state.
+        Function of the state and, if ``rounds`` is a sequence, of the round's entry. It returns the next state.
     start
-        The first state; for a proof a number or a point, or a tuple or record of such.
+        The first state. For a proof: a number or a point, or a tuple or record of numbers and points.
     rounds
-        Number of rounds, or a list or tuple with an entry for each.
+        Number of rounds, or a list or tuple with one entry per round.
     invariant
-        For a proof for every number of rounds: takes a state and the number of rounds that led to it, and returns a
-        comparison, or a tuple of them, such as ``(state >= 0, state <= rounds)``. The proof shows it for the start, and
-        for the next state of every round. An invariant that fails in some round of an instance is violated.
+        For a proof about every number of rounds: function of a state and the number of rounds that led to it. It
+        returns a comparison, or a tuple of comparisons, such as ``(state >= 0, state <= rounds)``. The proof shows them
+        for the start, and for the next state of every round. If they fail in a round of an instance, the potential is
+        violated.
     """
     if type(rounds) in (list, tuple) or not isinstance(rounds, Abstract):
         entries: Iterable[tuple[Any, ...]] = (
@@ -125,7 +126,7 @@ def iterate(
 
 
 def _after(loop: _Loop, rounds: Any) -> Any:
-    """Return symbols for the state after some rounds, and leave the goals behind."""
+    """Return symbols for the state after some rounds, and add the goals."""
     record, entries = running(), rounds if type(rounds) is Many else None
     count = rounds if entries is None else entries.length
     if type(count) is not Quotient or (entries is None and not count.is_whole()):
@@ -153,15 +154,15 @@ def _after(loop: _Loop, rounds: Any) -> Any:
 
 
 def known(make: Callable[[], State], says: Callable[[State], Any]) -> State:
-    """Return a value about which a proof knows only what its author says.
+    """Return a value about which a proof knows only the facts that its author states.
 
     Parameters
     ----------
     make
-        Returns it: a number, or a tuple or frozen record of numbers.
+        Function that returns the value: a number, or a tuple or frozen record of numbers.
     says
-        Of a proof, and not looked at elsewhere: takes the value, and returns a comparison, or a tuple of them, which
-        the proof shows on every branch that leads to the value.
+        Function of the value that returns a comparison, or a tuple of comparisons. A proof shows them on every branch
+        that leads to the value. Outside a proof, it is not called.
     """
     if not proving():
         return make()
@@ -184,10 +185,10 @@ def known(make: Callable[[], State], says: Callable[[State], Any]) -> State:
 
 
 def aim_at(name: str, shown: Callable[[], list[Fact]]) -> None:
-    """Leave behind, under a name, the goal to show facts, on every path through the branches that they take.
+    """Add a named goal: the facts hold on every path through the branches taken.
 
-    What is supposed, decided, required, divided by, taken for a state or asked of functions on the way is given up: it
-    is shown of the goal, and no part of the goal is kept.
+    What the evaluation supposes, decides, requires, divides by, uses as a state or requests of functions is then
+    removed again. The goal has shown it, and nothing else refers to it.
     """
     record = running()
     before, decisions, asked = record.now, record.decisions, record.asked
@@ -217,7 +218,7 @@ class _Loop:
     invariant: Callable[[Any, Any], Any]
 
     def says(self, state: Any, passed: Any) -> list[Fact]:
-        """Return the facts that the invariant is of a state."""
+        """Return the facts that the invariant states about a state."""
         record = running()
         before, goals = record.now, len(record.goals)
         try:
@@ -244,7 +245,7 @@ class _Loop:
         return facts
 
     def unknown(self, passed: Any) -> Any:
-        """Return symbols for a state that satisfies the invariant; a symbol that an equation determines is replaced."""
+        """Return symbols for a state that satisfies the invariant; replace the symbols that an equation determines."""
         record, form = running(), _form(self.start)
         leaves = [_free(kind) for kind in form if kind in "xpv"]
         state, branches = like(self.start, iter(leaves)), len(record.now.path)
@@ -260,7 +261,7 @@ class _Loop:
 
 
 def solved(fact: Fact) -> tuple[int, Quotient] | None:
-    """Return the last symbol that an equation names, by its place, and what it is; None if that is no polynomial."""
+    """Return the last symbol of an equation, by its index, and its value; None if this value is not a polynomial."""
     if type(fact.slack) is not Quotient:
         return None
     top, width = fact.slack.top, fact.slack.width
@@ -271,14 +272,14 @@ def solved(fact: Fact) -> tuple[int, Quotient] | None:
 
 
 def _free(kind: str) -> Any:
-    """Return a symbol, a point or a number that depends on f, free of any condition; its kind is as of ``_form``."""
+    """Return a symbol, a point or a number that depends on f, free of conditions; ``kind`` is as in ``_form``."""
     if kind == "x":
         return running().fresh()
     return running().world.point() if kind == "p" else running().world.value()
 
 
 def _form(state: Any) -> str:
-    """Return how a state is made of numbers and points, as letters of ``_KINDS`` and brackets."""
+    """Return how a state consists of numbers and points, as letters of ``_KINDS`` and brackets."""
     spend(1)
     if type(state) in _KINDS:
         return _KINDS[type(state)]
@@ -291,7 +292,7 @@ def _form(state: Any) -> str:
 
 
 def like(state: Any, leaves: Iterator[Any]) -> Any:
-    """Return a state of the same form of other numbers."""
+    """Return a state of the same form, with other numbers and points."""
     if type(state) is tuple:
         return tuple(like(part, leaves) for part in state)
     if isinstance(state, Record):

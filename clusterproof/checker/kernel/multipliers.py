@@ -1,4 +1,4 @@
-"""Multipliers that are quotients of symbols: what they must be, so that a number is at least 0 on a box."""
+"""Multipliers that are quotients of symbols, and when they prove that a number is at least 0 on a box."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from clusterproof.checker.kernel.worlds import Form
 
 @dataclass(frozen=True)
 class Need:
-    """What must be shown: that one of several numbers is at least 0, given conditions, at the values in a box.
+    """What must be shown: one of several numbers is at least 0, given conditions, at all values in a box.
 
     Attributes
     ----------
@@ -29,13 +29,15 @@ class Need:
     vectors
         Number of free vectors.
     boxes
-        Boxes. Each holds those before it, and the first holds every value: a sign may be shown on any.
+        Boxes. Each of them contains the boxes before it, and the first contains every value. A sign may be shown on any
+        box.
     facts
-        Hypotheses on the symbols.
+        Hypotheses about the symbols.
     name
-        Of the fact that it is of: of a loop's comparison, such as ``round 2``, or the place of an entry of the line.
+        Name of the fact to show: a comparison of a loop, such as ``round 2``, or an entry of the line, such as ``line
+        0``.
     instance
-        The symbols, and the choices, that the quantities are.
+        Values of the quantities: symbols and choices.
     """
 
     slacks: tuple[Any, ...]
@@ -53,7 +55,7 @@ class Need:
         return len(self.boxes[0])
 
     def sign(self, p: Polynomial) -> int:
-        """Return 1 or -1 if a polynomial is shown to be positive or negative, else 0."""
+        """Return 1 or -1 if a polynomial is shown to be positive or negative, otherwise 0."""
         return next(filter(None, (sign_of(p, box, self.facts) for box in self.boxes)), 0)
 
     def is_nonnegative(self, p: Polynomial) -> bool:
@@ -66,7 +68,7 @@ class Need:
         Raises
         ------
         Refused
-            If it is not shown.
+            If the fact is not shown.
         """
         sign = self.sign(fact.slack.bottom)
         top = fact.slack.top if sign == 1 else -fact.slack.top
@@ -75,12 +77,12 @@ class Need:
             raise Refused("it is not shown of the symbols what the class, a step or an invariant takes")
 
     def quotient(self, code: Any) -> Quotient:
-        """Return a multiplier by its number, or by the terms of its top and bottom; its bottom is positive.
+        """Return a multiplier, given as a number or by the terms of its numerator and denominator.
 
         Raises
         ------
         Refused
-            If that is not shown.
+            If the denominator is not shown to be positive.
         """
         if type(code) is not tuple:
             return Quotient(constant(code, self.width), constant(1, self.width), self.width)
@@ -96,32 +98,33 @@ def require_multipliers(need: Need, proof: Mapping[str, Any]) -> None:
     Parameters
     ----------
     need
-        What they must prove.
+        The need that they must prove.
     proof
-        ``multipliers`` by the names of conditions; ``weights`` of a least; ``squares``, each a hypothesis on symbols by
-        its place, a factor and a direction; ``order`` in which vectors are eliminated. Factors are quotients.
+        ``multipliers`` by the names of conditions; ``weights`` of a least; ``squares``, each with the index of a
+        hypothesis about symbols, a factor and a direction; and the ``order`` in which vectors are eliminated. Factors
+        are quotients.
 
     Raises
     ------
     Refused
-        If they do not.
+        If they do not prove it.
     """
     if not _is_positive_semidefinite(remaining(need, proof), need):
         raise Refused("the remaining form is not shown to be positive semidefinite")
 
 
 def remaining(need: Need, proof: Mapping[str, Any]) -> dict[tuple[int, int], Quotient]:
-    """Return the entries, on and above the diagonal, of the form that a slack is beside multiples of conditions.
+    """Return what remains of a slack after subtracting multiples of conditions: a form, by entries (row <= column).
 
     Parameters
     ----------
     need, proof
-        As of ``require_multipliers``; rows are in the proof's order.
+        As for ``require_multipliers``; the rows are in the proof's order.
 
     Raises
     ------
     Refused
-        If function values do not cancel, or a multiplier may be negative.
+        If function values do not cancel, or if a multiplier may be negative.
     """
     weights = [need.quotient(code) for code in proof.get("weights", [1])]
     total = sum(weights, start=need.quotient(-1))
@@ -157,7 +160,7 @@ def _add(total: dict[Any, Any], terms: Mapping[Any, Any], factor: Quotient) -> N
 
 
 def _add_square(total: dict[Any, Any], need: Need, square: Mapping[str, Any]) -> None:
-    """Subtract what is nonnegative: a factor times a hypothesis on symbols times the square of a direction."""
+    """Subtract a nonnegative term: a factor times a hypothesis about symbols times the square of a direction."""
     place, factor = square["hypothesis"], need.quotient(square["factor"])
     if place >= len(need.facts) or not need.is_nonnegative(factor.top):
         raise Refused("a square is of a hypothesis, and its factor is shown to be nonnegative")
@@ -167,12 +170,12 @@ def _add_square(total: dict[Any, Any], need: Need, square: Mapping[str, Any]) ->
 
 
 def cleared(entries: Mapping[tuple[int, int], Quotient], need: Need) -> list[list[Polynomial]]:
-    """Return a symmetric matrix of quotients times its common denominator, which has one sign.
+    """Return a symmetric matrix of quotients times the absolute value of its common denominator.
 
     Raises
     ------
     Refused
-        If that sign is not shown.
+        If the sign of the denominator is not shown.
     """
     common = constant(1, need.width)
     for entry in entries.values():
@@ -193,7 +196,7 @@ def cleared(entries: Mapping[tuple[int, int], Quotient], need: Need) -> list[lis
 def _is_positive_semidefinite(entries: Mapping[tuple[int, int], Quotient], need: Need) -> bool:
     """Return whether a symmetric matrix is shown to be positive semidefinite, by elimination without fractions.
 
-    It is block by block: a row that is 0 elsewhere is not multiplied by the pivots of others.
+    The elimination works block by block: a row that is 0 outside its block is not multiplied by pivots of other blocks.
     """
     rest = cleared(entries, need)
     waiting = [(list(range(len(rest))), constant(1, need.width))]
@@ -209,7 +212,7 @@ def _is_positive_semidefinite(entries: Mapping[tuple[int, int], Quotient], need:
 
 
 def blocks(matrix: Sequence[Sequence[Polynomial]], rows: Sequence[int]) -> list[list[int]]:
-    """Return the rows in groups, each in their order, between which a symmetric matrix is 0."""
+    """Return the rows in groups, each in its order; between two groups, the symmetric matrix is 0."""
     found, left = [], list(rows)
     while left:
         block, more = set[int](), {left[0]}
@@ -223,7 +226,7 @@ def blocks(matrix: Sequence[Sequence[Polynomial]], rows: Sequence[int]) -> list[
 
 
 def eliminate(matrix: list[list[Polynomial]], first: int, others: Sequence[int], last: Polynomial) -> None:
-    """Eliminate a row from others, where ``last`` is the pivot before (Bareiss)."""
+    """Eliminate a row from the others; ``last`` is the previous pivot (Bareiss)."""
     pivot = matrix[first][first]
     for place, i in enumerate(others):
         for j in others[place:]:

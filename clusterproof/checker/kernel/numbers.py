@@ -1,7 +1,7 @@
-"""Exact numbers, and the operators of the language: nothing else is added, compared or divided in a proof.
+"""Exact numbers, and the operators of the language. A proof uses no other addition, comparison or division.
 
-A number is one of Python's ``int`` and ``Fraction``, by its very type: a NumPy integer wraps, a float rounds, and a
-subclass may compare as it likes. Every operation costs fuel by the length of its numbers.
+A number has exactly Python's type ``int`` or ``Fraction``: a NumPy integer wraps, a float rounds, and a subclass may
+define other comparisons. Every operation costs fuel, in proportion to the length of its numbers.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Any
 from clusterproof.checker.kernel.evaluation import Refused, changed, made, spend
 
 LARGEST = 1 << 20
-"""Bits of the largest power."""
+"""Number of bits of the largest power."""
 
 
 class Abstract:
-    """A symbol, or a quantity that depends on a function of a class: it has no equal and no place in a set.
+    """A symbol, or a quantity that depends on a function of a class. It cannot be compared by == or used as a key.
 
-    A function of the language therefore computes with it by the same operations, in the same order, as with a number:
-    what it returns is its formula.
+    A function of the language therefore performs the same operations, in the same order, with it as with a number. The
+    value that the function returns is its own formula.
     """
 
     def __eq__(self, other: object) -> bool:
@@ -33,15 +33,15 @@ class Abstract:
         raise Refused("an equation of values that are no numbers")
 
     def differs(self) -> bool:
-        """Refuse: that a symbol is not 0 is no hypothesis."""
+        """Raise an error, because "a symbol is not 0" is no hypothesis."""
         raise Refused("!= of symbols is no hypothesis: state <, <=, == or their like")
 
     def exact(self) -> int | Fraction:
-        """Refuse: a symbol has no value. Numbers that know their formula, for an export, have one."""
+        """Raise an error, because a symbol has no value; in an export, numbers that know their formula have one."""
         raise Refused("a symbol stands where a number must be, such as a number of rounds")
 
     def __abs__(self) -> Any:
-        """Refuse: it is no formula."""
+        """Raise an error, because the result has no formula."""
         raise Refused("an absolute value of what depends on a function of a class: compare squares")
 
     def __bool__(self) -> bool:
@@ -49,12 +49,12 @@ class Abstract:
 
 
 def number(value: Any) -> int | Fraction:
-    """Return an exact number, a truth value as 0 or 1.
+    """Return an exact number; a truth value becomes 0 or 1.
 
     Raises
     ------
     Refused
-        If it is anything else.
+        If the value has another type.
     """
     if type(value) is int or type(value) is bool:
         return int(value)
@@ -66,7 +66,7 @@ def number(value: Any) -> int | Fraction:
 
 
 def read(code: Any) -> int | Fraction:
-    """Read a number that evidence writes: an int, or a text such as ``"-3/4"``."""
+    """Read a number of evidence: an int, or a text such as ``"-3/4"``."""
     if type(code) is int:
         return code
     if type(code) is str and re.fullmatch(r"-?[0-9]+(/[0-9]+)?", code, re.ASCII):
@@ -75,14 +75,14 @@ def read(code: Any) -> int | Fraction:
 
 
 def write(value: Any) -> Any:
-    """Write a number such that ``read`` reads it, and other values of a choice as they are."""
+    """Write a number so that ``read`` can read it; return other values of a choice unchanged."""
     if type(value) is Fraction:
         return int(value) if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
     return value
 
 
 def whole(value: Any) -> int:
-    """Return an int, and refuse everything else."""
+    """Return an int; reject everything else."""
     exact = number(value)
     if type(exact) is not int:
         raise Refused(f"{exact} must be an int")
@@ -90,7 +90,7 @@ def whole(value: Any) -> int:
 
 
 def integral(value: Any) -> int:
-    """Return an integer, also of a Fraction that is one: a symbol does not tell the two apart."""
+    """Return an integer, also if it is given as a Fraction, because symbols do not distinguish the two."""
     exact = number(value)
     if exact.denominator != 1:
         raise Refused(f"{exact} must be an integer")
@@ -105,9 +105,9 @@ def words(value: Any) -> int:
 
 
 def cost_of_sum(left: Any, right: Any) -> int:
-    """Return the steps that a sum of long numbers takes: products with denominators, else their length.
+    """Return the steps that a sum of long numbers takes: products with denominators, otherwise their length.
 
-    That of symbols is counted where it is made.
+    The steps of a sum of symbols are counted where it is computed.
     """
     if isinstance(left, Abstract) or isinstance(right, Abstract) or not left or not right:
         return 0
@@ -135,7 +135,7 @@ _sum, product, subtract = _exact(operator.add), _exact(operator.mul), _exact(ope
 
 
 def add(left: Any, right: Any) -> Any:
-    """``left + right``, of numbers, of two lists or of two tuples."""
+    """Return ``left + right`` for numbers, two lists or two tuples."""
     if type(left) is type(right) and type(left) in (list, tuple):
         spend(1 + len(left) + len(right))
         return made(left + right)
@@ -143,7 +143,7 @@ def add(left: Any, right: Any) -> Any:
 
 
 def add_in_place(left: Any, right: Any) -> Any:
-    """``left += right``, which makes a list longer in place."""
+    """Return ``left += right``; a list is extended in place."""
     if type(left) is list and type(right) in (list, tuple):
         spend(1 + len(right))
         changed(left).extend(right)
@@ -152,7 +152,7 @@ def add_in_place(left: Any, right: Any) -> Any:
 
 
 def multiply(left: Any, right: Any) -> Any:
-    """``left * right``, of numbers, or of a list or tuple and an int."""
+    """Return ``left * right`` for numbers, or for a list or tuple and an int."""
     if type(left) in (list, tuple) or type(right) in (list, tuple):
         several, times = (left, right) if type(left) in (list, tuple) else (right, left)
         spend(1 + len(several) * max(0, whole(times)))
@@ -161,14 +161,14 @@ def multiply(left: Any, right: Any) -> Any:
 
 
 def divide(left: Any, right: Any) -> Any:
-    """``left / right``: two ints give a fraction."""
+    """Return ``left / right``; two ints give a fraction."""
     left, right = _operand(left), _operand(right)
     spend((1 + words(left)) * (1 + words(right)))
     return Fraction(left, right) if type(left) is type(right) is int else left / right
 
 
 def divide_whole(left: Any, right: Any) -> Any:
-    """``left // right``, of numbers, or of a symbol by a number."""
+    """Return ``left // right`` for numbers, or for a symbol and a number."""
     if isinstance(left, Abstract) and hasattr(left, "is_whole"):
         return left // number(right)  # type: ignore[operator]  # that symbol has it
     spend((1 + words(number(left))) * (1 + words(number(right))))
@@ -176,13 +176,13 @@ def divide_whole(left: Any, right: Any) -> Any:
 
 
 def remainder(left: Any, right: Any) -> Any:
-    """``left % right``, of numbers; text is not formatted."""
+    """Return ``left % right`` for numbers; texts are not formatted."""
     spend((1 + words(number(left))) * (1 + words(number(right))))
     return number(left) % number(right)
 
 
 def power(base: Any, exponent: Any) -> Any:
-    """``base ** exponent``, of a whole exponent; a negative one of an int gives a fraction."""
+    """Return ``base ** exponent`` for a whole exponent; an int with a negative exponent gives a fraction."""
     try:
         n = whole(exponent)
     except Refused:
@@ -203,26 +203,26 @@ def power(base: Any, exponent: Any) -> Any:
 
 
 def inner(left: Any, right: Any) -> Any:
-    """``left @ right``, the inner product of points."""
+    """Return ``left @ right``, the inner product of points."""
     if not isinstance(left, Abstract) or not isinstance(right, Abstract):
         raise Refused("@ is the inner product of two points of functions of a class")
     return left @ right  # type: ignore[operator]  # points have it, other symbols refuse
 
 
 def negative(value: Any) -> Any:
-    """``-value``."""
+    """Return ``-value``."""
     spend(1 + words(value))
     return -_operand(value)
 
 
 def absolute(value: Any, /) -> Any:
-    """``abs(value)``, of a number or, on both branches, of a symbol."""
+    """Return ``abs(value)`` for a number; for a symbol, on both branches."""
     spend(1 + words(value))
     return abs(value if isinstance(value, Abstract) else number(value))
 
 
 def fraction(numerator: Any = 0, denominator: Any = None) -> Any:
-    """``Fraction(numerator, denominator)``, or of a text such as ``"1/3"``."""
+    """Return ``Fraction(numerator, denominator)``, or the fraction in a text such as ``"1/3"``."""
     if type(numerator) is str and denominator is None:
         return Fraction(read(numerator))
     quotient = divide(numerator, 1 if denominator is None else denominator)
@@ -240,14 +240,15 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def compare(sign: str, left: Any, right: Any) -> Any:
-    """Compare two values: a truth value, or a fact about symbols, which has none.
+    """Compare two values; return a truth value, or a fact about symbols, which has no truth value.
 
     Parameters
     ----------
     sign
         One of <, <=, >, >=, ==, !=.
     left, right
-        Numbers or symbols; also lists or tuples, entry by entry; of == and != also texts, None and records.
+        Numbers or symbols, or lists or tuples of them, compared entry by entry. With == and !=, also texts, None and
+        records.
     """
     spend(1)
     if isinstance(left, Abstract) or isinstance(right, Abstract):
@@ -274,7 +275,7 @@ def same(left: Any, right: Any) -> bool:
     if type(left) is type(right) and fields[0] is not None:
         return same(*fields)
     if isinstance(left, Abstract) or isinstance(right, Abstract):
-        return bool(left == right)  # refuses
+        return bool(left == right)  # raises an error
     plain = (int, bool, Fraction, str, type(None), list, tuple)
     for value in (left, right):
         if type(value) not in plain and not hasattr(value, "_values"):
@@ -283,9 +284,9 @@ def same(left: Any, right: Any) -> bool:
 
 
 def key(value: Any) -> Any:
-    """Return what may be a key of a dictionary: a short number, a text, None, or a tuple of such.
+    """Return a possible key of a dictionary: a short number, a text, None, or a tuple of such keys.
 
-    Longer numbers may have the same hash in any number, and a dictionary of these takes more steps than it counts.
+    Any number of longer numbers may have the same hash. A dictionary of them would take more steps than it counts.
     """
     if type(value) is tuple:
         spend(len(value))

@@ -1,4 +1,4 @@
-"""What the compiler calls in the place of loops, attributes, subscripts and operators: each counts its steps."""
+"""Functions that compiled code calls in place of loops, attributes, subscripts and operators; each counts its steps."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from clusterproof.checker.kernel.sentences import text
 
 
 def step(more: int) -> bool:
-    """Count a step, and more of long code; true, so that it may stand before an ``and``."""
+    """Count a step, and ``more`` steps for long code; return True, so that the call can precede an ``and``."""
     spend(1 + more)
     return True
 
 
 def each(several: Any, more: int = 0) -> Iterator[Any]:
-    """Return the entries of a list or its like. Each costs a step, and more where code repeats for it."""
+    """Return the entries of an iterable; each entry costs a step, and ``more`` steps for the code that it repeats."""
     spend(8)
     if type(several) not in _REPEATED:
         raise Refused(f"{type(several).__name__} is not repeated over in the language")
@@ -45,16 +45,16 @@ _REPEATED = (str, list, tuple, dict, range, GeneratorType, MappingProxyType, *_V
 
 
 def listed(several: Any) -> list[Any]:
-    """Return the entries, to be unpacked."""
+    """Return the entries as a list."""
     return made(list(each(several)))  # type: ignore[no-any-return]  # what it is given
 
 
 Shape = tuple[Any, ...]
-"""Of what is unpacked into several targets, for each None, or the shape of these if they are several again."""
+"""Shape of the targets of an unpacking: for each target None, or the shape of its own targets."""
 
 
 def unpacked(several: Any, shape: Shape) -> tuple[Any, ...]:
-    """Return the entries that are unpacked into as many targets."""
+    """Return the entries, one for each of the targets."""
     spend(1 + len(several) if type(several) in (tuple, list) else 0)
     entries = tuple(several if type(several) in (tuple, list) else each(several))
     if len(entries) != len(shape):
@@ -66,17 +66,17 @@ def unpacked(several: Any, shape: Shape) -> tuple[Any, ...]:
 
 
 def each_unpacked(several: Any, more: int, shape: Shape) -> Iterator[Any]:
-    """Return the entries as ``each`` does, each of them unpacked."""
+    """Return the entries as ``each`` does; unpack each of them."""
     return (unpacked(entry, shape) for entry in each(several, more))
 
 
 def dictionary(*parts: Any) -> dict[Any, Any]:
-    """``{key: value, **others}``, of keys and values in turn; the key of others is a function.
+    """Return ``{key: value, **others}``, given keys and values in turn; the key of others is a function.
 
     Raises
     ------
     Refused
-        If a key is written twice: a reader may see the first, and Python takes the last.
+        If a key is written twice, because a reader may see the first one while Python takes the last one.
     """
     found: dict[Any, Any] = {}
     written = set()
@@ -93,7 +93,7 @@ def dictionary(*parts: Any) -> dict[Any, Any]:
 
 
 def chain(left: Any, signs: Sequence[str], *later: Callable[[], Any]) -> Any:
-    """``a < b <= c``: of each fact about symbols but the last both branches are followed."""
+    """Return ``a < b <= c``; at each fact about symbols except the last, both branches are followed."""
     for sign, make in zip(signs[:-1], later[:-1], strict=True):
         right = make()
         if not compare_all(sign, left, right):
@@ -103,7 +103,7 @@ def chain(left: Any, signs: Sequence[str], *later: Callable[[], Any]) -> Any:
 
 
 def compare_all(sign: str, left: Any, right: Any) -> Any:
-    """Compare two values by any of Python's signs."""
+    """Compare two values with any of Python's signs."""
     if sign in ("is", "is not"):  # with None
         return (left is None) == (sign == "is")
     if sign in ("in", "not in"):
@@ -112,7 +112,7 @@ def compare_all(sign: str, left: Any, right: Any) -> Any:
 
 
 def contains(several: Any, value: Any) -> bool:
-    """``value in several``."""
+    """Return ``value in several``."""
     if type(several) is range and type(value) in (int, bool, Fraction):
         return value == value // 1 and value // 1 in several
     if type(several) in (dict, MappingProxyType, _VIEWS[0]):
@@ -128,7 +128,7 @@ def contains(several: Any, value: Any) -> bool:
 
 
 def item(several: Any, place: Any) -> Any:
-    """``several[place]``."""
+    """Return ``several[place]``."""
     spend(1)
     if type(several) in (dict, MappingProxyType):
         return several[key(place)]
@@ -142,12 +142,12 @@ def item(several: Any, place: Any) -> Any:
 
 
 def make_slice(*ends: Any) -> slice:
-    """``[first:last:step]``."""
+    """Return the slice ``[first:last:step]``."""
     return slice(*(None if end is None else whole(end) for end in ends))
 
 
 def either(left: Any, right: Any) -> Any:
-    """``left | right``, of dictionaries, or of ints."""
+    """Return ``left | right`` for dictionaries or ints."""
     if type(left) in (dict, MappingProxyType) and type(right) in (dict, MappingProxyType):
         spend(1 + len(left) + len(right))
         return made({**left, **right})
@@ -157,7 +157,7 @@ def either(left: Any, right: Any) -> Any:
 
 
 def either_in_place(left: Any, right: Any) -> Any:
-    """``left |= right``, which adds to a dictionary in place."""
+    """Return ``left |= right``; a dictionary is updated in place."""
     if type(left) is MappingProxyType:
         raise Refused("a dictionary of the module changes")
     if type(left) is dict and type(right) in (dict, MappingProxyType):
@@ -168,19 +168,19 @@ def either_in_place(left: Any, right: Any) -> Any:
 
 
 def both(left: Any, right: Any) -> Any:
-    """``left & right``, of ints."""
+    """Return ``left & right`` for ints."""
     spend(1 + words(left) + words(right))
     return left and right if type(left) is type(right) is bool else whole(left) & whole(right)
 
 
 def shifted(left: Any, right: Any) -> int:
-    """``left >> right``, of ints."""
+    """Return ``left >> right`` for ints."""
     spend(1 + words(left))
     return whole(left) >> whole(right)
 
 
 def put(value: Any, several: Any, place: Any) -> None:
-    """``several[place] = value``, of a list or a dictionary."""
+    """Assign ``several[place] = value`` in a list or a dictionary."""
     spend(1)
     if type(several) is dict:
         changed(several)[key(place)] = value
@@ -191,7 +191,7 @@ def put(value: Any, several: Any, place: Any) -> None:
 
 
 def fail() -> None:
-    """``raise``: the function has no value here."""
+    """Raise an error for ``raise``, because the function has no value here."""
     raise Refused("the function raises an error here")
 
 
@@ -239,7 +239,7 @@ def _index(values: Sequence[Any], value: Any) -> int:
 
 
 def attribute(value: Any, name: str) -> Any:
-    """``value.name``: what the kernel offers of values of its kind, and the fields and methods of records."""
+    """Return ``value.name``: an attribute that the kernel offers for this type, or a field or method of a record."""
     spend(1)
     if type(value) in METHODS:
         if name in METHODS[type(value)]:
@@ -282,4 +282,4 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "__dictionary": dictionary,
     "__step": step,
 }
-"""What the compiler calls in the place of operators, attributes, subscripts and loops."""
+"""Functions that compiled code calls in place of operators, attributes, subscripts and loops."""

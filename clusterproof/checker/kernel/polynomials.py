@@ -1,4 +1,4 @@
-"""Polynomials in symbols: integers over one denominator, each at its exponents, which are packed into one integer."""
+"""Polynomials in symbols: integer coefficients over one denominator, with exponents packed into one integer."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from typing import Any
 from clusterproof.checker.kernel.evaluation import Refused, spend
 
 BITS = 16
-"""Bits of an exponent among the packed ones. The highest is always 0, so that no sum reaches the next exponent."""
+"""Number of bits of a packed exponent. The highest bit is always 0, so a sum never reaches the next exponent."""
 LARGEST = 1 << (BITS - 2)
-"""What every exponent of a factor is below."""
+"""Upper limit that every exponent of a factor must stay below."""
 ONE = {0: 1}
-"""The numerators of the number 1."""
+"""Numerators of the polynomial 1."""
 
 
 class Polynomial(Mapping[tuple[int, ...], Fraction]):
-    """Integers over one denominator; as a mapping, coefficients by their exponents, without zeros.
+    """Integers over one denominator; as a mapping, the nonzero coefficients by their exponents.
 
     Parameters
     ----------
     numerators
-        By packed exponents, none of them 0.
+        Nonzero integers, by packed exponents.
     denominator
-        More than 0.
+        A positive integer.
     width
         Number of symbols.
     """
@@ -43,7 +43,7 @@ class Polynomial(Mapping[tuple[int, ...], Fraction]):
 
     @classmethod
     def of(cls, terms: Mapping[tuple[int, ...], int | Fraction], width: int) -> Polynomial:
-        """Return the sum of coefficients at exponents."""
+        """Return the polynomial with the given coefficients, by exponents."""
         return of_terms(terms.items(), width)
 
     def __getitem__(self, powers: tuple[int, ...]) -> Fraction:
@@ -69,13 +69,13 @@ class Polynomial(Mapping[tuple[int, ...], Fraction]):
 
     @property
     def places(self) -> set[int]:
-        """Places of the symbols that it names."""
+        """Indices of the symbols that occur in the polynomial."""
         spend(len(self) >> 3)
         used = reduce(or_, self.numerators, 0)
         return {place for place in range(self.width) if _power(used, place)}
 
     def parts(self, place: int) -> dict[int, Polynomial]:
-        """Return the polynomials without a symbol by which its powers are multiplied."""
+        """Return, for each power of a symbol, the polynomial without this symbol by which the power is multiplied."""
         spend(len(self) >> 3)
         found: dict[int, dict[int, int]] = {}
         for packed, value in self.numerators.items():
@@ -84,7 +84,7 @@ class Polynomial(Mapping[tuple[int, ...], Fraction]):
         return {power: Polynomial(each, self.denominator, self.width) for power, each in found.items()}
 
     def solved(self, place: int) -> tuple[Fraction, Polynomial] | None:
-        """Return the number c by which a symbol x is multiplied, and r, so that this is c (x - r); else None."""
+        """Write the polynomial as c (x - r), for a number c and a symbol x, and return c and r; None if impossible."""
         parts = self.parts(place)
         factor = parts.get(1)
         if factor is None or parts.keys() - {0, 1} or factor.places:
@@ -100,7 +100,7 @@ def _power(packed: int, place: int) -> int:
 
 @lru_cache
 def _mask(bit: int, width: int) -> int:
-    """Return one bit of every exponent."""
+    """Return the integer in which every packed exponent has only the given bit."""
     return sum(1 << BITS * place + bit for place in range(width))
 
 
@@ -110,7 +110,7 @@ def _words(p: Polynomial) -> int:
 
 
 def of_terms(terms: Iterable[tuple[Sequence[int], Any]], width: int) -> Polynomial:
-    """Return the sum of exponents with their coefficients."""
+    """Return the sum of terms, which are given as exponents and coefficients."""
     total = constant(0, width)
     for powers, value in terms:
         if len(powers) != width or not all(0 <= power < LARGEST for power in powers):
@@ -165,9 +165,10 @@ def times(p: Polynomial, q: Polynomial) -> Polynomial:
 
 
 def divided(p: Polynomial, q: Polynomial) -> Polynomial | None:
-    """Return the polynomial p / q, q != 0; None if it is none.
+    """Return p / q (q != 0) if it is a polynomial, otherwise None.
 
-    By leading terms. The integers of q without their common divisor divide into integers (Gauss's lemma).
+    The division proceeds by leading terms. If the integers of q have no common divisor, the quotient has integers
+    (Gauss's lemma).
     """
     content = gcd(*q.numerators.values())
     lead, guard = max(q.numerators), _mask(BITS - 1, p.width)
@@ -199,7 +200,7 @@ def divided(p: Polynomial, q: Polynomial) -> Polynomial | None:
 
 
 def raised(p: Polynomial, n: int, width: int) -> Polynomial:
-    """Return p^n, n >= 0."""
+    """Return p^n for n >= 0."""
     result = constant(1, width)
     while n:
         result = times(result, p) if n & 1 else result

@@ -1,14 +1,14 @@
-"""That a polynomial is nonnegative on a box: by its coefficients, or as a sum of squares. All of it in fractions.
+"""Proofs that a polynomial is nonnegative on a box, by its coefficients or as a sum of squares, in fractions.
 
 Three theorems are used.
 
-*Bernstein's test* (S. Bernstein, 1915): substitute x = (low + high s) / (1 + s), which takes s >= 0 to low <= x < high,
-and multiply by (1 + s)^degree > 0. If no coefficient is negative, the polynomial is nonnegative there, and by
-continuity at high. An end may be a quotient of polynomials in earlier symbols whose denominator has a sign there, by
-which everything is multiplied; with no upper end x = low + s.
+*Bernstein's test* (S. Bernstein, 1915): substitute x = (low + high s) / (1 + s), which maps s >= 0 onto low <= x <
+high, and multiply by (1 + s)^degree > 0. If no coefficient is negative, the polynomial is nonnegative on this range,
+and by continuity also at high. An end may be a quotient of polynomials in earlier symbols whose denominator has a sign
+on the box; everything is multiplied by this denominator. Without an upper end, x = low + s.
 
-*LDL'*: a symmetric matrix is positive semidefinite if and only if elimination without pivoting meets no negative
-pivot, and no zero pivot with a nonzero row.
+*LDL'*: a symmetric matrix is positive semidefinite if and only if elimination without pivoting meets no negative pivot,
+and no zero pivot with a nonzero row.
 
 *Positivstellensatz*, the easy half (G. Stengle, 1974): a sum of products of nonnegative polynomials, each times a sum
 of squares b' Q b with Q positive semidefinite, is nonnegative.
@@ -36,11 +36,11 @@ from clusterproof.checker.kernel.quotients import Fact, Quotient
 
 MAY_BE_ZERO = "a divisor may be zero: where it is used, neither its range nor a hypothesis gives its sign"
 Ends = tuple[Any, Any]
-"""Least and largest value of a symbol, numbers or quotients of earlier symbols; None where there is none."""
+"""Least and largest value of a symbol: numbers, or quotients of earlier symbols; None if there is no end."""
 
 
 def _end(value: Any, width: int, earlier: Sequence[Ends]) -> tuple[Polynomial, Polynomial]:
-    """Return top and bottom of an end, the bottom positive on the box of earlier symbols."""
+    """Return the numerator and denominator of an end; the denominator is positive on the box of earlier symbols."""
     one = constant(1, width)
     if type(value) is not Quotient:
         return constant(number(value), width), one
@@ -53,23 +53,23 @@ def _end(value: Any, width: int, earlier: Sequence[Ends]) -> tuple[Polynomial, P
 
 
 def before(box: Sequence[Ends], place: int) -> list[Ends]:
-    """Return the box of the symbols before a place: of the others no end is known."""
+    """Return the box of the symbols before an index; the other symbols have no ends."""
     return [*box[:place], *[(None, None)] * (len(box) - place)]
 
 
 def on_box(p: Polynomial, box: Sequence[Ends]) -> tuple[Polynomial, list[set[int]]] | None:
-    """Rewrite a polynomial in s >= 0, one for each symbol (Bernstein).
+    """Rewrite a polynomial in variables s >= 0, one for each symbol (Bernstein).
 
     Returns
     -------
     tuple
-        The polynomial in s, and for each symbol the exponents that stand for its ends; None if a symbol without ends
+        The polynomial in s, and for each symbol the exponents that stand for its ends. None if a symbol without ends
         occurs.
     """
     width = len(box)
     corners: list[set[int]] = [{0}] * width
     named = p.places
-    for place in reversed(range(width)):  # ends name earlier symbols only
+    for place in reversed(range(width)):  # ends contain only earlier symbols
         if place not in named:
             continue
         parts = p.parts(place)
@@ -96,10 +96,10 @@ def on_box(p: Polynomial, box: Sequence[Ends]) -> tuple[Polynomial, list[set[int
 
 
 def is_nonnegative(p: Polynomial, box: Sequence[Ends], *, strictly: bool = False) -> bool:
-    """Return whether the coefficients show a polynomial to be >= 0 on a box, or > 0 if ``strictly``.
+    """Return whether the coefficients show that a polynomial is >= 0 on a box (or > 0, if ``strictly``).
 
-    It is positive if the coefficients of all corners are: at each point of the box, ends included, one of them
-    contributes.
+    It is positive if the coefficients of all corners are positive, because at each point of the box, ends included, one
+    of these coefficients contributes.
     """
     found = on_box(p, box)
     if found is None or any(numerator < 0 for numerator in found[0].numerators.values()):
@@ -108,9 +108,10 @@ def is_nonnegative(p: Polynomial, box: Sequence[Ends], *, strictly: bool = False
 
 
 def sign_of(p: Polynomial, box: Sequence[Ends], facts: Sequence[Fact] = ()) -> int:
-    """Return 1 or -1 if a polynomial is shown to be positive or negative on a box, else 0.
+    """Return 1 or -1 if a polynomial is shown to be positive or negative on a box, otherwise 0.
 
-    It is by its coefficients, or as a multiple of what strict hypotheses say is positive.
+    The sign follows from the coefficients, or the polynomial is a multiple of a number that a strict hypothesis calls
+    positive.
     """
     if not p:
         return 0
@@ -128,7 +129,7 @@ def sign_of(p: Polynomial, box: Sequence[Ends], facts: Sequence[Fact] = ()) -> i
 
 
 def _ratio(p: Polynomial, q: Polynomial) -> Fraction | None:
-    """Return the number that p is times q; None if there is none."""
+    """Return the number c with p = c q; None if there is none."""
     if not q or p.numerators.keys() != q.numerators.keys():
         return None
     first, *others = {Fraction(value, q.numerators[powers]) for powers, value in p.numerators.items()}
@@ -136,12 +137,12 @@ def _ratio(p: Polynomial, q: Polynomial) -> Fraction | None:
 
 
 def slack_of(quotient: Quotient, box: Sequence[Ends], facts: Sequence[Fact] = ()) -> Polynomial:
-    """Return a polynomial that has the sign of a quotient on a box: its top, turned by the sign of its bottom.
+    """Return a polynomial with the sign of a quotient on a box: the numerator times the sign of the denominator.
 
     Raises
     ------
     Refused
-        If the sign of the bottom is not shown.
+        If the sign of the denominator is not shown.
     """
     sign = sign_of(quotient.bottom, box, facts)
     if not sign:
@@ -150,7 +151,7 @@ def slack_of(quotient: Quotient, box: Sequence[Ends], facts: Sequence[Fact] = ()
 
 
 def bounded(box: Sequence[Ends], facts: Sequence[Fact], places: Collection[int]) -> list[Ends]:
-    """Return a box in which some symbols have ends that facts give them: polynomials in the symbols before them."""
+    """Return a box in which facts give some symbols their ends: polynomials in the symbols before them."""
     found, width = list(box), len(box)
     for fact in facts:
         spend(1)
@@ -176,7 +177,7 @@ def bounded(box: Sequence[Ends], facts: Sequence[Fact], places: Collection[int])
 def by_place(
     several: Iterable[Used], later: Sequence[Fact] | None
 ) -> Iterator[tuple[list[Fact], Iterator[Any]]]:
-    """Yield what was used one after another with the facts on symbols that were known there, as of ``Used.known``."""
+    """Yield what was used, grouped by place, with the facts about symbols known there, as in ``Used.known``."""
     for _, group in groupby(several, lambda used: (id(used.facts), id(used.path))):
         first, *others = group
         facts = [fact for fact in first.known(later) if type(fact.slack) is Quotient]
@@ -186,23 +187,23 @@ def by_place(
 def require_divisors(
     divisors: Iterable[Used], later: Sequence[Fact] | None, box: Sequence[Ends], places: Collection[int]
 ) -> None:
-    """Require that each divisor has one sign, by its coefficients or by a strict hypothesis, where it was used.
+    """Require that each divisor has one sign where it was used, by its coefficients or by a strict hypothesis.
 
     Parameters
     ----------
     divisors
-        With what was known there.
+        The divisors, with the facts that were known where they were used.
     later
-        Facts about the value; None without any.
+        Facts about the value; None if there are none.
     box
         Ends of the symbols.
     places
-        Also of symbols that got their ends from facts.
+        Indices of the symbols whose ends may follow from facts.
 
     Raises
     ------
     Refused
-        If one may be zero.
+        If a divisor may be zero.
     """
     for facts, several in by_place(divisors, later):
         own = bounded(box, facts, places)
@@ -238,7 +239,9 @@ def _eliminated(entry: Fraction, left: Fraction, right: Fraction, pivot: Fractio
 def is_sum_of_squares(
     target: Polynomial, nonnegative: Sequence[Polynomial], blocks: Sequence[Mapping[str, Any]], width: int
 ) -> bool:
-    """Return whether a polynomial is a sum of products of nonnegative ones, each times b' Q b (Positivstellensatz).
+    """Return whether a polynomial is a sum of products of nonnegative polynomials, each times b' Q b.
+
+    This is the easy half of the Positivstellensatz.
 
     Parameters
     ----------
@@ -247,8 +250,8 @@ def is_sum_of_squares(
     nonnegative
         Polynomials that are nonnegative by the box or by a hypothesis.
     blocks
-        Each with ``factors``, places in ``nonnegative``; ``basis``, the polynomials b, lists of exponents with their
-        coefficient; and ``matrix``, Q.
+        Each block has ``factors``, which are indices in ``nonnegative``; ``basis``, the polynomials b as lists of
+        exponents with coefficients; and ``matrix``, Q.
     width
         Number of symbols.
     """

@@ -1,7 +1,7 @@
-"""Rational functions of symbols: what a function of the language is where its quantities are not numbers.
+"""Rational functions of symbols: the values that a function of the language has if its quantities are symbols.
 
-A quotient is never reduced, and every divisor is kept in the record of the evaluation: who says something of the
-quotient must show first that none of them is zero anywhere.
+A quotient is never reduced. The evaluation records every divisor, and a proof must first show that none of them is zero
+anywhere.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from clusterproof.checker.kernel.polynomials import BITS, Polynomial, constant, 
 
 
 def _of_symbols(operation: Callable[[Quotient, Quotient], Any]) -> Callable[..., Any]:
-    """Return an operation with a number or quotient; one with a point or form is theirs."""
+    """Return an operation with a number or quotient; an operation with a point or form is defined in their classes."""
 
     def apply(self: Quotient, other: Any) -> Any:
         return NotImplemented if hasattr(other, "terms") else operation(self, self.lifted(other))
@@ -26,7 +26,7 @@ def _of_symbols(operation: Callable[[Quotient, Quotient], Any]) -> Callable[...,
 
 @dataclass(frozen=True, eq=False)
 class Quotient(Abstract):
-    """top / bottom."""
+    """The quotient top / bottom of two polynomials."""
 
     top: Polynomial
     bottom: Polynomial
@@ -34,14 +34,14 @@ class Quotient(Abstract):
 
     @classmethod
     def symbol(cls, place: int, width: int) -> Quotient:
-        """Return the symbol at a place."""
+        """Return the symbol with the given index."""
         if not 0 <= place < width:
             raise Refused("no symbol has this place")
         spend(1 + width)
         return cls(Polynomial({1 << BITS * place: 1}, 1, width), constant(1, width), width)
 
     def lifted(self, other: Any) -> Quotient:
-        """Return a number as a quotient, and a quotient as it is."""
+        """Return a number as a quotient, and a quotient unchanged."""
         if type(other) is Quotient:
             return other
         return Quotient(constant(number(other), self.width), constant(1, self.width), self.width)
@@ -116,7 +116,7 @@ class Quotient(Abstract):
         return self if self >= 0 else -self
 
     def is_whole(self) -> bool:
-        """Return whether it is made of symbols for integers by +, - and *."""
+        """Return whether it consists of symbols for integers, combined by +, - and *."""
         whole = self.bottom == constant(1, self.width) and self.top.denominator == 1
         return whole and self.top.places <= running().now.integers
 
@@ -136,7 +136,7 @@ class Quotient(Abstract):
 
 
 def joined(left: Any, right: Any) -> Any:
-    """Return the sum of two coefficients, numbers or quotients, over one of their bottoms if the other divides it."""
+    """Return the sum of two coefficients, over one of their denominators if the other one divides it."""
     if type(left) is Quotient and type(right) is Quotient and left.bottom != right.bottom:
         if (ratio := divided(right.bottom, left.bottom)) is not None:
             return Quotient(plus(times(left.top, ratio), right.top), right.bottom, left.width)
@@ -152,9 +152,9 @@ def is_zero(coefficient: Any) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Fact(Abstract):
-    """That something is at least 0, more than 0 if ``strict``, or 0 if ``equation``.
+    """The statement that a number is at least 0; larger than 0 if ``strict``, or equal to 0 if ``equation``.
 
-    It is supposed; where both branches are followed it is decided.
+    A fact is supposed, or it is decided if both branches are followed.
     """
 
     slack: Any
@@ -179,7 +179,7 @@ class Fact(Abstract):
 
 @dataclass(frozen=True, eq=False)
 class Many(Abstract):
-    """As many numbers between two ends as a symbol says: only ``iterate`` takes them, one a round."""
+    """A tuple of numbers between two ends whose length is a symbol; only ``iterate`` uses it, one number per round."""
 
     low: Any
     high: Any

@@ -1,4 +1,4 @@
-"""The ranges of a text: what its words for a quantity's values make."""
+"""The functions with which a text states the ranges of quantities."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clusterproof.checker.kernel.ranges import Choice, End, Interval, OfClass, R
 
 
 def _end(value: Any) -> Any:
-    """Return an end: a number, None for no end, or a function of earlier quantities."""
+    """Return an end of a range: a number, None for no end, or a function of earlier quantities."""
     if type(value) is not FunctionType:
         return None if value is None else number(value)
     code = value.__code__
@@ -45,7 +45,7 @@ def _sequences(entries: Any, length: Any) -> Tuples:
 
 
 def _member(*groups: Any, distance: Any = None) -> OfClass:
-    """Return the range of sums of means: each group is (count, "function" or its like, constants by name)."""
+    """Return the range of sums of means; each group is (count, kind such as "function", constants by name)."""
     made = []
     for count, kind, constants in groups:
         ends = {name: value if type(value) is bool else _end(value) for name, value in constants.items()}
@@ -64,4 +64,4 @@ RANGES: dict[str, Callable[..., Range]] = {
     "sequences": _sequences,
     "member": _member,
 }
-"""By name, what makes the range of a quantity."""
+"""Functions that create the range of a quantity, by name."""

@@ -1,4 +1,4 @@
-"""Ranges: what one quantity may be. A value is read from evidence, listed, or made of symbols."""
+"""Ranges: the possible values of one quantity. A value is read from evidence, listed, or replaced by symbols."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ Instance = Mapping[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class End:
-    """An end of a range that depends on earlier quantities: a function of those that it names."""
+    """An end of a range that depends on earlier quantities: a function with their names as parameters."""
 
     names: tuple[str, ...]
     function: Callable[..., Any]
 
     def value(self, so_far: Instance, box: Sequence[Ends] = ()) -> Any:
-        """Return the value; what it divides by has a sign on the box of earlier symbols."""
+        """Return the value; its divisors must have a sign on the box of the earlier symbols."""
         with evaluating() as evaluation:
             spend(len(self.names))
             try:
@@ -51,53 +51,53 @@ class End:
 
 
 def value_of(end: Any, so_far: Instance, box: Sequence[Ends] = ()) -> Any:
-    """Return an end's value, None if there is none."""
+    """Return the value of an end; None if there is no end."""
     return end.value(so_far, box) if isinstance(end, End) else end
 
 
 class Range(ABC):
-    """What one quantity may be. ``so_far`` holds the quantities before it, which its ends may name.
+    """The possible values of one quantity. ``so_far`` contains the earlier quantities, which the ends may use.
 
-    The search draws from subclasses of the ranges below.
+    The search draws values from subclasses of the ranges below.
     """
 
     @property
     def parts(self) -> tuple[Any, ...]:
-        """Its ends, and numbers that stand in place of ends."""
+        """The ends of the range, and other numbers that may depend on earlier quantities."""
         return ()
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Earlier quantities that its ends name."""
+        """Names of the earlier quantities that the ends use."""
         ends = [each for each in self.parts if isinstance(each, End)]
         return tuple(dict.fromkeys(name for end in ends for name in end.names))
 
     @abstractmethod
     def describe(self, so_far: Instance) -> str:
-        """Return what a value must be, for an error message."""
+        """Describe which values the range contains, for an error message."""
 
     @abstractmethod
     def read(self, code: Any, so_far: Instance) -> Any:
-        """Read a value of the range, as evidence writes it, and refuse every other one."""
+        """Read a value of the range from evidence; reject every other value."""
 
     def every(self, so_far: Instance) -> Iterable[Any]:
-        """List the values."""
+        """List the values of the range."""
         raise Refused("the values are no finite list")
 
 
 class Plain(Range):
-    """A range of numbers, texts or tuples, which are written as they are."""
+    """A range of numbers, texts or tuples; evidence contains such values unchanged."""
 
     @abstractmethod
     def decode(self, code: Any) -> Any:
-        """Read a value of this kind; Refused if it is none."""
+        """Read a value of this type; raise ``Refused`` if the code has another type."""
 
     @abstractmethod
     def holds(self, value: Any, so_far: Instance) -> bool:
-        """Return whether a value is one of the range."""
+        """Return whether a value belongs to the range."""
 
     def read(self, code: Any, so_far: Instance) -> Any:
-        """Read a value of the range, as evidence writes it, and refuse every other one."""
+        """Read a value of the range from evidence; reject every other value."""
         value = self.decode(code)
         if not self.holds(value, so_far):
             raise Refused(f"{code} must be {self.describe(so_far)}")
@@ -106,14 +106,14 @@ class Plain(Range):
 
 @dataclass(frozen=True, eq=False)
 class Interval(Plain):
-    """Numbers from ``low`` to ``high``, None where there is no end: all of them, also where a search tries only some.
+    """All numbers from ``low`` to ``high``, even if a search tries only some of them.
 
     Attributes
     ----------
     low, high
-        An int, a Fraction, an ``End`` or None.
+        An int, a Fraction or an ``End``; None if there is no end.
     integers
-        Whether only ints are meant; else every fraction.
+        Whether the range contains only integers, or all fractions.
     """
 
     low: Any
@@ -122,36 +122,36 @@ class Interval(Plain):
 
     @property
     def parts(self) -> tuple[Any, ...]:
-        """Its ends."""
+        """The ends of the range."""
         return self.low, self.high
 
     @property
     def noun(self) -> str:
-        """What a value is."""
+        """The name of one value in a description."""
         return "an integer" if self.integers else "a fraction"
 
     def ends(self, so_far: Instance, box: Sequence[Ends] = ()) -> Ends:
-        """Return the least and largest value, None where there is no end."""
+        """Return the least and the largest value; None if there is no end."""
         return value_of(self.low, so_far, box), value_of(self.high, so_far, box)
 
     def decode(self, code: Any) -> Any:
-        """Read an int, or a fraction."""
+        """Read an int or a fraction."""
         return whole(read(code)) if self.integers else Fraction(read(code))
 
     def holds(self, value: Any, so_far: Instance) -> bool:
-        """Return whether it is an int, or a fraction, between the ends."""
+        """Return whether the value is an int, or a fraction, between the ends."""
         low, high = self.ends(so_far)
         return type(value) is (int if self.integers else Fraction) and (
             (low is None or compare("<=", low, value)) and (high is None or compare("<=", value, high))
         )
 
     def describe(self, so_far: Instance) -> str:
-        """Write the ends."""
+        """Describe the range by its ends."""
         low, high = ("" if end is None else f" {end}" for end in self.ends(so_far))
         return f"{self.noun} in{low} ..{high}"
 
     def every(self, so_far: Instance) -> Iterable[Any]:
-        """List the values."""
+        """List the values of the range."""
         low, high = self.ends(so_far)
         if not self.integers or low is None or high is None:
             return super().every(so_far)
@@ -165,18 +165,18 @@ class Choice(Plain):
     options: tuple[Any, ...]
 
     def decode(self, code: Any) -> Any:
-        """Read the option that is written so."""
+        """Return the option that the code describes."""
         found = [each for each in self.options if type(write(each)) is type(code) and write(each) == code]
         if len(found) != 1:
             raise Refused(f"{code!r} is none of the choices")
         return found[0]
 
     def holds(self, value: Any, so_far: Instance) -> bool:
-        """Return whether it is one of them."""
+        """Return whether the value is one of the options."""
         return any(type(value) is type(option) and value == option for option in self.options)
 
     def describe(self, so_far: Instance) -> str:
-        """List them."""
+        """Describe the range by its options."""
         return f"one of {', '.join(str(option) for option in self.options)}"
 
     def every(self, so_far: Instance) -> Sequence[Any]:
@@ -186,14 +186,14 @@ class Choice(Plain):
 
 @dataclass(frozen=True, eq=False)
 class Tuples(Plain):
-    """Tuples of a fixed number of values of one range."""
+    """Tuples with a given number of entries, whose entries belong to one range."""
 
     entries: Plain
     length: Any
 
     @property
     def parts(self) -> tuple[Any, ...]:
-        """Its length, and the ends of its entries."""
+        """The length, and the ends of the entries' range."""
         return self.length, *self.entries.parts
 
     def size(self, so_far: Instance) -> int:
@@ -207,7 +207,7 @@ class Tuples(Plain):
         return tuple(map(self.entries.decode, code))
 
     def holds(self, value: Any, so_far: Instance) -> bool:
-        """Return whether it is a tuple of that length, and each entry is one of its range."""
+        """Return whether the value is a tuple of the right length, and every entry belongs to its range."""
         return (
             type(value) is tuple
             and len(value) == self.size(so_far)
@@ -215,7 +215,7 @@ class Tuples(Plain):
         )
 
     def describe(self, so_far: Instance) -> str:
-        """Write length and entries."""
+        """Describe the range by its length and its entries."""
         return f"a sequence of {self.size(so_far)} entries, each {self.entries.describe(so_far)}"
 
     def every(self, so_far: Instance) -> Iterator[Any]:
@@ -236,14 +236,15 @@ class Tuples(Plain):
 
 @dataclass(frozen=True, eq=False)
 class OfClass(Range):
-    """Every function, set or operator of a class, or a sum of means of several, in every dimension.
+    """Every function, set or operator of a class, or every sum of means of several, in every dimension.
 
     Attributes
     ----------
     groups
-        The sum of means of ``count`` functions each: (count, kind of class, its constants by name, numbers or ends).
+        The summands. Each is the mean of ``count`` functions: (count, kind of class, constants by name). Constants are
+        numbers or ends.
     reach
-        What |start - solution| is at most; None for no limit.
+        Largest |start - solution|; None for no limit.
     """
 
     groups: tuple[tuple[int, type[Class], tuple[tuple[str, Any], ...]], ...]
@@ -251,7 +252,7 @@ class OfClass(Range):
 
     @property
     def parts(self) -> tuple[Any, ...]:
-        """Its constants, and the reach."""
+        """The constants, and the reach."""
         return *(value for *_, constants in self.groups for _, value in constants), self.reach
 
     def classes(self, so_far: Instance, box: Sequence[Ends] = ()) -> list[tuple[int, Class]]:
@@ -267,31 +268,31 @@ class OfClass(Range):
         ]
 
     def constant(self, name: str, value: Any) -> Any:
-        """Return a constant of a class: exact, a symbol, a truth value, or None."""
+        """Return a constant of a class: an exact number, a symbol, a truth value, or None."""
         if value is None or (name in ("convex", "monotone") and type(value) is bool):
             return value
         return value if type(value) is Quotient else Fraction(number(value))
 
     def describe(self, so_far: Instance) -> str:
-        """Name the classes."""
+        """Describe the range by its classes."""
         return " + ".join(
             f"a {each}" if count == 1 else f"the mean of {count} functions, each a {each}"
             for count, each in self.classes(so_far)
         )
 
     def trace(self, so_far: Instance, decisions: Sequence[bool]) -> Trace:
-        """Return a world with a known class."""
+        """Return a trace of unknown functions of the classes."""
         return Trace(self.classes(so_far), value_of(self.reach, so_far), decisions)
 
     def on_symbols(
         self, so_far: Instance, box: Sequence[Ends]
     ) -> tuple[Callable[[], Trace], tuple[Fact, ...]]:
-        """Return what makes a trace with symbols, within an evaluation, and what must be shown of its constants."""
+        """Return a function that creates a trace with symbols, and the facts to show about the constants."""
         groups, reach = self.classes(so_far, box), value_of(self.reach, so_far, box)
         facts = [fact for _, definition in groups for fact in required(definition)]
         facts += [reach >= 0] if type(reach) is Quotient else []
         return (lambda: Trace(groups, reach, None)), tuple(facts)
 
     def read(self, code: Any, so_far: Instance) -> Any:
-        """Read functions by their values and gradients at the points where they are asked for."""
+        """Read functions from their values and gradients at the points that the claim requests."""
         return problem(Listed(self.classes(so_far), value_of(self.reach, so_far), code))

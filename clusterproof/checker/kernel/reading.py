@@ -1,4 +1,4 @@
-"""From a text to the claim that it states. A text is parsed and checked; Python never runs it as it stands."""
+"""Read the claim that a text states. The text is parsed and checked; Python never runs the unchanged text."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from clusterproof.checker.kernel.spaces import Space
 from clusterproof.checker.kernel.statement import Statement, printed
 
 LONGEST = 400_000
-"""Most characters of a text."""
+"""Largest number of characters of a text."""
 ROLES = ("statement", "lemma", "step")
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What a text states.
+    """The claim that a text states.
 
     Attributes
     ----------
     name
-        Such as ``paper/lemma-1``.
+        Name of the claim, such as ``paper/lemma-1``.
     says_nothing
-        Whether it says nothing where it is certified.
+        Whether the claim says nothing if it is certified.
     statements
-        By name.
+        Statements by name.
     digest
         SHA-256 of the text.
     """
@@ -53,14 +53,14 @@ def read(text: str, words: Vocabulary = WORDS, *, fuel: int = FUEL) -> Claim:
     text
         Definitions, a claim, and statements.
     words
-        What the words of a claim do.
+        Functions that a claim may call, by name.
     fuel
-        Steps that the definitions may take.
+        Number of steps that the definitions may take.
 
     Raises
     ------
     Refused
-        If it states no claim of the language; the message says where, why and what to write.
+        If the text states no claim of the language. The message says where, why, and what to write.
     """
     require_plain(text)
     with limited(fuel):
@@ -73,19 +73,17 @@ def read(text: str, words: Vocabulary = WORDS, *, fuel: int = FUEL) -> Claim:
             raise Refused(f"a definition has no hypotheses: {outside}") from None
         except Refused:
             raise
-        except (
-            Exception
-        ) as error:  # such as a text that is nested too deeply, or an expression without a value
+        except Exception as error:  # such as text with too deep nesting, or an expression without a value
             raise Refused(f"the text cannot be read: {type(error).__name__} {str(error)[:200]}") from None
 
 
 def require_plain(text: Any) -> None:
-    """Require a text in which everybody sees what is there.
+    """Require a text in which every character is visible.
 
     Raises
     ------
     Refused
-        If it holds anything but printable ASCII and ends of lines, or a string over several lines.
+        If the text contains anything but printable ASCII and line ends, or if a string extends over several lines.
     """
     if type(text) is not str or len(text) > LONGEST:
         raise Refused(f"a text has at most {LONGEST} characters")
@@ -101,7 +99,7 @@ def require_plain(text: Any) -> None:
 
 
 class Text:
-    """What a text has defined and stated so far."""
+    """The definitions and statements of a text so far."""
 
     def __init__(self, words: Vocabulary) -> None:
         self.definitions = Definitions(words)
@@ -119,12 +117,12 @@ class Text:
         return Claim(*self.head, self.statements, digest)
 
     def add(self, node: ast.stmt) -> None:
-        """Read a definition, or one of the calls at the end.
+        """Read a definition, or one of the calls at the end of a text.
 
         Raises
         ------
         Refused
-            If it is none of the language.
+            If the node is neither of them.
         """
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             self._ending(node.value)
@@ -149,7 +147,7 @@ class Text:
             raise self.compiler.refuse(node, f"{name}(...) has other arguments") from None
 
     def _plain(self, node: Any, kinds: tuple[type, ...]) -> Any:
-        """Return a printable text, a truth value, or a tuple of texts, as it is written."""
+        """Return a printable text, a truth value, or a tuple of texts that the source contains literally."""
         value: Any = node.value if isinstance(node, ast.Constant) else None
         if isinstance(node, ast.Tuple):
             value = tuple(self._plain(each, (str,)) for each in node.elts)
@@ -205,7 +203,7 @@ class Text:
         self.statements[own] = Statement(space, function, records, named, said, ill_posed)
 
     def _entries(self, node: ast.expr) -> dict[str, ast.expr]:
-        """Return the entries of a dictionary as it is written, by text."""
+        """Return the entries of a dictionary that the source contains literally, by text."""
         if not isinstance(node, ast.Dict) or None in node.keys:
             raise self.compiler.refuse(node, "a dictionary of texts, as it is")
         names = [self._plain(each, (str,)) for each in node.keys]
@@ -230,7 +228,7 @@ class Text:
     def _require_parameters(
         self, node: ast.expr, function: Any, quantities: list[str], records: Mapping[str, Any]
     ) -> None:
-        """Require that each quantity goes to one parameter, or to one record, and each parameter has a value."""
+        """Require that each quantity is passed in one parameter or one record, and that each parameter has a value."""
         inside = [quantity for _, keys in records.values() for quantity in keys]
         alone = [quantity for quantity in quantities if quantity not in inside]
         if (

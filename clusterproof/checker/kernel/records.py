@@ -1,4 +1,4 @@
-"""Frozen records of the language: what a class of a text is."""
+"""Frozen records of the language, which are the classes of a text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clusterproof.checker.kernel.evaluation import Refused, spend
 
 
 class Record:
-    """A frozen record of the language: equality is of its fields, and decided by ``numbers.same``."""
+    """A frozen record of the language. ``numbers.same`` compares the fields of two records."""
 
     _fields: tuple[str, ...] = ()
     _defaults: Mapping[str, Any] = MappingProxyType({})
@@ -44,12 +44,12 @@ METHODS: dict[str, Callable[[Any], Any]] = {
     "staticmethod": staticmethod,
     "classmethod": classmethod,
 }
-"""By its decorator, what a function in a class becomes."""
+"""What a function in a class becomes, by its decorator."""
 
 
 def new_record(
     name: str, fields: tuple[str, ...], defaults: Mapping[str, Any], members: Mapping[str, Any]
 ) -> type[Record]:
-    """Make a record of its fields, the defaults of the last of them, its properties and its methods."""
+    """Create a record class with fields, defaults of the last fields, properties and methods."""
     own = {"_fields": fields, "_defaults": MappingProxyType(dict(defaults))}
     return type(name, (Record,), {**members, **own, "_offers": frozenset([*fields, *members])})

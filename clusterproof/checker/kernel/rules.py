@@ -1,6 +1,7 @@
-"""The rules: what a piece of evidence must show, each a function that returns whether it does.
+"""The rules: what evidence must show. Each rule is a function that returns whether the evidence shows it.
 
-A rule never holds emptily: where it is about every instance, at least one meets the hypotheses and has the line.
+No rule holds emptily: if a rule is about every instance, at least one instance must meet the hypotheses and have the
+line.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from clusterproof.checker.kernel.vocabulary import Line, Sides
 from clusterproof.checker.kernel.worlds import Form
 
 Data = Mapping[str, Any]
-"""What a record of evidence has besides its rule and line, decoded field by field."""
+"""The decoded fields of evidence besides its rule, statement and line."""
 
 
 def instance(statement: Statement, line: str, data: Data) -> bool:
@@ -43,7 +44,7 @@ def instance(statement: Statement, line: str, data: Data) -> bool:
 
 
 def decided(statement: Statement, line: str, numbers: Instance) -> Line:
-    """Return a line on numbers, on which every hypothesis is true or false."""
+    """Return a line on numbers, at which every hypothesis is true or false."""
     lines, evaluation = statement.evaluated(numbers)
     sides = lines[line]
     if evaluation.now.facts or (type(sides) is Sides and sides.facts):
@@ -52,7 +53,7 @@ def decided(statement: Statement, line: str, numbers: Instance) -> Line:
 
 
 def exhausted(statement: Statement, line: str, data: Data) -> bool:
-    """Show that every instance of a finite space that meets the hypotheses holds."""
+    """Show that every instance of a finite space that meets the hypotheses satisfies the line."""
     held = 0
     for each in statement.space.every():
         try:
@@ -71,7 +72,7 @@ def exhausted(statement: Statement, line: str, data: Data) -> bool:
 
 @dataclass(frozen=True)
 class Case:
-    """The line on symbols in one case of the choices, on one path; None of a path without it, which has goals."""
+    """The line on symbols, in one case of the choices and on one path; None for a path that has only goals."""
 
     sides: Sides | None
     box: Sequence[Ends]
@@ -80,9 +81,9 @@ class Case:
 
 
 def cases(statement: Statement, line: str, data: Data, states: int = 0) -> Iterator[Case]:
-    """Yield the line in every case; each divisor was shown to have a sign where it was used.
+    """Yield the line in every case. Each divisor is shown to have a sign where it was used.
 
-    ``listed`` and ``between`` are as of ``Space.symbolic``; ``states`` symbols are for rounds.
+    ``listed`` and ``between`` are as in ``symbolic``. ``states`` is the number of symbols for rounds.
     """
     several = data.get("listed", ()), data.get("between", ())
     for each, box, begun in symbolic(statement.space, *several, states):
@@ -95,7 +96,7 @@ def cases(statement: Statement, line: str, data: Data, states: int = 0) -> Itera
             decisions = record.next_decisions()
             if type(sides) is not Sides:
                 require_divisors(record.now.divisors, None, box, record.states)
-                if record.goals:  # by what they say of a state was it decided that the path has no line
+                if record.goals:  # facts about a state may have decided that the path has no line
                     yield Case(None, box, (), record)
             else:
                 facts = [*record.now.known, *sides.facts]
@@ -107,15 +108,15 @@ def cases(statement: Statement, line: str, data: Data, states: int = 0) -> Itera
 
 
 def has_instance(statement: Statement, line: str, data: Data) -> bool:
-    """Return whether the witness, an instance, meets the hypotheses and has the line, which does not break there."""
+    """Return whether the witness is an instance that meets the hypotheses, has the line, and does not break it."""
     sides = decided(statement, line, statement.space.read(data["witness"]))
     return type(sides) is Sides and not sides.is_broken()
 
 
 def nonnegative_on(box: Sequence[Ends], facts: Sequence[Fact]) -> list[Polynomial]:
-    """Return what is nonnegative on a box under hypotheses: distances from the ends, then the hypotheses' slacks.
+    """Return polynomials that are nonnegative on a box under hypotheses: distances from ends, then slacks.
 
-    An equation gives two, one for each sign. Ends and slacks with a denominator whose sign is not shown are left out.
+    An equation gives two of them, one for each sign. An end or slack whose denominator has no known sign gives 0.
     """
     found: list[Quotient] = []
     width = len(box)
@@ -132,15 +133,15 @@ def nonnegative_on(box: Sequence[Ends], facts: Sequence[Fact]) -> list[Polynomia
         except OutOfFuel:
             raise
         except Refused:
-            polynomials.append(constant(0, width))  # keeps the places of the others
+            polynomials.append(constant(0, width))  # keeps the other indices unchanged
     return polynomials
 
 
 def empty(statement: Statement, line: str, data: Data) -> bool:
     """Show that no instance has the line.
 
-    With ``listed``, because none of a finite space has it. Otherwise because in every case of the choices one of the
-    hypotheses, the line's own included, fails at every value of the symbols, by its coefficients.
+    With ``listed``, every instance of a finite space is evaluated. Otherwise, in every case of the choices, one
+    hypothesis (perhaps of the line itself) must fail at every value of the symbols, by its coefficients.
     """
     if data.get("listed"):
         return not any(_has_line(statement, line, each) for each in statement.space.every())
@@ -154,7 +155,7 @@ def empty(statement: Statement, line: str, data: Data) -> bool:
                 raise
             except Outside:
                 continue
-            except Refused:  # what follows the hypotheses need be no formula
+            except Refused:  # after the hypotheses, there may be no formula
                 pass
         facts = [*evaluation.now.facts, *own]
         require_divisors(evaluation.now.divisors, [], box, ())
@@ -184,9 +185,9 @@ def _fails(fact: Fact, box: Sequence[Ends]) -> bool:
 def dual(statement: Statement, line: str, data: Data) -> bool:
     """Show the line for every function of a class, at every setting of the other quantities, on every path.
 
-    bound - measured is the sum of nonnegative multiples of the class's conditions, any multiples of equations, and a
-    form of the free vectors that is positive semidefinite (LDL'). No class is empty, so that a witness is needed only
-    where hypotheses are stated of the functions.
+    bound - measured is a sum of three parts: nonnegative multiples of the class's conditions, multiples of equations,
+    and a form of the free vectors that is positive semidefinite (LDL'). No class is empty, so a witness is needed only
+    if there are hypotheses about the functions.
     """
     space, name = statement.space, statement.space.function
     if name is None:
@@ -223,7 +224,7 @@ def _require_multipliers(trace: Trace, sides: Sides, facts: Sequence[Fact], proo
     Raises
     ------
     Refused
-        If a path does not.
+        If they do not prove an entry.
     """
     if sides.equation or len(proofs) != len(sides.slacks):
         raise Refused("each entry of an inequality needs its multipliers, on every path of every setting")

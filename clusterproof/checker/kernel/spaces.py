@@ -12,25 +12,25 @@ from clusterproof.checker.kernel.ranges import OfClass, Range
 
 @dataclass(frozen=True)
 class Space:
-    """Quantities in order, by name."""
+    """The quantities in order: ranges by name."""
 
     ranges: Mapping[str, Range]
 
     @property
     def function(self) -> str | None:
-        """Name of the quantity that is of a class."""
+        """Name of the quantity that belongs to a class; None if there is none."""
         names = [name for name, allowed in self.ranges.items() if type(allowed) is OfClass]
         if len(names) > 1:
             raise Refused("one quantity may be of a class")
         return names[0] if names else None
 
     def read(self, written: Any) -> dict[str, Any]:
-        """Read an instance of evidence.
+        """Read an instance from evidence.
 
         Raises
         ------
         Refused
-            If it is none of the space.
+            If the instance does not belong to the space.
         """
         if type(written) is not dict or written.keys() != self.ranges.keys():
             raise Refused(f"an instance has the quantities {', '.join(self.ranges)}")
@@ -40,12 +40,12 @@ class Space:
         return instance
 
     def every(self, left_out: str | None = None) -> Iterator[dict[str, Any]]:
-        """List all instances, without one of the quantities if it is named.
+        """List all instances; leave out the quantity ``left_out`` if it is given.
 
         Raises
         ------
         Refused
-            If they are no finite list.
+            If the instances are not a finite list.
         """
 
         def extended(instance: dict[str, Any], names: list[str]) -> Iterator[dict[str, Any]]:

@@ -14,29 +14,30 @@ from clusterproof.checker.kernel.vocabulary import Line, Sides
 
 
 def printed(statement: str, line: str) -> str:
-    """Return how a line of a statement is printed; of a text no two lines are printed alike."""
+    """Return the printed name of a line; no two lines of a text have the same printed name."""
     return ": ".join(filter(None, (statement, line)))
 
 
 @dataclass(frozen=True)
 class Statement:
-    """What is claimed of every instance of a space.
+    """A statement about every instance of a space.
 
     Attributes
     ----------
     space
         The quantities.
     function
-        Of the language: takes the quantities, or records of them, to a line or to lines by name. None if the statement
-        is outside of the language.
+        Function of the language that takes the quantities, or records of them. It returns a line, or lines by name.
+        None if the statement is outside the language.
     records
-        By parameter of the function, the record that it takes and the record's quantities.
+        For each parameter that is a record, the record's class and its quantities.
     lines
-        Names: every path through the function has these lines, and no others.
+        Names of the lines; every path through the function has exactly these lines.
     role
-        "statement"; "lemma", without which the claim is not certified; or "step", which it is certified without.
+        "statement"; "lemma", without which the claim cannot be certified; or "step", which the certificate does not
+        need.
     ill_posed
-        The lines that are ill-posed where they are violated.
+        Names of the lines that are ill-posed if an instance breaks them.
     """
 
     space: Space
@@ -47,14 +48,14 @@ class Statement:
     ill_posed: tuple[str, ...] = ()
 
     def evaluate(self, instance: Instance) -> dict[str, Line]:
-        """Return the lines, by name, within an evaluation that has begun; of a single one the empty name.
+        """Return the lines by name, within a running evaluation; a single line has the empty name.
 
         Raises
         ------
         Outside
             If a hypothesis fails.
         Refused
-            If the function does what is not of the language, or returns other lines than are named.
+            If the function leaves the language, or returns lines with other names.
         """
         value = self.value(instance)
         lines = dict(value) if type(value) is dict else {"": value}
@@ -65,7 +66,7 @@ class Statement:
         return lines
 
     def value(self, instance: Instance) -> Any:
-        """Call the function within an evaluation that has begun, and return its value."""
+        """Call the function within a running evaluation, and return its value."""
         if self.function is None:
             raise Refused("the statement is outside of the language")
         spend(10)
@@ -78,6 +79,6 @@ class Statement:
     def evaluated(
         self, instance: Instance, record: Evaluation | None = None
     ) -> tuple[dict[str, Line], Evaluation]:
-        """Return the lines on numbers or symbols, and what was supposed and divided by."""
+        """Return the lines on numbers or symbols, and the record of the evaluation."""
         with evaluating(record) as evaluation:
             return self.evaluate(instance), evaluation

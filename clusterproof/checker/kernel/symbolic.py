@@ -21,11 +21,11 @@ def symbolic(
     spare: int = 0,
     left_out: str | None = None,
 ) -> Iterator[tuple[dict[str, Any], list[Ends], Callable[[list[bool]], Evaluation]]]:
-    """Yield an instance of symbols, their ends, and what begins a path, for each combination of the choices.
+    """Yield for each combination of the choices: an instance of symbols, their ends, and a function that begins a path.
 
-    A symbol for an integer stands for every real number between the ends: more is shown than is asked for. The
-    integers ``listed``, which have two ends, are cases of their own. ``between`` are choices of numbers: one symbol
-    stands for all numbers from the least to the largest of a choice. ``spare`` further symbols are for states.
+    A symbol for an integer stands for every real number between the ends, so more is shown than is necessary. The
+    integers in ``listed``, which have two ends, are separate cases. ``between`` contains choices of numbers; one symbol
+    stands for all numbers from the least to the largest option. ``spare`` is the number of further symbols, for states.
     """
     ranges = {name: allowed for name, allowed in space.ranges.items() if name != left_out}
     ranges |= {n: hull(ranges[n]) for n in between if n in ranges}
@@ -72,7 +72,7 @@ def symbolic(
 
 
 def hull(allowed: Range) -> Interval:
-    """Return all numbers between the least and the largest of a choice."""
+    """Return the range of all numbers between the least and the largest option of a choice."""
     options = allowed.options if type(allowed) is Choice else ()
     if not options or not all(type(option) in (int, Fraction) for option in options):
         raise Refused("only a choice of numbers is taken for all numbers between them")
@@ -80,14 +80,14 @@ def hull(allowed: Range) -> Interval:
 
 
 def _symbols(allowed: Range, spare: int) -> int:
-    """Return the number of symbols that a quantity is."""
+    """Return the number of symbols for a quantity."""
     if type(allowed) is Tuples and type(allowed.entries) is Interval:
         if type(allowed.length) is int:
             if allowed.length < 0:
                 raise Refused(f"a length of {allowed.length}")
             spend(allowed.length)
             return allowed.length
-        if spare:  # taken round by round
+        if spare:  # each round takes one
             return 0
     if type(allowed) in (Interval, Choice):
         return int(type(allowed) is Interval)

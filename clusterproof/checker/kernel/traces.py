@@ -1,8 +1,8 @@
 """A trace: unknown functions of known classes, for a statement about all of them.
 
-The claim's function is followed once: points are combinations of free vectors, numbers are combinations of their inner
-products, of function values and of 1. A value that it asks for becomes a triplet. Only the class's conditions are
-known about it. A comparison is decided both ways, on one path each.
+The claim's function is evaluated once. Points are linear combinations of free vectors. Numbers are linear combinations
+of inner products of these vectors, of function values and of 1. Each requested value becomes a triplet, about which
+only the conditions of the class are known. Each comparison is decided both ways, on one path each.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from clusterproof.checker.kernel.quotients import Fact, Quotient, is_zero, joine
 from clusterproof.checker.kernel.worlds import Form, Oracle, Point, World
 
 FORKS = 6
-"""Comparisons that may fork on one path."""
+"""Largest number of comparisons on one path that are decided both ways."""
 
 
 class Trace(World):
     """Unknown members of known classes, on one path through the comparisons of a claim's function.
 
-    With ``decisions`` None its coefficients may be symbols, and comparisons are decided as for symbols.
+    If ``decisions`` is None, the coefficients may be symbols, and comparisons are decided as for symbols.
     """
 
     def __init__(
@@ -76,11 +76,11 @@ class Trace(World):
         return self.further[-1]
 
     def exact(self, value: Any) -> Any:
-        """Return a factor of points and forms, a number or a symbol."""
+        """Return a factor of points and forms: a number or a symbol."""
         return value if type(value) is Quotient and self.symbolic else super().exact(value)
 
     def key_of(self, point: Point) -> tuple[Any, ...]:
-        """Return what tells points with symbols apart: equal points are equal for all values of the symbols."""
+        """Return a key of a point with symbols; points with equal keys are equal for all values of the symbols."""
         for place, other in enumerate(self.keyed):
             if not (point - other).terms:
                 return ("with symbols", place)
@@ -88,7 +88,7 @@ class Trace(World):
         return ("with symbols", len(self.keyed) - 1)
 
     def inner(self, left: Point, right: Point) -> Form:
-        """Return the combination of the products of the free vectors."""
+        """Return the inner product as a combination of the products of free vectors."""
         total: dict[Any, Any] = {}
         lengths = {j: words(b) for j, b in right.terms.items()}
         for i, a in left.terms.items():
@@ -105,9 +105,9 @@ class Trace(World):
         return Fact(point, equation=True)
 
     def decide(self, form: Form, strict: bool) -> bool | None:
-        """Return whether a number is nonnegative on this path, where that, or the opposite, is a hypothesis.
+        """Return whether a number is nonnegative on this path, where this or its opposite becomes a hypothesis.
 
-        None if that is decided as of symbols.
+        None if the comparison is decided as for symbols.
         """
         value = form.terms.get((), Fraction(0))
         if form.terms.keys() <= {()} and type(value) is not Quotient:
@@ -123,23 +123,23 @@ class Trace(World):
         return holds
 
     def asked(self) -> Any:
-        """Return all that was asked so far, for ``forget``."""
+        """Return everything that was requested so far, for ``forget``."""
         of_oracles = [(list(o.triplets), dict(o.known), dict(o.proximal)) for o in self.oracles]
         return self.vectors, self.values, list(self.further), list(self.keyed), of_oracles
 
     def forget(self, asked: Any) -> None:
-        """Forget what was asked since ``asked``: who does so keeps no point and no number that came since."""
+        """Forget what was requested since ``asked``. The caller must keep no later point and no later number."""
         self.vectors, self.values, further, keyed, of_oracles = asked
         self.further, self.keyed = list(further), list(keyed)
         for oracle, (triplets, known, proximal) in zip(self.oracles, of_oracles, strict=True):
             oracle.triplets, oracle.known, oracle.proximal = list(triplets), dict(known), dict(proximal)
 
     def next_decisions(self) -> list[bool] | None:
-        """Return the first decisions of the next path; None after the last one."""
+        """Return the first decisions of the next path; None after the last path."""
         return following(self.decisions[: len(self.forked)])
 
     def facts(self, supposed: Sequence[Fact]) -> tuple[dict[str, Form], dict[str, Form]]:
-        """Return, by name, all numbers that are at least 0 on this path, and all that are 0.
+        """Return, by name, all numbers that are at least 0 on this path, and all numbers that are 0.
 
         Parameters
         ----------
@@ -157,7 +157,7 @@ class Trace(World):
         nonnegative |= {f"fork {n}": form for n, form in enumerate(self.forked)}
         for n, fact in enumerate(
             fact for fact in supposed if type(fact.slack) is not Quotient
-        ):  # others: of the box
+        ):  # facts on symbols belong to the box
             if fact.equation and type(fact.slack) is Point:
                 for v in range(self.vectors):
                     zero[f"hypothesis {n}, {v}"] = fact.slack @ Point(self, {v: Fraction(1)})
@@ -179,7 +179,7 @@ class Traced(Oracle):
         self.offset = trace.value() if isinstance(definition, FunctionClass) else trace.constant(0)
 
     def add(self, point: Point, gradient: Point, value: Form) -> Triplet:
-        """Keep a triplet."""
+        """Store a triplet, and return it."""
         self.triplets.append((point, gradient, value))
         return self.triplets[-1]
 

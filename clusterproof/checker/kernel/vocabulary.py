@@ -1,4 +1,4 @@
-"""The words of a claim over the kernel's numbers: facts that it supposes, and the two sides that it compares."""
+"""The functions that a claim calls, on the kernel's numbers: facts that it supposes, and sides that it compares."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from clusterproof.checker.kernel.sentences import Sentence
 
 @dataclass(frozen=True, eq=False)
 class Least(Abstract):
-    """The least of several numbers that depend on a function of a class. Nothing is decided about them."""
+    """The least of several numbers that depend on a function of a class. Nothing is decided about these numbers."""
 
     numbers: tuple[Any, ...]
 
     def exact(self) -> NoReturn:
-        """Refuse: it has no formula."""
+        """Raise an error, because it has no formula."""
         raise Refused(
             "nothing is computed from least(...): write least(*(value - f.minimum for value in values))"
         )
@@ -31,23 +31,23 @@ class Least(Abstract):
 
 @dataclass(frozen=True, eq=False)
 class Sides(Untrue):
-    """A line: each entry's slack must be at least 0, or be 0 if ``equation``.
+    """A line: the slack of each entry must be at least 0, or 0 if ``equation``.
 
     Attributes
     ----------
     slacks
-        What is allowed minus what is measured; left minus right of an equation; of ``least`` a tuple, where one
-        must be at least 0.
+        For each entry, the bound minus the measured side; for an equation, left minus right. For ``least``, a tuple;
+        one of its numbers must be at least 0.
     equation
-        Whether it is one.
+        Whether the line is an equation.
     facts
-        Comparisons of symbols that this line alone supposes.
+        Comparisons of symbols that only this line supposes.
     sign
-        "<=", ">=" or "=", as the line is written.
+        "<=", ">=" or "=", as the claim states the line.
     entries
-        Of each entry what is measured, and the summands that it is compared with.
+        For each entry, the measured side and the summands of the bound.
     names
-        Of the summands.
+        Names of the summands.
     """
 
     slacks: tuple[Any, ...]
@@ -58,7 +58,7 @@ class Sides(Untrue):
     names: tuple[str, ...] = ()
 
     def is_broken(self) -> bool:
-        """Return whether some entry does not hold, of numbers."""
+        """Return whether some entry fails; all slacks must be numbers."""
         gaps = [max(map(number, gap)) if type(gap) is tuple else number(gap) for gap in self.slacks]
         return any(gap != 0 for gap in gaps) if self.equation else any(gap < 0 for gap in gaps)
 
@@ -67,8 +67,8 @@ Line = Sides | Excluded
 
 
 def facts_of(holds: Any) -> list[Fact] | None:
-    """Return the facts that a hypothesis is; None if it is false."""
-    if type(holds) is Fact:  # ``a and b`` is a where a does not hold on this path
+    """Return the facts that a hypothesis consists of; None if it is false."""
+    if type(holds) is Fact:  # ``a and b`` is a itself if a does not hold on this path
         decided = [fact for asked, fact in running().now.path if asked is holds]
         return None if decided and decided[0] is not holds else [holds]
     if type(holds) is Sides and holds.facts:
@@ -82,7 +82,7 @@ def facts_of(holds: Any) -> list[Fact] | None:
 
 
 def _shape(value: Any) -> tuple[int, ...]:
-    """Return the lengths of lists in lists; empty of a single number."""
+    """Return the lengths of nested lists; an empty tuple for a single number."""
     if type(value) not in (list, tuple):
         return ()
     shapes = {_shape(part) for part in each(value)} or {()}
@@ -92,14 +92,14 @@ def _shape(value: Any) -> tuple[int, ...]:
 
 
 def _entries(value: Any) -> list[Any]:
-    """Return the entries of a list or tuple, of every depth; of a single number itself."""
+    """Return the entries of a list or tuple, at every depth; for a single number, the number itself."""
     if type(value) not in (list, tuple):
         return [value]
     return [entry for part in each(value) for entry in _entries(part)]
 
 
 def _together(*values: Any) -> tuple[tuple[Any, ...], ...]:
-    """Return the entries of several sides together; a single number stands for as many as the others have."""
+    """Return the entries of several sides together; a single number is repeated for every entry."""
     shapes = {shape for shape in map(_shape, values) if shape}
     if len(shapes) > 1 or any(0 in shape for shape in shapes):
         raise Refused("the sides have different shapes, or nothing is compared")
@@ -110,20 +110,20 @@ def _together(*values: Any) -> tuple[tuple[Any, ...], ...]:
 
 
 class Exact(Words[Sides]):
-    """The words over exact numbers, lists of them, symbols, and quantities that depend on a function of a class."""
+    """The functions that a claim calls, on exact numbers, lists, symbols, and numbers that depend on functions."""
 
     def facts(self, holds: Any) -> list[Fact] | None:
-        """Return the facts that a hypothesis is; None if it is false."""
+        """Return the facts that a hypothesis consists of; None if it is false."""
         return facts_of(holds)
 
     def in_words(self, name: Any) -> str:
-        """Return the words of a hypothesis; those that name a symbol are not looked at."""
+        """Return the text of a hypothesis; a text that contains symbols is replaced."""
         if type(name) not in (str, Sentence):
             raise Refused("a hypothesis needs its words: suppose('x > 0', x > 0)")
         return name if type(name) is str else "a hypothesis"
 
     def know(self, facts: list[Fact]) -> None:
-        """Know facts in the evaluation that runs."""
+        """Add facts to the running evaluation."""
         running().add(facts=tuple(facts))
 
     def given(self, name: Any, holds: Any, make: Callable[[], Sides | Excluded]) -> Sides | Excluded:
@@ -133,12 +133,12 @@ class Exact(Words[Sides]):
         return super().given(name, holds, make)
 
     def alone(self, facts: list[Fact], make: Callable[[], Sides | Excluded]) -> Sides | Excluded:
-        """Return a line that alone has facts, and those that are supposed while it is made."""
+        """Return a line with its own facts: the given ones, and the ones that ``make`` supposes."""
         record = running()
         before = record.now.facts
         record.add(facts=tuple(facts))
         try:
-            with record.undecided():  # even if it holds: a hypothesis on the way may end the line
+            with record.undecided():  # a hypothesis inside may fail and end the line
                 line = make()
         finally:
             own = record.now.facts[len(before) :]
@@ -150,7 +150,7 @@ class Exact(Words[Sides]):
         return replace(line, facts=(*line.facts, *own))
 
     def compared(self, sign: str, measured: Any, terms: Mapping[str, Any], **how: Any) -> Sides:
-        """Return the line of all entries, which is exact."""
+        """Return the line of all entries of an inequality, which is exact."""
         _require_exact(how)
         entries = _together(measured, *terms.values())
         sums = [(entry, reduce(add, allowed)) for entry, *allowed in entries]
@@ -165,18 +165,18 @@ class Exact(Words[Sides]):
         return Sides(gaps, equation=True, sign="=", entries=entries, names=("right",))
 
     def least(self, *numbers: Any) -> Any:
-        """Return the least of several numbers; of quantities that depend on a function of a class all of them."""
+        """Return the least of several numbers; a ``Least`` if they depend on a function of a class."""
         spend(len(numbers))
         return (
             Least(numbers) if any(isinstance(each, Abstract) for each in numbers) else super().least(*numbers)
         )
 
     def is_less(self, left: Any, right: Any) -> Any:
-        """Compare two numbers."""
+        """Return whether one number is less than another."""
         return compare("<", left, right)
 
     def refused(self, argument: str, value: Any, rule: str, remedy: str) -> Refused:
-        """Return the error that says what was called in vain."""
+        """Return the error for a call that is not allowed."""
         return Refused(f"{argument} {rule}: {remedy}")
 
 

@@ -1,4 +1,4 @@
-"""Verdicts on a claim and on each of its lines, from its text and records of evidence."""
+"""Verdicts on a claim and on each of its lines, from its text and its evidence."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RULES = {
     for each in (instance, exhausted, signs, squares, dual, empty, induction, potential, family)
 }
 POTENTIAL = "potential"
-"""Name of the step that the invariants of a statement's loops hold, which is a line only where it is violated."""
+"""Name of the step that states that the invariants of loops hold; it is a line only if it is violated."""
 Place = tuple[str, str]
 """The names of a statement and of one of its lines."""
 
@@ -29,13 +29,13 @@ class Word(StrEnum):
     """The kernel's verdict on a line or on a claim."""
 
     CERTIFIED = "certified"
-    """Every instance that meets the hypotheses holds, and there is one."""
+    """Every instance that meets the hypotheses satisfies the line, and there is such an instance."""
     VIOLATED = "violated"
     """One instance meets the hypotheses and breaks the line."""
     ILL_POSED = "ill-posed"
-    """The same, of a line whose author says that this shows that it has no single meaning."""
+    """One instance breaks the line, and the claim's author states that the line then has no single meaning."""
     VACUOUS = "vacuous"
-    """No instance meets the hypotheses, or the claim's author says that it then says nothing."""
+    """No instance meets the hypotheses; or the line is certified, and the author states that it then says nothing."""
     OPEN = "open"
     """Nothing is shown."""
 
@@ -47,11 +47,11 @@ class Judgement:
     Attributes
     ----------
     word
-        Of the claim.
+        The verdict on the claim.
     lines
-        Of each line.
+        The verdict on each line.
     why
-        Of each record why it shows nothing; empty if it shows something.
+        For each piece of evidence, the reason why it shows nothing; empty if it shows something.
     digest
         SHA-256 of the text.
     """
@@ -63,27 +63,27 @@ class Judgement:
 
 
 def judge(text: str, records: Iterable[Any], *, fuel: int = FUEL) -> Judgement:
-    """Judge the claim that a text states, by records of evidence.
+    """Judge the claim that a text states, by evidence.
 
     Parameters
     ----------
     text
-        Read as the head of the kernel says.
+        The text, which is read as the docstring of the kernel describes.
     records
-        As JSON gives them: ``evidence`` says what each must be.
+        Pieces of evidence as JSON values; the module ``evidence`` describes their form.
     fuel
-        Steps that reading the text, and each record, may take.
+        Number of steps that reading the text, and judging each piece of evidence, may take.
 
     Raises
     ------
     Refused
-        If the text states no claim of the language; the message says where, why and what to write.
+        If the text states no claim of the language. The message says where, why, and what to write.
     """
     return judge_claim(read(text, fuel=fuel), records, fuel=fuel)
 
 
 def judge_claim(claim: Claim, records: Iterable[Any], *, fuel: int = FUEL) -> Judgement:
-    """Judge a claim that was read from its text; parameters are those of ``judge``."""
+    """Judge a claim that was read from its text; the parameters are as in ``judge``."""
     lines = {
         (name, line): Word.OPEN for name, statement in claim.statements.items() for line in statement.lines
     }
@@ -100,7 +100,7 @@ def judge_claim(claim: Claim, records: Iterable[Any], *, fuel: int = FUEL) -> Ju
 
 
 def show(claim: Claim, record: Any, *, fuel: int = FUEL) -> tuple[Place, Word]:
-    """Return the line that a record is about, and what the record shows.
+    """Return the line that a piece of evidence is about, and the verdict that it shows.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def show(claim: Claim, record: Any, *, fuel: int = FUEL) -> tuple[Place, Word]:
             raise Refused(f"the instance does not meet the hypothesis: {outside}") from None
         except Refused:
             raise
-        except Exception as error:  # where the function has no value nothing is shown
+        except Exception as error:  # if the function has no value, nothing is shown
             raise Refused(f"{type(error).__name__} {_message(error)}".rstrip()) from None
     if rule in ("instance", "potential"):
         return (name, line), Word.ILL_POSED if line in statement.ill_posed else Word.VIOLATED
@@ -127,7 +127,7 @@ def show(claim: Claim, record: Any, *, fuel: int = FUEL) -> tuple[Place, Word]:
 
 
 def _names(claim: Claim, name: str, rule: str) -> tuple[str, ...]:
-    """Return the names of a statement's lines about which a rule shows something."""
+    """Return the names of a statement's lines about which a rule can show something."""
     if rule != "potential":
         return claim.statements[name].lines
     own = printed(name, POTENTIAL)
@@ -136,7 +136,7 @@ def _names(claim: Claim, name: str, rule: str) -> tuple[str, ...]:
 
 
 def _decoded(record: Any) -> tuple[str, str, str, dict[str, Any]]:
-    """Return a record's statement, line, rule, and the rule's fields."""
+    """Return the statement, the line, the rule, and the rule's fields of a piece of evidence."""
     if type(record) is not dict or not evidence.HEAD.keys() <= record.keys():
         raise Refused(f"a record of evidence must have the fields {', '.join(evidence.HEAD)}")
     name, line, rule = (decode(record[field]) for field, decode in evidence.HEAD.items())
@@ -147,22 +147,22 @@ def _decoded(record: Any) -> tuple[str, str, str, dict[str, Any]]:
 
 
 def _message(error: Exception) -> str:
-    """Return an error's text; empty if it has none, as of a number that is too long to be written."""
+    """Return the text of an error; empty if it has none, as for a number with too many digits."""
     try:
         return str(error)
-    except Exception:  # a text may be made of anything
+    except Exception:  # computing the text may fail in any way
         return ""
 
 
 def role_of(claim: Claim, place: Place) -> str:
-    """Return the role of a line; a potential has one of its own."""
+    """Return the role of a line; a potential has its own role."""
     name, line = place
     statement = claim.statements[name]
     return statement.role if line in statement.lines else POTENTIAL
 
 
 def _together(claim: Claim, lines: Mapping[Place, Word]) -> Word:
-    """Return the verdict on a claim, by those on its lines; a potential decides nothing."""
+    """Return the verdict on a claim from the verdicts on its lines; a potential decides nothing."""
     of_role: dict[str, set[Word]] = {"statement": set(), "lemma": set(), "step": set(), POTENTIAL: set()}
     for place, word in lines.items():
         of_role[role_of(claim, place)].add(word)

@@ -1,4 +1,4 @@
-"""Points and numbers that depend on functions of a class, and what answers for such functions."""
+"""Points and numbers that depend on functions of a class, and the oracles that give the values of such functions."""
 
 from __future__ import annotations
 
@@ -90,19 +90,19 @@ class Point(Linear):
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What tells points apart."""
+        """A key that distinguishes points."""
         spend(1 + len(self.terms))
         if self.world.symbolic:
             return self.world.key_of(self)
         return tuple(sorted(self.terms.items()))
 
     def is_zero(self) -> Fact | bool:
-        """Return whether it is 0 if it has coordinates, else the fact that it is."""
+        """Return whether a point with coordinates is 0; without coordinates, the fact that it is 0."""
         return self.world.is_zero(self)
 
 
 class Form(Linear):
-    """A number on a trace. Keys are (i, j) for a product of vectors, (k,) for a value, () for 1."""
+    """A number on a trace. Its keys are (i, j) for a product of vectors, (k,) for a value, and () for 1."""
 
     def _lifted(self, other: Any) -> Form:
         if type(other) is Form:
@@ -126,7 +126,7 @@ class Form(Linear):
         return Fact(self, equation=True)
 
     def decide(self, *, strict: bool, equation: bool) -> bool | None:
-        """Return whether it is nonnegative, or positive, on the path that is followed; None if symbols decide it."""
+        """Return whether the number is nonnegative (or positive) on this path; None if this depends on symbols."""
         if equation:
             raise Refused(
                 "whether numbers that depend on f are equal is not decided: state it as a hypothesis"
@@ -135,7 +135,7 @@ class Form(Linear):
 
 
 class Distance(Abstract):
-    """|start - solution|. Only its square is known."""
+    """The distance |start - solution|; only its square is known."""
 
     def __init__(self, square: Any) -> None:
         self.square = square
@@ -147,7 +147,7 @@ class Distance(Abstract):
 
 
 class Oracle(ABC):
-    """One function, set or operator, which gives the same answer whenever it is asked the same."""
+    """One function, set or operator; it answers the same request always in the same way."""
 
     def __init__(self, definition: Class) -> None:
         self.definition = definition
@@ -157,11 +157,11 @@ class Oracle(ABC):
 
     @abstractmethod
     def at(self, point: Point) -> Triplet:
-        """Return a triplet at a point that is asked for the first time."""
+        """Return a triplet at a point that is requested for the first time."""
 
     @abstractmethod
     def implicit(self, point: Point, step: Any) -> Triplet:
-        """Return a triplet with x + s g = point; with -g = point if the step is None."""
+        """Return a triplet with x + step g = point; if the step is None, with -g = point."""
 
     def evaluate(self, point: Any) -> Triplet:
         """Return the triplet at a point."""
@@ -172,13 +172,13 @@ class Oracle(ABC):
         return self.known[point.key]
 
     def implicitly(self, point: Any, step: Any) -> Point:
-        """Return x with x + s g = point, where g is a subgradient at x, which need not be the one that ``at`` gives."""
+        """Return x with x + step g = point, where g is a subgradient at x, perhaps not the one that ``at`` returns."""
         if type(point) is not Point:
             raise Refused("a function of a class takes points")
         s = None if step is None else point.world.exact(step)
         if type(s) is Quotient:
             self._require_positive(s)
-            return self.implicit(point, s)[0]  # type: ignore[no-any-return]  # asked again it is another point
+            return self.implicit(point, s)[0]  # if requested again, another point
         if s is not None:
             self._require_one_point(s)
         if (point.key, s) not in self.proximal:
@@ -187,13 +187,13 @@ class Oracle(ABC):
         return found
 
     def _require_positive(self, step: Quotient) -> None:
-        """Require that a symbol is a step that leads to one point: a proof must show that it is positive."""
+        """Require that a symbolic step leads to one point; a proof must show that the step is positive."""
         if not (getattr(self.definition, "convex", True) and getattr(self.definition, "monotone", True)):
             raise Refused("a proximal step that is a symbol is of something convex or monotone")
         running().use(required=step > 0)
 
     def _require_one_point(self, step: Fraction) -> None:
-        """Require that x + step g = point has one solution for every point."""
+        """Require that x + step g = point has exactly one solution for every point."""
         definition = self.definition
         constants = getattr(definition, "smoothness", None), getattr(definition, "lipschitz", None)
         L = next((each for each in constants if type(each) is Fraction and each), None)
@@ -204,18 +204,18 @@ class Oracle(ABC):
 
 
 class World(ABC):
-    """Oracles with one solution, and a start.
+    """Oracles with one common solution, and a start.
 
     Attributes
     ----------
     groups
-        (count, class) of each summand, a mean of ``count``.
+        (count, class) of each summand, which is a mean of ``count`` functions.
     oracles, weights
-        Each one, and its weight in the sum.
+        The oracles, and the weight of each in the sum.
     start, solution, minimum
-        Where a method starts, the solution (None of functions that need not be convex) and the least value.
+        The point at which a method starts; the solution (None for functions that need not be convex); the least value.
     reach
-        What |start - solution| is at most; None for no limit.
+        Largest |start - solution|; None for no limit.
     symbolic
         Whether coefficients of points may be symbols.
     """
@@ -240,11 +240,11 @@ class World(ABC):
         self.definitions = [definition for count, definition in groups for _ in range(count)]
 
     def exact(self, value: Any) -> Any:
-        """Return the factor of a point or form; worlds outside of the kernel, which prove nothing, take floats."""
+        """Return the factor of a point or form. Worlds outside the kernel, which prove nothing, also accept floats."""
         return Fraction(number(value))
 
     def shown(self, value: Any) -> Any:
-        """Return a value as the claim's function gets it; worlds that took floats give floats."""
+        """Return a value in the form that the claim's function receives; worlds that accept floats return floats."""
         return value
 
     @abstractmethod
@@ -253,20 +253,20 @@ class World(ABC):
 
     @abstractmethod
     def is_zero(self, point: Point) -> Fact | bool:
-        """Return whether a point is 0, or the fact that it is."""
+        """Return whether a point is 0, or the fact that it is 0."""
 
     @abstractmethod
     def point(self) -> Point:
-        """Return a further point. Nothing is known about it."""
+        """Return a further point, about which nothing is known."""
 
     def constant(self, value: Any) -> Form:
         """Return a number that does not depend on the functions."""
         return Form(self, {} if is_zero(value) else {(): self.exact(value)})
 
     def key_of(self, point: Point) -> tuple[Any, ...]:
-        """Refuse: a point with symbols is of a trace."""
+        """Raise an error, because points with symbols exist only on a trace."""
         raise Refused("a symbol stands where a number must be")
 
     def decide(self, form: Form, strict: bool) -> bool | None:
-        """Refuse: numbers of a listed member are no forms."""
+        """Raise an error, because numbers of a listed member are not forms."""
         raise Refused("a comparison of another world")
