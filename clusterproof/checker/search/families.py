@@ -26,7 +26,7 @@ from clusterproof.checker.kernel.ranges import Interval
 from clusterproof.checker.search.elimination_orders import order_of
 from clusterproof.checker.search.family_programs import Programs, TooManyPrograms, weight_names
 from clusterproof.checker.search.hints import Hint, Hints, Ratio, hint_of, named, require_known
-from clusterproof.checker.search.quotients_between import Quotients
+from clusterproof.checker.search.quotients_between import Quotients, solved
 
 MOST_STATES = 8
 """Largest number of symbols for rounds and states."""
@@ -176,15 +176,32 @@ class _Fitted:
         fits = dict(self.given)
         for n in support:
             room = self.near * (1 + np.abs(table[:, n]))
-            if (found := quotients.between(table[:, n] - room, table[:, n] + room)) is None:
+            found = self._determined(n, support, fits)
+            found = found or quotients.between(table[:, n] - room, table[:, n] + room)
+            if found is None:
                 return None
             fits[n] = found
         return self._accepted(fits)
+
+    def _determined(self, n: int, support: Sequence[int], fits: Mapping[int, Ratio]) -> Ratio | None:
+        """Return the multiplier that the equation of a function value gives, once the others in it are fixed."""
+        slack, *conditions = self.programs.forms
+        for key in self.programs.linear:
+            own = conditions[n].get(key)
+            others = [m for m in {*support, *self.given} if m != n and key in conditions[m]]
+            if own is None or not all(m in fits for m in others):
+                continue
+            terms = [(conditions[m][key], fits[m]) for m in others]
+            return solved(self.programs.need, slack.get(key, 0), terms, own)
+        return None
 
     def _by_intervals(self, quotients: Quotients, support: Sequence[int], share: float) -> Proof | None:
         """Return a proof: fix one multiplier after the other at a quotient that lies in its interval."""
         fits = dict(self.given)
         for n in support:
+            if (known := self._determined(n, support, fits)) is not None:
+                fits[n] = known
+                continue
             rest = [m for m in support if m not in fits]
             ends = self.programs.interval(n, rest, {m: quotients.at(ratio) for m, ratio in fits.items()})
             if ends is None:

@@ -125,10 +125,11 @@ class Programs:
         if low is not None and high is not None:
             shares = [Fraction(n, count + 1) for n in range(1, count + 1)]
             return [low + (high - low) * share for share in shares]
+        apart = [*range(1, count), 4 * count]
         if low is not None:
-            return [low + n for n in range(1, count + 1)]
+            return [low + n for n in apart]
         if high is not None:
-            return [high - n for n in range(1, count + 1)]
+            return [high - n for n in apart]
         return [Fraction(n - count // 2) for n in range(1, count + 1)]
 
     def _meets(self, fact: Any, at: Point) -> bool:

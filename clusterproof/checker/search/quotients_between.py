@@ -12,8 +12,8 @@ import numpy as np
 
 from clusterproof.checker.kernel.evaluation import limited
 from clusterproof.checker.kernel.multipliers import Need
-from clusterproof.checker.kernel.polynomials import Polynomial, constant, plus, times
-from clusterproof.checker.kernel.quotients import Quotient
+from clusterproof.checker.kernel.polynomials import Polynomial, constant, divided, plus, times
+from clusterproof.checker.kernel.quotients import Quotient, joined
 from clusterproof.checker.search.family_programs import Point, polynomial_at
 from clusterproof.checker.search.hints import Ratio
 
@@ -180,21 +180,48 @@ class Quotients:
         return None
 
 
+def solved(need: Need, target: Any, terms: Sequence[tuple[Any, Ratio]], own: Any) -> Ratio | None:
+    """Return x in target = sum of coefficients times known quotients + own x; None if a denominator may be 0.
+
+    Coefficients are numbers or quotients. The quotient is reduced.
+    """
+    width = need.width
+    with limited(FUEL):
+        total = Quotient(constant(0, width), constant(1, width), width) + target
+        for coefficient, (top, bottom) in terms:
+            total = joined(total, -Quotient(top, bottom, width) * coefficient)
+        factor = total.lifted(own)
+        top, bottom = _lowest_terms(times(total.top, factor.bottom), times(total.bottom, factor.top))
+        sign = need.sign(bottom)
+    return None if not sign else (top, bottom) if sign == 1 else (-top, -bottom)
+
+
 def irreducible(p: Polynomial) -> list[Polynomial]:
     """Return the distinct irreducible factors of a polynomial, without constants."""
+    return [_polynomial(factor, p.width) for factor, _ in _of_flint(p).factor()[1]] if p.places else []
+
+
+def _lowest_terms(top: Polynomial, bottom: Polynomial) -> Ratio:
+    """Return a quotient in lowest terms."""
+    factor = _polynomial(_of_flint(top).gcd(_of_flint(bottom)), top.width)
+    reduced = divided(top, factor), divided(bottom, factor)
+    assert reduced[0] is not None
+    assert reduced[1] is not None
+    return reduced[0], reduced[1]
+
+
+def _of_flint(p: Polynomial) -> Any:
+    """Return a multiple of a polynomial with integer coefficients, as one of python-flint."""
     from flint import Ordering, fmpz_mpoly_ctx
 
-    if not p.places:
-        return []
     common = lcm(*(Fraction(value).denominator for value in p.values()))
     context = fmpz_mpoly_ctx.get([f"x{place}" for place in range(p.width)], Ordering.lex)
-    whole = context.from_dict({tuple(powers): int(value * common) for powers, value in p.items()})
-    return [
-        Polynomial.of(
-            {tuple(map(int, each)): int(value) for each, value in factor.to_dict().items()}, p.width
-        )
-        for factor, _ in whole.factor()[1]
-    ]
+    return context.from_dict({tuple(powers): int(value * common) for powers, value in p.items()})
+
+
+def _polynomial(p: Any, width: int) -> Polynomial:
+    """Return a polynomial of python-flint as one of the kernel."""
+    return Polynomial.of({tuple(map(int, each)): int(value) for each, value in p.to_dict().items()}, width)
 
 
 def _powers(factors: Sequence[Polynomial], most: int, one: Polynomial) -> list[tuple[int, Polynomial]]:

@@ -14,7 +14,19 @@ from clusterproof.checker.claims.kind import Kind
 from clusterproof.checker.report.decide import decide
 from clusterproof.checker.search import family_programs
 from clusterproof.checker.search.families import NotShown, family_of
-from clusterproof.theorem import Function, Sides, Z, at_most, claim, functions, iterate, least, suppose
+from clusterproof.theorem import (
+    Function,
+    Operator,
+    Sides,
+    Z,
+    at_most,
+    claim,
+    functions,
+    iterate,
+    least,
+    operators,
+    suppose,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -232,6 +244,55 @@ def test_an_author_gives_the_multipliers_of_a_least_and_the_search_its_weights()
     assert len(proof["weights"]) == 2
     with pytest.raises(NotShown, match="line 0"):
         family_of(statement, "", {"line 0": ["0:0,1:0", "0:1:0"]})
+
+
+def last_gradient(f: Smooth, step: Share, rounds: int = Z[1:]) -> Sides:
+    """s N |grad f(x_N)|^2 <= 2 (f(x_0) - f*): its multipliers n + 1 and n are constant on no grid of many rounds."""
+
+    def potential(x, n):
+        g = f.gradient(x)
+        return f(x) + n * step * (g @ g) / 2 <= f(f.start)
+
+    x = iterate(lambda x: x - step * f.gradient(x), f.start, rounds, invariant=potential)
+    g = f.gradient(x)
+    return at_most(rounds * step * (g @ g) / 2, bound=f(f.start) - f.minimum)
+
+
+def test_multipliers_hold_far_beyond_the_first_rounds() -> None:
+    data = family_of(in_language(last_gradient).statements[""], "")
+    witness = {"f": member(), "step": 1, "rounds": 1}
+    assert shown(last_gradient, **data, witness=witness).word is kernel.Word.CERTIFIED
+
+
+Bounded = Annotated[Operator, operators(lipschitz=1)]
+
+
+def best_image(a: Bounded, step: Share, rounds: int = Z[1:]) -> Sides:
+    """Extragradient: N s^2 (1 - s^2) min |A x_k|^2 <= R^2, R = |x_0 - x*|."""
+    suppose("0 < step < 1", 0 < step < 1)
+    gain = step**2 * (1 - step**2)
+
+    def next_state(state):
+        x, best = state
+        image = a(x)
+        return x - step * a(x - step * image), min(best, image @ image)
+
+    def potential(state, n):
+        x, best = state
+        apart = x - a.solution
+        return n * gain * best + apart @ apart <= a.distance**2
+
+    image = a(a.start)
+    _, best = iterate(next_state, (a.start, image @ image), rounds, invariant=potential)
+    return at_most(rounds * gain * best, bound=a.distance**2)
+
+
+def test_a_function_value_determines_a_multiplier() -> None:
+    """Where the image is the best, n s^2 (1 - s^2) times the old best value is left over."""
+    data = family_of(in_language(best_image).statements[""], "")
+    of_rounds = [proof["multipliers"] for proof in data["proofs"] if len(proof["multipliers"]) == 4]
+    gains = [{tuple(powers): value for powers, value in proof["hypothesis 1"][0]} for proof in of_rounds]
+    assert {(2, 0, 1): 1, (4, 0, 1): -1} in gains
 
 
 def with_least(f: Smooth, rounds: int = Z[1:]) -> Sides:
