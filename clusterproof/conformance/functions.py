@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
@@ -235,6 +236,29 @@ def in_own_rounds(factor: float) -> Callable[[LocalStep], Any]:
         return step.gradient * factor**rounds
 
     return change
+
+
+def with_weight_decay(decay: float, local: Callable[..., Any]) -> Callable[..., Any]:
+    """Return local steps that add weight decay to their first argument, a gradient or a list of gradients."""
+
+    def decayed(gradient: Any) -> Any:
+        if isinstance(gradient, list):
+            return [decayed(each) for each in gradient]
+        return lambda y: gradient(y) + decay * y
+
+    return lambda gradient, *others, **named: local(decayed(gradient), *others, **named)
+
+
+def without_changes(run: Any, client: Any) -> Any:
+    """Return a client whose local steps have weight decay if it is declared, but no mistake."""
+    decay = run.declared("weight_decay")
+    return replace(client, path=with_weight_decay(decay, descend) if decay else descend)
+
+
+def next_model(run: Any, clients: Any, ends: Any) -> Any:
+    """Return the server's next model from the ends of local steps, with the run's changes of their mean."""
+    mean_of_models = run.changed("mean of models", clients.mean(ends), {"step_size": run.step_size})
+    return run.model + run.of_round["server_step_size"] * (mean_of_models - run.model)
 
 
 class _Asked(Exception):

@@ -135,7 +135,8 @@ class Definition:
             if all(settings.get(name) == value for name, value in form.items() if name != "changes"):
                 self.changes.append(form["changes"])
         if decay := self.declared("weight_decay"):
-            self.changes.append({name: partial(_decayed, decay) for name in self.local_steps})
+            text = f"with_weight_decay({decay!r}, {{}})"
+            self.changes.append(dict.fromkeys(self.local_steps, text))
         self.changes += mistakes
         self.functions = changed_functions(self)
         self.model: Any = np.array(task.starts if self.clusters else task.start, dtype=float)
@@ -308,14 +309,3 @@ class Definition:
         states = [list(known[name]) if name in self.of_clients else known[name] for name in self.states]
         settings = {name: known[name] for name in method.settings}
         return functions[type(self).rule.__name__](known["clients"], *states, **settings)
-
-
-def _decayed(decay: float, _: Any, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return local steps that add weight decay to their first argument, a gradient or a list of gradients."""
-
-    def decayed(gradient: Any) -> Any:
-        if isinstance(gradient, list):
-            return [decayed(each) for each in gradient]
-        return lambda y: gradient(y) + decay * y
-
-    return lambda gradient, *others, **named: function(decayed(gradient), *others, **named)
