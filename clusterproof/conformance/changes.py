@@ -74,6 +74,13 @@ def functions_of(rules: tuple[FunctionType, ...]) -> dict[str, FunctionType]:
 
 
 @cache
+def _scope(rules: tuple[FunctionType, ...]) -> dict[str, Any]:
+    """Return the names that functions of definitions and changes may use."""
+    scopes = [function.__globals__ for function in functions_of(rules).values()]
+    return {name: value for scope in (*scopes, vars(used)) for name, value in scope.items()}
+
+
+@cache
 def _text(function: FunctionType) -> str:
     """Return the source of a function, without its decorator."""
     text = inspect.getsource(function)
@@ -91,7 +98,6 @@ def located(rules: tuple[FunctionType, ...], place: str) -> Span:
     return name, start, start + len(piece)
 
 
-@lru_cache(maxsize=4096)
 def _compiled(name: str, text: str) -> CodeType:
     """Return the code of a function, without evaluating its annotations."""
     scope: dict[str, Any] = {}
@@ -116,28 +122,36 @@ def _written(text: str, changes: Mapping[Span, Sequence[str]]) -> str:
     return text
 
 
+@lru_cache(maxsize=4096)
+def _codes(
+    algorithm: str, rules: tuple[FunctionType, ...], changes: tuple[tuple[str, str], ...]
+) -> dict[str, CodeType]:
+    """Return the codes of an algorithm's functions after changes of places, each with its name and text."""
+    places = table(algorithm).get("places", {})
+    made: dict[str, dict[Span, list[str]]] = {name: {} for name in functions_of(rules)}
+    for key, change in changes:
+        for place in [places[key]] if isinstance(places[key], str) else places[key]:
+            span = located(rules, place)
+            made[span[0]].setdefault(span, []).append(change)
+    return {
+        name: _compiled(name, _written(_text(function), made[name])) if made[name] else function.__code__
+        for name, function in functions_of(rules).items()
+    }
+
+
 def changed_functions(run: Any) -> Mapping[str, Callable[..., Any]]:
     """Return the functions of a run's definition by name, with the run's changes of functions and places."""
-    functions = functions_of((type(run).rule, *run.calls))
+    rules = (type(run).rule, *run.calls)
+    functions = functions_of(rules)
     given = {*run.arguments(), "rows", "gradients before steps", "gradients of a step"}
     given |= {f"{when} {name}" for when in ("first", "new") for name in run.states}
-    changes = [(key, each) for made in run.changes for key, each in made.items() if key not in given]
+    changes = [(key, each) for key, made in run.changes.items() if key not in given for each in made]
     if not changes:
         return functions
-    places = table(run.name).get("places", {})
-    written: dict[str, dict[Span, list[str]]] = {name: {} for name in functions}
-    for key, change in changes:
-        if key not in functions:
-            for place in [places[key]] if isinstance(places[key], str) else places[key]:
-                span = located((type(run).rule, *run.calls), place)
-                written[span[0]].setdefault(span, []).append(change)
-    scope = {name: value for each in functions.values() for name, value in each.__globals__.items()}
-    scope |= {**vars(used), "run": run}
+    codes = _codes(run.name, rules, tuple(each for each in changes if each[0] not in functions))
+    scope: dict[str, Any] = {**_scope(rules), "run": run}
     for name, function in functions.items():
-        code = function.__code__
-        if written[name]:
-            code = _compiled(name, _written(_text(function), written[name]))
-        scope[name] = FunctionType(code, scope, name, function.__defaults__)
+        scope[name] = FunctionType(codes[name], scope, name, function.__defaults__)
         scope[name].__kwdefaults__ = function.__kwdefaults__
     for key, change in changes:
         if key in functions:

@@ -2,13 +2,12 @@
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from clusterproof.methods.exact import descend, mean, members
+from clusterproof.methods.exact import ExactClient, descend, mean, members, pulled
 
 __all__ = ["mean", "members", "np", "zip_longest"]
 
@@ -249,10 +248,11 @@ def with_weight_decay(decay: float, local: Callable[..., Any]) -> Callable[..., 
     return lambda gradient, *others, **named: local(decayed(gradient), *others, **named)
 
 
-def without_changes(run: Any, client: Any) -> Any:
+def without_changes(run: Any, client: Any) -> ExactClient:
     """Return a client whose local steps have weight decay if it is declared, but no mistake."""
     decay = run.declared("weight_decay")
-    return replace(client, path=with_weight_decay(decay, descend) if decay else descend)
+    path = with_weight_decay(decay, descend) if decay else descend
+    return ExactClient(client.gradient, path=path, pulled=pulled)
 
 
 def next_model(run: Any, clients: Any, ends: Any) -> Any:

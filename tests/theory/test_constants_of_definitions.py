@@ -91,7 +91,12 @@ class Change(ast.NodeTransformer):
                 self.found = f"{self.function}, line {node.lineno}: {ast.unparse(node)}"
                 return ast.BinOp(node, ast.Mult(), ast.Constant(1.01))
             return node
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("descend", "approach", "local"):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "client.steps_of":
+            count, *others = node.args  # count is a whole number
+            node.args = [count, *map(self.visit, others)]
+            node.keywords = [self.visit(each) for each in node.keywords]
+            return node
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "descend":
             *others, steps = node.args  # of which there are whole numbers
             node.args = [*map(self.visit, others), steps]
             return node
@@ -190,7 +195,7 @@ def test_a_constant_changed_by_one_per_cent_is_noticed(
     for definition in DEFINITIONS.values():
         if definition.rule in functions:
             monkeypatch.setattr(definition, "rule", staticmethod(functions[definition.rule]))
-    caches = (changes.functions_of, changes.located)
+    caches = (changes.functions_of, changes.located, changes._scope, changes._codes)
     try:
         for cached in caches:
             cached.cache_clear()

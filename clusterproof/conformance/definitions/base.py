@@ -28,6 +28,8 @@ SCHEDULES: dict[str, Callable[[int, float, int], float]] = {
 }
 """Factors of the clients' step size in round t = 0, 1, ..., from ``schedule_rate`` and ``schedule_rounds``."""
 
+OF_EACH = ("gradients", "losses", "products", "steps")
+"""Arguments with a function or number for each client."""
 OF_CLIENTS = ("steps", "gradients", "weights")
 """Values of a method's clients, which changes may change."""
 
@@ -130,15 +132,21 @@ class Definition:
         self.of_round: dict[Any, Any] = {}
         """Values that last until the round ends."""
         self.step_size, self.finished = settings["step_size"], 0
-        self.changes: list[Mapping[str, Change]] = []
-        for form in (*table("general")["forms"], *self.forms):
-            if all(settings.get(name) == value for name, value in form.items() if name != "changes"):
-                self.changes.append(form["changes"])
+        made = [
+            form["changes"]
+            for form in (*table("general")["forms"], *self.forms)
+            if all(settings.get(name) == value for name, value in form.items() if name != "changes")
+        ]
         if decay := self.declared("weight_decay"):
-            text = f"with_weight_decay({decay!r}, {{}})"
-            self.changes.append(dict.fromkeys(self.local_steps, text))
-        self.changes += mistakes
+            made.append(dict.fromkeys(self.local_steps, f"with_weight_decay({decay!r}, {{}})"))
+        self.changes: dict[str, list[Change]] = {}
+        """Changes by name, in their order."""
+        for changes in (*made, *mistakes):
+            for name, change in changes.items():
+                self.changes.setdefault(name, []).append(change)
         self.functions = changed_functions(self)
+        self.of_each: dict[int, tuple[Any, ...]] = {}
+        """Entries of ``OF_EACH`` of the clients that have taken part."""
         self.model: Any = np.array(task.starts if self.clusters else task.start, dtype=float)
         for name in self.states:
             rows = (task.clients,) if name in self.of_clients else ()
@@ -196,9 +204,8 @@ class Definition:
 
     def changed(self, name: str, value: Any, known: Mapping[str, Any] = {}) -> Any:
         """Return a value after the run's changes of that name."""
-        for changes in self.changes:
-            if name in changes:
-                value = changed(self, changes[name], value, known)
+        for change in self.changes.get(name, ()):
+            value = changed(self, change, value, known)
         return value
 
     def batches(self, client: int) -> int:
@@ -224,24 +231,38 @@ class Definition:
 
     def weights(self, participants: Sequence[int]) -> np.ndarray:
         """Return p_i of the participants, which add up to 1 unless they are unbiased."""
-        weighting, samples = self.weighting, self.task.samples.astype(float)
+        weighting, size = self.weighting, len(participants)
+        if weighting == "clients":
+            return np.full(size, 1 / size)
+        samples = self.task.samples.astype(float)
         counts = samples[list(participants)]
         if weighting.startswith("unbiased"):
-            return np.asarray(counts / samples.sum() * self.task.clients / len(participants))
-        if weighting != "samples":
-            counts = np.array([float(self.steps(i)) if weighting == "steps" else 1.0 for i in participants])
+            return np.asarray(counts / samples.sum() * self.task.clients / size)
+        if weighting == "steps":
+            counts = np.array([float(self.steps(i)) for i in participants])
         return np.asarray(counts / counts.sum())
+
+    def of_client(self, client: int) -> tuple[Any, ...]:
+        """Return a client's entries of ``OF_EACH``."""
+        if client not in self.of_each:
+            self.of_each[client] = (
+                partial(self.evaluated, self.task.gradient, client),
+                partial(self.evaluated, self.task.loss, client),
+                partial(self.task.hessian_product, client),
+                self.steps(client),
+            )
+        return self.of_each[client]
+
+    def evaluated(self, quantity: Callable[..., Any], client: int, *where: np.ndarray) -> Any:
+        """Return a loss or gradient of a client at a model, and note the client for changes."""
+        self.of_round["client"] = client
+        if "asked" in self.of_round:
+            raise self.of_round["asked"]
+        return quantity(client, *where)
 
     def given(self, participants: Sequence[int]) -> dict[str, Any]:
         """Return the arguments that the rule may name."""
         clients = range(self.task.clients) if self.of_all else participants
-
-        def of(quantity: Callable[..., Any], client: int, *where: np.ndarray) -> Any:
-            self.of_round["client"] = client
-            if "asked" in self.of_round:
-                raise self.of_round["asked"]
-            return quantity(client, *where)
-
         return {
             **self.settings,
             "settings": self.settings,
@@ -251,11 +272,8 @@ class Definition:
             "clients": self.task.clients,
             "samples": self.task.samples,
             "groups_of_task": self.task.groups,
-            "gradients": [partial(of, self.task.gradient, i) for i in clients],
-            "losses": [partial(of, self.task.loss, i) for i in clients],
-            "products": [partial(self.task.hessian_product, i) for i in clients],
+            **dict(zip(OF_EACH, map(list, zip(*map(self.of_client, clients), strict=True)), strict=True)),
             "step_size": self.step_size,
-            "steps": [self.steps(i) for i in clients],
             "weights": self.weights(participants),
             "weights_of": self.weights,
             "server_step": self.settings.get("server_step_size"),
@@ -280,7 +298,8 @@ class Definition:
         known["models"] = known["model"]
         rule, names = type(self).rule, self.arguments()
         for name in sorted(names, key="steps".__ne__):  # steps first: other changes may use them
-            known[name] = self.changed(name, known.get(name), known)
+            if name in known or name in self.changes:
+                known[name] = self.changed(name, known.get(name), known)
         if rule in METHODS:
             found = self.round_of_method(known)
         else:
@@ -307,5 +326,5 @@ class Definition:
         ]
         known["clients"] = ExactClients(participants, self.task.clients, list(known["weights"]))
         states = [list(known[name]) if name in self.of_clients else known[name] for name in self.states]
-        settings = {name: known[name] for name in method.settings}
+        settings = {name: known[name] for name in method.settings if name in known}
         return functions[type(self).rule.__name__](known["clients"], *states, **settings)
