@@ -60,15 +60,20 @@ def test_each_line_of_a_definition_is_executed_in_some_run() -> None:
         for definition in DEFINITIONS.values()
         for name, function in functions_of((definition.rule, *definition.calls)).items()
     }
+    # a form's text is compiled alone and without its decorator, so that its first line has the number 1
+    offsets = {
+        name: function.__code__.co_firstlineno
+        - 1
+        + inspect.getsource(function).partition("def ")[0].count("\n")
+        for name, function in functions.items()
+    }
     seen: set[tuple[str, int]] = set()
 
     def trace(frame: FrameType, _: str, __: Any) -> Any:
         name = frame.f_code.co_qualname.partition(".")[0]
         if name not in functions:
             return None
-        function = functions[name].__code__
-        # a form's text is compiled alone, so that its first line has the number 1
-        offset = function.co_firstlineno - 1 if frame.f_code.co_filename == "<definition>" else 0
+        offset = offsets[name] if frame.f_code.co_filename == "<definition>" else 0
 
         def line(frame: FrameType, event: str, _: Any) -> Any:
             if event == "line":
