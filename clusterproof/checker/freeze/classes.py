@@ -6,7 +6,7 @@ import ast
 import sys
 from dataclasses import MISSING, field, fields, is_dataclass, make_dataclass
 from functools import cached_property
-from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
+from types import CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
 from clusterproof.checker.freeze.files import File, file_of
@@ -69,7 +69,9 @@ def _require_plain(kind: Any, node: ast.ClassDef, place: str) -> None:
     for each in fields(kind):
         plain = each.default_factory is MISSING and each.init and each.compare and not each.kw_only
         member = vars(kind).get(each.name, each.default)
-        if not plain or not (member is each.default or type(member) is MemberDescriptorType):
+        own = getattr(member, "__name__", ""), getattr(member, "__objclass__", None)
+        is_slot = type(member) is MemberDescriptorType and own == (each.name, kind)
+        if not plain or not (member is each.default or is_slot):
             raise Refused(f"{place}.{each.name}: a field is plain, with a constant as default if any")
 
 
@@ -132,25 +134,31 @@ def require_own_fields(value: Any, name: str) -> None:
 
 
 def _is_made(member: Any, model: Any) -> bool:
-    """Return whether ``dataclass`` made a function, for any class."""
-    if type(member) is not type(model):
+    """Return whether ``dataclass`` made a function: its code, defaults and surroundings are those of the model's."""
+    if type(member) is not FunctionType or type(model) is not FunctionType:
         return False
-    if type(member) is not FunctionType:
-        return bool(member == model)
-    held = [getattr(each, "cell_contents", None) for each in member.__closure__ or ()]
-    inner = [each for each in held if type(each) is FunctionType]
-    held_by_model = [getattr(each, "cell_contents", None) for each in model.__closure__ or ()]
-    models = [each for each in held_by_model if type(each) is FunctionType]
-    same = (
-        member.__code__.co_code == model.__code__.co_code
-        and member.__code__.co_names == model.__code__.co_names
+    own, others = _surroundings(member), _surroundings(model)
+    return (
+        _without_place(member.__code__) == _without_place(model.__code__)
+        and [*map(id, member.__defaults__ or ())] == [*map(id, model.__defaults__ or ())]
+        and len(own) == len(others)
+        and all(map(_is_alike, own, others))
     )
-    same = same and member.__code__.co_varnames == model.__code__.co_varnames
-    same = same and len(inner) == len(models) and all(map(_is_made, inner, models))
-    return same and _alike(member.__defaults__, model.__defaults__)
 
 
-def _alike(first: Any, second: Any) -> bool:
-    if type(first) is tuple and type(second) is tuple:
-        return len(first) == len(second) and all(map(_alike, first, second))
-    return first is second or (type(first) is type(second) and type(first) in (int, str, bool))
+def _without_place(code: CodeType) -> CodeType:
+    return code.replace(co_filename="", co_firstlineno=1, co_linetable=b"", co_qualname="")
+
+
+def _surroundings(function: FunctionType) -> list[Any]:
+    """Return what a function keeps of the one that made it."""
+    return [getattr(each, "cell_contents", MISSING) for each in function.__closure__ or ()]
+
+
+def _is_alike(kept: Any, model: Any) -> bool:
+    """Return whether a function keeps what the model's keeps, or its own class where that keeps the model."""
+    if type(kept) is FunctionType:
+        return _is_made(kept, model)
+    if type(kept) is type(model) is set:  # the records that are being written
+        return kept == model
+    return kept is model or (is_dataclass(kept) and is_dataclass(model))

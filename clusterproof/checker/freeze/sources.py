@@ -23,6 +23,8 @@ WIDTH = 100
 Edit = tuple[tuple[int, int], tuple[int, int], str]
 """Start and end of the replaced source (lines from 1, bytes from 0), and the replacement."""
 
+FIXED = "fixed"
+"""The kernel's function that a text adds to the functions of caches."""
 ADDED = (0, 0)
 """Line and column of a statement that no source has: a cache's function requires arguments that nothing changes."""
 
@@ -165,8 +167,12 @@ class Writer(ast.NodeTransformer):
             own = self.name(name, kind == "cell")
         except Refused as refused:
             raise self.placed(node, refused) from None
+        return self.unhidden(own)
+
+    def unhidden(self, own: str) -> str:
+        """Return a text's name, which no variable of the functions around it hides."""
         first = own.partition(".")[0]
-        if any(first in kinds and kinds[first] == "local" for kinds in self.scope.kinds):
+        if any(kinds.get(first) == "local" for kinds in self.scope.kinds):
             raise Refused(f"{first} is also the name of a variable: rename the variable")
         return own
 
@@ -190,7 +196,7 @@ class Writer(ast.NodeTransformer):
             if found is not None:
                 own, used = found
                 self.asked |= {*path[used:]}
-                return self.replace(node, ".".join([own, *path[used:]]))
+                return self.replace(node, ".".join([self.unhidden(own), *path[used:]]))
         self.asked.add(node.attr)
         return self.generic_visit(node)
 
@@ -217,8 +223,8 @@ class Writer(ast.NodeTransformer):
         if value is None or node.value is None:
             return node
         start, end = (value.lineno, value.col_offset), (value.end_lineno, value.end_col_offset)
-        self.edits += [(start, start, "fixed("), (end, end, ")")]  # type: ignore[list-item]  # they are numbers
-        node.value = _fixed(node.value)
+        self.edits += [(start, start, f"{FIXED}("), (end, end, ")")]  # type: ignore[list-item]  # they are numbers
+        node.value = ast.copy_location(ast.Call(ast.Name(FIXED, ast.Load()), [node.value], []), node.value)
         return node
 
     def visit_Raise(self, node: ast.Raise) -> Any:
@@ -276,8 +282,8 @@ class Writer(ast.NodeTransformer):
                 node.name = name
                 node.body = [self.visit(each) for each in self._without_texts(node.body)]
                 node.returns = None
-                if self.shared and not is_nested and keys:
-                    guard = ast.parse(f"fixed(({keys},), True)").body[0]
+                if self.shared and not is_nested and self.unhidden(FIXED) and keys:
+                    guard = ast.parse(f"{FIXED}(({keys},), True)").body[0]
                     guard.lineno, guard.col_offset = ADDED
                     node.body.insert(0, guard)
         finally:
@@ -309,10 +315,6 @@ class Writer(ast.NodeTransformer):
 def _does_nothing(node: ast.expr) -> bool:
     """Return whether evaluating an expression has no effect."""
     return isinstance(node, ast.Constant) or (isinstance(node, ast.Lambda) and not ast.unparse(node.args))
-
-
-def _fixed(value: ast.expr) -> ast.expr:
-    return ast.copy_location(ast.Call(ast.Name("fixed", ast.Load()), [value], []), value)
 
 
 # ---- from a tree and edits to a text

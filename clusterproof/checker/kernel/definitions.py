@@ -139,7 +139,7 @@ class Definitions:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.simple:
             said = node.annotation
             name = node.target.id if isinstance(said, ast.Name) and said.id in ANNOTATIONS else None
-        if name is None or name.startswith("_"):
+        if name is None or name.startswith("_") or name in METHODS:
             raise self.compiler.refuse(
                 node, f"a record has fields, such as a: int (or one of {', '.join(ANNOTATIONS)}), and methods"
             )

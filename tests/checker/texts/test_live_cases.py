@@ -114,9 +114,17 @@ def test_what_is_not_as_its_source_says_is_refused_by_name(name: str, tmp_path: 
 OPEN = (
     "annotation_of_a_nested_parameter",
     "annotation_that_hides_a_variable",
+    "cached_parameter_named_fixed",
     "cached_property_of_a_list",
+    "cached_variable_named_fixed",
+    "init_constants_changed",
+    "init_defaults_changed",
+    "init_surroundings_changed",
     "lru_of_a_closure",
     "lru_of_truth_values",
+    "slots_swapped",
+    "variable_hides_a_class_of_a_module",
+    "variable_hides_a_function_of_a_module",
 )
 
 

@@ -54,6 +54,8 @@ BAD = {
     "no frozen record": "@dataclass\nclass K:\n    a: int\n" + GOOD,
     "a special method": "@dataclass(frozen=True)\nclass K:\n    a: int\n    def __eq__(self, o):\n        return 0\n"
     + GOOD,
+    "a method that hides a decorator": "@dataclass(frozen=True)\nclass K:\n    a: int\n    def property(self):\n"
+    "        return 0\n    @property\n    def b(self):\n        return 1\n" + GOOD,
     "a decorator": "@property\n" + GOOD,
     "a hypothesis outside of a function": "suppose('x', 1 > 2)\n" + GOOD,
     "a constant with a hypothesis": "X = suppose('x', 1 > 2)\n" + GOOD,
