@@ -1,4 +1,4 @@
-"""Compare a live function with its text on a few instances, drawn when the text is written."""
+"""Compare a function with its text at a few instances, which are drawn when the text is written."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from clusterproof.common.time_limit import TimeLimitExceeded, time_limit
 from clusterproof.common.work_limit import QUICK, TooMuchWork, limited_lines
 
 INSTANCES, DRAWS = 12, 30
-"""Number of instances that are evaluated, and largest number of draws."""
+"""Largest number of instances that are evaluated, and number of draws."""
 LINES = 100_000
-"""Largest number of lines of Python for these evaluations."""
+"""Largest number of Python lines for these evaluations."""
 ROUNDING = 1e-6
 """Largest difference that rounding explains, relative to the largest number of a line."""
 
 
 def instances(statement: Statement) -> Iterator[Mapping[str, Any]]:
-    """Yield the examples, corners of the space, and drawn instances, always the same ones."""
+    """Yield the examples, corners of the space, and drawn instances; repeated calls yield the same instances."""
     space, stream = statement.space, generator(0, "text")
     if statement.random or any(
         each.drawn and not isinstance(each, OfClass) for each in space.ranges.values()
@@ -47,7 +47,7 @@ def instances(statement: Statement) -> Iterator[Mapping[str, Any]]:
         try:
             with limited_lines(left, QUICK) as lines:
                 found = next(tried)
-        except (Exception, TooMuchWork):  # a range may raise an error, and the draws end
+        except (Exception, TooMuchWork):  # a range may raise an error, and the draws come to an end
             return
         left = lines[0]
         if found is not None:
@@ -55,7 +55,7 @@ def instances(statement: Statement) -> Iterator[Mapping[str, Any]]:
 
 
 def names_of_function(statement: Statement, tried: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Return the names of the lines that the live function returns; empty if no instance meets its hypotheses."""
+    """Return the names of the lines that the function returns; empty if no instance meets its hypotheses."""
     with suppress(TooMuchWork), limited_lines(LINES, QUICK):
         for instance in tried:
             with suppress(Exception):
@@ -66,7 +66,7 @@ def names_of_function(statement: Statement, tried: Iterable[Mapping[str, Any]]) 
 def names_of_text(
     own: of_text.Statement, statement: Statement, tried: Iterable[Mapping[str, Any]]
 ) -> tuple[str, ...]:
-    """Return the names of a text's lines on numbers, or else on symbols; empty if there are none."""
+    """Return the names of the lines that a text returns on numbers, otherwise on symbols; empty if there are none."""
     with of_kernel.limited():
         for instance in tried:
             with suppress(Exception), of_kernel.evaluating():
@@ -79,7 +79,7 @@ def _names(value: Any) -> tuple[str, ...]:
 
 
 def names_on_symbols(own: of_text.Statement) -> tuple[str, ...]:
-    """Return the names of a text's lines on symbols, used if no instance gave any; empty if there are none."""
+    """Return the names of the lines that a text returns on symbols; empty if there are none."""
     with of_kernel.limited(), suppress(Exception):
         if (name := own.space.function) is None:
             instance, _, begun = next(iter(symbolic(own.space)))
@@ -96,14 +96,15 @@ def names_on_symbols(own: of_text.Statement) -> tuple[str, ...]:
 def require_agreement(
     statement: Statement, own: of_text.Statement, tried: Iterable[Mapping[str, Any]]
 ) -> None:
-    """Require that a text gives the same result as the live function at each instance.
+    """Require that a text and the function give the same result at each instance.
 
-    The function is called only at instances where the kernel has evaluated the text. The kernel limits the work of each
-    step, but nothing stops a call of compiled code. Lines are not counted, which would take several times as long.
+    The function is called only at instances at which the kernel has evaluated the text. The kernel limits the work of
+    each step, but nothing can stop a call of compiled code. Lines are not counted, because this would take several
+    times as long.
 
     Raises
     ------
-    Refused
+    If the results differ; the message names the instance.
         If the results differ; the message names the instance.
     """
     held = 0
@@ -115,7 +116,7 @@ def require_agreement(
                 read: Any = own.evaluated(own.space.read(statement.space.for_kernel(instance)))[0]
             except Outside:
                 read = None
-            except Exception:  # the kernel certifies nothing that it refuses
+            except Exception:  # what the kernel refuses, it certifies nowhere
                 continue
             try:
                 with time_limit(QUICK):
@@ -145,7 +146,7 @@ def _agree(live: Mapping[str, Any], read: Mapping[str, vocabulary.Line]) -> bool
 
 
 def _pairs(line: Sides) -> list[tuple[Any, Any]]:
-    """Return for each entry the measured number and its bound."""
+    """Return the measured number and the bound for each entry."""
     several = line.pairs if line.identity else ((line.measured, line.allowed),)
     found: list[tuple[Any, Any]] = []
     for pair in several:
@@ -167,7 +168,7 @@ def _same_numbers(live: list[tuple[Any, Any]], read: list[tuple[Any, Any]]) -> b
             return False
         try:
             numbers, others = [float(each) for each in pair], [float(each) for each in other]
-        except (TypeError, ValueError, OverflowError):  # points of functions, or numbers beyond all floats
+        except (TypeError, ValueError, OverflowError):  # points of functions, or too large numbers
             continue
         size = max(1.0, *map(abs, numbers), *map(abs, others))
         if not exact and any(not abs(a - b) <= ROUNDING * size for a, b in zip(numbers, others, strict=True)):

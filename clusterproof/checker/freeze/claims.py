@@ -1,4 +1,4 @@
-"""The text of a claim: its definitions and statements, and why some statements are outside the language."""
+"""The text of a claim: its definitions, its statements, and why some statements are outside the language."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from clusterproof.checker.kernel.evaluation import limited, printable
 from clusterproof.checker.kernel.statement import Statement as Stated
 
 LINE = re.compile(r", line \d+")
-"""Part of a refusal that a text omits: the function's name locates it, and does not change if lines move."""
+"""Part of a refusal that the text leaves out, because it changes if lines move; the function's name stays."""
 FUEL = 20_000_000
-"""Largest number of steps for reading the definitions of all attempts."""
+"""Largest number of steps for reading the definitions in all attempts."""
 
 
 @dataclass(frozen=True)
 class Frozen:
-    """A claim as the kernel reads it.
+    """A claim, in the form that the kernel reads.
 
     Attributes
     ----------
     text
         The text; None if no statement is in the language.
     outside
-        For each statement outside the language, by name: why, where, and what to write instead.
+        For each statement outside the language, by name: the reason, the place, and what to write instead.
     lines
         Names of the lines of each statement.
     """
@@ -49,12 +49,12 @@ class Frozen:
     lines: Mapping[str, tuple[str, ...]]
 
     def statement(self, name: str, words: Vocabulary = WORDS) -> Stated:
-        """Return a statement as the kernel reads it with these words.
+        """Return a statement as the kernel reads it; ``words`` contains the functions that a claim may call.
 
         Raises
         ------
         Refused
-            If the statement is outside the language; the message says where, why, and what to write instead.
+            If the statement is outside the language. The message says where, why, and what to write instead.
         """
         if self.text is None or name in self.outside:
             raise Refused(self.outside[name])
@@ -68,19 +68,19 @@ class Lines:
         self._names = dict(given)
 
     def differ(self, statement: Statement, read: Stated) -> bool:
-        """Return whether names were unknown, or the text's names differ from those with which it was written."""
+        """Return whether the names were unknown, or differ from the names in the text."""
         if statement.name not in self._names:
             self._names[statement.name] = names_of_text(read, statement, instances(statement))
         return self.names(statement) != read.lines
 
     def of_function(self, statement: Statement) -> tuple[str, ...]:
-        """Return the line names of a statement that has no text."""
+        """Return the names of the lines of a statement without a text."""
         if statement.name not in self._names:
             self._names[statement.name] = names_of_function(statement, instances(statement))
         return self.names(statement)
 
     def names(self, statement: Statement) -> tuple[str, ...]:
-        """Return the names as far as they are known."""
+        """Return the names of the lines that are known so far."""
         return self._names.get(statement.name) or ("",)
 
 
@@ -94,10 +94,10 @@ def freeze(
     claim
         A claim of the running program.
     lines
-        Names of the statements' lines, if a search has seen them.
+        Names of the lines of each statement, if a search has seen them.
     compared
-        Whether to compare the text with the function at instances. If many texts are tried, it is enough to compare the
-        last.
+        Whether to compare the text with the function at instances. If you write many texts, it is enough to compare the
+        last one.
     """
     found = Lines(lines or {})
     outside: dict[str, str] = {}
@@ -159,7 +159,7 @@ def _written(claim: Claim[..., Any], found: Lines, outside: dict[str, str]) -> s
 
 
 def _annotations(statements: Sequence[Statement]) -> list[str]:
-    """Return the annotations, as source text, of a claim's functions and records."""
+    """Return the source texts of the annotations of a claim's functions and records."""
     owners = [
         owner
         for each in statements
@@ -201,5 +201,5 @@ def _names(names: Sequence[str]) -> str:
 
 
 def may_be_rewritten(why: str) -> bool:
-    """Return whether the author could rewrite a statement that is outside the language."""
+    """Return whether the author could rewrite a statement so that it is in the language."""
     return bool(why) and not why.endswith(TRIED)

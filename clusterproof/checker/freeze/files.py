@@ -1,4 +1,4 @@
-"""The source files of a running program: from which node a function was compiled, and the scope of each name."""
+"""The source files of a running program: the node from which a function was compiled, and the scope of each name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, cast
 from clusterproof.checker.kernel import Refused
 
 SCOPES = ast.FunctionDef | ast.Lambda | ast.ListComp | ast.GeneratorExp | ast.DictComp | ast.SetComp
-"""Nodes that open a scope for variables."""
+"""Nodes that create a scope for variables."""
 NAMES = {
     ast.Lambda: "lambda",
     ast.ListComp: "listcomp",
@@ -20,7 +20,7 @@ NAMES = {
     ast.DictComp: "dictcomp",
     ast.SetComp: "setcomp",
 }
-"""Names of unnamed scopes in the symbol table."""
+"""Names that the symbol table gives to scopes without a name."""
 CHANGING = (
     *(
         "append",
@@ -41,7 +41,7 @@ CHANGING = (
 
 
 class File:
-    """A source file as it is now: its nodes, what they are compiled to, and its symbol table."""
+    """A source file in its current state: its nodes, the code compiled from them, and its symbol table."""
 
     def __init__(self, path: str) -> None:
         self.name = Path(path).name
@@ -69,12 +69,12 @@ class File:
             waiting += each.get_children()
 
     def function(self, code: CodeType) -> ast.FunctionDef | ast.Lambda:
-        """Return the node that a function was compiled from.
+        """Return the node from which a function was compiled.
 
         Raises
         ------
         Refused
-            If the file has changed, or two functions in one line cannot be distinguished.
+            If the file has changed, or if several functions in one line cannot be told apart.
         """
         place = f"{self.name}, {code.co_name}"
         if code not in self.codes:
@@ -90,7 +90,7 @@ class File:
         Raises
         ------
         Refused
-            If two scopes in one line of the file disagree.
+            If two scopes in the same line give different answers.
         """
         key = getattr(node, "name", None) or NAMES[type(node)], node.lineno
         tables = [each for each in self._tables.get(key, ()) if {*names} <= {*each.get_identifiers()}]
@@ -114,7 +114,7 @@ class File:
         ]
 
     def change_of(self, name: str) -> int | None:
-        """Return a line that changes the value of a name of the file; None if no line does so openly."""
+        """Return a line that changes the value of a name of the file; None if no line visibly does so."""
         for each in self.all:
             node, target = cast(Any, each), cast(Any, None)
             if isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
@@ -132,7 +132,7 @@ class File:
         return None
 
     def between(self, start: tuple[int, int], end: tuple[int, int]) -> str:
-        """Return the source between two positions: line numbers from 1, byte offsets from 0."""
+        """Return the source between two positions; lines are counted from 1, bytes from 0."""
         several = [line.encode() for line in self.lines[start[0] - 1 : end[0]]]
         several[-1] = several[-1][: end[1]]
         several[0] = several[0][start[1] :]
@@ -143,7 +143,7 @@ _FILES: dict[str, File] = {}
 
 
 def file_of(path: str) -> File:
-    """Return a file; each process reads it once."""
+    """Return a source file, which each process reads only once."""
     if not path.endswith(".py"):
         raise Refused(f"{Path(path).name} has no source file")
     if path not in _FILES:
@@ -152,7 +152,7 @@ def file_of(path: str) -> File:
 
 
 def node_of(function: FunctionType, annotations: Sequence[str]) -> tuple[Any, File | None]:
-    """Return the node of a function, and its file; None for a lambda in an annotation's text."""
+    """Return the node of a function, and its file; the file is None for a lambda in the text of an annotation."""
     code = function.__code__
     if code.co_filename != "<string>":
         file = file_of(code.co_filename)
@@ -183,7 +183,7 @@ def _codes_of(tree: Any) -> set[CodeType]:
 
 
 def is_compiled_from(code: CodeType, node: ast.FunctionDef | ast.Lambda) -> bool:
-    """Return whether a node is at the position of a function's code: by name and line, for a lambda also by columns."""
+    """Return whether a node has the position of a function's code: name and line, and for a lambda also columns."""
     first_line = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
     if getattr(node, "name", "<lambda>") != code.co_name or first_line != code.co_firstlineno:
         return False

@@ -1,4 +1,4 @@
-"""Where a value of the running program comes from: the module that gives it its name, and the expression there."""
+"""Find the module in which a value of the running program was defined, and the expression that defines it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clusterproof.checker.freeze.files import File, file_of
 
 
 def origin(home: Mapping[str, Any], name: str, value: Any) -> tuple[Mapping[str, Any], str]:
-    """Return the names of the module from which a value is imported, and its name there."""
+    """Return the names of the module from which a value is imported, and the name of the value in that module."""
     file = file_of_module(home)
     imports = [node for node in file.tree.body if isinstance(node, ast.ImportFrom)] if file else []
     for node in imports:
@@ -36,7 +36,7 @@ def origin(home: Mapping[str, Any], name: str, value: Any) -> tuple[Mapping[str,
 
 
 def file_of_module(home: Mapping[str, Any] | None) -> File | None:
-    """Return the file of a module, by its names; None if no module with a source has them."""
+    """Return the file of a module, given its names; None if no module with a source file has these names."""
     module = sys.modules.get(str((home or {}).get("__name__")))
     path = str(getattr(module, "__file__", None))
     if home is None or type(module) is not ModuleType or vars(module) is not home or not path.endswith(".py"):
@@ -45,7 +45,7 @@ def file_of_module(home: Mapping[str, Any] | None) -> File | None:
 
 
 def expression_of(node: ast.stmt, name: str) -> ast.expr | None:
-    """Return the expression that a statement assigns to a single name."""
+    """Return the expression that a statement assigns to a single name; None for other statements."""
     if isinstance(node, ast.Assign) and len(node.targets) == 1:
         target: Any = node.targets[0]
     elif isinstance(node, ast.AnnAssign):

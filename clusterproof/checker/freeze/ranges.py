@@ -1,4 +1,4 @@
-"""How a claim's ranges are written in its text."""
+"""Write the ranges of a claim in its text."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _group(text: Text, count: int, kind: type, constants: Sequence[tuple[str, An
 
 
 def _end(text: Text, end: Any, name: str) -> str:
-    """Write an end of a range; a float is written as the decimal that it prints."""
+    """Write an end of a range; a float is written as the decimal that Python prints."""
     if isinstance(end, End):
         end = end.function
     if type(end) is FunctionType and end.__code__.co_name == "<lambda>":

@@ -1,4 +1,4 @@
-"""Write a function into a text: its source, with the text's names, and without parts that have no effect."""
+"""Write a function into a text: its source with the names of the text, and without parts that have no effect."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from clusterproof.checker.kernel import Refused
 from clusterproof.checker.kernel.grammar import INERT
 
 WORDED = ("at_most", "at_least", "equal")
-"""Words whose sentence for the report a text omits."""
+"""Functions from whose calls a text omits the sentence for the report."""
 WIDTH = 100
-"""Column at which a line is broken if that is simple."""
+"""Number of columns after which a line is broken, if this is simple."""
 Edit = tuple[tuple[int, int], tuple[int, int], str]
-"""Start and end of the replaced source (lines from 1, bytes from 0), and the replacement."""
+"""Start and end of the source to replace (lines from 1, bytes from 0), and the replacement."""
 
 FIXED = "fixed"
 """The kernel's function that a text adds to the functions of caches."""
 ADDED = (0, 0)
-"""Line and column of a statement that no source has: a cache's function requires arguments that nothing changes."""
+"""Position of a statement that is not in the source: a cached function requires arguments that cannot change."""
 
 
 @dataclass
 class Scope:
-    """The scope of a name: the nodes of the functions around it, the outermost first.
+    """The scope of a name: the nodes of the functions that enclose it, the outermost function first.
 
     Attributes
     ----------
     file
-        File of the source; None for an annotation's text, whose lambdas have only parameters and global names.
+        File of the source; None for the text of an annotation, whose lambdas use only parameters and global names.
     nodes
-        The functions' nodes; the outermost is the function to write.
+        Nodes of the enclosing functions; the first one is the function to write.
     kinds
         For each node, the kinds of its names.
     """
@@ -72,7 +72,7 @@ class Scope:
         return getattr(self.nodes[0], "name", "a lambda") if self.nodes else ""
 
     def kind(self, name: str) -> str:
-        """Return "local", "global", or "cell" for a variable of the outermost function's surroundings."""
+        """Return "local", "global", or, for a variable outside the outermost function, "cell"."""
         for kinds in reversed(self.kinds):
             if kinds.get(name, "free") != "free":
                 return kinds[name]
@@ -80,7 +80,7 @@ class Scope:
 
 
 def names_of(node: Any) -> set[str]:
-    """Return the names that occur in a function, but not in a function inside it."""
+    """Return the names that occur in a function, without the names in its inner functions."""
     found: set[str] = set()
     if isinstance(node, ast.FunctionDef | ast.Lambda):
         own = node.args
@@ -102,12 +102,12 @@ def names_of(node: Any) -> set[str]:
 
 
 def copied(node: Any) -> Any:
-    """Return a copy of a node, in a third of the time of ``deepcopy``."""
+    """Return a copy of a node; this takes a third of the time of ``deepcopy``."""
     return pickle.loads(pickle.dumps(node))  # noqa: S301 - what was written just now
 
 
 def children(node: Any) -> list[Any]:
-    """Return the parts of a node that are evaluated in place; annotations and decorators never are."""
+    """Return the parts of a node that Python evaluates in place, without annotations and decorators."""
     if isinstance(node, ast.FunctionDef | ast.Lambda):
         return [*node.args.defaults, *filter(None, node.args.kw_defaults)]
     if isinstance(node, SCOPES):
@@ -118,19 +118,19 @@ def children(node: Any) -> list[Any]:
 
 
 class Writer(ast.NodeTransformer):
-    """Writer of a node with a text's names, as a tree and as edits of its source.
+    """Writes a node with the names of a text, both as a tree and as edits of its source.
 
     Parameters
     ----------
     scope
         Scope of the node.
     name
-        Returns the text's name for a global name, or for a variable around the function.
+        Function that returns the text's name for a global name, or for a variable outside the function.
     attribute
-        Returns the text's name for an attribute of a module, given the names from the module on; None if the first is
-        no module.
+        Function that returns the text's name for an attribute of a module, given the names from the module on; None if
+        the first name is not a module.
     shared
-        Whether a cache keeps the values of the outermost function, so that nothing may change them.
+        Whether a cache keeps the values of the outermost function, so that they must not change.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class Writer(ast.NodeTransformer):
         return Refused(f"{self.scope.file.name}, line {node.lineno}{within}: {refused}")
 
     def written(self, node: Any) -> str:
-        """Return the text's name for a name that is loaded."""
+        """Return the text's name for a name whose value is used."""
         name: str = node.id
         kind = self.scope.kind(name)
         if kind == "local":
@@ -177,12 +177,12 @@ class Writer(ast.NodeTransformer):
         return own
 
     def visit_Name(self, node: ast.Name) -> Any:
-        """Write a name as in the text."""
+        """Write a name with its name in the text."""
         own = self.written(node) if isinstance(node.ctx, ast.Load) else node.id
         return node if own == node.id else self.replace(node, own)
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
-        """Write an attribute of a module by its name in the text."""
+        """Write an attribute of a module with its name in the text."""
         path: list[str] = []
         inner: Any = node
         while isinstance(inner, ast.Attribute):
@@ -228,7 +228,7 @@ class Writer(ast.NodeTransformer):
         return node
 
     def visit_Raise(self, node: ast.Raise) -> Any:
-        """Remove the exception of a ``raise``: the function has no value there."""
+        """Remove the exception of a ``raise`` statement, because the function has no value there."""
         self.edits.append(((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset), "raise"))  # type: ignore[arg-type]
         return ast.copy_location(ast.Raise(None, None), node)
 
@@ -245,17 +245,17 @@ class Writer(ast.NodeTransformer):
         return ast.copy_location(made, node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
-        """Write a nested function, without annotations and docstring."""
+        """Write an inner function without annotations and docstring."""
         if node.decorator_list:
             raise Refused(f"line {node.lineno}: a decorator within a function is not of the language")
         return self.function(node, node.name)
 
     def visit_Lambda(self, node: ast.Lambda) -> Any:
-        """Write a nested function."""
+        """Write an inner function."""
         return self.function(node, "")
 
     def function(self, node: Any, name: str) -> Any:
-        """Write a function under a name: its defaults in the outer scope, the rest inside."""
+        """Write a function with the given name: its defaults in the outer scope, the rest in its own scope."""
         own = node.args
         own.defaults = [self.visit(each) for each in own.defaults]
         own.kw_defaults = [each and self.visit(each) for each in own.kw_defaults]
@@ -321,7 +321,7 @@ def _does_nothing(node: ast.expr) -> bool:
 
 
 def write_expression(node: ast.expr, file: File | None, edits: Sequence[Edit]) -> str:
-    """Return an expression as in its source, or on one line if that is not plain."""
+    """Return an expression as in its source; if the source is not plain, on one line."""
     if file is not None:
         source = edited(file, (node.lineno, node.col_offset), _end(node), edits)
         source = f"({source})" if "\n" in source else source
@@ -333,7 +333,7 @@ def write_expression(node: ast.expr, file: File | None, edits: Sequence[Edit]) -
 def write_function(
     node: ast.FunctionDef, file: File, original: ast.FunctionDef, edits: Sequence[Edit]
 ) -> str:
-    """Return a function: its header on one line, and each statement as in its source if that is plain."""
+    """Return a function: its header, and each statement as in its source if the source is plain."""
     lines = [_header(node)]
     statements = {(each.lineno, each.col_offset): each for each in node.body}
     if ADDED in statements:
@@ -355,7 +355,7 @@ def write_function(
 
 
 def _header(node: ast.FunctionDef) -> str:
-    """Return the header of a function, over several lines if it is long."""
+    """Return the header of a function, on several lines if it is long."""
     return in_lines(f"def {node.name}({ast.unparse(node.args)}):", "        ", "\n    pass")
 
 
@@ -371,7 +371,7 @@ def in_lines(source: str, indent: str, rest: str = "") -> str:
 
 
 def edited(file: File, start: tuple[int, int], end: tuple[int, int], edits: Sequence[Edit]) -> str:
-    """Return a part of a source with some replacements."""
+    """Return a part of a source with some edits applied."""
     parts, place = [], start
     for first, last, text in sorted(edits, key=lambda each: (each[0], each[1])):
         if first < place or last > end:
@@ -386,7 +386,7 @@ def _end(node: Any) -> tuple[int, int]:
 
 
 def _without_comments(source: str) -> str:
-    """Return a source without comments and empty lines; empty if it has no tokens."""
+    """Return a source without comments and empty lines; empty if Python cannot split it into tokens."""
     lines = source.split("\n")
     try:
         for token in tokenize.generate_tokens(io.StringIO(f"{source}\n").readline):
@@ -408,7 +408,7 @@ def _is_plain(source: str) -> bool:
 
 
 def _says(source: str, tree: Any, mode: str) -> bool:
-    """Return whether a source parses to a tree."""
+    """Return whether a source parses to the given tree."""
     try:
         found = ast.parse(source, mode=mode)
     except SyntaxError:
@@ -420,7 +420,7 @@ def _says(source: str, tree: Any, mode: str) -> bool:
 
 
 def _escaped(source: str, tree: Any, mode: str) -> str:
-    """Return a source in which strings escape all but printable ASCII characters.
+    """Return a source whose strings contain only printable ASCII characters and escapes.
 
     Raises
     ------

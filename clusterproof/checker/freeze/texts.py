@@ -1,7 +1,8 @@
-"""From a claim of the running program to the text that states it. The kernel reads the text, and trusts nothing here.
+"""Write a claim of the running program as a text for the kernel, which does not trust this code.
 
-Each name in a function's source is looked up in the running program, and written as in its own source. A value that
-differs from its source, or may change, is refused; the message names it and says what to write instead.
+Each name in the source of a function is looked up in the running program, and its definition is written as in its own
+source. A value that differs from its source, or that may change, is refused. The message names the value and says what
+to write instead.
 """
 
 from __future__ import annotations
@@ -46,13 +47,13 @@ from clusterproof.checker.kernel.records import Record
 
 CACHED = type(lru_cache(lambda: None))
 LITERAL = 40
-"""Steps that a literal value costs: a text must not have that many characters."""
+"""Number of steps that a literal costs, so that a text with too many literals is refused."""
 TRIED = "what depends on them is tried, and not proved"
-"""Why a statement cannot be rewritten in the language."""
+"""Reason for statements that the author cannot rewrite in the language."""
 
 
 def _known() -> dict[int, str]:
-    """Return the names in a text of Python's functions and of claims' words, by identity."""
+    """Return the names in a text of Python's functions and of the functions of claims, by identity."""
     found = {id(live): name for live, name in WORDS}
     for name in LIBRARY:
         module, _, own = name.rpartition(".")
@@ -70,9 +71,9 @@ class Text:
     Parameters
     ----------
     used
-        Names of attributes that are used; other methods are omitted.
+        Names of attributes that occur in the claim; other methods are left out.
     annotations
-        Texts of annotations, in which the ends of ranges may be written.
+        Source texts of annotations, which may contain ends of ranges.
     """
 
     def __init__(self, used: frozenset[str], annotations: Sequence[str]) -> None:
@@ -88,7 +89,7 @@ class Text:
 
     @contextmanager
     def unless_refused(self) -> Any:
-        """Remove the definitions of this block if it is refused."""
+        """Remove the definitions that a block adds if the block raises an error."""
         before = len(self.parts), dict(self.names), set(self.taken), dict(self.read.names)
         try:
             yield
@@ -112,7 +113,7 @@ class Text:
         return own
 
     def emit(self, text: str) -> None:
-        """Add a definition, which the kernel reads at once."""
+        """Add a definition to the text; the kernel reads it at once."""
         for node in ast.parse(text).body:
             self.read.add(node)
         self.parts.append(text)
@@ -125,9 +126,9 @@ class Text:
         Parameters
         ----------
         value, name
-            Value and name in the running program.
+            The value, and its name in the running program.
         home
-            Names of the value's module; None for a variable around a function.
+            Names of the value's module; None for a variable outside a function.
         """
         value = value.function if type(value) is Claim else value
         if id(value) in KNOWN:
@@ -172,7 +173,7 @@ class Text:
                     made = writer.visit(copied(said))
                     self.emit(f"{own} = {write_expression(_placed(made, said), file, writer.edits)}")
                     self.asked |= writer.asked
-            except Exception:  # write its value: the expression raises an error that the language lacks
+            except Exception:  # the expression raises an error that the language lacks, so write its value
                 pass
             else:
                 if not self.agree(value, self.read.names[own]):
@@ -278,7 +279,7 @@ class Text:
         *,
         shared: bool = False,
     ) -> Writer:
-        """Return a writer of nodes with the text's names."""
+        """Return a writer of nodes with the names of the text."""
 
         def name(own: str, cell: bool) -> str:
             if cell and own in cells:
@@ -313,7 +314,7 @@ class Text:
         return Writer(scope, name, attribute, shared=shared)
 
     def source(self, function: FunctionType, own: str, *, shared: bool = False) -> tuple[Any, Any, Writer]:
-        """Return a function's tree with the text's names, its original node, and the edits between them."""
+        """Return the tree of a function with the text's names, its original node, and the writer with the edits."""
         node, file = node_of(function, self.annotations)
         if file is not None:
             self.taken |= file.variables
@@ -358,7 +359,7 @@ class Text:
         return ast.parse(self.literal(value, f"{place}: a default"), mode="eval").body
 
     def function(self, function: FunctionType, own: str, *, shared: bool = False) -> str:
-        """Write a function under a name; if a cache shares its results (``shared``), nothing may change them."""
+        """Write a function with the given name; if ``shared``, a cache keeps its results, so they must not change."""
         made, node, writer = self.source(function, own, shared=shared)
         if isinstance(made, ast.Lambda):
             if shared:
@@ -368,11 +369,11 @@ class Text:
             )
         if shared and any(isinstance(each, ast.Yield | ast.YieldFrom) for each in ast.walk(node)):
             raise Refused(f"{node.name}: a cache keeps a generator, which is used up")
-        assert writer.scope.file is not None  # a def is in a file
+        assert writer.scope.file is not None  # every def is in a file
         return write_function(ast.fix_missing_locations(made), writer.scope.file, node, writer.edits)
 
     def record(self, kind: type, own: str) -> str:
-        """Write a class under a name: its fields, and the methods that are used."""
+        """Write a class with the given name: its fields, and the methods that occur in the claim."""
         node, _ = class_node(kind)
         defaults = {each.name: each.default for each in fields(kind)}
         written = ["@dataclass(frozen=True)", f"class {own}:"]
@@ -423,7 +424,7 @@ def _said(code: CodeType) -> str:
 
 
 def _uncached(value: Any) -> FunctionType:
-    """Return the function behind a cache, and empty the cache, as it may hold results for other constants."""
+    """Return the function of a cache, and empty the cache, because it may hold results for other constants."""
     CACHED.cache_clear(value)
     inner = value.__wrapped__
     if type(inner) is not FunctionType or not any(each is inner for each in gc.get_referents(value)):
@@ -438,7 +439,7 @@ def _integer(value: int) -> str:
 
 def _shown(value: Any) -> str:
     try:
-        text = re.sub(" at 0x[0-9a-f]+", "", repr(value))  # the same in each process
-    except Exception:  # for every type of value
+        text = re.sub(" at 0x[0-9a-f]+", "", repr(value))  # the same text in each process
+    except Exception:  # calling repr may fail in any way
         return f"a {type(value).__name__}"
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,4 +1,4 @@
-"""The words of a claim in the running program, and their names in a text."""
+"""The functions that a claim may call in the running program, and their names in a text."""
 
 from __future__ import annotations
 
@@ -16,4 +16,4 @@ WORDS: tuple[tuple[Any, str], ...] = tuple(
     )
     for live in (word, exposed(word))
 )
-"""Names in a program, and the name in a text of each."""
+"""Pairs of a function in the running program and its name in a text."""

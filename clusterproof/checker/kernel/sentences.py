@@ -1,4 +1,4 @@
-"""Texts that are made of values, and sentences: texts of symbols or of several values, which nothing compares."""
+"""Texts that contain values, and sentences: texts of symbols or of other values, which cannot be compared."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from clusterproof.checker.kernel.evaluation import Refused, spend
 from clusterproof.checker.kernel.numbers import Abstract, words
 
 TOO_LONG = 10**4300
-"""Least number that no text writes: Python's limit on digits, which the environment of an interpreter may change."""
+"""Least number that a text cannot contain, by Python's limit on digits; an interpreter's environment may change it."""
 
 
 class Sentence(Abstract):
-    """A text of a symbol or of another value: it may be passed on, and is not compared."""
+    """A text of a symbol or of another value. It can be passed on, but not compared."""
 
 
 def text(*parts: Any) -> str | Sentence:
-    """``f"..."``, of texts, exact numbers and symbols, and of tuples, lists, dictionaries and records of these.
+    """Return ``f"..."`` of texts, exact numbers and symbols, and of tuples, lists, dictionaries and records of them.
 
     Raises
     ------
     Refused
-        If a number in it has more than 4 300 digits, or another value stands there.
+        If a number has more than 4 300 digits, or if a part has another type.
     """
     spend(1)
     for part in parts:
@@ -33,7 +33,7 @@ def text(*parts: Any) -> str | Sentence:
 
 
 def _require_short(value: Any) -> None:
-    """Require a value that Python writes; it takes the steps that writing takes."""
+    """Require that Python can write a value as text; this costs as many steps as writing."""
     spend(len(value) if type(value) is str else 20 * (1 + words(value)))
     if type(value) in (int, Fraction):
         if max(abs(value.numerator), value.denominator) >= TOO_LONG:
