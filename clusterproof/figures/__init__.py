@@ -1,4 +1,4 @@
-"""Figures of computed results, one module for each."""
+"""Figures of computed results, one module for each subject."""
 
 from clusterproof.common.discovery import Registry, by_name, classes_below
 from clusterproof.figures.client_updates import after_fedavg

@@ -1,4 +1,4 @@
-"""The command ``table``: its summary, its help, and what it computes, prints and stores."""
+"""The command ``table``: its summary, its help, what it computes in how many processes, what it prints and stores."""
 
 import json
 import os
@@ -9,9 +9,11 @@ from typing import Any
 
 import polars
 import pytest
+import torch
 from toy_tables import TOY
 
 from clusterproof.commands.application import main
+from clusterproof.commands.engine import GPU_UNIT, default_jobs
 from clusterproof.experiments import paper_table, units
 from clusterproof.experiments.tables import TABLES
 from clusterproof.neural.data.loading import DATASETS
@@ -142,3 +144,15 @@ def test_an_interrupted_table_names_the_command_that_resumes(
         f"run `clusterproof table fpfc/table-1 --out '{tmp_path}/a folder'` to resume"
         in capsys.readouterr().err
     )
+
+
+def test_runs_share_a_gpu_as_its_memory_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 16)
+    units = {
+        device: list(TABLES["cfl-mgd/table-2"].from_values({"device": device}).units(0).values())
+        for device in ("cpu", "cuda")
+    }
+    assert default_jobs(units["cpu"]) == 16
+    for free, jobs in ((0, 1), (3 * GPU_UNIT - 1, 2), (3 * GPU_UNIT, 3), (1000 * GPU_UNIT, 16)):
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda free=free: (free, 2 * free))
+        assert default_jobs(units["cuda"]) == jobs

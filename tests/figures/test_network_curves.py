@@ -1,12 +1,28 @@
-"""Training losses: by hand at the start, above what one model can reach, and the bound itself against scikit-learn."""
+"""Figures of networks: the stored values, and training losses by hand, against scikit-learn and below one model."""
 
 import numpy as np
+import polars
 import pytest
 from drawings import SEED, drawn, figure_of, line
 from scipy.special import logsumexp
 from sklearn.linear_model import LogisticRegression
 
 from clusterproof.figures import networks
+from clusterproof.figures.networks import STORED
+
+
+def test_the_stored_curve_is_drawn_and_the_papers_numbers_stand_beside_it():
+    (mnist,) = drawn("accuracy-cfl-mgd").axes
+    stored = polars.read_parquet(STORED).filter(
+        polars.col("round").is_not_null(), column="accuracy %", method="IFCA"
+    )
+    times, values = line(mnist, "IFCA")
+    for time, value in zip(times, values, strict=True):
+        assert value == pytest.approx(stored.filter(round=time)["value"].mean())
+    assert len(times) == stored["round"].n_unique() > 2
+    assert line(mnist, "printed CFL-MGD") == (300, 96.05)  # Table 2
+    stars = {str(mark.get_gid()) for mark in mnist.get_children() if "printed" in str(mark.get_gid())}
+    assert stars == {"printed CFL-MGD", "printed IFCA", "printed FedAvg"}, "our FedBCD has another network"
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,42 @@
-"""A table as curves: means and ranges over seeds by round, and the paper's numbers where the runs are the paper's."""
+"""Sweeps and tables as curves: medians, means and ranges over seeds, and the paper's numbers for runs like its own."""
 
 from typing import Any
 
 import numpy as np
+import polars
 import pytest
 from drawings import line
 
 from clusterproof.common import InvalidArgument
+from clusterproof.experiments.sweep import Sweep
 from clusterproof.experiments.tables import TABLES
-from clusterproof.figures.curves import check_rounds, draw_table
+from clusterproof.figures.curves import check_rounds, draw_sweep, draw_table
+
+
+def test_a_curve_has_medians_over_seeds_and_one_without_a_measurement_is_only_named() -> None:
+    plan = Sweep(
+        measure=("final_error",), seeds=3, grid={"momentum": [0.0, 0.5], "algorithm": ["ifca", "cfl"]}
+    )
+    rows = [
+        {
+            "algorithm": algorithm,
+            "momentum": momentum,
+            "seed": seed,
+            "replicate": 0,
+            "round": 9,
+            "final_error": (1 + momentum) * 2.0**seed if algorithm == "ifca" else None,
+        }
+        for algorithm in ("ifca", "cfl")
+        for momentum in (0.0, 0.5)
+        for seed in range(3)
+    ]
+    panel = draw_sweep(polars.DataFrame(rows), plan).axes[0]
+    curves = {line.get_label(): line.get_xydata() for line in panel.lines}
+    np.testing.assert_allclose(curves["algorithm ifca"], [[0, 2], [0.5, 3]])
+    assert len(curves["algorithm cfl"]) == 0
+    (path,) = [path for band in panel.collections for path in band.get_paths()]
+    assert {tuple(point) for point in path.vertices} == {(0, 1), (0, 4), (0.5, 1.5), (0.5, 6)}
+
 
 KIND = TABLES["cfl-mgd/table-2"]
 ACCURACY = {"CFL-MGD": [0.3, 0.6], "FedAvg": [0.2, 0.5]}
