@@ -4,13 +4,18 @@ Of a true claim those statements are tried on further seeds that draw: one whose
 and a certified claim, whose proof does not depend on a seed, is left out, as are those whose check takes long, which
 `clusterproof check --all --search --seeds 3` tries. A false alarm that occurs with probability .5 at one seed is missed
 with probability .25.
+
+The intervals and quantiles behind these verdicts are compared with scipy's own.
 """
 
 import pytest
 from catalogue import RECORDED, read_catalogue
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
 
 from clusterproof import checker
-from clusterproof.checker.claims.statistics import CLAIM_SIGNIFICANCE
+from clusterproof.checker.claims.statistics import CLAIM_SIGNIFICANCE, binomial_quantile, clopper_pearson
 from clusterproof.checker.search.strategy import search
 
 CATALOGUE = read_catalogue()
@@ -54,3 +59,22 @@ def agrees(claim_id: str, seeds: range) -> None:
 )
 def test_the_verdict_does_not_depend_on_the_seed(claim_id: str) -> None:
     agrees(claim_id, range(1, 1 + SEEDS if CATALOGUE[claim_id].verdict in TRUE else 2))
+
+
+@given(trials=st.integers(1, 400), data=st.data(), significance=st.sampled_from([0.05, 1e-3, 1e-7]))
+def test_interval_is_scipys(trials: int, data: st.DataObject, significance: float) -> None:
+    failures = data.draw(st.integers(0, trials))
+    ours = clopper_pearson(failures, trials, significance)
+    reference = stats.binomtest(failures, trials).proportion_ci(1 - significance, method="exact")
+    assert (ours.lower, ours.upper) == pytest.approx((reference.low, reference.high), rel=1e-6, abs=1e-12)
+
+
+@given(count=st.integers(0, 300), probability=st.floats(0, 1), tail=st.floats(1e-8, 0.5))
+def test_quantile_is_the_smallest_that_is_rarely_exceeded(
+    count: int, probability: float, tail: float
+) -> None:
+    quantile = binomial_quantile(count, probability, tail)
+    law = stats.binom(count, probability)
+    assert law.sf(quantile) <= tail * (1 + 1e-9)
+    if quantile > 0:
+        assert law.sf(quantile - 1) > tail * (1 - 1e-9)
